@@ -9,8 +9,8 @@
 namespace gpuhost::cluster {
 
 /// Fails with BadContent and names the first member that client-go refuses to decode. All clusters and users
-/// are checked for wrong types, invalid base64, and duplicate names in a list. Unknown members and null values
-/// are allowed.
+/// are checked for wrong types, invalid base64, and duplicate names in a list. Unknown members and null
+/// values are allowed.
 [[nodiscard]] base::Result<void> check_kubeconfig_types(const base::Json& document, std::string_view what);
 
 } // namespace gpuhost::cluster

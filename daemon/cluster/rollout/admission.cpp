@@ -81,7 +81,8 @@ class PoolRound {
         return !node.ready || node.skip || node.leaving || !node.gpu_label || node.others_cordoned();
     }
 
-    /// Returns what has broken since the host took this version, or an empty text. The version may be the cause.
+    /// Returns what has broken since the host installed this version; empty: nothing. The version may be the
+    /// cause.
     [[nodiscard]] std::string broken(const UpgradeNode& node) const {
         if ((!is_done(node) && !has_failed(node)) || node.leaving || node.record.away ||
             node.was_unschedulable)

@@ -206,8 +206,8 @@ void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
 
-/// Watches this host's grant. `from_list`: an upgrade is under way, so the absence of a grant must be known. Any
-/// other host may assume that it has no grant until the watch reports one.
+/// Watches this host's grant. `from_list`: an upgrade is under way, so the absence of a grant must be known.
+/// Any other host may assume that it has no grant until the watch reports one.
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
