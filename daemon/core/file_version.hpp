@@ -7,7 +7,7 @@
 
 namespace gpuhost::core {
 
-/// Returns the one version that is in all names of package files, empty if there is none or several:
+/// Returns the only version in the names of package files; empty if there is none, or if there are several:
 /// "libcuda1_550.163.01-2_amd64.deb", "NVIDIA-Linux-x86_64-550.163.01.run". Only a worker that reads the
 /// files can verify it.
 [[nodiscard]] std::string version_in_names(const std::vector<std::string>& names,

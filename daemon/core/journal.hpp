@@ -19,8 +19,8 @@ inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal"
 /// BadContent for any other damage. A newer program's journal is Unsupported; if it has ended, BadContent.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
-/// Creates a file in /var/lib/gpuhost whose blocks are freed when a record can't be written, so that
-/// operations that free space still work on a full disk. Does nothing if it exists, or if there is no space.
+/// Creates a file in /var/lib/gpuhost whose blocks are freed when a record can't be written. Operations that
+/// free space therefore still work on a full disk. Does nothing if the file exists, or if there is no space.
 void keep_journal_reserve(const base::Root& root);
 /// Frees the reserve's blocks for the next write. Returns false if there is no reserve.
 [[nodiscard]] bool release_journal_reserve(const base::Root& root);

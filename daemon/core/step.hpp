@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps: the only way in which gpuhost changes a host.
 //
-// A Step is a value. The plan stores it in the journal, and the daemon sends it to a worker, so a restarted
-// daemon can continue or undo with the journal alone. A StepKind is its behaviour. Each phase runs in a
-// worker process with the kind's sandbox and deadline; the daemon never runs one itself.
+// A Step is a value. The plan stores it in the journal, and the daemon sends it to a worker. A restarted
+// daemon can therefore continue or undo with the journal alone. A StepKind is its behaviour. Each phase runs
+// in a worker process with the kind's sandbox and deadline; the daemon never runs one itself.
 //
 // Contract of every kind:
-//   preflight  changes nothing; may run while the host serves; returns all problems, not the first
+//   preflight  changes nothing; may run while the host is in use; returns all problems, not the first
 //   apply      converges: if interrupted at any point and run again, it reaches the same state
 //   verify     reads the actual state (kernel, file system), not what apply remembers; called after apply
 //   undo       converges to the previous state, also if apply ran partly or not at all, and after a reboot
@@ -80,7 +80,8 @@ struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
     std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker is killed after it
-    /// What apply and undo write besides the staging directory; for the sandboxes that see files read-only.
+    /// Paths that apply and undo write besides the staging directory; for the sandboxes that see files
+    /// read-only.
     std::vector<std::string> writable;
     /// Cancel may kill the worker at any point; otherwise cancel waits until it ends.
     bool interruptible = false;

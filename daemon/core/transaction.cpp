@@ -146,7 +146,7 @@ Result<void> Transaction::failed(const Record& record) {
         return impossible("failure without its start");
     in_flight_ = false;
     Error error = record.error.value_or(Error{Errc::Refused, "preflight found problems", {}});
-    // The cancel's error says who cancelled. The step's own error is in the journal.
+    // The cancel's error names the requester. The step's own error is in the journal.
     if (cancel_ && phase_ != Phase::Undo && error.code != Errc::RebootRequired)
         error = *cancel_;
     reboot_required_ = reboot_required_ || error.code == Errc::RebootRequired;
@@ -197,7 +197,7 @@ void Transaction::undo_failed(const Error& error) {
         cause_->message += "; going back failed too: " + error.message;
 }
 
-/// Goes back only after all groups have run, so that all problems are reported.
+/// Starts the undo only after all groups have run, so that all problems are reported.
 void Transaction::preflight_ended() {
     ++preflights_done_;
     if (preflighted() && refusal_)

@@ -28,14 +28,14 @@ struct Action {
 
 class Transaction {
   public:
-    /// Attempts at an interrupted phase before the transaction goes back (or, during an undo, continues).
+    /// Attempts at an interrupted phase before the transaction is undone (or, during an undo, continues).
     static constexpr unsigned max_attempts = 3;
 
     /// Applies one record. Fails with BadContent, without a change, if the record can't follow the previous
     /// ones.
     [[nodiscard]] base::Result<void> feed(const Record& record);
-    /// Returns the next action. While a Start has no Done or Fail this is that same Run: the runner either
-    /// waits for its worker or, if that has exited, starts it again.
+    /// Returns the next action. While a Start has no Done or Fail this is that same Run: the runner waits for
+    /// its worker, or starts it again if it has exited.
     [[nodiscard]] Action next() const;
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -96,7 +96,7 @@ class Transaction {
     bool in_flight_ = false;
     bool touched_ = false;
     bool undoing_ = false;
-    std::optional<base::Error> cancel_; ///< says who cancelled
+    std::optional<base::Error> cancel_; ///< names the requester
     bool reboot_required_ = false;
     bool undo_failed_ = false;
 };
