@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that this host and its cluster share: what gpuhost-cluster reports that the cluster wants here,
-// and what an administrator of this host requests from the cluster.
+// State that this host and its cluster share: the configuration that gpuhost-cluster sends, and the requests
+// of this host's administrator to the cluster.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,13 +16,14 @@ class ClusterSide {
     explicit ClusterSide(const base::Root& root) : root_(root) {}
 
     void load();
-    /// Stores what the cluster wants. Returns true if settings change with it.
+    /// Stores the cluster's configuration. Returns true if settings change with it.
     [[nodiscard]] base::Result<bool> keep(const core::ClusterWish& wish);
     /// Clears the driver when gpuhost-cluster disconnects: no client would handle an upgrade request.
     void withdraw_driver() { wish_.driver.clear(); }
 
-    /// Requests that gpuhost-cluster upgrade this host to `version`, which must be the driver that the
-    /// cluster wants, else fails with Refused. Empty withdraws the request. Remembered until the next boot.
+    /// Requests that gpuhost-cluster upgrade this host to `version`. Fails with Refused unless this is the
+    /// driver that the cluster's configuration names. Empty withdraws the request. Remembered until the next
+    /// boot.
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
 
     /// Returns {"wish": {…}, "upgrade_requested": version or ""}.

@@ -34,8 +34,8 @@ bool is_same(const struct stat& one, const struct stat& other) {
 }
 
 /// Returns true if `directory` is the root of the running system. First compares it with the /proc mounted in
-/// it, in case it is the host of this container, then with this process's /proc. In a chroot without /proc
-/// nothing can tell, and "/" is not a running system there.
+/// it, in case it is the host of this container, then with this process's /proc. A chroot without /proc can't
+/// be identified; "/" is not a running system there.
 bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
     if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))
