@@ -227,8 +227,9 @@ bool Runner::has_work(const Action& action) const {
            (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
 }
 
-/// Ends a phase without a worker. A step past the point of no return counts as done when its work ends with
-/// the boot: the next boot repeats that work from the selected version.
+/// Ends a phase without a worker. On an offline system an apply that needs the running system fails with
+/// Unsupported. Past the point of no return it counts as done: the next boot repeats its work from the
+/// selected version.
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
@@ -402,7 +403,7 @@ Launch Runner::make_launch(const Action& action) const {
     return launch;
 }
 
-/// Creates the staging directory for the workers' user. Once a step has begun, an existing directory stays
+/// Creates the staging directory for the workers' user. If a step has begun, an existing directory stays
 /// unchanged, because a later step may have changed its owner.
 Result<void> Runner::prepare_staging() const {
     const core::Transaction& transaction = current_->operation.transaction;
@@ -594,10 +595,10 @@ void Runner::append(Record made, std::function<void()> then) {
         later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
 }
 
-/// Undoes the transaction, or completes it from the point of no return, and keeps the records in memory: a
+/// Undoes the transaction, or completes it after the point of no return, and keeps the records in memory. A
 /// host that is half changed has no working driver. A daemon that finds the journal without these records
 /// does the same again (go_back_if_unrecorded()), since every step converges. Only the End record waits:
-/// nothing else may begin while the journal says that this transaction runs.
+/// nothing else may begin before the journal records the end of this transaction.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();

@@ -60,8 +60,8 @@ class Runner {
     /// were left, and nothing can be started.
     [[nodiscard]] base::Result<void> look();
 
-    /// Starts a plan with steps and without problems. Fails with Busy, naming the running operation. With
-    /// `check_only` the operation ends after preflight, in Outcome::Checked or Refused.
+    /// Starts a plan with steps and without problems. Fails with Busy, naming the running operation. If
+    /// `check_only` is set, the operation ends after preflight, in Outcome::Checked or Refused.
     [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false);
@@ -99,7 +99,7 @@ class Runner {
         std::deque<core::Record> unwritten; ///< records that the transaction has and its journal lacks
     };
 
-    /// What a phase requires of its worker.
+    /// Requirements of a phase for its worker.
     struct Need {
         core::Sandbox sandbox = core::Sandbox::Store;
         std::chrono::seconds deadline{60};

@@ -141,8 +141,8 @@ void Runner::resume_next() {
     });
 }
 
-/// Waits for a worker of the previous daemon that may still be exiting: no phase is in flight, or the one in
-/// flight was never sent to a worker. No other worker is started beside it.
+/// Waits for a worker of the previous daemon that may still be exiting, if no phase is in flight, or if the
+/// one in flight was never sent to a worker. No other worker is started beside it.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
@@ -164,8 +164,8 @@ void Runner::await_leftover(const Event::Callback& then) {
         wait(worker.error().message, [this, then] { await_leftover(then); });
 }
 
-/// Undoes the transaction if there are jobs that the journal does not announce: the previous daemon could not
-/// write its journal and went back, so its records are lost (continue_unwritten()).
+/// Undoes the transaction if there are jobs that the journal does not announce. The previous daemon could not
+/// write its journal and began the undo, so its records are lost (continue_unwritten()).
 void Runner::go_back_if_unrecorded() {
     const std::uint64_t id = current_->operation.id;
     std::vector<std::string> unrecorded;
