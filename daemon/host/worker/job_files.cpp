@@ -32,8 +32,8 @@ std::string first_job_file(const std::string& job) {
     return core::job_directory(job) + "/worker";
 }
 
-/// Writes the request last: without it no worker was told of the job. `first` is the job that its worker was
-/// started with; empty if that is this job.
+/// Writes the request last: a job without one was never sent to a worker. `first` is the job that its worker
+/// was started with; empty if that is this job.
 Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
                        Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);

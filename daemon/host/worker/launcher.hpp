@@ -29,7 +29,7 @@ struct JobEnd {
     enum class How {
         Reported,   ///< with a result from the worker, or Timeout after its deadline
         Died,       ///< before a result; the error is Interrupted, and the phase may run again
-        NotStarted, ///< the worker never ran; the result says why
+        NotStarted, ///< the worker never ran; the result has the reason
     };
     core::JobResult result;
     How how = How::Reported;
@@ -53,7 +53,7 @@ class Worker {
     /// Returns true if it is idle and has time for a job with this deadline.
     [[nodiscard]] virtual bool can_go_on(std::chrono::seconds deadline) const = 0;
     /// Starts another job, if can_go_on(). The job must fit the sandbox and take no inputs. Fails, without a
-    /// callback, if the worker can't be told.
+    /// callback, if the job can't be sent.
     [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
     /// Ends an idle worker. `gone` is called, possibly at once, when none of its processes is left; it may
     /// drop the worker.

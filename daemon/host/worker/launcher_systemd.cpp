@@ -105,8 +105,8 @@ class Properties {
     int result_ = 0;
 };
 
-/// Returns the writable paths. With "-" they may be absent: most transactions have no staging directory, and
-/// a step may create its own directories.
+/// Returns the writable paths. A leading "-" means that the path may be absent: most transactions have no
+/// staging directory, and a step may create its own directories.
 Words writable_for(const Launch& launch) {
     Words writable{core::job_directory(launch.request.job), "-" + launch.request.staging};
     for (const std::string& path : launch.writable)
@@ -125,7 +125,7 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
     const auto microseconds =
         static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline + launch.more).count());
     // A module that hangs in the kernel can't be killed: after two rounds of SIGKILL the unit is "failed",
-    // and the daemon goes on without it.
+    // and the daemon continues without it.
     constexpr std::uint64_t kill_us = 5'000'000;
     const std::vector<UnitProperty> common{
         {"Description", "GPU host worker " + job + ", " + what + after},
@@ -391,7 +391,7 @@ class SystemdWorker : public JobWorker {
     std::string path_;
     Patience patience_;
     std::chrono::steady_clock::time_point overdue_;
-    std::chrono::steady_clock::time_point ends_by_; ///< the unit's RuntimeMaxUSec
+    std::chrono::steady_clock::time_point ends_by_; ///< the end of the unit's RuntimeMaxUSec
     bool expired_ = false;
     bool has_job_ = false;
     std::string active_;

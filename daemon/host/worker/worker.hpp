@@ -14,7 +14,8 @@ namespace gpuhost::host {
 [[nodiscard]] int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
                           std::vector<base::UniqueFd>& kept);
 
-/// Runs main() of a worker that knows these kinds: [--root=DIR] JOB, then further jobs that the daemon sends.
+/// Implements main() of a worker that knows these kinds: [--root=DIR] JOB, then further jobs that the daemon
+/// sends.
 [[nodiscard]] int worker_main(const core::StepKinds& kinds, int argc, char* argv[]);
 
 } // namespace gpuhost::host

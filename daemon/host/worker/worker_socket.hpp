@@ -16,7 +16,7 @@
 namespace gpuhost::host {
 
 struct WorkerSocket {
-    base::UniqueFd daemon; ///< closing it tells the worker that no job follows
+    base::UniqueFd daemon; ///< closed when no job follows
     base::UniqueFd worker;
 };
 
