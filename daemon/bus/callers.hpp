@@ -7,7 +7,7 @@
 
 namespace gpuhost::bus {
 
-/// Identifies callers. Queries the bus on a connection of its own: while sd-bus waits for an answer it queues
+/// Identifies callers. Queries the bus on a connection of its own. While sd-bus waits for an answer it queues
 /// all messages that arrive on that connection, and any user may send calls to the daemon's.
 class Callers {
   public:

@@ -131,7 +131,8 @@ int ManagerObject::reload(sd_bus_message* call) {
                               });
 }
 
-/// Reboots only if the host requires it, so that a user who may change drivers can't reboot hosts at will.
+/// Reboots only if the host requires it. A user who may change drivers must not be able to reboot hosts at
+/// will.
 int ManagerObject::reboot(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(read_options(m, {}));
@@ -179,8 +180,8 @@ int ManagerObject::set_cluster_wish(sd_bus_message* call) {
                                    });
 }
 
-/// Tracks the caller that wants a driver, since only gpuhost-cluster acts on it: it is withdrawn when the
-/// caller disconnects.
+/// Tracks the caller that requests a driver: only gpuhost-cluster acts on the request, so it is withdrawn
+/// when the caller disconnects.
 Result<void> ManagerObject::follow_wisher(sd_bus_message* call, bool wants_driver) {
     wisher_.reset();
     if (!wants_driver)

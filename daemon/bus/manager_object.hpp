@@ -36,7 +36,7 @@ class ManagerObject {
 
     host::Manager& manager_;
     Authority& authority_;
-    /// The caller that wants a driver for the cluster
+    /// The caller that requests a driver for the cluster.
     base::CHandle<sd_bus_track, sd_bus_track_unref> wisher_;
 };
 

@@ -24,7 +24,8 @@ struct RoomObject {
     std::shared_ptr<void> (*make)(host::Manager& manager, Authority& authority);
 };
 
-/// Creates one for a class with a `static const Interface interface` whose vtable's functions are its own.
+/// Creates one for a class with a `static const Interface interface`. The vtable's functions must be members
+/// of the class.
 template <class Object>
 [[nodiscard]] RoomObject room_object() {
     return {Object::interface, [](host::Manager& manager, Authority& authority) -> std::shared_ptr<void> {

@@ -6,8 +6,8 @@
 
 namespace gpuhost::bus {
 
-/// The objects /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all, which tells them
-/// apart by path.
+/// The objects /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all of them, selected by
+/// path.
 class OperationObjects {
   public:
     OperationObjects(host::Manager& manager, Authority& authority)
