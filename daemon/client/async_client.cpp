@@ -134,7 +134,7 @@ class AsyncClient::Bus {
 
     /// Sets the event at once, like on_owner(): the one that the bus sent last is right.
     static int on_owned(sd_bus_message* reply, void* userdata, sd_bus_error* /*error*/) noexcept {
-        int owned = 1; // if the bus does not tell, a call to the daemon will
+        int owned = 1; // after an error, a call to the daemon reports its state
         if (sd_bus_message_is_method_error(reply, nullptr) <= 0)
             (void)sd_bus_message_read(reply, "b", &owned);
         static_cast<Bus*>(userdata)->owner_event_ = owned != 0 ? Event::Came : Event::Gone;

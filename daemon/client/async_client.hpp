@@ -37,7 +37,7 @@ class AsyncClient {
     void describe_operation(std::uint64_t id, Done<base::Json> done);
     void cancel(std::uint64_t id, Done<void> done);
 
-    /// Makes wait() report changes from now on. The first one is Came or Gone: whether the daemon is on the
+    /// Makes wait() report changes from now on. The first event is Came or Gone: whether the daemon is on the
     /// bus.
     [[nodiscard]] base::Result<void> subscribe();
     /// Sleeps until an event. Interrupted means that `wake` became readable, or that calls were answered.

@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::uint64_t password_timeout_us = 180'000'000; ///< for a person who types it
+constexpr std::uint64_t password_timeout_us = 180'000'000; ///< time to type it
 
 struct BusError {
     sd_bus_error value = SD_BUS_ERROR_NULL;
@@ -246,7 +246,7 @@ Result<void> Client::Bus::subscribe() {
     return {};
 }
 
-/// Returns the owner's event first: after a restart it is the later of Gone and Came.
+/// Returns a change of the owner first; only the latest of Gone and Came is kept.
 std::optional<Client::Event> Client::Bus::take_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);
