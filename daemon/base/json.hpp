@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 /// is kept.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view what);
 
-/// Parses `text` like parse_json(), for lists of unbounded length: passes each object in the array `key` of
-/// the outermost object to `take` and does not keep it. Fails with the first error of `take`. Returns the
+/// Parses `text` like parse_json(), for lists of unbounded length. Passes each object in the array `key` of
+/// the outermost object to `take`, and does not keep it. Fails with the first error of `take`. Returns the
 /// rest, with the array empty. Without `key` the outermost value is the array.
 [[nodiscard]] Result<Json> parse_json_list(std::string_view text, std::string_view what, std::string_view key,
                                            const std::function<Result<void>(const Json&)>& take);

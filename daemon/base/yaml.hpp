@@ -8,7 +8,7 @@
 
 namespace gpuhost::base {
 
-/// The reader whose rules apply. They decide whether an unquoted scalar is null, a boolean, a number or a
+/// The reader whose rules apply. These decide whether an unquoted scalar is null, a boolean, a number or a
 /// text.
 enum class YamlReader {
     ContainerRuntime, ///< readers of CDI specifications: a leading 0 means octal, too
@@ -17,9 +17,9 @@ enum class YamlReader {
 };
 
 /// Parses the first document of `text`. A quoted scalar is a text. Fails with BadContent and the line for a
-/// duplicate key in a map, for more than 64 levels, and for more than 2 MiB including each use of an alias.
-/// With Kubectl it also fails for what kubectl rejects (invalid UTF-8, infinite numbers), and for tags other
-/// than !!str, which are not needed here.
+/// duplicate key in a map, and for more than 64 levels. Fails also if the values exceed 2 MiB, counting each
+/// use of an alias. Kubectl's rules also reject invalid UTF-8, infinite numbers, and tags other than !!str,
+/// which are not needed here.
 [[nodiscard]] Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader reader);
 
 } // namespace gpuhost::base
