@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: asks NVIDIA's management library for the MIG instances, which no other source knows. Runs as
-// a separate process, because the library may hang or crash; see runtime/nvml_answer.hpp.
+// a separate process, because the library may hang or crash; see runtime/gpu/nvml_answer.hpp.
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
