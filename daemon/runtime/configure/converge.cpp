@@ -262,7 +262,8 @@ class Converger {
         return mode;
     }
 
-    /// Records stamps of gpuhost's own writes. Writes by other programs since the plan remain unrecorded.
+    /// Records new stamps of gpuhost's files alone. Other inputs keep the stamps of the plan, so that later
+    /// changes to them are detected.
     void stamp_own(const RuntimeChange& change, const RuntimeState& now) {
         auto inputs = inputs_of(root_, now);
         const auto is_ours = [&](const std::string& path) {

@@ -18,7 +18,7 @@ using base::Root;
 namespace {
 
 constexpr std::size_t undo_limit = 64U << 20U;
-constexpr mode_t secret = 0600; ///< for a restored file that did not exist; root reads it
+constexpr mode_t secret = 0600; ///< for restored files: only root reads them
 
 std::string path_of(const core::StepContext& context) {
     return context.staging + "/runtime-undo.json";

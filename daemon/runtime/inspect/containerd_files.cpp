@@ -32,7 +32,8 @@ std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bo
     std::vector<std::string> paths;
     std::size_t patterns = 0;
     for (const std::string& import : base::strings_or_empty(file.content, "imports")) {
-        const bool is_pattern = import.find('*') != std::string::npos; // as containerd decides
+        // containerd treats only "*" as a pattern.
+        const bool is_pattern = import.find('*') != std::string::npos;
         const std::filesystem::path base = is_pattern && before_1_7 ? "/" : directory;
         const std::string path = (base / import).lexically_normal(); // an absolute path stays unchanged
         if (!is_pattern) {

@@ -21,8 +21,8 @@ struct ToolkitStore {
     std::vector<ToolkitSet> sets;      ///< newest version first; within a version, the newest import first
     std::vector<std::string> problems; ///< sentences about unreadable sets
 
-    /// Returns the toolkit to use for `version`. For an empty version it is the newest release, else the newest
-    /// candidate. nullptr: none.
+    /// Returns the toolkit to use for `version`. For an empty version it is the newest release, else the
+    /// newest candidate. nullptr: none.
     [[nodiscard]] const ToolkitSet* find(std::string_view version = {}) const;
     /// Returns the toolkit that `path` leads to; nullptr: none, or unusable.
     [[nodiscard]] const ToolkitSet* at(std::string_view path) const;
