@@ -13,11 +13,13 @@ namespace {
 constexpr std::size_t filters_at_once = 200;
 constexpr std::string_view namespace_of_kubernetes = "k8s.io";
 
-/// What the CRI calls pinned, and what says that it was us: "pinned", or "too" where somebody else had pinned it before.
+/// The CRI's label for pinned images, and our label beside it: "pinned", or "too" if others had pinned the
+/// image before.
 constexpr std::string_view pinned_label = "io.cri-containerd.pinned";
 constexpr std::string_view our_label = "io.gpuhost.pinned";
 
-/// docs of containerd's package filters. Names and digests have no quotes in them.
+/// Returns a filter in containerd's syntax (docs of its package filters). Names and digests contain no
+/// quotes.
 std::string filter_of(const WantedImage& image) {
     std::string filter = "name==\"" + image.name + "\"";
     if (!image.any && !image.digest.empty())
@@ -28,7 +30,7 @@ std::string filter_of(const WantedImage& image) {
     return filter;
 }
 
-/// A line each; between them the client warns, in sentences.
+/// Returns the names in the client's output, one on each line. Skips its warnings, which contain blanks.
 std::set<std::string> names_of(std::string_view text) {
     std::set<std::string> lines;
     while (!text.empty()) {
@@ -59,12 +61,12 @@ Result<std::set<std::string>> Containerd::ready(const std::vector<WantedImage>& 
             words.push_back(filter_of(wanted[i]));
         const auto output = ask(std::move(words));
         if (!output && end - at == 1 && ask({"list", "--quiet", filter_of(wanted[at])}))
-            continue; // its content is not even there to be looked at: it is not ready, and a pull mends it
+            continue; // content missing: not ready; a pull repairs it
         if (!output && end - at == 1)
             return base::fail(output.error());
         if (output)
             names.merge(names_of(*output));
-        for (std::size_t i = at; !output && i < end; ++i) { // one that is damaged fails the others with it
+        for (std::size_t i = at; !output && i < end; ++i) { // one damaged image fails the whole call
             GPUHOST_TRY(one, ready({wanted[i]}));
             names.merge(std::move(one));
         }
@@ -77,13 +79,13 @@ Result<std::set<std::string>> Containerd::pinned() const {
     return names_of(output);
 }
 
-/// By the client, not by containerd's transfer service: that leaves out a layer while anybody has it unpacked, so that
-/// of an image which was removed a moment ago the content stays incomplete.
+/// Pulls with the client instead of containerd's transfer service. That service leaves out a layer that is
+/// unpacked for any image. The content of an image that was removed a moment ago would stay incomplete.
 Result<void> Containerd::pull(const WantedImage& image, const PullSource& from) const {
     std::vector<std::string> words{"pull", "--local", "--hosts-dir", from.hosts, image.name};
     auto pulled = ask(words);
     if (!pulled && pulled.error().message.find("flag provided but not defined") != std::string::npos) {
-        words.erase(words.begin() + 1); // 1.6, which knows no other way
+        words.erase(words.begin() + 1); // ctr 1.6 has no transfer service
         pulled = ask(std::move(words));
     }
     return pulled ? Result<void>() : base::fail(pulled.error());
@@ -93,7 +95,7 @@ Result<void> Containerd::pin(const std::string& name) const {
     const std::string theirs = "name==\"" + name + "\",labels.\"" + std::string(pinned_label) + "\"==pinned";
     GPUHOST_TRY(listed, ask({"list", "--quiet", theirs}));
     const bool is_pinned =
-        names_of(listed).count(name) != 0; // by the CRI, as the sandbox's image is, or by a person
+        names_of(listed).count(name) != 0; // by the CRI, like the sandbox's image, or by a person
     const auto done = ask({"label", name, std::string(pinned_label) + "=pinned",
                            std::string(our_label) + (is_pinned ? "=too" : "=pinned")});
     return done ? Result<void>() : base::fail(done.error());
@@ -103,7 +105,7 @@ Result<void> Containerd::unpin(const std::string& name) const {
     GPUHOST_TRY(listed, ask({"list", "--quiet",
                              "name==\"" + name + "\",labels.\"" + std::string(our_label) + "\"==pinned"}));
     std::vector<std::string> words{"label", name, std::string(our_label) + "="};
-    if (names_of(listed).count(name) != 0) // nobody else pinned it
+    if (names_of(listed).count(name) != 0) // pinned by us alone
         words.push_back(std::string(pinned_label) + "=");
     const auto done = ask(std::move(words));
     return done ? Result<void>() : base::fail(done.error());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// containerd, through ctr(8). The namespace is Kubernetes' own, so that the CRI sees what is done here. Versions 1.6 to 2.4
-// understand all of it.
+// containerd, through ctr(8), versions 1.6 to 2.4. Uses Kubernetes' own namespace, so that the CRI sees the
+// changes.
 #pragma once
 
 #include "images/host/image_runtime.hpp"
@@ -16,7 +16,7 @@ class Containerd : public ImageRuntime {
     ready(const std::vector<WantedImage>& wanted) const override;
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
     [[nodiscard]] base::Result<std::set<std::string>> pinned() const override;
-    /// Since containerd 1.7; before, the label means nothing to it.
+    /// Has an effect since containerd 1.7, which introduced the label.
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override;
     [[nodiscard]] base::Result<void> unpin(const std::string& name) const override;
 

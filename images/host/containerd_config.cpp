@@ -21,25 +21,26 @@ namespace {
 
 constexpr std::string_view configuration = "/etc/containerd/config.toml";
 constexpr std::string_view drop_ins = "/etc/containerd/conf.d";
-/// The CRI's registries: since containerd 2.0, since 1.3, before.
+/// The table of the CRI's registries: since containerd 2.0, since 1.3, and before.
 constexpr std::string_view cri_2 = "plugins.io.containerd.cri.v1.images.registry.";
 constexpr std::string_view cri_1 = "plugins.io.containerd.grpc.v1.cri.registry.";
 constexpr std::string_view cri_0 = "plugins.cri.registry.";
-/// Makes the CRI pull by itself, and not by the transfer service, which takes config_path for one directory.
+/// Makes the CRI pull by itself. The transfer service would take config_path for one directory.
 constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
 
 struct Said {
-    std::uint64_t version = 0; ///< of the first file
+    std::uint64_t version = 0; ///< in the first file
     std::string path;          ///< config_path
     bool local_pull = false;   ///< a list of directories is split
-    bool mirrors = false;      ///< registry.mirrors, beside which there may be no config_path
+    bool mirrors = false;      ///< registry.mirrors is set, which excludes config_path
     bool cri_is_off = false;
-    bool imports = false;        ///< of files that are not looked at
-    bool drop_ins = false;       ///< of all those that are
-    std::set<std::string> named; ///< or of these of them
+    bool imports = false;        ///< imports files that are not read here
+    bool drop_ins = false;       ///< imports all drop-ins
+    std::set<std::string> named; ///< the drop-ins that it imports by name
 };
 
-/// [plugins."io.containerd.grpc.v1.cri".registry] as plugins.io.containerd.grpc.v1.cri.registry, however it is quoted.
+/// Removes quotes and brackets: [plugins."io.containerd.grpc.v1.cri".registry] becomes
+/// plugins.io.containerd.grpc.v1.cri.registry.
 std::string plain(std::string_view name) {
     std::string text;
     std::copy_if(name.begin(), name.end(), std::back_inserter(text),
@@ -57,7 +58,7 @@ bool has(std::string_view text, std::string_view what) {
     return text.find(what) != std::string_view::npos;
 }
 
-/// Its lines, one setting each: another's file, which is not parsed here. What is written in some other way is not found.
+/// Scans a file line by line, one setting each. Does not parse TOML: settings in other forms are not found.
 class Scan {
   public:
     explicit Scan(Said& said) : said_(&said) {}
@@ -80,7 +81,7 @@ class Scan {
         }
         setting(key_, text);
         if (has(text, "]"))
-            key_.clear(); // the end of a list over several lines
+            key_.clear(); // end of a list on several lines
     }
 
   private:
@@ -104,7 +105,7 @@ class Scan {
             value.remove_prefix(static_cast<std::size_t>(path.data() + path.size() + 1 - value.data()));
             const std::string_view directory = path.substr(0, path.rfind('/'));
             const std::string_view name = path.substr(path.rfind('/') + 1);
-            if (directory != drop_ins && directory != "conf.d") // which is relative to the file
+            if (directory != drop_ins && directory != "conf.d") // "conf.d" is relative to the file
                 said_->imports = true;
             else if (has(name, "*"))
                 said_->drop_ins = true;
@@ -126,7 +127,8 @@ class Scan {
     std::string key_;
 };
 
-/// Of the first file and the drop-ins that it imports, or all of them. Nothing where a file can't be read.
+/// Reads the first file and the drop-ins that it imports, or all drop-ins. Returns nothing if a file is
+/// unreadable.
 std::optional<Said> read_configuration(const Root& root, bool with_all_drop_ins) {
     Said said;
     const auto read = [&](const std::string& file) {
@@ -165,7 +167,7 @@ bool is_right(const Said& said) {
            (said.local_pull && has_certs(said.path));
 }
 
-/// The line to write, with its table in the words of the first file.
+/// Returns the line to write, with the table name for the version of the first file.
 std::string right_setting(const Said& said) {
     const std::string_view table =
         said.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";

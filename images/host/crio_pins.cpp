@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view crio_conf = "/etc/crio/crio.conf";
 constexpr std::string_view crio_conf_d = "/etc/crio/crio.conf.d";
-/// CRI-O reads whatever is in that directory, so a half-written file must not be.
+/// Outside that directory: CRI-O reads every file in it, even a half-written one.
 constexpr std::string_view unfinished = "/etc/crio/gpuhost.unfinished";
 constexpr std::string_view indent = "    \"";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which images CRI-O tells the kubelet's garbage collector to leave alone: pinned_images of crio.conf(5), since CRI-O 1.28,
-// in a file of ours, which a running one takes up since 1.30.
+// The images that CRI-O protects from the kubelet's garbage collector: pinned_images of crio.conf(5), since
+// CRI-O 1.28. They are in a file of ours, which a running CRI-O reloads since 1.30.
 //
-// Of several files with such a list CRI-O takes the last one's alone, so where somebody else has one ours is not written.
+// CRI-O uses only the last file with such a list. If another file has one, ours is not written.
 #pragma once
 
 #include "images/host/crio_reload.hpp"
@@ -19,18 +19,20 @@ constexpr std::string_view crio_pins_file = "/etc/crio/crio.conf.d/00-gpuhost.co
 
 class CrioPins {
   public:
-    /// `root` must outlive it. A CRI-O that listens has `patience` to answer.
+    /// CRI-O has `patience` to answer on its socket. `root` must outlive the object.
     explicit CrioPins(const base::Root& root, std::chrono::milliseconds patience = std::chrono::seconds(5))
         : root_(&root), patience_(patience) {}
 
-    /// CRI-O is on this host, and nobody else's list is.
+    /// Reports whether CRI-O is on this host and no other file has such a list.
     [[nodiscard]] bool are_used() const;
     [[nodiscard]] base::Result<std::set<std::string>> names() const;
-    /// CRI-O has been told to read them when it returns, if it runs, and does so soon. Nothing where they are not used.
+    /// Adds an image and tells CRI-O to reload, if it runs and answers in time. Does nothing if the pins are
+    /// not used.
     [[nodiscard]] base::Result<void> add(const std::string& name) const;
-    /// What CRI-O could not be told before. Nothing where it is not on this host.
+    /// Repeats an earlier notification that CRI-O did not receive. Does nothing if CRI-O is not on this host.
     [[nodiscard]] base::Result<void> tell() const;
-    /// Those that `is_wanted` stay, or none where they are not used. CRI-O is told too what it could not be told before.
+    /// Keeps the images for which `is_wanted` returns true, or none if the pins are not used. Repeats earlier
+    /// notifications too.
     [[nodiscard]] base::Result<void>
     retain(const std::function<bool(const std::string& name)>& is_wanted) const;
 

@@ -23,8 +23,9 @@ namespace {
 
 constexpr std::string_view untold = "/run/gpuhost/crio.untold";
 
-/// The process that answers at that socket; 0 where nobody listens. CRI-O listens long before it takes SIGHUP for anything
-/// but its end, so only one that serves is asked for: beside gRPC it has HTTP/1 there.
+/// Returns the process that answers at that socket; 0 if none listens. CRI-O listens long before it handles
+/// SIGHUP, which ends it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
+/// serves.
 Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds patience) {
     constexpr std::string_view request = "GET /info HTTP/1.0\r\nHost: crio\r\n\r\n";
     const auto silent =
@@ -69,7 +70,8 @@ Result<void> CrioReload::mark() const {
     return root_->write_atomic(untold, "");
 }
 
-/// SIGHUP has it read its files anew. One that does not listen may have read them already and be about to: it is told later.
+/// Sends SIGHUP, which makes CRI-O reload its files. Keeps the mark if CRI-O does not listen: it may have
+/// read the old files already. It is told later.
 Result<void> CrioReload::tell(std::chrono::milliseconds patience) const {
     if (!root_->exists(untold))
         return {};

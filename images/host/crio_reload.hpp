@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a running CRI-O comes to read its files anew, the registries' and the list of pins: it takes SIGHUP for that.
+// Makes a running CRI-O reload its files, those of registries and the list of pins, with SIGHUP.
 //
-// Whoever changes one leaves a mark first, which is there until CRI-O has been told: a crash, a CRI-O that only just starts,
-// or a worker that may signal nobody leaves it to the next that may, gpuhost-images.service.
+// A program that changes one of them leaves a mark first, which stays until CRI-O has been told. The mark
+// covers a crash, a CRI-O that is still starting, and a worker that may not send signals. The next program
+// that may send them, gpuhost-images.service, then tells CRI-O.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,15 +17,15 @@ namespace gpuhost::images {
 constexpr std::string_view crio_directory = "/etc/crio";
 constexpr std::string_view crio_socket = "/run/crio/crio.sock";
 
-/// While there is one others wait, so that CRI-O is told of no half of a change.
+/// A lock for changes of CRI-O's files. CRI-O is therefore never told of half a change.
 class CrioReload {
   public:
-    /// When the mark was left; 0 where there is nothing to tell.
+    /// Returns the time of the mark; 0 if CRI-O has been told everything.
     [[nodiscard]] static std::uint64_t marked_us(const base::Root& root);
-    /// For a host that has /etc/crio. `root` must outlive it.
+    /// Waits for the lock. Needs a host with /etc/crio. `root` must outlive the result.
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
     [[nodiscard]] base::Result<void> mark() const;
-    /// CRI-O has been told when it returns, if there was anything to tell and it runs. One that listens has `patience` to answer.
+    /// Tells CRI-O, if there is a mark and CRI-O runs. Waits at most `patience` for its answer.
     [[nodiscard]] base::Result<void> tell(std::chrono::milliseconds patience) const;
 
   private:

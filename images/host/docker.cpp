@@ -15,11 +15,11 @@ using base::Result;
 namespace {
 
 constexpr std::size_t images_at_once = 200;
-constexpr unsigned more_tries = 2; ///< somebody deletes images while they are looked at
+constexpr unsigned more_tries = 2; ///< images may be deleted during an inspection
 constexpr const char* format = R"({"tags":{{json .RepoTags}},"digests":{{json .RepoDigests}}})";
 
 struct Present {
-    std::vector<std::string> names; ///< in full
+    std::vector<std::string> names; ///< full names
     std::vector<std::string> digests;
 
     [[nodiscard]] bool fits(const WantedImage& wanted) const {
@@ -28,7 +28,7 @@ struct Present {
     }
 };
 
-/// Nothing of a line that is none: between them the client may warn.
+/// Parses a line of the client's output. Returns an empty result for warnings between the lines.
 Present present_of(std::string_view line) {
     Present present;
     const Json image = base::parse_json(line, "an image").value_or(Json());
@@ -53,7 +53,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
-/// One with several names comes several times; between them the client may warn.
+/// Returns the image IDs in the client's output, each once. Skips warnings between the lines.
 std::vector<std::string> ids_of(std::string_view output) {
     std::set<std::string> ids;
     for (const std::string_view line : lines_of(output))
@@ -69,7 +69,8 @@ std::vector<Present> presents_of(std::string_view output) {
     return all;
 }
 
-/// Docker speaks HTTP to a registry on loopback by itself, since 29.10 only where "insecure-registries" is not set.
+/// Adds a hint to an error. Docker uses HTTP for a registry on loopback, but from 29.10 on only if
+/// "insecure-registries" is not set.
 base::Error explained(base::Error error, const PullSource& from) {
     if (error.message.find("HTTP response to HTTPS client") != std::string::npos)
         error.message +=

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Docker, through docker(1). It can't be told for one pull that a name's registry is another one: so an image is pulled by
-// digest from this host's, under the path that gpuhost-registry(8) has for it, and then gets its name.
+// Docker, through docker(1). Docker cannot use another registry for a single pull. An image is therefore
+// pulled by digest from this host's registry, under its path in gpuhost-registry(8), and then tagged with its
+// name.
 #pragma once
 
 #include "images/bundle/reference.hpp"
@@ -15,23 +16,23 @@ class Docker : public ImageRuntime {
 
     [[nodiscard]] base::Result<std::set<std::string>>
     ready(const std::vector<WantedImage>& wanted) const override;
-    /// Unsupported for an image by digest: such a name can't be given.
+    /// Fails with Unsupported for an image by digest, because Docker cannot assign such a name.
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
 
   protected:
-    /// Of a client with the same verbs; `options` come before the socket's address.
+    /// For a client with the same verbs. `options` precede the socket's address.
     Docker(std::string client, std::string socket, std::vector<std::string> options)
         : ImageRuntime(std::move(socket)), client_(std::move(client)), options_(std::move(options)) {}
 
-    /// A line an image: {"tags": its names by tag, "digests": those by digest}, and what else its client says. May fail where
-    /// an image is deleted meanwhile.
+    /// Returns one line for each image: {"tags": its names by tag, "digests": those by digest}, between other
+    /// output of the client. May fail if an image is deleted meanwhile.
     [[nodiscard]] virtual base::Result<std::string> describe_all() const;
 
     [[nodiscard]] base::Result<std::string> ask(std::vector<std::string> words) const;
     [[nodiscard]] base::Result<void> tell(std::vector<std::string> words) const;
-    /// Unsupported where the image can't get that name.
+    /// Fails with Unsupported if the image cannot have that name.
     [[nodiscard]] static base::Result<Reference> taggable(const WantedImage& image);
-    /// "127.0.0.1:299/registry.example/app".
+    /// Returns "127.0.0.1:299/registry.example/app".
     [[nodiscard]] static std::string path_in(const PullSource& source, const Reference& reference);
 
   private:

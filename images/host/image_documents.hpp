@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people ask about images, as documents: org.gpuhost1(5) describes them.
+// Documents about images for the bus. org.gpuhost1(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,14 +10,15 @@
 
 namespace gpuhost::images {
 
-/// "*" in it fits "/" too. Without "*", "?" or "[" it may stand anywhere in the name; an empty one fits all.
+/// Matches a shell pattern, where "*" also matches "/". A text without "*", "?" and "[" matches anywhere in
+/// the name, and an empty one matches all names.
 [[nodiscard]] bool fits_pattern(const std::string& name, const std::string& pattern);
 
-/// Every name that `pattern` fits, by who has it.
+/// Returns every name that matches `pattern`, each with the winning claim.
 [[nodiscard]] base::Json list_images(const References& references, const std::string& pattern);
 
-/// NotFound if nobody has that name. Counts what is missing of the bundle that has it, which is what an import would
-/// bring back.
+/// Fails with NotFound if no bundle has that name. Counts the missing blobs of the winning bundle, which an
+/// import would restore.
 [[nodiscard]] base::Result<base::Json> show_image(const base::Root& root, const References& references,
                                                   const std::string& name);
 

@@ -21,17 +21,17 @@ using base::Result;
 namespace {
 
 constexpr std::chrono::minutes answer_time{1};
-constexpr std::chrono::hours pull_time{2}; ///< of one image, from this host's own disk
+constexpr std::chrono::hours pull_time{2}; ///< for one image, from this host's own disk
 constexpr std::size_t output_limit = std::size_t{16} << 20U;
 
-/// Where distributions, RKE2 and k3s have them; any ctr can talk to any containerd.
+/// The paths in distributions, RKE2 and k3s. Any ctr works with any containerd.
 constexpr std::array ctrs{"/usr/bin/ctr", "/usr/local/bin/ctr", "/var/lib/rancher/rke2/bin/ctr",
                           "/var/lib/rancher/k3s/data/current/bin/ctr"};
 constexpr std::array dockers{"/usr/bin/docker", "/usr/local/bin/docker"};
 constexpr std::array podmans{"/usr/bin/podman", "/usr/local/bin/podman"};
 constexpr std::string_view podman_socket = "/run/podman/podman.sock";
 
-/// The last line of what a client said is its error.
+/// Returns the last line of a client's output, which is its error.
 std::string last_line(const std::string& output) {
     const std::size_t end = output.find_last_not_of("\r\n");
     if (end == std::string::npos)
@@ -84,7 +84,8 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
     }
 }
 
-/// Many a host has Podman for other things, so it has to be named, unless CRI-O runs the pods out of the same storage.
+/// Returns the sockets of Podman. Many hosts have Podman for other purposes, so it must be configured, unless
+/// CRI-O runs pods from the same storage.
 std::vector<std::string> podman_words(const base::Root& root, const RuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
     if (!settings.podman.empty() || !root.exists(crio_socket))
@@ -96,7 +97,8 @@ std::vector<std::string> podman_words(const base::Root& root, const RuntimeSetti
     return {std::string(podman_socket)};
 }
 
-/// podman-docker has /run/docker.sock lead to Podman's, which is one runtime, and no Docker.
+/// Returns the sockets of Docker. Excludes links to Podman's socket, such as /run/docker.sock from
+/// podman-docker.
 std::vector<std::string> docker_words(const base::Root& root, const RuntimeSettings& settings,
                                       std::vector<std::string> podman) {
     podman.emplace_back(podman_socket);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// k3s and RKE2 bring a containerd of their own, and write its certs.d themselves whenever they start, from their
-// registries.yaml (docs.k3s.io/installation/private-registry).
+// k3s and RKE2 contain their own containerd. They write its certs.d at each start, from their registries.yaml
+// (docs.k3s.io/installation/private-registry).
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,8 +14,8 @@ namespace gpuhost::images {
 
 struct K3s {
     std::string_view name;
-    std::string_view directory; ///< in /etc
-    std::string_view agent;     ///< its state: there once it has run
+    std::string_view directory; ///< below /etc
+    std::string_view agent;     ///< directory of its state; present after the first start
     std::string_view registries;
 };
 inline constexpr std::array k3s_kinds{
@@ -24,10 +24,10 @@ inline constexpr std::array k3s_kinds{
 };
 
 [[nodiscard]] bool is_here(const base::Root& root, const K3s& k3s);
-/// Each registry has the same endpoint; requests say themselves which one they mean.
+/// Returns the file's content. All registries have the same endpoint, because requests name the registry.
 [[nodiscard]] std::string k3s_registries(const std::vector<std::string>& registries,
                                          const std::string& endpoint);
-/// It has written its containerd's configuration before that file was changed.
+/// Reports whether the file is newer than the containerd configuration made from it.
 [[nodiscard]] bool has_to_read_registries(const base::Root& root, const K3s& k3s);
 
 } // namespace gpuhost::images

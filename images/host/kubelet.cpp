@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned default_threshold = 85; ///< SetDefaults_KubeletConfiguration
 constexpr std::string_view kubelet_directory = "/var/lib/kubelet";
 constexpr std::string_view configuration_file = "/var/lib/kubelet/config.yaml";
-/// Where runtimes keep their images.
+/// Directories in which runtimes keep their images.
 constexpr std::array image_file_systems{
     std::string_view("/var/lib/containerd"), std::string_view("/var/lib/containers/storage"),
     std::string_view("/var/lib/docker"), std::string_view("/var/lib/rancher")};
@@ -35,14 +35,13 @@ bool shares_file_system(const base::Root& root) {
 
 unsigned image_gc_threshold(std::string_view configuration) {
     constexpr std::string_view key = "imageGCHighThresholdPercent";
-    // A scalar at the top level, in either syntax; a parser's library for one number would be too much.
+    // A scalar at the top level, in YAML or JSON. One number does not justify a parser's library.
     for (std::size_t at = configuration.find(key); at != std::string_view::npos;
          at = configuration.find(key, at + 1)) {
         const std::size_t begin = configuration.find_last_of("\n,{", at);
-        const std::string_view lead =
-            configuration.substr(begin + 1, at - (begin + 1)); // npos + 1 is the very beginning
+        const std::string_view lead = configuration.substr(begin + 1, at - (begin + 1)); // npos + 1 is 0
         if (lead.find_first_not_of(" \"'") != std::string_view::npos)
-            continue; // a comment
+            continue; // in a comment
         std::string_view rest = configuration.substr(at + key.size());
         rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \"':")));
         const auto percent = base::parse_uint(rest.substr(0, rest.find_first_not_of("0123456789")));

@@ -43,7 +43,7 @@ std::string hosts_path(const std::string& registry) {
     return std::string(containerd_certs) + "/" + registry + "/hosts.toml";
 }
 
-/// A path has no colons: "registry.example:5000" is "registry.example_5000" there, as in the registry's own.
+/// Reports whether the file exists and is not ours.
 bool is_theirs(const Root& root, const std::string& path) {
     return root.exists(path) && !content::is_ours(root, path);
 }
@@ -52,12 +52,13 @@ std::string endpoint_of(const MirrorSettings& settings) {
     return "http://" + settings.address;
 }
 
-/// "registry.example_5000_", the other name that containerd knows for the directory of HOST:PORT.
+/// Returns "registry.example_5000_", containerd's other directory name for HOST:PORT.
 std::string directory_with_port(const std::string& registry) {
     return registry.find(':') == std::string::npos ? registry : registry_path(registry) + "_";
 }
 
-/// What another root of config_path has for this registry. There it is read instead of ours, or ours instead of it.
+/// Returns the directory for this registry in another root of config_path. containerd reads only one of that
+/// and ours.
 std::string other_root_setup(const Root& root, const std::vector<std::string>& roots,
                              const std::string& registry) {
     for (const std::string& other : roots)
@@ -67,8 +68,9 @@ std::string other_root_setup(const Root& root, const std::vector<std::string>& r
     return {};
 }
 
-/// What somebody set up for this registry that a file of ours would put out of force: containerd reads certificates
-/// only where there is no hosts.toml, and "_default" only where there is no directory for the registry. Empty: nothing.
+/// Returns an existing setup of this registry that a file of ours would disable; empty if there is none.
+/// containerd reads certificates only without a hosts.toml, and "_default" only without a directory for the
+/// registry.
 std::string containerd_setup(const Root& root, const std::string& registry) {
     std::string directory = std::string(containerd_certs) + "/" + registry;
     const auto st = root.lstat(directory);
@@ -83,7 +85,7 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
 }
 
-/// Ours, and wanted no longer.
+/// Removes files of ours that are no longer wanted.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
     for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
         const std::string path = hosts_path(registry);
@@ -153,9 +155,10 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
                          containers_registries(ours, settings)};
 }
 
-/// A prefix "registry.example" is one of "registry.example:5000" too, and no name comes of that one's images: pulls of them
-/// would fail. So there is a prefix for each namespace of a registry without a port. With Upstream=no the whole registry is
-/// ours, but for "localhost", which stands for images without a registry beside "localhost:5000" with one.
+/// Returns the prefixes for registries.conf. A prefix "registry.example" also matches
+/// "registry.example:5000", whose images are then not found: their pulls would fail. A registry without a
+/// port therefore has a prefix for each namespace. With Upstream=no the prefix is the whole registry, except
+/// for "localhost". That stands for images without a registry, and "localhost:5000" may exist beside it.
 std::vector<std::string> prefixes_of(const Registries& registries, const MirrorSettings& settings) {
     std::vector<std::string> prefixes;
     for (const std::string& registry : registries.names) {
@@ -212,11 +215,11 @@ std::string registry_path(std::string registry) {
 std::string containerd_hosts(const MirrorSettings& settings) {
     const std::string ours = endpoint_of(settings);
     const std::string text(content::file_mark);
-    // containerd 1.x takes no notice of a file without a table of hosts, and an empty one is one.
+    // containerd 1.x ignores a file without a table of hosts. An empty table is enough.
     if (!settings.upstream)
         return text + "server = \"" + ours + "\"\n[host]\n";
-    // Without a server, containerd asks the registry itself last, and what stands before the tables is for that. Who does
-    // not answer is waited for at each request: 30 s, or as long as is said here since containerd 2.1 (and 2.0.7).
+    // Without `server`, containerd asks the registry itself last, with the settings before the tables. Each
+    // request waits for an unreachable registry: 30 s, or this timeout since containerd 2.1 (and 2.0.7).
     return text + "dial_timeout = \"5s\"\n[host.\"" + ours +
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
 }
@@ -246,7 +249,7 @@ Registries mirrored_registries(const Root& root) {
         if (!record)
             registries.problems.push_back(record.error().message);
         for (const std::string& registry : record ? record->registries : std::vector<std::string>()) {
-            if (is_registry(registry)) // it becomes a part of a path
+            if (is_registry(registry)) // it becomes a component of a path
                 names.insert(registry);
             else
                 registries.problems.push_back("bundle '" + bundle + "': '" + registry + "' is no registry");
@@ -293,7 +296,7 @@ Mirrors look_at_mirrors(const Root& root, const Registries& registries, const Mi
     std::set<std::string> wanted;
     for (FileOperation& file : files) {
         wanted.insert(file.path);
-        // Of one file for all registries: with a record that can't be read it would lack some.
+        // A single file for all registries would lack those of an unreadable record.
         const bool incomplete = !base::ends_with(file.path, "/hosts.toml") && !registries.problems.empty() &&
                                 root.exists(file.path);
         if (!incomplete && !content::is_done(root, file))

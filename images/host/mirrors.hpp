@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How container runtimes of this host find its registry: files of theirs that say so for each registry that a bundle has
-// images of. containerd and podman read them at each pull, CRI-O when it is told to, k3s and RKE2 at their start; none is
-// restarted.
+// Leads container runtimes of this host to its registry: writes files in the runtimes' formats for each registry
+// whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is told to, k3s and
+// RKE2 at their start. No runtime is restarted.
 //
-//   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, where config_path names that directory
+//   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, if config_path names certs.d
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
 //   /etc/rancher/{k3s,rke2}/registries.yaml               k3s, RKE2
 //
-// What somebody else set up for a registry stays in force: then there is no file of ours for it.
+// An existing setup of a registry by others stays in effect: no file of ours is written for that registry.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -26,35 +26,38 @@ namespace gpuhost::images {
 struct MirrorSettings {
     bool enable = true;
     std::string address;  ///< "127.0.0.1:299"
-    bool upstream = true; ///< what no bundle has is asked of the registry itself
+    bool upstream = true; ///< ask the registry itself for images that no bundle has
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
-/// What stands for a registry at the head of a path in ours: "registry.example_5000", for those who can't name it otherwise.
+/// Returns the registry as the first component of a path in ours, "registry.example_5000", for clients that
+/// cannot name it otherwise.
 [[nodiscard]] std::string registry_path(std::string registry);
 
-/// The registries that bundles of the catalogue have images of.
+/// The registries whose images are in bundles of the catalogue.
 struct Registries {
-    std::vector<std::string> names;      ///< in order
-    std::vector<std::string> namespaces; ///< "HOST/FIRST", in order, of those without a port
-    std::vector<std::string>
-        problems; ///< records that can't be read: what they have is not taken out of any file
+    std::vector<std::string> names;      ///< sorted
+    std::vector<std::string> namespaces; ///< "HOST/FIRST" of those without a port, sorted
+    /// Unreadable records. Their registries are not removed from any file.
+    std::vector<std::string> problems;
 };
 [[nodiscard]] Registries mirrored_registries(const base::Root& root);
 
-/// docs/hosts.md of containerd has the format. Requests say themselves which registry they mean.
+/// Returns a hosts.toml (containerd's docs/hosts.md). The same content serves all registries, because
+/// requests name the registry.
 [[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
-/// containers-registries.conf(5), version 2.
+/// Returns a file in the form of containers-registries.conf(5), version 2.
 [[nodiscard]] std::string containers_registries(const Registries& registries, const MirrorSettings& settings);
 
 struct Mirrors {
-    std::vector<content::FileOperation> wrong; ///< what is to be done
-    std::vector<std::string> left;             ///< what stays as it is, and why: sentences
+    std::vector<content::FileOperation> wrong; ///< the changes to make
+    std::vector<std::string> left;             ///< sentences about what stays as it is, and why
 };
-/// Only for runtimes that are on this host, by their directory in /etc; k3s and RKE2 also by that of their state.
+/// Considers only runtimes on this host: those with a directory in /etc, and k3s and RKE2 also with a state
+/// directory.
 [[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
-/// Tells whether containerd has a hosts.toml of ours once that is done.
+/// Reports whether containerd has a hosts.toml of ours after these changes.
 [[nodiscard]] bool will_lead_containerd(const base::Root& root, const core::Settings& settings);
 
 } // namespace gpuhost::images

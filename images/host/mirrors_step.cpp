@@ -15,7 +15,8 @@ using core::StepContext;
 
 namespace {
 
-/// CRI-O reads this one at its start, and when it is told to. A worker may signal nobody, so it only leaves the mark.
+/// Changes the file that CRI-O reads at its start and when it is told to. Workers may not send signals, so
+/// this only leaves the mark.
 Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
     if (!root.exists(crio_directory))
         return content::perform(root, file);
@@ -24,7 +25,8 @@ Result<void> perform_for_crio(const base::Root& root, const content::FileOperati
     return content::perform(root, file);
 }
 
-/// Who has read that file at its start, and will not before the next one; empty: nobody.
+/// Returns the program that read the file at its start and reads it next at a restart; empty if there is
+/// none.
 std::string_view reader_at_start(const base::Root& root, const std::string& path) {
     for (const K3s& k3s : k3s_kinds)
         if (path == k3s.registries && root.exists(k3s.agent))
@@ -47,7 +49,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         }
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
-                file.path.substr(0, file.path.rfind('/'))); // only if nothing else is in it
+                file.path.substr(0, file.path.rfind('/'))); // fails if it contains other files
         if (const std::string_view k3s = reader_at_start(context.root, file.path);
             !k3s.empty() && file.type == content::FileOperation::Type::Remove)
             context.warn(std::string(k3s) + " asks this host for images until it is restarted: " + file.path +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step images.mirrors: the runtimes' files are what look_at_mirrors() says. It follows the catalogue, whatever that has
-// when it runs, so it has no undo; and what it can't do is a warning, which is no reason to go back on anything.
+// Step images.mirrors: changes the runtimes' files as look_at_mirrors() says. It follows the catalogue in its
+// state at that time, so it has no undo. Failures are warnings, because they are no reason to undo anything.
 #pragma once
 
 #include "daemon/core/step.hpp"

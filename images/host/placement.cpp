@@ -18,7 +18,7 @@ namespace {
 
 using State = Placement::State;
 
-/// For containerd's client and for containerd, which reads it itself since version 2.
+/// For containerd's client, and for containerd itself since version 2.
 constexpr std::string_view hosts_directory = "/run/gpuhost/hosts.d";
 constexpr std::size_t placement_limit = 16U << 20U;
 
@@ -37,7 +37,7 @@ Json to_json(const Placement& placement) {
     return json;
 }
 
-/// Of several platforms an import brings in the host's.
+/// An import of an image for several platforms receives only the host's.
 bool is_for(const HostFacts& host, const Claim& claim) {
     return claim.platforms == nullptr || claim.platforms->empty() ||
            std::any_of(claim.platforms->begin(), claim.platforms->end(),
@@ -91,7 +91,7 @@ Result<void> Placer::place_one(const ImageRuntime& runtime, const WantedImage& i
             on_text(image.name + ": " + text);
     };
     say("pulling");
-    // From here and nowhere else, whatever certs.d says: what a bundle brought is what is placed.
+    // Pulls from this host only, whatever certs.d says: the bundle's content is to be placed.
     const MirrorSettings ours{true, mirrors_.address, false};
     GPUHOST_CHECK(root_->make_directories(std::string(hosts_directory) + "/_default"));
     GPUHOST_CHECK(
@@ -129,7 +129,7 @@ void Placer::release(const ImageRuntime& runtime, const std::vector<Pin>& pins,
                      PlacementReport& report) const {
     const auto pinned = runtime.pinned();
     if (!pinned) {
-        if (!pins.empty()) // else nothing is asked of this runtime
+        if (!pins.empty()) // without pins, an unreachable runtime does not matter
             report.problems.push_back(pinned.error().message);
         return;
     }
@@ -191,10 +191,10 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
 PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
     if (!dry_run)
-        (void)CrioPins(*root_).tell(); // pulls may take hours; what goes wrong is said behind them
+        (void)CrioPins(*root_).tell(); // before the pulls, which may take hours; retain() reports errors
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);
-    if (!pins.empty()) // else a runtime that can't be asked is in nobody's way
+    if (!pins.empty()) // without pins, an unreachable runtime does not matter
         report.problems = runtimes_.problems;
     for (const base::Error& problem : references_.problems())
         report.problems.push_back(problem.message);

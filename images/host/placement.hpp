@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images in the runtimes ahead of need: pulled from this host's registry by the runtime itself, and the pinned ones kept
-// from the kubelet's garbage collector.
+// Places images in the runtimes in advance. The runtime itself pulls them from this host's registry, and the
+// pinned ones are protected from the kubelet's garbage collector.
 //
-// It runs in a process of its own beside the daemon's operations: what a runtime has is the runtime's state, there is
-// nothing to undo, and a pull may take as long as it takes.
+// This runs in its own process beside the daemon's operations. A runtime's images are its own state, so there
+// is nothing to undo, and a pull may take any time.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -25,9 +25,9 @@ struct Placement {
     enum class State {
         Present,
         Placed,
-        Wanted,
+        Wanted, ///< not placed, because this was a dry run
         Failed
-    }; ///< Wanted: it would be placed, but that was not to be done
+    };
     WantedImage image;
     std::string runtime; ///< its socket
     State state = State::Present;
@@ -39,26 +39,26 @@ struct PlacementReport {
     std::uint64_t checked = 0; ///< seconds since 1970
     std::vector<std::string> runtimes;
     std::vector<Placement> placements;
-    std::vector<std::string> absent;   ///< pinned, and no bundle has brought it yet: not an error
-    std::vector<std::string> problems; ///< what is wanted and can't be: sentences
+    std::vector<std::string> absent;   ///< pinned, but in no bundle yet: not an error
+    std::vector<std::string> problems; ///< sentences about what is wanted and impossible
 
     [[nodiscard]] bool is_good() const;
 };
 
 class Placer {
   public:
-    /// Told what is being done: "registry.example/app:v1: pulling".
+    /// Called with the current action: "registry.example/app:v1: pulling".
     using OnText = std::function<void(const std::string& text)>;
 
-    /// `root` must outlive it.
+    /// `root` must outlive the object.
     Placer(const base::Root& root, References references, ImageRuntimes runtimes, MirrorSettings mirrors)
         : root_(&root), references_(std::move(references)), runtimes_(std::move(runtimes)),
           mirrors_(std::move(mirrors)) {}
 
-    /// What a pod with that image and policy would get, before there is one.
+    /// Does in advance what a pod with that image and policy would cause.
     [[nodiscard]] PlacementReport ensure(const Reference& reference, PullPolicy policy, bool dry_run,
                                          const OnText& on_text = {}) const;
-    /// Those whose names fit; others that were pinned by us are no longer. `words` are those of Pin=.
+    /// Places the images that match, and unpins others that we pinned. `words` are those of Pin=.
     [[nodiscard]] PlacementReport ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                                 const OnText& on_text = {}) const;
 
@@ -68,12 +68,13 @@ class Placer {
                const OnText& on_text, PlacementReport& report) const;
     [[nodiscard]] base::Result<void> place_one(const ImageRuntime& runtime, const WantedImage& image,
                                                const OnText& on_text) const;
-    /// What no pin fits any more. A pinned image whose bundle is gone stays pinned: nobody could bring it back.
+    /// Unpins images that no pin matches any more. A matching image whose bundle was removed stays pinned,
+    /// because nothing could restore it.
     void release(const ImageRuntime& runtime, const std::vector<Pin>& pins, PlacementReport& report) const;
 
-    /// Whichever runtime had it placed, and when that is gone.
+    /// The same for CRI-O's list, whichever runtime placed the image, even if that is gone.
     void release_from_crio(const std::vector<Pin>& pins, PlacementReport& report) const;
-    /// Of runtimes that can't be asked: an error only where no other one has the image.
+    /// Adds the problems of unreachable runtimes. They are errors only if no other runtime has the image.
     void add_runtime_problems(PlacementReport& report, const OnText& on_text) const;
 
     const base::Root* root_;
@@ -83,7 +84,8 @@ class Placer {
 };
 
 [[nodiscard]] base::Json to_json(const PlacementReport& report);
-/// As to_json() made it for the last ensure_pinned(); null if there was none since the host was booted.
+/// Returns the report of the last ensure_pinned() in the form of to_json(); null if there was none since
+/// boot.
 [[nodiscard]] base::Json last_placement(const base::Root& root);
 
 } // namespace gpuhost::images

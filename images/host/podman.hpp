@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Podman, through podman(1) and the socket of its API: so what pulls is Podman's own service, and who asks needs none of
-// the rights that a storage of layers takes. CRI-O has its images in the same storage, and can keep them there.
+// Podman, through podman(1) and its API socket. Podman's own service pulls, so this process needs no rights
+// to the storage of layers. CRI-O has its images in the same storage and can pin them there.
 #pragma once
 
 #include "images/host/crio_pins.hpp"
@@ -10,19 +10,19 @@ namespace gpuhost::images {
 
 class Podman : public Docker {
   public:
-    /// `root` must outlive it.
+    /// `root` must outlive the object.
     Podman(const base::Root& root, std::string client, std::string socket)
         : Docker(std::move(client), std::move(socket), {"--remote", "--url"}), crio_(root) {}
 
     [[nodiscard]] base::Result<std::set<std::string>>
     ready(const std::vector<WantedImage>& wanted) const override;
-    /// Unsupported for an image by digest, as Docker's.
+    /// Fails with Unsupported for an image by digest, like Docker.
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
-    /// In CRI-O's list, which is there without Podman too: whoever asked for it has CrioPins::retain() take it out.
+    /// Adds the image to CRI-O's list, which exists even without Podman. Remove it with CrioPins::retain().
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override { return crio_.add(name); }
 
   protected:
-    /// All at once: an image that is a list for other machines can't be inspected.
+    /// Describes all images in one call: an image index for other platforms cannot be inspected.
     [[nodiscard]] base::Result<std::string> describe_all() const override;
 
   private:

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view main_file = "/etc/containers/registries.conf";
 constexpr std::string_view drop_ins = "/etc/containers/registries.conf.d";
 
-/// Reads one file by its lines. It is another's file, which is not parsed here: text that looks like a setting counts as one.
+/// Scans one file line by line. Does not parse TOML: text that looks like a setting counts as one.
 class Scan {
   public:
     explicit Scan(std::set<std::string>& hosts) : hosts_(&hosts) {}
@@ -24,7 +24,7 @@ class Scan {
     void line(std::string_view text) {
         text = without_comment(base::trim(text));
         if (!text.empty() && text.front() == '[' && !is_list_) {
-            // Version 1 has lists of registries in these tables, and those to search in another one.
+            // Version 1 lists registries in these tables, and those to search in another one.
             is_list_table_ = text == "[registries.block]" || text == "[registries.insecure]";
             return;
         }
@@ -56,14 +56,14 @@ class Scan {
                 return base::trim(text.substr(0, i));
         return text;
     }
-    /// A word of its own, quoted or not, with a value.
+    /// Reports whether this is a separate word, quoted or not, followed by a value.
     static bool is_key(std::string_view text, std::size_t at, std::size_t size) {
         const char before = at == 0 ? ' ' : text[at - 1];
         const std::size_t equals = text.find_first_not_of("\"' \t", at + size);
         return std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '-' && before != '_' &&
                equals != std::string_view::npos && text[equals] == '=';
     }
-    /// Takes it off `text`, and all of `text` where there is none.
+    /// Removes and returns the first quoted word of `text`. Empties `text` if there is none.
     static std::string_view next_quoted(std::string_view& text) {
         const std::size_t begin = text.find_first_of("\"'");
         const std::size_t end = begin == std::string_view::npos ? begin : text.find(text[begin], begin + 1);
@@ -82,7 +82,7 @@ class Scan {
 
     std::set<std::string>* hosts_;
     bool is_list_table_ = false;
-    bool is_list_ = false; ///< over several lines
+    bool is_list_ = false; ///< in a list on several lines
 };
 
 } // namespace

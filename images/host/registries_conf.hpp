@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// containers-registries.conf(5): what other files of it configure, so that ours puts none of that out of force.
+// Reads what other files in the form of containers-registries.conf(5) configure, so that ours disables none
+// of it.
 #pragma once
 
 #include "daemon/base/root.hpp"

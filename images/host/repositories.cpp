@@ -25,7 +25,7 @@ constexpr std::array keys{
 constexpr std::string_view file_prefix = "gpuhost-";
 
 struct PackageManager {
-    std::string_view directory; ///< of its files; it is here if that is
+    std::string_view directory; ///< of its files; the package manager is installed if this exists
     std::string_view suffix;
     std::string (*text)(const BundleRecord&, const PackageTree&);
 };
@@ -41,7 +41,8 @@ std::string key_path(const BundleRecord& bundle, const PackageTree& tree) {
     return packages_directory(bundle.name, tree.distribution) + "/" + std::string(package_key);
 }
 
-/// Another generation makes another file, so that the package manager looks again.
+/// Returns the first lines of a file. Each generation changes them, so that the package manager reads the
+/// indexes again.
 std::string heading(const BundleRecord& bundle) {
     const std::string digest = content::is_sha256(bundle.manifest) ? ", sha256:" + bundle.manifest : "";
     return std::string(content::file_mark) + "# Packages of bundle " + bundle.name + ", generation " +
@@ -57,7 +58,7 @@ std::string file_of(const PackageManager& manager, const BundleRecord& bundle,
     return text.empty() ? text : heading(bundle) + text;
 }
 
-/// Ours, and wanted no longer.
+/// Removes files of ours that are no longer wanted.
 void add_stale(const Root& root, const PackageManager& manager, const std::set<std::string>& wanted,
                std::vector<FileOperation>& to) {
     for (const std::string& name : root.list(manager.directory).value_or(std::vector<std::string>())) {
@@ -68,11 +69,11 @@ void add_stale(const Root& root, const PackageManager& manager, const std::set<s
     }
 }
 
-/// Of the bundles that are here.
+/// The signed bundles in the catalogue.
 struct Signed {
     std::vector<BundleRecord> records;
-    std::set<std::string> unreadable; ///< names; what they have taken nobody takes away
-    bool all_known = true;            ///< else there may be more
+    std::set<std::string> unreadable; ///< names; their files stay
+    bool all_known = true;            ///< false: there may be more bundles
     std::vector<std::string> problems;
 };
 
@@ -122,7 +123,7 @@ void look_at_manager(const Root& root, const PackageManager& manager, const Sign
         add_stale(root, manager, wanted, found.wrong);
 }
 
-/// Of a path's letters dnf takes some in a repository's id: "/a+b" is ":a_2bb".
+/// Encodes a path in the characters that dnf allows in a repository's id: "/a+b" becomes ":a_2bb".
 std::string id_of(const std::string& path) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string id;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How this host's package manager finds the packages of its bundles: one file of its own for each bundle that has any.
+// Leads this host's package manager to the packages of its bundles: one file for each bundle with packages.
 //
 //   /etc/apt/sources.list.d/gpuhost-BUNDLE.sources    apt 1.1 and later
 //   /etc/yum.repos.d/gpuhost-BUNDLE.repo              dnf, yum
 //
-// The packages themselves are in the catalogue, as links into the store. Nothing is installed: that is for who runs apt.
+// The packages themselves are in the catalogue, as links into the store. Nothing is installed here.
 #pragma once
 
 #include "daemon/content/set/file_operation.hpp"
@@ -25,18 +25,18 @@ constexpr std::string_view dnf_repositories = "/etc/yum.repos.d";
 /// [Packages] of gpuhostd.conf.
 [[nodiscard]] bool repositories_are_on(const core::Settings& settings);
 
-/// sources.list(5), in the form with fields.
+/// Returns entries in the form of sources.list(5), deb822 style.
 [[nodiscard]] std::string apt_source(const BundleRecord& bundle, const PackageTree& tree);
-/// dnf.conf(5), "repo options".
+/// Returns entries in the form of dnf.conf(5), "repo options".
 [[nodiscard]] std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree);
 
 struct Repositories {
-    std::vector<std::string> bundles;          ///< that this host has packages of
-    std::vector<content::FileOperation> wrong; ///< what is to be done
-    std::vector<std::string> left;             ///< what stays as it is, and why: sentences
+    std::vector<std::string> bundles;          ///< those with packages for this host
+    std::vector<content::FileOperation> wrong; ///< the changes to make
+    std::vector<std::string> left;             ///< sentences about what stays as it is, and why
 };
-/// Only for package managers that are on this host, by their directory in /etc; only what is for its distribution, as it
-/// is now; only of bundles that somebody signed.
+/// Considers only package managers with a directory in /etc, packages for the host's present distribution,
+/// and signed bundles.
 [[nodiscard]] Repositories look_at_repositories(const base::Root& root, bool on,
                                                 const std::string& without = {});
 

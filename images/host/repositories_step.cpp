@@ -17,14 +17,13 @@ using core::StepContext;
 
 namespace {
 
-constexpr std::string_view apt_get =
-    "/usr/bin/apt-get"; // the tree's own: on a mounted image it is not the running host's
+constexpr std::string_view apt_get = "/usr/bin/apt-get"; // of `root`: a mounted image has its own
 constexpr std::chrono::seconds apt_deadline{60};
 constexpr unsigned most_tries = 15;
-/// Without the host's own settings: hooks that it has for an update are not for ours.
+/// Ignores the host's own settings, whose hooks for an update are not for this one.
 constexpr std::string_view apt_config = "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n";
 
-/// Somebody's own apt-get holds its lists for some seconds.
+/// Retries while another apt-get holds the lock of the lists, usually for some seconds.
 Result<base::Finished> run_unlocked(const base::Command& command) {
     for (unsigned tries = 1;; ++tries) {
         GPUHOST_TRY(finished, base::run(command));
@@ -35,7 +34,8 @@ Result<base::Finished> run_unlocked(const base::Command& command) {
     }
 }
 
-/// Before the file is in its place: when it is there, all that it needs is. dnf looks by itself.
+/// Makes apt read the indexes before the file is in place. The file is then usable as soon as it exists. dnf
+/// reads them by itself.
 Result<void> read_index(const StepContext& context, const FileOperation& file) {
     const base::Root& root = context.root;
     if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
@@ -52,13 +52,13 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
     command.argv = {root.host_path(apt_get), "-qq"};
     for (const std::string& option : {
              "Dir=" + root.directory(),
-             "Dir::Etc::sourcelist=" + root.host_path(source), // only this one,
+             "Dir::Etc::sourcelist=" + root.host_path(source), // this file only
              std::string("Dir::Etc::sourceparts=-"),
-             std::string("APT::Get::List-Cleanup=0"),    // and what is known of the others stays
-             std::string("APT::Update::Error-Mode=any"), // else an index of before would do for it
-             // The worker has no capability to become apt's own user, and nothing is fetched.
+             std::string("APT::Get::List-Cleanup=0"),    // keeps the lists of other sources
+             std::string("APT::Update::Error-Mode=any"), // an old index must not hide an error
+             // The worker lacks the capability to become apt's own user, and nothing is downloaded.
              std::string("APT::Sandbox::User=root"),
-             // The next generation may have another key or none: the bundle's signature is what counts.
+             // The next generation may have another key or none: the bundle's signature decides.
              std::string("Acquire::AllowDowngradeToInsecureRepositories=1"),
              std::string("Acquire::AllowReleaseInfoChange=1"),
          })
@@ -82,8 +82,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
     for (const FileOperation& file : repositories.wrong) {
         FileOperation change = file;
         if (const auto read = read_index(context, file); !read) {
-            // A source that apt refuses would make each update on the host fail; and that of the generation before, whose
-            // packages have gone, no less. It stays wanted: 'apply' tries again.
+            // A source that apt refuses would make each update on the host fail. So would the previous
+            // generation's, whose packages were removed. The file stays wanted: 'apply' tries again.
             context.warn("apt does not take " + file.path + ", it is left out: " + read.error().message);
             change.type = FileOperation::Type::Remove;
             if (!context.root.exists(file.path))
@@ -97,7 +97,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     return Json{{"files", std::move(changed)}};
 }
 
-/// A bundle that was to go stays after all.
+/// Restores the file of a bundle that was to be removed but stays.
 Result<void> undo(StepContext& context, const Json& args) {
     const Json all{{"on", base::bool_or(args, "on", false)}};
     GPUHOST_CHECK(apply(context, all));
@@ -110,7 +110,7 @@ core::StepKind repositories_kind() {
     core::StepKind kind;
     kind.name = "packages.repositories";
     kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(15); // apt's, for some bundles
+    kind.deadline = std::chrono::minutes(15); // several bundles, each with a run of apt
     kind.apply = apply;
     kind.undo = undo;
     return kind;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step packages.repositories: the package manager's files are what look_at_repositories() says, and apt has read the indexes
-// that they lead to. Like images.mirrors it follows the catalogue, so it has no undo, and what it can't do is a warning.
+// Step packages.repositories: changes the package manager's files as look_at_repositories() says, after apt
+// has read the indexes. It follows the catalogue, like images.mirrors. Its undo restores the file of a bundle
+// whose removal failed. Failures are warnings.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -9,7 +10,7 @@ namespace gpuhost::images {
 
 [[nodiscard]] core::StepKind repositories_kind();
 [[nodiscard]] core::Step repositories_step(bool on);
-/// Before that bundle goes with its packages.
+/// For use before that bundle and its packages are removed.
 [[nodiscard]] core::Step repositories_step_without(bool on, const std::string& bundle);
 
 } // namespace gpuhost::images
