@@ -21,4 +21,8 @@ std::span<const Family> families() noexcept {
     return list;
 }
 
+const Verb& default_verb() noexcept {
+    return status_verb;
+}
+
 } // namespace gpuhost::ctl

@@ -151,7 +151,7 @@ std::vector<std::string> Arguments::values(const Option& option) const {
 
 Result<void> Arguments::choose_verb(const std::vector<std::string>& plain) {
     if (plain.empty()) {
-        verb_ = has("help") || has("version") ? nullptr : &status_verb;
+        verb_ = has("help") || has("version") ? nullptr : &default_verb();
         return {};
     }
     for (const Verb* verb : verbs()) {

@@ -60,6 +60,8 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
 /// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, which alone includes
 /// every family.
 [[nodiscard]] std::span<const Family> families() noexcept;
+/// Returns the verb of a command line without one.
+[[nodiscard]] const Verb& default_verb() noexcept;
 /// Returns the verbs of all families.
 [[nodiscard]] std::vector<const Verb*> verbs();
 
