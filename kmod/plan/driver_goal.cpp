@@ -71,17 +71,6 @@ std::vector<std::string> with_dependencies(std::vector<std::string> names, const
 
 } // namespace
 
-bool is_others(const Store& store, const std::string& name) {
-    if (name == "nouveau")
-        return false;
-    for (const DriverVersion& version : store.versions)
-        for (const ModuleSet& set : version.modules)
-            for (const ModuleFile& module : set.modules)
-                if (module.name == name)
-                    return false;
-    return true;
-}
-
 Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
               const Observed& observed, std::vector<Problem>& problems) {
     const std::vector<std::string> required = with_dependencies(wanted_names(settings), set);

@@ -31,10 +31,6 @@
 
 namespace gpuhost::kmod {
 
-/// Is this module that uses the driver in none of the store's sets: gdrdrv, nvidia_fs, a third party's
-/// nvidia_peermem? It has to go with the driver, and may well fit the next one too.
-[[nodiscard]] bool is_others(const Store& store, const std::string& name);
-
 /// The modules of one set that should be in the kernel. A problem if it lacks one that the settings name.
 [[nodiscard]] Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
                             const Observed& observed, std::vector<core::Problem>& problems);

@@ -9,6 +9,7 @@
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/module/symbol_versions.hpp"
 #include "kmod/select/driver_preflight.hpp"
+#include "kmod/store/store.hpp"
 #include "kmod/trust/module_trust.hpp"
 
 #include <algorithm>

@@ -260,6 +260,17 @@ std::vector<std::string> installed_kernels(const Root& root) {
     return kernels;
 }
 
+bool is_others(const Store& store, const std::string& name) {
+    if (name == "nouveau")
+        return false;
+    for (const DriverVersion& version : store.versions)
+        for (const ModuleSet& set : version.modules)
+            for (const ModuleFile& module : set.modules)
+                if (module.name == name)
+                    return false;
+    return true;
+}
+
 int compare_versions(std::string_view a, std::string_view b) {
     const auto left = base::split(a, '.');
     const auto right = base::split(b, '.');

@@ -138,6 +138,10 @@ struct Store {
 /// Where the store stands, or will stand.
 [[nodiscard]] base::Result<std::uint64_t> free_space(const base::Root& root);
 
+/// Is this module that uses the driver in none of the store's sets: gdrdrv, nvidia_fs, a third party's
+/// nvidia_peermem? It has to go with the driver, and may well fit the next one too.
+[[nodiscard]] bool is_others(const Store& store, const std::string& name);
+
 /// -1, 0, 1: "535.261.03" is older than "550.54.14".
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
 
