@@ -27,7 +27,7 @@ bool turns(const base::Root& root, const std::string& device, unsigned layers) {
         return std::any_of(below.begin(), below.end(), [&](const std::string& name) {
             return turns(root, path + "/slaves/" + name, layers - 1);
         });
-    // Of a disk, or of a partition's disk.
+    // The file of a disk, or of the disk that holds a partition.
     for (const char* queue : {"/queue/rotational", "/../queue/rotational"})
         if (const auto said = root.read_line(path + queue))
             return *said == "1";

@@ -62,7 +62,7 @@ bool set_part(HostWord& host, std::string_view part) {
     return set(host.platform, part, is_platform(part));
 }
 
-/// Without a GPU, a driver for any GPU fits if the administrator wants a driver.
+/// Matches the GPU of a word. On a host without a GPU, any word matches if a driver is wanted.
 bool fits_gpu(const core::DriverWish& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;

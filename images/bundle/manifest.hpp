@@ -84,8 +84,8 @@ struct BundleManifest {
 /// Accepts 1 to 64 lower-case letters and digits, with '.', '_' and '-' between them: "site-images".
 [[nodiscard]] bool is_bundle_name(std::string_view text);
 
-/// Checks everything that does not need the members' content: digests, names, that no member occurs twice,
-/// and that the documents of images and artifacts are members. Refuses unknown content, because a host must
+/// Checks everything that does not need the members' content: digests, names, and that no member occurs
+/// twice. The documents of images and artifacts must be members. Refuses unknown content, because a host must
 /// not skip half of a bundle. Needs about 20 MiB of memory beyond the text for 100,000 members.
 [[nodiscard]] base::Result<BundleManifest> parse_bundle_manifest(std::string_view text,
                                                                  std::string_view what);

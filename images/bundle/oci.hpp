@@ -3,7 +3,8 @@
 // name.
 //
 // The documents are untrusted and read with limits. A document that could be taken for two kinds
-// (CVE-2021-41190) is refused, and one whose kind differs from the kind in the descriptor that led to it.
+// (CVE-2021-41190) is refused. The same applies if its kind differs from that in the descriptor that led to
+// it.
 #pragma once
 
 #include "daemon/base/json.hpp"

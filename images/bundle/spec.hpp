@@ -44,7 +44,7 @@
 
 namespace gpuhost::images {
 
-/// Where images come from: a layout or an archive.
+/// A source of images: a layout or an archive.
 struct ImageSource {
     std::string name;    ///< normalised; empty: all images there, under their own names
     std::string layout;  ///< a directory; or empty

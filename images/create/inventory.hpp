@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An inventory of a host, for the machine where bundles are made: the members that it needs, those that it
-// has, and what it would lack. 'gpuhostctl inventory export' writes it, gpuhost-bundle(5) describes it. It is
-// carried between machines, so its reader treats it as untrusted. It contains no secrets.
+// An inventory of a host, for the machine where bundles are made. It shows the members that the host needs,
+// those that it has, and what it would lack. 'gpuhostctl inventory export' writes it, gpuhost-bundle(5)
+// describes it. It is carried between machines, so its reader treats it as untrusted. It contains no secrets.
 #pragma once
 
 #include "images/bundle/distribution.hpp"

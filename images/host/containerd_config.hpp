@@ -17,8 +17,8 @@ namespace gpuhost::images {
 /// Returns the problem and the line to write. Empty if certs.d is read, or if containerd serves no CRI.
 [[nodiscard]] std::string certs_problem(const base::Root& root);
 
-/// Returns the directories of config_path other than certs.d. A containerd that splits the list takes a registry's
-/// settings from the first one that has a directory for it.
+/// Returns the directories of config_path other than certs.d. A containerd that splits the list uses the
+/// first one with a directory for the registry.
 [[nodiscard]] std::vector<std::string> other_registry_roots(const base::Root& root);
 
 } // namespace gpuhost::images

@@ -18,8 +18,8 @@ namespace gpuhost::images {
 /// root may read the kubelet's directory.
 [[nodiscard]] std::optional<unsigned> kubelet_threshold(const base::Root& root);
 
-/// Returns a warning if `bytes` more in the store would make the kubelet delete images: both are on one file
-/// system, which would exceed the kubelet's threshold. Empty otherwise.
+/// Returns a warning if `bytes` more in the store would make the kubelet delete images. This happens if both
+/// are on one file system that would exceed the kubelet's threshold. Empty otherwise.
 [[nodiscard]] std::string image_gc_warning(const base::Root& root, std::uint64_t bytes,
                                            std::optional<unsigned> threshold);
 

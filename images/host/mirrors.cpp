@@ -158,7 +158,8 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
 /// Returns the prefixes for registries.conf. A prefix "registry.example" also matches
 /// "registry.example:5000", whose images are then not found: their pulls would fail. A registry without a
 /// port therefore has a prefix for each namespace. With Upstream=no the prefix is the whole registry, except
-/// for "localhost". That stands for images without a registry, and "localhost:5000" may exist beside it.
+/// for "localhost". The name "localhost" means images without a registry, beside which "localhost:5000" may
+/// exist.
 std::vector<std::string> prefixes_of(const Registries& registries, const MirrorSettings& settings) {
     std::vector<std::string> prefixes;
     for (const std::string& registry : registries.names) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leads container runtimes of this host to its registry: writes files in the runtimes' formats for each registry
-// whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is told to, k3s and
-// RKE2 at their start. No runtime is restarted.
+// Leads container runtimes of this host to its registry: writes files in the runtimes' formats for each
+// registry whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is told
+// to, k3s and RKE2 at their start. No runtime is restarted.
 //
-//   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, if config_path names certs.d
+//   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, if config_path names it
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
 //   /etc/rancher/{k3s,rke2}/registries.yaml               k3s, RKE2
 //

@@ -13,12 +13,12 @@ namespace gpuhost::images {
 
 inline constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
 
-/// Returns the hosts of each prefix and location in files other than ours, in both versions of the format. A prefix may be
-/// a pattern, "*.example".
+/// Returns the hosts of each prefix and location in files other than ours, in both versions of the format. A
+/// prefix may be a pattern, "*.example".
 [[nodiscard]] std::set<std::string> configured_hosts(const base::Root& root);
 
-/// Tells whether one of them is `registry` or covers it. The longest prefix of an image's name decides, and of two equal ones
-/// the last file, so a table of ours for that registry would come before theirs.
+/// Reports whether one of them is `registry` or covers it. The longest prefix of an image's name decides, and
+/// the last file among equal ones. A table of ours for that registry would therefore override theirs.
 [[nodiscard]] bool is_configured(const std::set<std::string>& hosts, const std::string& registry);
 
 } // namespace gpuhost::images

@@ -326,8 +326,8 @@ void RegistryServer::end_slow() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
 }
 
-/// Closes `made` if its peer has too many connections. Counts all connections of one address, and those
-/// without a valid certificate of one network: a peer may use any address there, but all hosts of a rack
+/// Closes `made` if its peer has too many connections. Counts all connections of one address. Counts those of
+/// one network only without a valid certificate: a peer may use any address there, and all hosts of a rack
 /// share it. Limits only other hosts, since all runtimes of this host have one address. Requires mutex_.
 void RegistryServer::limit_peer(Connection& made) {
     sockaddr_storage address{};

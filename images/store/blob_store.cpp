@@ -90,8 +90,8 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
     return written_ - flushed_ >= writeback_bytes ? start_writeback() : Result<void>();
 }
 
-/// Unlinks the blob if the disk refused its bytes. The kernel reports such an error to one caller only and
-/// keeps the bytes in the page cache as if written: a later fdatasync(2) would succeed. A block device's
+/// Unlinks the blob if the disk refused its bytes. The kernel reports such an error to one caller only, and
+/// keeps the bytes in the page cache as if written. A later fdatasync(2) would succeed. A block device's
 /// error keeps its own number, such as ENOLINK for a lost path. Any error therefore counts, except those of a
 /// file system without the call.
 Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
