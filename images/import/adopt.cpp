@@ -122,7 +122,7 @@ Result<void> take_blobs(const Root& root, const BundleManifest& manifest, const 
     return {};
 }
 
-/// Adds the input directory and a hint to an error that names a path inside it.
+/// Adds the input directory's name to an error about a path inside it, and a hint if access was denied.
 base::Error of_directory(base::Error error, const std::string& file) {
     if (error.code == Errc::AccessDenied && error.hint.empty())
         error.hint = "It is read by another user: make it readable for all, chmod -R a+rX.";

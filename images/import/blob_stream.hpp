@@ -2,9 +2,9 @@
 // The stream of missing blobs from gpuhost-fetch to the worker that imports them. It begins like the bundle,
 // up to the end of the signed manifest. A frame and the bytes follow for each blob, then the last frame.
 //
-// A frame is "HEX FIRST\n": the blob's digest, and the offset of its first byte in the stream as 16 hex
-// digits. An interrupted import left the bytes before that offset in the incoming directory. Blobs have no
-// order. A blob with wrong bytes may be sent again. Anything else in the stream ends the import.
+// A frame is "HEX FIRST\n": the blob's digest, and the offset in the blob from which its bytes follow, in 16
+// hex digits. An interrupted import left the bytes before that offset in the incoming directory. Blobs may be
+// in any order. A blob with wrong bytes may be sent again. Anything else in the stream ends the import.
 #pragma once
 
 #include "images/bundle/input.hpp"
