@@ -32,7 +32,7 @@ Result<Json> call(const std::function<Result<Json>()>& function) {
     }
 }
 
-/// In the child. It ends without what the vendor's libraries registered for an exit.
+/// Runs in the child. Ends it without the exit handlers of the vendor's libraries.
 [[noreturn]] void answer(int fd, pid_t parent, const std::function<Result<Json>()>& function) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent)
@@ -69,7 +69,7 @@ Result<Json> run_apart(const std::string& what, const std::function<Result<Json>
     }
     writing.reset();
     const auto text = base::read_all(reading.get(), answer_limit, what);
-    reading.reset(); // an answer that is too long for us fails there
+    reading.reset(); // the child of an answer above the limit fails to write the rest
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A child for the vendor's code: what it leaves behind, threads, mappings or a crash, is not for what this worker does next.
+// Runs the vendor's code in a child process. Its threads, mappings or a crash then do not affect what this
+// worker does next.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,8 +11,9 @@
 
 namespace gpuhost::kmod {
 
-/// What `function` returns there. It dies with this process, and has no deadline of its own. `what` is in the error of one
-/// that crashes, which is Failed: who crashed once in a validation is not asked again. Only from a process with one thread.
+/// Returns the result of `function`, which runs in a child process. The child dies with this process and has
+/// no deadline of its own. A crash returns Failed, with `what` in the message; callers must not retry. Call
+/// only from a process with one thread.
 [[nodiscard]] base::Result<base::Json> run_apart(const std::string& what,
                                                  const std::function<base::Result<base::Json>()>& function);
 

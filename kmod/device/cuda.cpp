@@ -28,8 +28,8 @@ constexpr unsigned threads = 256;
 using Vector = std::array<std::uint32_t, elements>;
 constexpr std::size_t vector_bytes = elements * sizeof(std::uint32_t);
 
-/// c[i] = a[i] + b[i]. Integers, so that sums compare exactly. PTX of this age runs on every GPU since Maxwell: a driver
-/// compiles it for the one that there is.
+/// c[i] = a[i] + b[i]. Integers, so that sums compare exactly. PTX of this version runs on every GPU since
+/// Maxwell; the driver compiles it for the GPU present.
 constexpr const char* program = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -133,7 +133,7 @@ Result<Cuda> symbols(void* library) {
     return cuda;
 }
 
-/// A function to call when it goes.
+/// Calls a function when it is destroyed.
 template <class Function>
 class AtEnd {
   public:
@@ -146,7 +146,7 @@ class AtEnd {
     Function function_;
 };
 
-/// In the current context.
+/// Runs the program in the current context and checks its result.
 Result<void> compute(const Cuda& cuda, const std::string& gpu) {
     CuHandle module = nullptr;
     GPUHOST_CHECK(cuda.check("compiling for " + gpu, cuda.load_module(&module, program)));
@@ -203,7 +203,8 @@ Result<std::string> compute_on(const Cuda& cuda, int ordinal) {
     return gpu;
 }
 
-/// The compiler of PTX, which libcuda opens by its name alone: the one beside it, whatever the loader's cache has.
+/// Opens the PTX compiler beside libcuda. libcuda opens it by name alone and would otherwise use the one in
+/// the loader's cache.
 LibraryPtr open_compiler(const std::string& library) {
     const std::string path = library.substr(0, library.rfind('/') + 1) + "libnvidia-ptxjitcompiler.so.1";
     return LibraryPtr(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
@@ -212,7 +213,7 @@ LibraryPtr open_compiler(const std::string& library) {
 } // namespace
 
 Result<std::vector<std::string>> add_vectors(const std::string& library) {
-    (void)::setenv("CUDA_CACHE_DISABLE", "1", 1); // what is compiled here is for nobody else
+    (void)::setenv("CUDA_CACHE_DISABLE", "1", 1); // this program is compiled for one use
     const LibraryPtr compiler = open_compiler(library);
     const LibraryPtr handle(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle) {

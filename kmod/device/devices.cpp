@@ -18,7 +18,7 @@ constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
 constexpr unsigned deepest_capability = 6;
 
-/// "Key: value" lines, as all of the driver's procfs files are.
+/// Parses "Key: value" lines, the format of all procfs files of the driver.
 std::map<std::string, std::uint64_t> parse_numbers(std::string_view text) {
     std::map<std::string, std::uint64_t> numbers;
     for (const std::string& line : base::split(text, '\n')) {
@@ -37,7 +37,7 @@ std::uint64_t number_or(const std::map<std::string, std::uint64_t>& numbers, con
     return found == numbers.end() ? fallback : found->second;
 }
 
-/// Files below capabilities/ each stand for one node in /dev/nvidia-caps.
+/// Adds the nodes in /dev/nvidia-caps, one for each file below capabilities/.
 void add_capabilities(const base::Root& root, const std::string& path, unsigned major, unsigned depth,
                       std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list(path).value_or(std::vector<std::string>())) {
@@ -73,7 +73,7 @@ bool is_in_place(const base::Root& root, const DeviceNode& node) {
            root.read_link(char_link(node)).value_or(std::string()) == char_target(node);
 }
 
-/// Links of numbers that these nodes had under another driver.
+/// Removes links for device numbers that these nodes had under another driver.
 base::Result<void> drop_stale_links(const base::Root& root, const std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list("/dev/char").value_or(std::vector<std::string>())) {
         const std::string path = "/dev/char/" + name;
@@ -87,7 +87,7 @@ base::Result<void> drop_stale_links(const base::Root& root, const std::vector<De
     return {};
 }
 
-/// Nothing without a driver, or if it wants its nodes left alone.
+/// Returns nothing without a driver, or if the driver forbids changes to its nodes.
 std::optional<DeviceRules> device_rules(const base::Root& root) {
     const auto params = root.read("/proc/driver/nvidia/params");
     if (!params)
@@ -100,7 +100,7 @@ DeviceNode node(const DeviceRules& rules, const std::string& name, unsigned majo
     return {"/dev/" + name, major, minor, rules.mode, rules.uid, rules.gid};
 }
 
-/// All but the GPUs' own.
+/// Returns all nodes except those of single GPUs.
 std::vector<DeviceNode> common_devices(const base::Root& root, const DeviceRules& rules) {
     std::vector<DeviceNode> nodes{node(rules, "nvidiactl", nvidia_major, control_minor)};
     if (loaded_module(root, "nvidia_modeset"))

@@ -27,7 +27,8 @@ Result<Function*> symbol(void* library, const char* name) {
     return reinterpret_cast<Function*>(address);
 }
 
-/// A GPU that does not know of MIG, and a library from before it, has none of it.
+/// Counts the GPUs with MIG enabled. A GPU without MIG support, or a library older than MIG, counts as
+/// disabled.
 unsigned count_split(void* library, unsigned devices) {
     const auto handle = symbol<NvmlReturn(unsigned, void**)>(library, "nvmlDeviceGetHandleByIndex_v2");
     const auto mode = symbol<NvmlReturn(void*, unsigned*, unsigned*)>(library, "nvmlDeviceGetMigMode");

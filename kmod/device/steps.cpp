@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver.devices makes the nodes of whatever driver is loaded: args {"when": "forward"|"back"}. A step is
-// undone before the steps that it came after, so nodes for the driver gone back to are the undo of a step
-// that stands before the modules change ("back"), and nodes for the new one the apply of a step behind it
-// ("forward").
+// driver.devices creates the device nodes of the loaded driver. args: {"when": "forward"|"back"}. A step is
+// undone before the steps that precede it. Nodes for the previous driver are therefore created by the undo of
+// a step before the modules change ("back"). Nodes for the new driver are created by the apply of a step
+// after it ("forward").
 //
-// driver.validate asks whether the driver works: args {"level": "kernel"|"nvml"|"cuda", "goal": goal, "gpus": those that
-// it has to serve, "userland": directory, "units": that start again after it}; by its management library at the last two.
-// driver.compute has each GPU compute: args {"userland", "gpus": as before, "fabric": whether a fabric manager runs, for
-// which GPUs connected by NVSwitches wait}. Of GPUs beyond "gpus" one has to work; for the others there is a warning.
+// driver.validate checks that the driver works. args: {"level": "kernel"|"nvml"|"cuda", "goal": goal, "gpus":
+// those that it must serve, "userland": directory, "units": units that start again after it}. The levels
+// "nvml" and "cuda" also query its management library.
+//
+// driver.compute runs a computation on each GPU. args: {"userland", "gpus": as before, "fabric": whether a
+// fabric manager runs, for which GPUs connected by NVSwitches wait}. All of "gpus" must work, and at least
+// one GPU in total. Any other GPU that fails only causes a warning.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device/apart.hpp"
@@ -53,7 +56,7 @@ std::string cuda_library(const base::Json& args) {
     return base::string_or(args, "userland", "") + "/lib/libcuda.so.1";
 }
 
-/// The library's code runs in a process of its own: the worker may have more to do after it.
+/// Runs the library's code in a process of its own, because the worker may have more steps to run.
 Result<NvmlReport> ask_nvml_apart(const base::Root& root, const base::Json& args) {
     const std::string library = root.host_path(nvml_library(args));
     GPUHOST_TRY(answer, run_apart("NVML", [&]() -> Result<base::Json> {
@@ -76,7 +79,8 @@ Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const
     return base::strings_or_empty(answer, "gpus");
 }
 
-/// A GPU that nobody has open stops, and starts anew for the next who asks. One that can't start, the validation tells of.
+/// Holds the GPU nodes open. A GPU that no process has open stops, and starts again for the next user. The
+/// validation reports a GPU that cannot start.
 void keep_gpus_awake(const StepContext& context) {
     context.progress(-1, "starting the GPUs");
     core::keep_open(context, gpu_nodes(context.root));
@@ -133,8 +137,9 @@ bool has_compute_instance(const base::Root& root) {
     return false;
 }
 
-/// Of GPUs that are split CUDA shows a process one compute instance and no other GPU; where there is none, those that are not
-/// split (NVIDIA's MIG User Guide, "CUDA Device Enumeration").
+/// Returns how many of `gpus` CUDA shows to a process. With a MIG compute instance that is one instance and
+/// no other GPU; without one, the GPUs that have MIG disabled (NVIDIA's MIG User Guide, "CUDA Device
+/// Enumeration").
 std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t split) {
     if (split != 0 && has_compute_instance(root))
         return 1;
@@ -144,10 +149,10 @@ std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t 
 struct Counted {
     std::size_t seen = 0;     ///< by the library
     std::size_t served = 0;   ///< by the kernel's driver
-    std::size_t required = 0; ///< of these
+    std::size_t required = 0; ///< of those served
 };
 
-/// Counts the served GPUs that "gpus" of the args names and that answer.
+/// Counts the served GPUs that are in "gpus" of the args and respond.
 std::size_t required_of(const base::Root& root, const std::vector<std::string>& served,
                         const base::Json& args) {
     const std::vector<std::string> required = base::strings_or_empty(args, "gpus");
@@ -179,7 +184,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         ::usleep(2'000'000);
         computed = add_vectors_apart(context.root, args);
     }
-    // As at boot: it comes after the driver.
+    // This is so at boot, where the fabric manager starts after the driver.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
         context.progress(-1, "not computed: the GPUs wait for nvidia-fabricmanager");
         return base::Json{{"waits", "fabric"}};
@@ -242,7 +247,7 @@ core::StepKind driver_validate_kind() {
     kind.deadline = std::chrono::minutes(5); // NVML starts eight GPUs one after the other
     kind.preflight = validate_preflight;
     kind.apply = validate;
-    // it is itself a look
+    // needs no verify: apply changes nothing
     return kind;
 }
 
@@ -254,7 +259,7 @@ core::StepKind driver_compute_kind() {
     kind.deadline = std::chrono::minutes(5);
     kind.preflight = compute_preflight;
     kind.apply = compute;
-    // it is itself a look
+    // needs no verify: apply changes nothing
     return kind;
 }
 
