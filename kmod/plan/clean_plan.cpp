@@ -14,7 +14,7 @@ namespace {
 using base::Json;
 using core::Plan;
 
-/// Why `matches` a generation that an installed kernel needs; empty: no kernel needs one.
+/// Returns why a generation that `matches` is needed by an installed kernel. Empty: no kernel needs one.
 template <class Matches>
 std::string kept_by_kernel(const Observed& observed, Matches matches) {
     for (const auto& [kernel, selection] : observed.store.selected) {
@@ -30,7 +30,7 @@ bool is_pinned(const std::string& version, const DriverSettings& settings) {
     return std::find(settings.pins.begin(), settings.pins.end(), version) != settings.pins.end();
 }
 
-/// Why it stays; empty: it need not.
+/// Returns why the version is kept. Empty: it may be removed.
 std::string why_kept(const std::string& version, const std::string& in_use, const DriverSettings& settings,
                      const Observed& observed) {
     if (version == observed.loaded_version)
@@ -47,15 +47,16 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
     return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
 }
 
-/// It was there once, or is older than the one that runs. Modules may come before a newer one does.
+/// Returns whether the kernel was installed once, or is older than the running one. The modules of a newer
+/// kernel may be imported before that kernel is installed.
 bool was_there(const std::string& kernel, const Observed& observed) {
     return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
            std::any_of(observed.gone_kernels.begin(), observed.gone_kernels.end(),
                        [&](const GoneKernel& gone) { return gone.release == kernel; });
 }
 
-/// Where none is installed nobody says which are gone: /lib/modules is not there. One through whose selection programs find
-/// their libraries is not done with.
+/// Returns whether the kernel is no longer installed. False if no kernel is found: /lib/modules is missing
+/// then. False for a kernel through whose selection programs find their libraries.
 bool is_gone(const std::string& kernel, const Observed& observed) {
     return !observed.kernels.empty() && kernel != observed.kernel && was_there(kernel, observed) &&
            observed.current != userland_link_of(kernel) &&
@@ -63,7 +64,8 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
 }
 
-/// A module set of a version that stays, for a kernel that is gone.
+/// Returns why a module set for a removed kernel is kept, although its version stays. Empty: it may be
+/// removed.
 std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
                      const Observed& observed) {
     if (is_pinned(version, settings))
@@ -143,14 +145,14 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     going.insert(going.end(), sets.begin(), sets.end());
     if (plan.reasons.empty())
         plan.reasons.emplace_back("the driver store is empty");
-    // What leads to something goes before that does.
+    // A link is removed before its target.
     for (const GoneKernel& kernel : observed.gone_kernels)
         if (is_gone(kernel.release, observed)) {
             plan.reasons.push_back("kernel " + kernel.release + " is not installed, and boots nothing");
             plan.steps.push_back(
                 {"store.forget", "forget what kernel " + kernel.release + " would boot", to_json(kernel)});
         }
-    // Nothing is deleted before all of it could be taken out.
+    // No file is deleted before everything was taken out of the store.
     for (const Going& one : going)
         plan.steps.push_back({"store.remove", "take " + one.name + " out of the driver store", one.args});
     for (const Going& one : going)

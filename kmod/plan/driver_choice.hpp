@@ -7,9 +7,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the choice that a person still has to make on a host where no driver version is configured or selected: which
-/// versions the store has, and the command that takes the newest. Nothing without a GPU to drive, or if a driver of the host's
-/// own is loaded and the store is empty.
+/// Returns the choice that an administrator still has to make if no driver version is configured or selected.
+/// It lists the versions in the store and the command that uses the newest. Returns nothing if there is no
+/// GPU to drive, or if the host's own driver is loaded and the store is empty.
 [[nodiscard]] std::optional<core::Problem> driver_to_choose(const Observed& observed,
                                                             const DriverSettings& settings);
 

@@ -20,7 +20,8 @@ namespace {
 using base::Json;
 using core::Plan;
 
-/// What does not lead to the selected driver. What modprobe's options should be only the settings know.
+/// Returns the files that do not lead to the selected driver. modprobe's options are left out: they depend on
+/// the settings.
 std::vector<std::string> wrong_files(const base::Root& root, const Observed& observed) {
     std::vector<std::string> wrong;
     const Selection* const selection = observed.selection();
@@ -39,7 +40,8 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
     return wrong;
 }
 
-/// Kernels without headers can't be built for, so of all they are left out.
+/// Plans a build. With "all-kernels", kernels without headers are left out because nothing can be built for
+/// them.
 Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed,
                    const Json& value) {
     std::string version = base::string_or(request, "version", "");
@@ -80,7 +82,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
             observed.loaded_version = module.version;
     GPUHOST_TRY(store, read_store(root_));
     observed.store = std::move(store);
-    // What a kernel that is gone would boot is in nobody's way.
+    // The selection of a removed kernel does not matter here.
     std::erase_if(observed.store.selected, [&](const auto& selected) {
         return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
@@ -152,8 +154,8 @@ bool DriverComponent::converge_at_start(const Json& value) const {
     if (observed.configured == "preinstalled" || observed.configured == "off")
         return false;
     const Selection* const selection = observed.selection();
-    // A driver that somebody loaded in place of the selected one is theirs; to take it away needs a person's
-    // word.
+    // If another driver than the selected one is loaded, somebody else loaded it. Only an explicit request
+    // may replace it.
     return observed.loaded_version.empty() ||
            (selection != nullptr && observed.loaded_version == selection->generation.version);
 }

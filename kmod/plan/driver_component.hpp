@@ -10,14 +10,14 @@
 
 namespace gpuhost::kmod {
 
-/// The driver as one thing kept in its wanted state: what is loaded, selected, and in the store. Its requests:
+/// The driver component: which driver is loaded, selected, and in the store. Its requests:
 ///   {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}
 ///   {"request": "rollback"}, with the same two options
 ///   {"request": "import", "files": ["a.deb", …]}, with the inputs in that order
-///   {"request": "build", "version": … or absent for the one in use, "kernels": [… or none for the running one], "again": bool,
-///    "all-kernels": bool}
+///   {"request": "build", "version": … or absent for the one in use,
+///    "kernels": [… or empty for the running one], "again": bool, "all-kernels": bool}
 ///   {"request": "clean"}
-///   {"request": "select", "version": … or absent, "kernels": [… or none for all but the running one]}
+///   {"request": "select", "version": … or absent, "kernels": [… or empty for all but the running one]}
 ///   {"request": "deselect"}
 ///   {"request": "remove", "version": …}
 ///   {"request": "verify", "version": … or absent for all}
@@ -25,7 +25,7 @@ class DriverComponent final : public core::Component {
   public:
     using AskSteps = std::function<core::StepsAround(const core::Settings&)>;
 
-    /// `root` must outlive it. `around` are the steps of other rooms when the driver changes.
+    /// `root` must outlive this object. `around` gives the steps of other subsystems when the driver changes.
     explicit DriverComponent(const base::Root& root, AskSteps around = {})
         : root_(root), around_(std::move(around)) {}
 
@@ -35,7 +35,8 @@ class DriverComponent final : public core::Component {
     [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
                                                               const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
-    /// A boot in the middle of a selection loads the one driver, and the way back then selects the other.
+    /// Returns true if a boot interrupted the selection for this kernel. The boot loaded one driver, and the
+    /// undo then selected the other.
     [[nodiscard]] bool converge_after(const core::Step& interrupted,
                                       const base::Json& observed) const override {
         return interrupted.kind == "driver.select" &&

@@ -28,7 +28,7 @@ std::string how_to_get_modules(const Observed& observed, const std::string& vers
            ("gpuhostctl driver build " + version + " --kernel " + observed.kernel);
 }
 
-/// The loaded modules that this one uses: the kernel tells it the other way round.
+/// Returns the loaded modules that this one uses. The kernel lists only the users of each module.
 std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
     std::vector<std::string> used;
     for (const LoadedModule& module : loaded)
@@ -54,7 +54,7 @@ std::vector<std::string> wanted_names(const DriverSettings& settings) {
     return names;
 }
 
-/// And what these use in their set: without it none of them loads.
+/// Adds the modules of the set on which `names` depend: without them none would load.
 std::vector<std::string> with_dependencies(std::vector<std::string> names, const ModuleSet& set) {
     const auto is_in_set = [&](const std::string& name) {
         return std::any_of(set.modules.begin(), set.modules.end(),

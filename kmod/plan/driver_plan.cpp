@@ -20,10 +20,10 @@ using core::Plan;
 using core::Problem;
 using core::Step;
 
-/// What one request wants, with the settings as it changes them.
+/// The target of one request, with the settings that it overrides.
 struct Wish {
     enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
-    std::string request; ///< empty: plain apply
+    std::string request; ///< empty: apply without a request
     DriverSettings settings;
     std::string version; ///< empty: none
 };
@@ -50,24 +50,25 @@ Wish read_wish(const core::Desired& desired, const Observed& observed) {
     return wish;
 }
 
-/// All that the steps are made from.
+/// The input from which the steps are made.
 struct Change {
     const Observed& observed;
     DriverSettings settings;
-    std::optional<Driver> from; ///< selected now
+    std::optional<Driver> from; ///< currently selected
     Driver to;
     Goal loaded;
     Goal goal;
-    core::StepsAround around;       ///< of other rooms
+    core::StepsAround around;       ///< of other subsystems
     std::vector<std::string> units; ///< clients to stop and start
-    bool modules = false;           ///< the kernel needs other modules
-    bool unload = false;            ///< and some that it has must go first
-    bool files = false;             ///< the host boots or finds something else
-    bool selects = false;           ///< and that is another driver
+    bool modules = false;           ///< other modules must be loaded
+    bool unload = false;            ///< modules must be unloaded first
+    bool files = false;             ///< the files that the host boots or uses change
+    bool selects = false;           ///< another driver is selected
     bool devices = false;
-    bool asked = false; ///< for this driver, by a person
+    bool asked = false; ///< an administrator requested this driver
 
-    /// As at boot: nothing goes, and whoever else loads the driver, as udev, finds what is selected.
+    /// True at boot for example: nothing is unloaded, and anything else that loads the driver, such as udev,
+    /// loads the selected one.
     [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
@@ -119,8 +120,8 @@ Json select_args(const Change& change) {
             {"selection_to", to_json(next)}};
 }
 
-/// The GPUs that a new driver must serve, or it goes back to the one before. Where none is unloaded, as at boot, one GPU that
-/// does not work is not a reason to take away the others.
+/// Returns the GPUs that a new driver must serve; otherwise the swap is undone. Empty if nothing is unloaded,
+/// as at boot: one GPU that does not work must not disable the others.
 std::vector<std::string> gpus_to_keep(const Change& change) {
     return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
 }
@@ -137,7 +138,7 @@ Json converge_args(const Change& change) {
             {"grace_usec", usec(change.settings.terminate_grace)}};
 }
 
-/// Both drivers' modules; and nouveau, which would take a GPU that nobody drives for a moment.
+/// Returns the modules of both drivers, and nouveau, which would bind a GPU that has no driver for a moment.
 Json door_args(const Change& change) {
     std::vector<std::string> names{"nouveau"};
     for (const Goal* goal : {&change.loaded, &change.goal})
@@ -175,13 +176,14 @@ void add_steps_before(const Change& change, std::vector<Step>& steps) {
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
 
-/// GPUs behind NVSwitches compute only while it runs, and it is a client that stops for a swap.
+/// Returns whether the GPUs need the fabric manager. GPUs connected by NVSwitches compute only while it runs,
+/// and it is a client that stops for a swap.
 bool waits_for_fabric(const Change& change) {
     return change.unload &&
            std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
 }
 
-/// Where nothing was loaded GPUs may be in use, and have no room for it.
+/// Adds driver.compute only if modules change. Otherwise the GPUs may be in use and lack the memory for it.
 void add_computing(const Change& change, std::vector<Step>& steps) {
     if (change.settings.validation != "cuda" || !change.modules)
         return;
@@ -205,20 +207,20 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
-    // Containers and clients may use the driver from here on, so going back could not free it any more.
+    // From here on containers and clients may use the driver, so an undo could not unload it any more.
     if ((change.modules && !change.only_loads()) || change.observed.door_shut)
         steps.push_back({"door.open", "let others load drivers again", door_args(change), true});
     add(steps, change.around.after);
     if (!change.unload || change.units.empty())
         return;
     steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
-    add(steps, change.around.after); // clients bring sockets, by which others reach them
+    add(steps, change.around.after); // clients create sockets, by which others reach them
 }
 
 std::vector<Step> make_steps(const Change& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
-    if (change.selects) // takes a minute or more, and stays right
+    if (change.selects) // takes a minute or more, and remains valid
         add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
     if (change.unload && change.settings.holder_policy == "wait")
         steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
@@ -295,7 +297,7 @@ void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
     plan.kind = wish.kind == Wish::Kind::Rollback ? "driver.rollback"
                 : wish.kind == Wish::Kind::Swap   ? "driver.swap"
                                                   : "apply";
-    if (wish.version.empty()) // a rollback to nothing
+    if (wish.version.empty()) // a rollback without a target
         plan.title = "go back to the driver before";
     else if (observed.loaded_version.empty())
         plan.title = "load driver " + wish.version;
@@ -319,7 +321,7 @@ std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::ve
     return driver;
 }
 
-/// What a rollback goes to was chosen before.
+/// Chooses the flavour, except for a rollback: its target was chosen before.
 void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
     if (wish.kind == Wish::Kind::Rollback)
         return;
@@ -329,7 +331,7 @@ void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
-    // One GPU that the selected driver does not drive is not a reason to keep it from the others.
+    // One GPU that the selected driver does not support must not disable the others.
     if (wish.kind == Wish::Kind::Apply && selected_driver(observed, wish.settings, wish.version))
         plan.reasons.push_back(choice.problem->text);
     else

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that change which driver runs (kmod/plan/driver_plan.hpp puts them in order):
+// Steps that change which driver runs (kmod/plan/driver_plan.hpp orders them):
 //
-//   holders.wait      Modules  waits until nobody holds the driver (policy wait only)
-//   initramfs.clear   Boot     the image that the kernel boots with has no driver in it
-//   driver.prepare    System   what the selection will lead to; module index beside the real one
-//   door.shut, .open  System   others' loading of drivers is blocked, and allowed again
-//   units.stop,.start Units    known clients leave and come back
-//   holders.clear     Units    nobody holds the driver any more, or this step ends them (policy terminate)
-//   modules.converge  Modules  the kernel gets other modules
-//   driver.select     System   the host boots and finds the driver
-//   units.quiesce     Units    client units that came back leave, before the driver goes back
-//   units.reload      Units    systemd knows what leads units to the driver's programs
-//   driver.devices    Devices  its nodes in /dev
-//   driver.validate   Devices  does it work?
+//   holders.wait      Modules  waits until no process holds the driver (policy wait only)
+//   initramfs.clear   Boot     removes GPU drivers from the images with which the kernel boots
+//   driver.prepare    System   creates what the selection links to, and a module index beside the real one
+//   door.shut, .open  System   blocks others from loading drivers, and allows it again
+//   units.stop,.start Units    stops known clients, and starts them again
+//   holders.clear     Units    fails if a process holds the driver, or ends it (policy terminate)
+//   modules.converge  Modules  unloads and loads modules
+//   driver.select     System   sets the driver that the host boots and uses
+//   units.quiesce     Units    on undo alone: stops client units that started again
+//   units.reload      Units    reloads systemd for the drop-ins that lead units to the driver's programs
+//   driver.devices    Devices  creates the driver's nodes in /dev
+//   driver.validate   Devices  checks that the driver works
+//   driver.compute    Devices  runs a computation on each GPU
 #pragma once
 
 #include "daemon/core/step.hpp"

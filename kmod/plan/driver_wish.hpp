@@ -7,7 +7,7 @@
 
 namespace gpuhost::kmod {
 
-/// What this host takes of the drivers in a bundle, by its GPUs and [Driver] of gpuhostd.conf.
+/// Returns which drivers of a bundle this host imports, from its GPUs and [Driver] of gpuhostd.conf.
 [[nodiscard]] core::DriverWish driver_wish(const base::Root& root, const core::Settings& settings);
 
 } // namespace gpuhost::kmod

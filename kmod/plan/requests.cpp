@@ -44,7 +44,7 @@ Json source_json(const SourceSet& source) {
                 {"flavour", source.flavour}};
 }
 
-/// The open modules where there is a choice: NVIDIA's own recommendation for every GPU that they support.
+/// Prefers the open modules if there is a choice, as NVIDIA recommends for every GPU that they support.
 const SourceSet* choose_source(const DriverVersion& version, const std::string& flavour) {
     const std::string wanted = flavour == "any" ? "open" : flavour;
     const auto found = std::find_if(version.sources.begin(), version.sources.end(),
@@ -68,7 +68,7 @@ core::Problem no_source(const DriverVersion& version, const std::string& flavour
 }
 
 bool is_in_store(const Store& store, const std::string& version) {
-    return base::is_driver_version(version) && // other directories of the store have problems too
+    return base::is_driver_version(version) && // problems may name other directories of the store
            (store.find(version) != nullptr ||
             std::any_of(store.problems.begin(), store.problems.end(),
                         [&](const std::string& problem) { return is_of_version(problem, version); }));
@@ -79,7 +79,7 @@ bool is_signed(const ModuleSet& set) {
                         [](const ModuleFile& module) { return module.signer.empty(); });
 }
 
-/// `set` is in the store; none: what was compiled before.
+/// `set` is the set in the store to sign. Null: the set compiled by an earlier step.
 core::Step sign_step(const std::string& version, const std::string& kernel, const std::string& flavour,
                      const SigningSettings& signing, const ModuleSet* set) {
     Json args{{"version", version}, {"kernel", kernel}, {"flavour", flavour}, {"signing", to_json(signing)}};
@@ -88,7 +88,7 @@ core::Step sign_step(const std::string& version, const std::string& kernel, cons
     return {"build.sign", "sign " + version + " (" + flavour + ") for " + kernel, std::move(args)};
 }
 
-/// The kernels to build for, each once.
+/// Returns the kernels to build for, without duplicates.
 std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
     if (kernels.empty())
         return {base::string_or(observed, "kernel", {})};

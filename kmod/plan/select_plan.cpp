@@ -30,7 +30,8 @@ Json json_or_null(const std::optional<Selection>& selection) {
     return selection ? to_json(*selection) : Json();
 }
 
-/// What libraries, programs and parameters lead to is of the kernel that runs. Another one gets these when it boots.
+/// Returns whether the plan changes only what the kernel boots. Libraries, programs and parameters belong to
+/// the running kernel; another kernel gets them when it boots.
 bool boots_only(const Observed& observed, const std::string& kernel) {
     return kernel != observed.kernel && observed.current != userland_link_of(kernel);
 }
@@ -50,7 +51,8 @@ Json args_for(const Observed& observed, const std::string& kernel, const std::op
             {"selection_to", json_or_null(next)}};
 }
 
-/// The file that apply looks at is Version='s; both ways out of it are the administrator's.
+/// Adds the problem that Version= leaves the driver to others. The administrator chooses between both ways to
+/// resolve it.
 void refuse(const std::string& value, Plan& plan) {
     plan.problems.push_back({Errc::Refused,
                              "Version=" + value + " in gpuhostd.conf leaves the driver to others",
@@ -86,7 +88,8 @@ void look_at_preinstalled(const Observed& observed, Plan& plan) {
              "let go of it: gpuhostctl driver deselect"});
 }
 
-/// None is a reason, not a problem: a host may have one kernel only.
+/// Returns the kernels to select for. An empty result is a reason, not a problem: a host may have one kernel
+/// only.
 std::vector<std::string> kernels_to_select(const std::vector<std::string>& kernels, const Observed& observed,
                                            Plan& plan) {
     std::vector<std::string> installed;
@@ -106,7 +109,7 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
-/// Where there is no GPU to go by, as in a system that does not run, what kernels boot says which modules they take.
+/// Returns the flavour that other kernels boot here. Used if no GPU is visible, as in an offline system.
 std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
     for (const auto& [other, selection] : store.selected)
         if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)
@@ -227,7 +230,8 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                " goes on to run until the next boot; programs no longer find its libraries");
     else
         plan.reasons.emplace_back("the next boot takes whatever driver is installed otherwise, or none");
-    // What all kernels share goes last: with the kernel that has it, which may be another than the one that runs.
+    // Files that all kernels share are removed last, with the kernel that `current` leads to. It may differ
+    // from the running kernel.
     const auto rank = [&](const std::string& kernel) {
         return observed.current == userland_link_of(kernel) ? 2 : boots_only(observed, kernel) ? 0 : 1;
     };

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that change the driver store:
 //
-// | step          | sandbox | does                                                                             |
-// |---------------|---------|----------------------------------------------------------------------------------|
-// | store.stage   | Parse   | packages and modules by descriptor → checked, normalised sets in the staging     |
-// |               |         | directory                                                                        |
-// | driver.take   | Content | the same with the files of a bundle (kmod/store/take.hpp)                              |
-// | build.compile | Compile | sealed source → module sets for some kernels in the staging directory            |
-// | build.sign    | Sign    | modules that nobody signed → a signed set in the staging directory (kmod/build/sign.hpp) |
-// | store.publish | Store   | staged sets → sealed and in place                                                |
-// | store.forget  | System  | what a kernel that is gone would boot is forgotten (kmod/boot/gone_kernels.hpp)       |
-// | store.remove  | Units   | a version → .trash; refused while it is selected, loaded or mapped. Or a module  |
-// |               |         | set, refused while its kernel is installed                                       |
-// | store.purge   | Store   | .trash → gone; always last, there is no way back                                 |
-// | store.verify  | Store   | every file hashed again                                                          |
+//   store.stage    Parse    packages and modules by descriptor → checked, normalised sets in the staging
+//                           directory
+//   driver.take    Content  the same for the files of a bundle (kmod/store/take.hpp)
+//   build.compile  Compile  sealed source → module sets for some kernels in the staging directory
+//   build.sign     Sign     unsigned modules → a signed set in the staging directory (kmod/build/sign.hpp)
+//   store.publish  Store    staged sets → sealed and in place
+//   store.forget   System   removes what a removed kernel would boot (kmod/boot/gone_kernels.hpp)
+//   store.remove   Units    moves a version to .trash, unless it is selected, loaded or mapped;
+//                           or a module set, unless its kernel is installed
+//   store.purge    Store    deletes .trash; always last, because it cannot be undone
+//   store.verify   Store    hashes every file again
 #pragma once
 
 #include "daemon/core/step.hpp"
