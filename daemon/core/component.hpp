@@ -17,8 +17,8 @@ struct Desired {
     /// plan's problems (InvalidArgument, NotFound, …).
     const base::Json& request;
     bool alone = false; ///< no other component's changes are part of the plan
-    /// An earlier component changes the driver in the same plan, and handles the new one, so this component's
-    /// observation of the driver is stale.
+    /// An earlier component changes the driver in the same plan and publishes the new one (steps_around.hpp).
+    /// This component's observation of the driver is therefore stale.
     bool driver_changes = false;
 };
 
@@ -33,16 +33,16 @@ class Component {
     /// most some milliseconds, does not wait, and does not parse foreign files.
     [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
-    /// Returns what must be done before plan() can find what it needs, without a person: at start, before the
-    /// component converges. nullopt if there is nothing to do.
+    /// Returns a plan that provides what plan() needs, for example built modules. The daemon runs it by itself
+    /// at start, before the component converges. nullopt if there is nothing to do.
     [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
                                                                 const base::Json& /*observed*/) const {
         return std::nullopt;
     }
     /// Returns true if the daemon applies this plan by itself at start (the driver of a freshly booted host).
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;
-    /// Returns true if the daemon applies the plan because a reboot interrupted this step, and its operation
-    /// has ended. The step may have left something that otherwise only a person requests.
+    /// Returns true if the daemon also applies the plan after a reboot interrupted this step, once the step's
+    /// operation has ended. The step may have left a state that otherwise only a person's request changes.
     [[nodiscard]] virtual bool converge_after(const Step& /*interrupted*/,
                                               const base::Json& /*observed*/) const {
         return false;

@@ -18,8 +18,8 @@ namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
 
-// Bytes. A request holds a plan's steps, so it may be as long as a journal. Events are limited because their
-// writers read foreign input and are not trusted.
+// Bytes. A request holds a plan's steps, so its limit is large. Events are limited because their writers read
+// foreign input and are not trusted to stop.
 inline constexpr std::size_t request_limit = 16U << 20;
 inline constexpr std::size_t event_limit = 256U << 10; ///< one line
 inline constexpr std::size_t events_limit = 16U << 20; ///< the file

@@ -100,7 +100,7 @@ Result<Decoded> decode(std::string_view text) {
     return decoded;
 }
 
-/// Returns true if the journal's last record is End. All formats encode that the same way.
+/// Returns true if the journal's last record is End. Newer formats encode this the same way.
 bool has_ended(std::string_view text) {
     if (!text.ends_with('\n'))
         return false;

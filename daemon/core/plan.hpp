@@ -16,7 +16,7 @@ struct DriverChange {
     std::string to;
 };
 
-/// Describes what would change, why, and which problems are known. Without a step the host is as configured.
+/// Describes what would change, why, and which problems are known. Without steps, the host is as configured.
 struct Plan {
     std::string kind;  ///< "driver.swap", "driver.import", "apply": names the operation
     std::string title; ///< "swap driver 535.261.03 → 550.163.01"
@@ -24,8 +24,7 @@ struct Plan {
     /// "loaded 535.261.03, wanted 550.163.01 (selected for 6.1.0-50-amd64)"
     std::vector<std::string> reasons;
     std::vector<Problem> problems; ///< found without a worker; a plan with problems is not run
-    /// A decision for a person, until which the host differs from its configuration. The plan runs without
-    /// it.
+    /// The decision that a person must make before the host can be as configured. The plan runs without it.
     std::optional<Problem> undecided;
     std::optional<DriverChange> driver; ///< for the driver's history; nullopt if it stays the same
     /// False if the plan only changes gpuhost's own store, so that what runs on the host stays the same.

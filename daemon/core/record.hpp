@@ -42,7 +42,7 @@ struct Record {
         Start,  ///< this phase of this step is about to run; written before its worker starts
         Done,   ///< the phase succeeded
         Fail,   ///< the phase failed with `error`, or preflight found `problems`
-        Cancel, ///< stops the operation: on request, or because the journal can't be written
+        Cancel, ///< stops the operation: on request, or because records could not be written
         Resume, ///< another daemon resumed; a boot_id that differs from the one before means a reboot
         End,    ///< the last record
     };

@@ -53,8 +53,8 @@ class Settings {
     /// Returns {"Driver": {"HolderPolicy": "refuse", …}}, values as written. Workers receive this.
     [[nodiscard]] base::Json to_json() const;
 
-    /// Sets one value; an empty one resets it to the default. Fails without a change if the value's type is
-    /// wrong.
+    /// Sets one value; an empty one resets it to the default. Fails without a change: with NotFound for an
+    /// unknown key, with InvalidArgument for a value of the wrong type.
     [[nodiscard]] base::Result<void> set(std::string_view section, std::string_view key, std::string value,
                                          std::string source);
 

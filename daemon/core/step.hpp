@@ -69,17 +69,20 @@ struct StepContext {
     /// Reports progress: fraction 0..1 of this step, negative if unknown; text is a phrase ("loading
     /// nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
-    /// Reports a sentence on a harmless failure, or in preflight on an expected one: logged, and shown with
-    /// the operation.
+    /// Reports, as a sentence, a failure that does no harm, or in preflight the harm that apply would do. It
+    /// is logged, and shown with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
-    /// Keeps a descriptor open until the worker exits; the worker may also run the next steps.
+    /// Takes a descriptor and keeps it open until the worker exits, which may run the next steps, too. The
+    /// default closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
 struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
-    std::chrono::seconds deadline{60}; ///< for each of apply and undo; the worker is killed after it
+    /// For each of apply (with verify) and undo, at least 60 s; the worker is killed after it. A preflight
+    /// worker gets the longest deadline of its steps.
+    std::chrono::seconds deadline{60};
     /// Paths that apply and undo write besides the staging directory; for the sandboxes that see files
     /// read-only.
     std::vector<std::string> writable;
@@ -93,8 +96,8 @@ struct StepKind {
     bool changes_kernel = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
-    /// Returns output for people and tests; the worker adds "warnings". "skip": N skips the next N steps,
-    /// which then have nothing to do.
+    /// Returns output for people and tests; the worker adds "warnings". A step that leaves nothing to do for
+    /// the next N steps returns "skip": N, and they are skipped.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
@@ -111,7 +114,8 @@ class StepKinds {
     std::vector<StepKind> kinds_;
 };
 
-/// Opens devices, and keeps them open. One that is sick takes some seconds; many of them are not waited for.
+/// Opens devices read-write and keeps them open with context.keep; ignores those that can't be opened. A
+/// faulty device takes some seconds to open, so after 60 seconds the remaining ones are skipped.
 void keep_open(const StepContext& context, const std::vector<std::string>& paths);
 
 [[nodiscard]] base::Json to_json(const Step& step);

@@ -181,7 +181,7 @@ void Transaction::resume(const Record& record) {
     boot_id_ = record.boot_id;
     if (!rebooted)
         return;    // the phase in flight continues: its worker may still run
-    attempts_ = 0; // a reboot removed the cause of earlier failures
+    attempts_ = 0; // the reboot ended what interrupted the earlier attempts
     if (undoing_ || finished() || past_return())
         return; // if finished, only the End record is missing
     in_flight_ = false;
