@@ -20,7 +20,7 @@ using Message = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 /// reports when it has disconnected.
 [[nodiscard]] base::Result<BusPtr> serve_client(Event& event, base::UniqueFd socket);
 
-/// Converts a reply's error; "timed out" and "disconnected" keep their meaning.
+/// Converts a reply's error to a base::Error; "timed out" and "disconnected" keep their codes.
 [[nodiscard]] base::Error bus_error(std::string_view what, const sd_bus_error* error);
 
 } // namespace gpuhost::host

@@ -19,7 +19,8 @@
 
 namespace gpuhost::host {
 
-/// Runs `function` for a C callback: an exception is logged and becomes -errno, never crosses into C.
+/// Runs `function` for a C callback. An exception is logged and becomes -ENOMEM or -EIO; it never crosses
+/// into C.
 template <class Function>
 int guard(std::string_view what, Function&& function) noexcept {
     try {
@@ -36,7 +37,7 @@ int guard(std::string_view what, Function&& function) noexcept {
 }
 
 /// Runs `function` like guard(), for calls whose result nobody reads. After an exception something may be
-/// half done, so the loop ends. systemd then restarts the daemon, which resumes.
+/// half done, so the loop ends. systemd then restarts the daemon, which resumes the operation.
 template <class Function>
 int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) noexcept {
     const int r = guard(what, [&] {

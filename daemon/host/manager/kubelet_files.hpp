@@ -11,8 +11,9 @@
 
 namespace gpuhost::host {
 
-/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist. A file that others
-/// than root can write is left out and named in "problems".
+/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist, at most 64 files. A
+/// file that a user other than root owns or can write, or that is larger than 64 KiB, is left out and named
+/// in "problems".
 [[nodiscard]] base::Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& paths);
 
 } // namespace gpuhost::host

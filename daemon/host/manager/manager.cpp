@@ -173,8 +173,9 @@ const Result<Json>& Manager::look(core::Component& component) {
                                 : seen_.emplace(&component, component.observe(settings_)).first->second;
 }
 
-/// Starts what must precede convergence, for example modules for a kernel that was not installed at the last
-/// boot. The host converges when this operation has ended, whatever its outcome.
+/// Starts an operation that must precede convergence, for example to build modules for a kernel that was not
+/// installed at the last boot. Returns false if there is none. The host converges when the operation has
+/// ended, whatever its outcome.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
         const Result<Json>& observed = look(*component);

@@ -59,7 +59,7 @@ class Manager {
     [[nodiscard]] base::Json lend_kubelet_files() const;
     /// Applies the cluster's configuration to the toolkit and the runtimes, if it differs from the previous
     /// one. Returns the operation, or 0 for none. Problems of these components are not an error; describe()
-    /// lists them. Fails with Busy without any change.
+    /// lists them. Fails with Busy, without a change, while another operation runs.
     [[nodiscard]] base::Result<std::uint64_t> set_cluster_wish(const core::ClusterWish& wish,
                                                                core::Subject subject);
     void withdraw_cluster_driver();

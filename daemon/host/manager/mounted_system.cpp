@@ -33,9 +33,10 @@ bool is_same(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns true if `directory` is the root of the running system. First compares it with the /proc mounted in
-/// it, in case it is the host of this container, then with this process's /proc. A chroot without /proc can't
-/// be identified; "/" is not a running system there.
+/// Returns true if `directory` is the root of the running system. First compares it with the root of pid 1 in
+/// the /proc mounted in it, in case it is the host of this container, then with that in this process's /proc,
+/// or with "/" if that link can't be read. Returns false in a chroot without /proc: "/" is not the running
+/// system there either.
 bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
     if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))
@@ -58,7 +59,7 @@ Result<void> check(const std::string& directory, bool writable) {
         return base::fail(Errc::InvalidArgument, quoted(directory) + " is the system that runs",
                           "Leave --root out: its own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
-    for (const char* needed : of_the_running) // not followed: tmpfs is mounted on these directories
+    for (const char* needed : of_the_running) // links are refused: a tmpfs is mounted on each
         if (struct stat there{};
             ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
             return base::fail(Errc::NotFound, quoted(directory) + " holds no system: it has no " + needed,
@@ -104,8 +105,8 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
             Errc::Failed, base::errno_error("keeping mounts to itself", errno).message,
             "Where '/' is a chroot it has to be a mount point: mount --bind DIRECTORY DIRECTORY, and "
             "then chroot there.");
-    // Bind-mounts the working directory, since `directory` may be below /run. Nothing of this stays after the
-    // process ends, and the running system's systemd and bus are out of reach.
+    // Bind-mounts the working directory, since `directory` may be below /run, which the tmpfs hides. It also
+    // hides the sockets of the running system's systemd and bus. All mounts end with the process.
     if (::chdir(directory.c_str()) < 0)
         return fail_errno(quoted(directory), errno);
     GPUHOST_CHECK(mount_at("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));

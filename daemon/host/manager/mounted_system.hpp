@@ -16,6 +16,7 @@ inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< where th
 /// children. Its /proc, /sys, /run and /dev are hidden by empty file systems in memory, since those mounted
 /// there, if any, describe the running system. These report that no module is loaded and no program runs.
 /// They and their mount namespace end with this process. Requires root; call before any thread is started.
+/// Fails with InvalidArgument for the running system, and with NotFound for a directory that holds no system.
 /// If `writable` is set, it fails with Refused on a read-only mount.
 [[nodiscard]] base::Result<std::string> enter_mounted_system(const std::string& directory, bool writable);
 

@@ -25,7 +25,7 @@ using core::Record;
 
 constexpr double preflight_share = 0.05;
 
-/// Returns true for a process that uses a module, and for a hang.
+/// Returns true for an undo's error that a reboot cures: a process uses a module, or the worker hung or died.
 bool is_cured_by_reboot(const Error& error) {
     return error.code == Errc::InUse || error.code == Errc::Timeout || error.code == Errc::Interrupted;
 }
@@ -280,10 +280,10 @@ Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, Job
     return launcher_.start(launch, inputs, std::move(callbacks));
 }
 
-/// Handles a worker that can't start: no memory, descriptors or space in /run, or a busy service manager. All
-/// of these are temporary. An undo retries without a limit, if necessary until the next boot, and so does an
-/// adoption. A step after the point of no return retries for minutes, since the steps after it run without
-/// it. Any other step fails after a few attempts.
+/// Handles a worker that can't start: no memory, descriptors or space in /run, or a service manager that is
+/// busy or shuts the host down. All of these are temporary. An undo retries without a limit, if necessary
+/// until the next boot, and so does an adoption. A step after the point of no return retries for minutes,
+/// since the steps after it run without it. Any other step fails after a few attempts.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool past_return = transaction.past_return();
@@ -595,14 +595,15 @@ void Runner::append(Record made, std::function<void()> then) {
         later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
 }
 
-/// Undoes the transaction, or completes it after the point of no return, and keeps the records in memory. A
-/// host that is half changed has no working driver. A daemon that finds the journal without these records
-/// does the same again (go_back_if_unrecorded()), since every step converges. Only the End record waits:
-/// nothing else may begin before the journal records the end of this transaction.
+/// Undoes the transaction, or completes it after the point of no return, and keeps the records in memory. It
+/// does not wait any longer, because a host that is half changed has no working driver. A daemon that finds
+/// the journal without these records does the same again (go_back_if_unrecorded()), since every step
+/// converges. Only the End record waits: nothing else may begin before the journal records the end of this
+/// transaction.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
-    const bool begins = made.type == Record::Type::Start && !goes_on; // recorded as a failure below
+    const bool begins = made.type == Record::Type::Start && !goes_on; // this phase is then not run
     if (begins) {
         made.type = Record::Type::Fail;
         made.error = why;

@@ -165,7 +165,7 @@ void Runner::await_leftover(const Event::Callback& then) {
 }
 
 /// Undoes the transaction if there are jobs that the journal does not announce. The previous daemon could not
-/// write its journal and began the undo, so its records are lost (continue_unwritten()).
+/// write its journal and continued without records (continue_unwritten()).
 void Runner::go_back_if_unrecorded() {
     const std::uint64_t id = current_->operation.id;
     std::vector<std::string> unrecorded;

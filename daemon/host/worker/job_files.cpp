@@ -37,7 +37,7 @@ std::string first_job_file(const std::string& job) {
 Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
                        Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
-    // Other users may reach a directory of their own, but not list them.
+    // A worker's user may enter its own job's directory, but not list all jobs.
     GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
     GPUHOST_CHECK(root.remove_tree(directory));
     GPUHOST_CHECK(root.make_directories(directory, 0700));
@@ -137,7 +137,7 @@ void JobWatch::read() {
         rest_soon();
 }
 
-/// On the loop's next turn: the caller of start() may not have the worker yet.
+/// Reports the result on the loop's next turn: the caller of start() may not have the worker yet.
 void JobWatch::rest_soon() {
     auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
     if (soon)

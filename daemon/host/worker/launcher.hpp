@@ -2,7 +2,8 @@
 // Starts workers: the only interface between the daemon and the processes that do its work.
 //
 // Workers are transient units if systemd is the init (launcher_systemd), direct children for --root, rescue
-// and tests (launcher_direct). Either way a worker outlives its daemon, and the next daemon adopts it.
+// and tests (launcher_direct). A worker outlives its daemon, and the next daemon adopts it, except with
+// DirectLauncher::Fate::DieWithDaemon.
 #pragma once
 
 #include "daemon/core/job.hpp"

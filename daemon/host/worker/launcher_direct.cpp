@@ -69,7 +69,7 @@ class DirectWorker : public JobWorker {
         return {};
     }
 
-    /// Kills and reaps a child, with all of its process group.
+    /// Kills a child and its process group, and reaps the child; `flags` are waitpid(2)'s.
     void kill_and_reap(int flags) {
         kill();
         (void)::waitpid(process_.pid, nullptr, flags);

@@ -319,7 +319,8 @@ class SystemdWorker : public JobWorker {
             ask();
     }
 
-    /// Handles PropertiesChanged. systemd sends the service's (its result) before the unit's.
+    /// Handles PropertiesChanged. systemd sends that of the Service interface, with Result, before that of
+    /// the Unit interface, with ActiveState.
     void changed(sd_bus_message* message) {
         const char* interface = nullptr;
         if (sd_bus_message_read(message, "s", &interface) < 0 || read_properties(message, interface) < 0)

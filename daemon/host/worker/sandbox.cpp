@@ -19,9 +19,9 @@ constexpr std::uint64_t capability(unsigned number) {
     return std::uint64_t{1} << number;
 }
 
-// For writing files that gpuhost-worker made, and for changing their owner.
+// Root needs these to write files that gpuhost-worker made, and to change their owner.
 constexpr std::uint64_t files = capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_CHOWN);
-// For finding the holders of a device: other processes' descriptors and mappings.
+// Needed to find the holders of a device, in other processes' descriptors and mappings.
 constexpr std::uint64_t processes = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH);
 
 UnitProperty on(const char* name) {
@@ -151,7 +151,7 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made = unprivileged(sandbox, std::move(writable));
         if (!states.empty())
             made.push_back({"StateDirectory", std::move(states)});
-        made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // limits unverified input
+        made.push_back({"MemoryMax", std::uint64_t{512} << 20U}); // unverified input must not use more
         made.push_back({"MemorySwapMax", std::uint64_t{0}});
         return made;
     case Sandbox::Parse:
@@ -185,8 +185,8 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
                                      "ProtectControlGroups", "ProtectHostname"})
             made.push_back(on(property));
-        // Not ProtectSystem=full: /boot would become a mount of its own. dracut freezes its file system,
-        // which may be the root's.
+        // Not ProtectSystem=full: /boot would become a mount point. dracut freezes the file system of a /boot
+        // that is one, here possibly the root's.
         made.push_back({"ReadOnlyPaths", Words{"/usr", "/etc"}});
         made.push_back(text("ProtectHome", "read-only"));
         made.push_back({"Nice", std::int32_t{10}});

@@ -34,8 +34,8 @@ inline constexpr std::string_view store_user = "gpuhost-store";
 /// Returns the user of a sandbox; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
 
-/// Returns the sandbox that sees the most of the host, for steps whose preflights share a worker. None of
-/// them may be an unprivileged sandbox. Returns Store for an empty list.
+/// Returns the sandbox that sees the most of the host, for steps whose preflights share a worker. An
+/// unprivileged sandbox must not be mixed with others. Returns Store for an empty list.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
 /// Returns true if a worker with this sandbox may do several jobs: the sandbox does not depend on one job's

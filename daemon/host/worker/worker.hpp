@@ -9,8 +9,8 @@
 
 namespace gpuhost::host {
 
-/// Runs a job. Returns the exit status: 0 if a result was written, even an error. `kept` holds descriptors
-/// that steps leave open for later steps.
+/// Runs a job. Returns the exit status: 0 if a result was written, even an error. `kept` receives the
+/// descriptors that steps leave open for later steps.
 [[nodiscard]] int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
                           std::vector<base::UniqueFd>& kept);
 
