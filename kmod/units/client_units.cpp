@@ -12,7 +12,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-// The unified hierarchy, and systemd's own in the older layouts.
+// The unified hierarchy, and systemd's own hierarchy in older layouts.
 constexpr std::array<std::string_view, 3> hierarchies{"/sys/fs/cgroup", "/sys/fs/cgroup/unified",
                                                       "/sys/fs/cgroup/systemd"};
 constexpr unsigned deepest_slice = 8;
@@ -21,13 +21,13 @@ bool has_processes(const base::Root& root, const std::string& group) {
     const auto pids = root.read(group + "/cgroup.procs");
     if (pids && !pids->empty())
         return true;
-    // processes may stand in groups below (Delegate=)
+    // processes may be in groups below (Delegate=)
     const auto events = root.read(group + "/cgroup.events");
     return events && events->find("populated 1") != std::string::npos;
 }
 
-/// Those in or below `group`: Slice= may name any slice, and instances of a template have one of their own.
-/// What is no slice is not entered: a user's manager and containers call their groups as they like.
+/// Finds active units in or below `group`: Slice= may name any slice, and template instances have a slice of
+/// their own. Enters slices alone: a user's manager and containers name their groups freely.
 void find_active(const base::Root& root, const std::string& group, unsigned depth,
                  const std::vector<std::string>& units, std::set<std::string>& active) {
     for (const std::string& name : root.list(group).value_or(std::vector<std::string>())) {

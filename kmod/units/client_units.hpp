@@ -8,8 +8,8 @@
 
 namespace gpuhost::kmod {
 
-/// Which of these units of the system manager have processes, by their control groups: no question to
-/// systemd, so that the daemon's loop can ask too.
+/// Returns which of these units of the system manager have processes, from their control groups. Does not ask
+/// systemd, so the daemon's loop may call it too.
 [[nodiscard]] std::vector<std::string> active_units(const base::Root& root,
                                                     const std::vector<std::string>& units);
 

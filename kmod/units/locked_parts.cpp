@@ -23,7 +23,7 @@ struct LockedPart {
     std::array<std::string_view, 2> others; ///< programs of the same package
 };
 constexpr std::string_view fabric_manager = "nvidia-fabricmanager.service";
-/// nvidia-persistenced is none: it goes with every driver of its branch.
+/// nvidia-persistenced is not listed: it works with every driver of its branch.
 constexpr std::array parts{
     LockedPart{fabric_manager,
                "nv-fabricmanager",
@@ -35,11 +35,12 @@ struct SwitchLibrary {
     std::string_view name;
     std::string_view package;
 };
-/// Of switches on PCI, and of those from Blackwell's on, which are InfiniBand's.
+/// For NVSwitches on PCI, and for those since Blackwell, which are InfiniBand devices.
 constexpr std::array switch_libraries{SwitchLibrary{"libnvidia-nscq.so.2", "libnvidia-nscq"},
                                       SwitchLibrary{"libnvsdm.so.1", "libnvsdm"}};
 
-/// The version that a program or library compares the driver's with is a text in it.
+/// Returns whether a program or library is of this version: the version that it requires of the driver is a
+/// text in it.
 bool is_of(const base::Root& root, const std::string& path, const std::string& version) {
     const auto fd = root.open_file(path, O_RDONLY);
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
@@ -54,7 +55,7 @@ bool contains(const std::vector<std::string>& units, std::string_view name) {
     return std::find(units.begin(), units.end(), name) != units.end();
 }
 
-/// The driver's own, or the host's as a program finds it; empty: there is none.
+/// Returns the driver's own library, else the host's as a program finds it. Empty: not found.
 std::string library_path(const base::Root& root, const std::string& userland, std::string_view name) {
     std::vector<std::string> directories(library_directories.begin(), library_directories.end());
     if (!userland.empty())

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// units.stop and units.start: client units that hold the driver leave before a swap and come back after it.
-// args: {"units": [those that ran when it was planned], "only": [of these, none: all; of units.start alone]}. Those that units.stop
-// finds active it keeps in the transaction's directory, for whoever starts them again. Each is the other's inverse.
-// units.quiesce stops client units on the way back alone: udev, a socket or a person may have started them since. The undo of
-// units.stop starts them again. args: {"units"}.
-// units.reload: systemd knows the drop-ins of these "units"; what that costs is no reason to go back.
+// units.stop and units.start: stop the client units that hold the driver before a swap, and start them after
+// it. Each is the inverse of the other. args: {"units": [those active when it was planned], "only": [some of
+// these; empty: all; for units.start alone]}. units.stop stores the units that it finds active in the
+// transaction's directory, for the step that starts them.
+// units.quiesce stops client units, on undo alone: udev, a socket or an administrator may have started them
+// since. The undo of units.stop starts them again. args: {"units"}.
+// units.reload: makes systemd read the drop-ins of these "units". A failure is a warning, not a reason to
+// undo.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/step_kind.hpp"
@@ -22,7 +24,7 @@ using core::StepContext;
 
 constexpr std::chrono::seconds unit_deadline{120};
 
-/// The tree's own systemctl: on a mounted image that is not the running host's. Gives back what it says.
+/// Runs the tree's own systemctl and returns its output. On a mounted image that is not the running host's.
 Result<std::string> systemctl(const StepContext& context, const std::string& verb,
                               const std::vector<std::string>& units,
                               const std::vector<std::string>& options = {}) {
@@ -46,7 +48,7 @@ bool contains(const std::vector<std::string>& units, const std::string& name) {
     return std::find(units.begin(), units.end(), name) != units.end();
 }
 
-/// Also one that has no processes.
+/// Returns whether the unit is active, with or without processes.
 Result<bool> is_active(const StepContext& context, const std::string& name) {
     GPUHOST_TRY(output, systemctl(context, "show", {name}, {"--value", "--property=ActiveState"}));
     const std::string_view state = base::trim(output);
@@ -57,19 +59,19 @@ std::string stopped_path(const StepContext& context) {
     return context.staging + "/stopped-units";
 }
 
-/// What units.stop stopped, or set out to.
+/// Returns the units that units.stop stopped or was about to stop.
 std::vector<std::string> stopped_units(const StepContext& context, const base::Json& args) {
     const auto kept = context.root.read(stopped_path(context));
     return kept ? base::split_words(*kept) : base::strings_or_empty(args, "units");
 }
 
 base::Json stopped(const StepContext& context, const base::Json& args) {
-    const auto only = base::strings_or_empty(args, "only"); // some of them go ahead
+    const auto only = base::strings_or_empty(args, "only"); // a subset starts earlier
     return {{"units", only.empty() ? stopped_units(context, args) : only}};
 }
 
-/// And those of ClientUnits= that are active by now, or have no processes by which the plan would know them:
-/// they may stop along with the others.
+/// Returns the planned units, and those of ClientUnits= that are active by now. The plan does not see active
+/// units without processes, but they may stop along with the others.
 Result<std::vector<std::string>> units_to_stop(const StepContext& context, const base::Json& args) {
     std::vector<std::string> units = stopped_units(context, args);
     const base::Json& driver = base::member(context.settings, "Driver");
@@ -110,7 +112,8 @@ Result<void> stop(StepContext& context, const base::Json& args) {
                       "look at systemctl status " + left.front());
 }
 
-/// Keeps these, which started during the swap, with those that units.stop stopped. Without units.stop nothing starts them.
+/// Adds units that started during the swap to those that units.stop stopped. Without units.stop they are not
+/// started again.
 Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& units) {
     const auto kept = context.root.read(stopped_path(context));
     if (kept)
@@ -136,7 +139,7 @@ Result<void> stop_again(StepContext& context, const base::Json& args) {
     return stop(context, {{"units", units}});
 }
 
-/// Never an error: whether the driver can go back, the kernel says.
+/// Never returns an error: the kernel decides whether the driver can be unloaded.
 Result<void> quiesce(StepContext& context, const base::Json& args) {
     if (const auto stopped = stop_again(context, args); !stopped)
         context.warn("client units were not stopped again: " + stopped.error().message);
@@ -145,7 +148,7 @@ Result<void> quiesce(StepContext& context, const base::Json& args) {
 
 Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(units, units_to_stop(context, args));
-    // Not in preflight, whose worker can't ask systemd.
+    // Not in preflight, whose worker cannot ask systemd.
     GPUHOST_TRY(dependents, active_dependents(context, units));
     if (!dependents.empty())
         return base::fail(Errc::InUse,
@@ -156,8 +159,8 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     return stop(context, stopped(context, args));
 }
 
-/// Does systemd know the unit's drop-in of ours (kmod/locked_parts)? NeedDaemonReload= says no of a directory that is new to it, and
-/// one that is gone needs nothing: it binds what is not there.
+/// Returns whether systemd has read our drop-in of the unit (kmod/units/locked_parts.hpp). NeedDaemonReload=
+/// does not report a new drop-in directory. A removed drop-in needs no reload: it ignores a missing program.
 Result<bool> is_known(const StepContext& context, const std::string& unit) {
     const std::string drop_in = unit_drop_in(unit, {}).path;
     if (!context.root.exists(drop_in))
@@ -166,7 +169,7 @@ Result<bool> is_known(const StepContext& context, const std::string& unit) {
     return contains(base::split_words(paths), drop_in);
 }
 
-/// No more often than needed: containers of some runtimes lose devices by it.
+/// Reloads only if needed: a reload makes containers of some runtimes lose devices.
 Result<void> reload_unless_known(const StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units")) {
         GPUHOST_TRY(known, is_known(context, unit));
@@ -178,14 +181,14 @@ Result<void> reload_unless_known(const StepContext& context, const base::Json& a
     return {};
 }
 
-/// Returns true while gpuhost-ready.service has a job, queued or running, which waits for this operation. Client units start after
-/// that, so nothing may wait for them.
+/// Returns true while gpuhost-ready.service has a queued or running job, which waits for this operation.
+/// Client units start after that service, so nothing may wait for them then.
 bool is_booting(const StepContext& context) {
     const auto job = systemctl(context, "show", {"gpuhost-ready.service"}, {"--value", "--property=Job"});
     return job && !base::trim(*job).empty() && base::trim(*job) != "0";
 }
 
-/// Never an error: a unit that does not start is reported, and the swap stays.
+/// Never returns an error: a unit that does not start is reported, and the swap stays.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
     std::vector<std::string> options;
     if (is_booting(context))
@@ -198,8 +201,8 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
     return base::Json::object();
 }
 
-/// Without waiting for it: a host that goes back while it boots starts its clients after
-/// gpuhost-ready.service, which waits for this.
+/// Does not wait for the units. If the undo runs while the host boots, they start after
+/// gpuhost-ready.service, which waits for this step.
 Result<void> start_again(StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
@@ -219,7 +222,7 @@ core::StepKind units_stop_kind() {
         GPUHOST_CHECK(find_and_stop(context, args));
         return base::Json::object();
     };
-    // stop() looked already
+    // needs no verify: stop() checks
     kind.undo = [](StepContext& context, const base::Json& args) {
         return start_again(context, stopped(context, args));
     };
