@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at before a swap, while the host serves. All problems, not the first; nothing is touched.
+// Checks before a swap, while the host is in use. They return all problems, not only the first, and change
+// nothing.
 #pragma once
 
 #include "kmod/step_kind.hpp"
@@ -8,10 +9,10 @@ namespace gpuhost::kmod {
 
 /// Sets intact by digest, firmware there, room on disk.
 [[nodiscard]] PreflightResult prepare_preflight(core::StepContext& context, const base::Json& args);
-/// Files of others where ours go, and other drivers' rules for modprobe.
+/// Checks for others' files at our paths, and for other drivers' modprobe rules.
 [[nodiscard]] PreflightResult select_preflight(core::StepContext& context, const base::Json& args);
-/// Modules that this kernel will take: built for it, symbols, signatures; and nothing in the kernel that bars
-/// the way.
+/// Checks that this kernel will accept the modules (vermagic, symbols, signatures), and that no loaded module
+/// prevents the change.
 [[nodiscard]] PreflightResult converge_preflight(core::StepContext& context, const base::Json& args);
 
 } // namespace gpuhost::kmod

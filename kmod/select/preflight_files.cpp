@@ -35,7 +35,7 @@ struct Verdict {
     const char* of_some;
 };
 
-/// What another driver's installation left in one directory, dozens of files perhaps, is one thing to mend.
+/// Adds one problem for each directory: another driver's installation may leave dozens of files in it.
 void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdict,
                     std::vector<Problem>& problems) {
     std::map<std::string, std::vector<std::string>> by_directory;
@@ -62,7 +62,7 @@ void check_set_of(const StepContext& context, const std::string& path, std::stri
             problems.push_back({Errc::BadContent, path + "/" + difference, hint});
 }
 
-/// What nvidia.ko says that it asks for: "nvidia/550.163.01/gsp_ga10x.bin".
+/// Returns the firmware files that nvidia.ko requests: "nvidia/550.163.01/gsp_ga10x.bin".
 std::vector<std::string> wanted_firmware(const StepContext& context, const Driver& driver) {
     const std::string path = driver.modules + "/nvidia.ko";
     const auto fd = context.root.open_file(path, O_RDONLY);
@@ -71,7 +71,7 @@ std::vector<std::string> wanted_firmware(const StepContext& context, const Drive
     return info ? info->firmware : std::vector<std::string>();
 }
 
-/// In the userland, which the selection leads to, or installed by somebody else, compressed perhaps.
+/// Looks in the userland of the driver, and for a file that somebody else installed, which may be compressed.
 bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
     const std::string name = wanted.substr(wanted.rfind('/') + 1);
     if (!driver.userland.empty() && context.root.stat(driver.userland + "/firmware/" + name))
@@ -93,7 +93,7 @@ bool has_any_firmware(const StepContext& context, const Driver& driver) {
     return false;
 }
 
-/// NVIDIA's open modules run nothing without it; the proprietary ones do on older GPUs.
+/// NVIDIA's open modules need firmware for every GPU; the proprietary ones work without it on older GPUs.
 void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.modules.find("-open/") == std::string::npos)
         return;
@@ -123,7 +123,7 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
                             "free some space there"});
 }
 
-/// Another package's libraries would be found in place of the selected driver's, or the other way round.
+/// Finds libraries of other packages. A program would find either these or the selected driver's.
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.userland.empty())
         return;
@@ -138,7 +138,7 @@ void check_libraries(const StepContext& context, const Driver& driver, std::vect
     add_in_the_way(others, {"is another driver's library", "are another driver's libraries"}, problems);
 }
 
-/// At boot such rules would load something else than what is selected.
+/// Finds modprobe rules that would load another driver at boot than the selected one.
 void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
     add_in_the_way(rules_in_place_of_nvidia(context.root),
                    {"makes modprobe load another nvidia driver", "make modprobe load another nvidia driver"},
@@ -153,7 +153,7 @@ void check_digests(const StepContext& context, const Driver& driver, std::string
         check_set_of(context, driver.userland, way_out, problems);
 }
 
-/// There and back, for a file that is in the way of an undo is too late to find there.
+/// Checks the paths for apply and for undo: a foreign file must not be found only during the undo.
 void check_owners(const StepContext& context, const base::Json& args, std::vector<Problem>& problems) {
     std::set<std::string> paths;
     for (const char* const which : {"to", "from"}) {
@@ -167,8 +167,8 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
     add_in_the_way(others, {"is not gpuhost's", "are not gpuhost's"}, problems);
 }
 
-/// Of a kernel that does not run, whose modules nobody loads before it boots. Whether it enforces signatures is taken to be as
-/// of the one that runs.
+/// Checks signatures for a kernel that is not running. Nothing loads its modules before it boots, so
+/// modules.converge does not check them. Assumes that it enforces signatures if the running kernel does.
 void check_signatures(StepContext& context, const std::string& kernel, const Driver& driver,
                       std::vector<Problem>& problems) {
     TrustRules rules = trust_rules(context.root, kernel);
@@ -182,7 +182,7 @@ void check_signatures(StepContext& context, const std::string& kernel, const Dri
         const std::string path = driver.modules + "/" + name;
         const auto fd = context.root.open_file(path, O_RDONLY);
         const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
-        if (!file) // which check_digests() has said
+        if (!file) // check_digests() reports it
             continue;
         if (auto problem = signature_problem(name.substr(0, name.size() - 3), file->view(), rules,
                                              [&](const std::string& text) { context.warn(text); }))
@@ -201,7 +201,8 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     if (const std::string kernel = base::string_or(args, "kernel", "");
         kernel != kernel_release(context.root).value_or(""))
         check_signatures(context, kernel, *driver, problems);
-    // A driver that could not be gone back to is found out before it is given up, unless it does not run.
+    // Checks the previous driver before it is unloaded, so that an undo is possible. Not needed if it is not
+    // loaded.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
         check_digests(context, *from, " Or unload the driver (rmmod) to swap without a way back.", problems);

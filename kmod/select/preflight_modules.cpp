@@ -27,10 +27,10 @@ constexpr std::size_t index_limit = 16U << 20;
 constexpr std::string_view rebuild_hint =
     "build or bring in modules for the running kernel: gpuhostctl driver build";
 
-/// What the modules will meet in this kernel; looked up once for all of them.
+/// The kernel's requirements, looked up once for all modules.
 struct KernelRules {
     std::string release;
-    std::string vermagic; ///< of its own modules; empty: none could be read
+    std::string vermagic; ///< of its own modules; empty: none was readable
     TrustRules trust;
     std::optional<SymbolVersions> symbols;
 };
@@ -101,7 +101,7 @@ void check_goal(const StepContext& context, const Goal& goal, const KernelRules&
     }
 }
 
-/// Is there something to load again if the new driver fails?
+/// Checks that the loaded modules can be loaded again if the new driver fails.
 void check_way_back(const StepContext& context, const Goal& from, const std::string& kernel,
                     std::vector<Problem>& problems) {
     for (const GoalModule& module : from.modules) {
@@ -127,7 +127,8 @@ void check_way_back(const StepContext& context, const Goal& from, const std::str
     }
 }
 
-/// udev may still be in a driver's init when a host has just booted; with eight GPUs that takes its time.
+/// Waits for modules that are loading. udev may still be in a driver's init just after boot; eight GPUs take
+/// long.
 std::vector<LoadedModule> wait_for_coming(const StepContext& context, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
@@ -147,7 +148,7 @@ const GoalModule* find(const Goal& goal, const std::string& name) {
     return found == goal.modules.end() ? nullptr : &*found;
 }
 
-/// Modules that no swap gets rid of.
+/// Finds modules that no swap can unload.
 void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>& problems) {
     for (const LoadedModule& module : loaded) {
         if (module.state != "live")
@@ -160,8 +161,8 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
     }
 }
 
-/// What no module comes past: an administrator's lock, and kernels that were built without a way to unload one. These
-/// count no references.
+/// Checks whether the kernel can load and unload modules at all. An administrator may have disabled it, and a
+/// kernel may be built without unload support. Such a kernel counts no references.
 void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& to,
                         std::vector<Problem>& problems) {
     const std::vector<LoadedModule> going = to_unload(loaded, to);
@@ -182,8 +183,8 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
                             "gpuhostctl driver select"});
 }
 
-/// Modules that a swap could take out but perhaps not bring back. In the goal they stand without a file of a set; what
-/// came after the plan was made stands in neither.
+/// Finds modules that a swap could unload but perhaps not load again. In the goal they have no file of a set.
+/// A module loaded after the plan was made is in neither goal.
 void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& from,
                   const Goal& to, std::vector<Problem>& problems) {
     const Store store = read_store(root).value_or(Store());

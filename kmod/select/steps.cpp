@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver.prepare makes, while the host serves, all that the selection will lead to; driver.select changes
-// what the host boots and finds (kmod/boot/selection_files.hpp says in which order and why).
+// driver.prepare creates, while the host is in use, everything that the selection links to. driver.select
+// changes what the host boots and uses (kmod/boot/selection_files.hpp explains the order).
 // args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
 // "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
-// "current_from": where current leads, "boots_only": the kernel does not run, so nothing but what it boots changes}.
+// "current_from": target of current, "boots_only": the kernel is not running, so only what it boots changes}.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -23,7 +23,7 @@ using base::Errc;
 using base::Result;
 using core::StepContext;
 
-/// It becomes a part of paths that programs get.
+/// Checks the release, which becomes a part of paths.
 Result<std::string> kernel_of(const base::Json& args) {
     std::string kernel = base::string_or(args, "kernel", "");
     if (!base::is_kernel_release(kernel))
@@ -33,7 +33,7 @@ Result<std::string> kernel_of(const base::Json& args) {
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
 }
-/// A transaction may be of several kernels.
+/// Contains the kernel: one transaction may change several kernels.
 std::string index_name(const std::string& kernel, std::string_view which) {
     return "index-" + kernel + "-" + std::string(which);
 }
@@ -54,8 +54,8 @@ Result<void> check_all(const base::Root& root, const std::vector<content::FileOp
     return {};
 }
 
-/// What the driver needs to be selected. A firmware directory that somebody else installed is as good as
-/// ours.
+/// Returns the files that must exist before the driver is selected. A firmware directory that somebody else
+/// installed counts as ours.
 std::vector<content::FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
     std::vector<content::FileOperation> files = generation_files(driver);
     if (auto firmware = firmware_link(root, driver); firmware && content::is_ours(root, firmware->path))
@@ -63,7 +63,7 @@ std::vector<content::FileOperation> prepared_files(const base::Root& root, const
     return files;
 }
 
-/// What led to drivers that are not in the store any more.
+/// Removes links to drivers that are no longer in the store.
 Result<void> drop_dangling(const base::Root& root) {
     const std::string directory = std::string(store_directory) + "/generation";
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
@@ -76,8 +76,8 @@ Result<void> drop_dangling(const base::Root& root) {
     return {};
 }
 
-/// The index for going back too, so that it takes no time later: most often it is the same. Where there is no
-/// driver to go back to there is no hurry either.
+/// Also prepares the index for an undo, so that the undo is fast; usually both are the same. Not needed if
+/// there is no previous driver.
 Result<base::Json> prepare(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto from = driver_of(args, "from");
@@ -107,8 +107,8 @@ Result<void> verify_prepared(StepContext& context, const base::Json& args) {
     return check_all(context.root, prepared_files(context.root, *driver));
 }
 
-/// Does the kernel run this version, or any kernel boot or have it selected? Then its firmware and its links stay: a GPU that
-/// starts asks for them.
+/// Returns whether the kernel runs this version, or any kernel boots or has selected it. Its firmware and
+/// links must stay then: a GPU requests them when it starts.
 Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
     if (served_version(root) == driver.generation.version)
         return true;
@@ -124,7 +124,7 @@ Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
     });
 }
 
-/// Removes what leads to the new driver only.
+/// Removes links that lead only to the new driver.
 Result<void> unprepare(StepContext& context, const base::Json& args) {
     const auto to = driver_of(args, "to");
     const auto from = driver_of(args, "from");
@@ -144,8 +144,8 @@ Result<void> unprepare(StepContext& context, const base::Json& args) {
     return {};
 }
 
-/// The linker's cache follows the links; a tree without privileges can't be entered for it, and gets it when
-/// it boots.
+/// Updates the linker's cache after the links change. Without privileges ldconfig cannot enter a tree; that
+/// system updates its cache when it boots.
 Result<void> refresh_libraries(const base::Root& root) {
     base::Command command;
     command.argv = {"ldconfig"};
@@ -174,12 +174,14 @@ Result<void> update_index(const StepContext& context, const std::string& kernel,
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     const bool other_holds = index_is_current(context.root, kernel, other);
     GPUHOST_CHECK(install_index(context.root, kernel, index));
-    if (other_holds) // what changed the host's index is known; without this note, depmod runs once more
+    // the host's index changed in a known way; without this note depmod would run once more
+    if (other_holds)
         (void)keep_index_current(context.root, kernel, other);
     return {};
 }
 
-/// Each step of it comes before those that need it; a failure leaves the old driver selected, or a part for the undo.
+/// Selects the driver. Each operation precedes those that need it. After a failure the old driver is still
+/// selected, or the undo reverts a part.
 Result<void> select(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "to");
@@ -196,7 +198,7 @@ Result<void> select(StepContext& context, const base::Json& args) {
     return refresh_libraries(context.root);
 }
 
-/// Keeps the first error of what is done all the same.
+/// Keeps the first error while the other operations still run.
 class FirstError {
   public:
     void add(Result<void> result) {
@@ -213,8 +215,8 @@ class FirstError {
     Result<void> result_;
 };
 
-/// Writes the record first: it needs room on the disk, which the links do not, and while it can't be written nothing changes.
-/// Each of the others is done even if one fails. The index is last, since every mix of indices boots.
+/// Writes the record first: it needs disk space, which the links do not, and if it fails nothing has changed.
+/// The other operations all run even if one fails. The index is last because every mix of indices boots.
 Result<void> select_back(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "from");
