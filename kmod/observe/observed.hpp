@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's part of the host as the daemon sees it: what plans are made from.
+// The driver's state as the daemon observes it, from which plans are made.
 #pragma once
 
 #include "kmod/boot/gone_kernels.hpp"
@@ -14,7 +14,7 @@
 
 namespace gpuhost::kmod {
 
-/// observe()'s document as values.
+/// The document of observe() as values.
 struct Observed {
     std::string kernel;
     std::vector<InstalledKernel> kernels; ///< in order of release
@@ -23,13 +23,13 @@ struct Observed {
     std::vector<LoadedModule> loaded;
     std::string loaded_version;
     Store store;
-    std::vector<std::string> units;               ///< of ClientUnits=, those that run
-    std::vector<std::string> wrong_files;         ///< of the selection
+    std::vector<std::string> units;               ///< active ones of ClientUnits=
+    std::vector<std::string> wrong_files;         ///< wrong files of the selection
     std::string options;                          ///< /etc/modprobe.d/gpuhost.conf
     std::string configured;                       ///< Version=
     std::string new_kernel;                       ///< NewKernel=
     std::string current;                          ///< current_userland()
-    std::string console;                          ///< the text console, where it is on the driver: "vtcon1"
+    std::string console;                          ///< the text console if it is on the driver: "vtcon1"
     std::vector<std::string> packaged_units;      ///< packaged_units()
     std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
     bool devices_complete = true;
