@@ -11,8 +11,7 @@
 namespace gpuhost::kmod {
 
 std::optional<dev_t> device_at(int directory, const char* name) {
-    // Whatever a process has open is looked at so: the server of a network file system is not to be asked, it
-    // may be gone.
+    // The file may be on a network file system whose server is gone, so do not ask the server.
     struct statx st {};
     if (::statx(directory, name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 || !S_ISCHR(st.stx_mode))
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Character devices. With kmod/load/loader.hpp the part of the kernel that tests play: making nodes needs
-// privileges, and a tree's /proc/PID/fd can't lead to a device. Linked from kmod/device_node.cpp or
+// Character devices. Replaced at link time, like kmod/load/loader.hpp, because creating nodes needs
+// privileges and a tree's /proc/PID/fd cannot lead to a device. Linked from kmod/device_node.cpp or
 // tests/support/fake_loader.cpp.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace gpuhost::kmod {
 
-/// The device that `name` in `directory` leads to, links (and procfs's magic ones) followed; nothing if it is
-/// no character device.
+/// Returns the device to which `name` in `directory` leads. Follows links, also procfs's magic ones. Returns
+/// nothing if it is not a character device.
 [[nodiscard]] std::optional<dev_t> device_at(int directory, const char* name);
 
 struct DeviceNode {
@@ -26,10 +26,10 @@ struct DeviceNode {
     gid_t gid = 0;
 };
 
-/// Is `name` in `directory` this device, with this mode and owner?
+/// Returns whether `name` in `directory` is this device, with this mode and owner.
 [[nodiscard]] bool is_device_at(int directory, const char* name, const DeviceNode& node);
 
-/// Puts the node there, in place of whatever had its name, never through a link.
+/// Creates the node in place of any file of that name. Does not follow links.
 [[nodiscard]] base::Result<void> make_device(const base::Root& root, const DeviceNode& node);
 
 } // namespace gpuhost::kmod

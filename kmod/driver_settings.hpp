@@ -13,25 +13,25 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] std::span<const core::SettingKey> driver_setting_keys();
 
-/// Whose the host's driver is, by Version=.
+/// The owner of the host's driver, from Version=.
 enum class DriverOwner {
     Gpuhost,
-    Preinstalled, ///< of whoever installed it: looked at, never touched
-    Nobody,       ///< off: not even looked at
+    Preinstalled, ///< installed by others: observed, never changed
+    Nobody,       ///< off: not observed
 };
 
-/// With which key modules that are built here are signed.
+/// The key that signs modules built here.
 struct SigningSettings {
-    std::string key; ///< a file, or a URI that begins with "pkcs11:"; empty: with none
+    std::string key; ///< a file, or a URI that begins with "pkcs11:"; empty: do not sign
     std::string certificate;
     std::string hash;
     std::string passphrase_file;
 };
 
-/// The section as values; a request may change some of them for its one swap.
+/// The section as values. A request may override some of them for one swap.
 struct DriverSettings {
     DriverOwner owner = DriverOwner::Gpuhost;
-    std::string version; ///< empty: the one selected for the kernel, or somebody else's
+    std::string version; ///< empty: the one selected for the kernel, or others own the driver
     std::string flavour; ///< "open", "proprietary" or "any"
     std::vector<std::string> modules;
     std::vector<std::string> parameters;
@@ -42,12 +42,12 @@ struct DriverSettings {
     std::chrono::milliseconds module_deadline{0};
     std::string validation;
     bool build_at_boot = true;
-    bool clear_initramfs = true;   ///< of drivers of a GPU
-    std::vector<std::string> pins; ///< versions that stay in the store
+    bool clear_initramfs = true;   ///< remove GPU drivers from boot images
+    std::vector<std::string> pins; ///< versions that must stay in the store
     SigningSettings signing;
 };
 
-/// What 'driver pin' and 'driver unpin' write.
+/// The drop-in that 'driver pin' and 'driver unpin' write.
 inline constexpr core::ListDropIn driver_pins{"/etc/gpuhost/gpuhostd.conf.d/50-pinned-drivers.conf",
                                               "gpuhostctl driver pin and unpin", "Driver", "Pin"};
 

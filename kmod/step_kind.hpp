@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver's step kinds share: each file below makes the kinds of one subject, driver_steps.cpp
-// registers all.
+// Declarations that the driver's step kinds share. Each file below defines the kinds of one subject;
+// driver_steps.cpp registers all.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -30,7 +30,7 @@ using PreflightResult = base::Result<std::vector<core::Problem>>;
 [[nodiscard]] core::StepKind driver_validate_kind();
 [[nodiscard]] core::StepKind driver_compute_kind();
 
-/// "…_usec" of a step's args.
+/// Returns an "…_usec" member of a step's args, else `fallback`.
 [[nodiscard]] std::chrono::milliseconds usec_or(const base::Json& args, std::string_view key,
                                                 std::chrono::milliseconds fallback);
 
