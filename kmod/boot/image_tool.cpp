@@ -25,8 +25,8 @@ std::string directory_of(const std::string& path) {
 
 } // namespace
 
-// dracut overwrites the file that it is given, so it is given another. update-initramfs renames, and updates
-// boot loaders or copies its image to where they look.
+// dracut overwrites the file that it is given, so it is given another. update-initramfs renames a complete
+// file into place, then updates boot loaders or copies the image to where they look.
 std::optional<ImageTool> tool_for(const base::Root& root, const BootImage& image, const std::string& kernel) {
     constexpr const char* update = "/usr/sbin/update-initramfs";
     if (image.kind == BootImage::Kind::Unified)
@@ -73,7 +73,7 @@ Result<void> run_tool(const StepContext& context, const std::string& kernel, con
     base::Command command;
     command.argv = tool.argv;
     command.argv.front() = context.root.host_path(tool.argv.front());
-    // set because no selection implies it yet
+    // tells the hooks to exclude the modules, although no selection says so yet
     command.environment = {"GPUHOST_INITRAMFS=exclude"};
     command.deadline = deadline;
     command.output_limit = 4096; // the log has all of it

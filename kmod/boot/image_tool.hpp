@@ -14,7 +14,7 @@
 namespace gpuhost::kmod {
 
 struct ImageTool {
-    std::vector<std::string> argv; ///< its path first, relative to the root
+    std::vector<std::string> argv; ///< the program's path below the root first
     std::string makes;             ///< the image, or a file that will replace it
 };
 [[nodiscard]] std::optional<ImageTool> tool_for(const base::Root& root, const BootImage& image,
@@ -27,7 +27,8 @@ inline constexpr const char* or_ignore_images =
 [[nodiscard]] std::optional<base::Error> obstacle(const base::Root& root, const BootImage& image,
                                                   const std::string& kernel, std::uint64_t size);
 
-/// Returns the path of the log of the last tool. Not in the directory of build logs, which another user owns.
+/// Returns the path of the log of the tool's last run. Not in the directory of build logs, which another user
+/// owns.
 [[nodiscard]] std::string image_log(const std::string& kernel);
 [[nodiscard]] base::Result<void> run_tool(const core::StepContext& context, const std::string& kernel,
                                           const ImageTool& tool, std::chrono::milliseconds deadline);

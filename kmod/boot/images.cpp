@@ -71,8 +71,8 @@ void add_entries(const Root& root, const std::string& directory, std::vector<Boo
     }
 }
 
-/// Returns true until the directory is mounted. Opening a path with O_PATH does not mount its last component,
-/// but mounts those above it.
+/// Returns true for an autofs directory until it is mounted. Opening a path with O_PATH does not mount its
+/// last component, but mounts those above it.
 bool is_mounted_on_demand(const Root& root, const std::string& directory) {
     struct statfs fs {};
     const auto fd = root.open_file(directory, O_PATH);

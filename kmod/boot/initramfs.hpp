@@ -37,9 +37,9 @@ inline constexpr std::string_view initramfs_directory =
 [[nodiscard]] std::map<std::string, std::string>
 unknown_initramfs(const base::Root& root, const std::vector<InstalledKernel>& kernels);
 
-/// Returns initramfs.clear for all images of the kernel, unless they are known to be clean. The step runs
-/// before the selection changes. An image without a driver boots any selection, so an interrupted transaction
-/// always leaves a bootable driver.
+/// Returns initramfs.clear for all images of the kernel, unless they are known to be clean, or Initramfs= is
+/// set to ignore them. The step runs before the selection changes. An image without a driver boots any
+/// selection, so an interrupted transaction always leaves a bootable driver.
 [[nodiscard]] std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
                                                       const std::map<std::string, std::string>& unknown,
                                                       const std::string& kernel);

@@ -70,7 +70,8 @@ SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& 
         {}};
 }
 
-/// Restores what kernels share to the state of another kernel's selection.
+/// Returns the operations that remove this kernel's files and set what kernels share to another kernel's
+/// selection.
 SelectionFiles no_driver(std::string_view kernel, const std::vector<content::FileOperation>& tools,
                          const std::vector<content::FileOperation>& old_tools, const std::string& options,
                          const std::string& others) {
@@ -83,7 +84,8 @@ SelectionFiles no_driver(std::string_view kernel, const std::vector<content::Fil
     return files;
 }
 
-/// An unreadable selection of this kernel is removed too: a link to it would dangle.
+/// Returns the target of `current` if it belongs to another kernel. Empty if it belongs to this kernel, as
+/// after an unreadable selection: the link would dangle.
 std::string others_current(const base::Json& args) {
     const std::string current = base::string_or(args, "current_from", "");
     return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;
