@@ -37,8 +37,9 @@ struct ConvergeReport {
     std::uint64_t validated_us = 0;    ///< CLOCK_MONOTONIC, when the kernel was found to match the goal
 };
 
-/// Fails with InUse if nothing changed, and with RebootRequired if a module hangs in the kernel. After any
-/// other error the kernel is in an intermediate state; call converge() with another goal to repair it.
+/// Fails with InUse if a module is in use; unloaded modules are then loaded again. Fails with RebootRequired
+/// if a module hangs in the kernel. After any other error the kernel is in an intermediate state; call
+/// converge() with another goal to repair it.
 [[nodiscard]] base::Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader,
                                                     const Goal& goal, const ConvergeOptions& options);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules.converge: apply brings the kernel to "to", undo to "from".
 // args: {"kernel", "from": goal, "to": goal, "gpus": those that must be served at the end,
-// "selects": a later step of the plan makes the kernel boot "to", "console": the text console was on the
-// driver,
-// "policy", "module_deadline_usec", "grace_usec"}.
+//        "selects": a later step of the plan makes the kernel boot "to",
+//        "console": the text console was on the driver,
+//        "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -91,7 +91,8 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
 
 /// Brings the kernel back to "from". Processes may already use the new driver, if it was loaded. If the
 /// policy allowed the swap to terminate processes, the undo does so too; otherwise it waits for them for the
-/// same grace time. A process that does not end may not block the unload: only the kernel can tell.
+/// same grace time. If a process does not end, the unload is tried all the same: only the kernel can tell
+/// whether the process blocks it.
 Result<void> undo(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;

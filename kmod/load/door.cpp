@@ -22,7 +22,8 @@ base::Result<void> shut_door(const base::Root& root, const std::vector<std::stri
     GPUHOST_CHECK(root.make_directories(door_file.substr(0, door_file.rfind('/'))));
     GPUHOST_CHECK(root.write_atomic(door_file, door_content(modules)));
     // A long-running libkmod (udev's) reads its configuration again when one of its directories changes. It
-    // knows only the directories that existed when it started; /run/modprobe.d usually did not.
+    // knows only the directories that existed when it started; /run/modprobe.d usually did not. So this
+    // changes the time of /etc/modprobe.d.
     if (const auto known = root.open_file("/etc/modprobe.d", O_RDONLY | O_DIRECTORY))
         (void)::futimens(known->get(), nullptr);
     return {};

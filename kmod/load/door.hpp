@@ -3,8 +3,8 @@
 // nvidia-modprobe. modprobe runs /bin/false in place of each module. Our own loader does not read modprobe's
 // configuration. The file is in /run, so a reboot removes it.
 // modprobe ignores an install command for a module that has a softdep (modprobe.d(5)); NVIDIA's and vfio's
-// recipes give nvidia one. The first of several softdeps counts, in order of file names. The one in this file
-// is empty, and its name sorts first.
+// recipes give nvidia one. The first of several softdeps counts, in order of file names. This file's name
+// sorts first, and its softdep is empty, so the install command counts.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -27,7 +27,7 @@ struct Report {
 };
 
 /// Returns false when the parent no longer reads. The caller must stop then: another worker may already
-/// repair the state.
+/// be repairing the state.
 bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     Report report;
     report.type = type;
@@ -149,8 +149,8 @@ class Watch {
     MovesResult result_;
 };
 
-/// Waits up to a second for a child that ended or was killed. A child that is blocked in the kernel is not
-/// waited for.
+/// Waits up to a second for a child that ended or was killed. A child that is then still blocked in the
+/// kernel stays unreaped.
 void reap(pid_t pid) {
     for (int i = 0; i < 1000; ++i) {
         if (::waitpid(pid, nullptr, WNOHANG) != 0)

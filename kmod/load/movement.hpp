@@ -46,8 +46,8 @@ struct MoveOptions {
     std::function<void(std::size_t index)> on_begin; ///< called in the parent
 };
 
-/// Stops at the first failure. Opens and closes no descriptor except its own pipe. The child inherits
-/// descriptors marked close-on-exec.
+/// Runs the moves in a child and stops at the first failure of one that is not optional. Opens and closes no
+/// descriptor except its own pipe. The child inherits descriptors marked close-on-exec.
 [[nodiscard]] base::Result<MovesResult> run_moves(ModuleLoader& loader, const std::vector<Move>& moves,
                                                   const MoveOptions& options);
 
