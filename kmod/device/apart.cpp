@@ -69,7 +69,7 @@ Result<Json> run_apart(const std::string& what, const std::function<Result<Json>
     }
     writing.reset();
     const auto text = base::read_all(reading.get(), answer_limit, what);
-    reading.reset(); // the child of an answer above the limit fails to write the rest
+    reading.reset(); // a child whose answer exceeds the limit then can't write the rest, and exits
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

@@ -9,8 +9,9 @@
 // "nvml" and "cuda" also query its management library.
 //
 // driver.compute runs a computation on each GPU. args: {"userland", "gpus": as before, "fabric": whether a
-// fabric manager runs, for which GPUs connected by NVSwitches wait}. All of "gpus" must work, and at least
-// one GPU in total. Any other GPU that fails only causes a warning.
+// fabric manager runs, for which GPUs connected by NVSwitches wait}. CUDA must show all of "gpus", and at
+// least one GPU; each GPU that it shows must compute. For any other GPU that it does not show there is a
+// warning.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device/apart.hpp"
