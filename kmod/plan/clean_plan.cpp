@@ -64,7 +64,7 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
 }
 
-/// Returns why a module set for a removed kernel is kept, although its version stays. Empty: it may be
+/// Returns why a module set of a version that stays is kept although its kernel was removed. Empty: it may be
 /// removed.
 std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
                      const Observed& observed) {

@@ -67,8 +67,8 @@ struct Change {
     bool devices = false;
     bool asked = false; ///< an administrator requested this driver
 
-    /// True at boot for example: nothing is unloaded, and anything else that loads the driver, such as udev,
-    /// loads the selected one.
+    /// Returns true if the selected driver only has to be loaded, as at boot. Others that load a driver at
+    /// the same time, such as udev, then load the same one.
     [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
@@ -220,7 +220,7 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
 std::vector<Step> make_steps(const Change& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
-    if (change.selects) // takes a minute or more, and remains valid
+    if (change.selects) // first, since it takes a minute or more; its result stays valid
         add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
     if (change.unload && change.settings.holder_policy == "wait")
         steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});

@@ -5,11 +5,12 @@
 // so that what is prepared is current. The driver is validated before others may load drivers again.
 //
 //   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear →
-//   driver.devices (back) → modules.converge → units.quiesce (back) → driver.select → driver.devices →
-//   driver.validate → door.open → units.start
+//   driver.devices (back) → modules.converge → units.quiesce (back) → driver.select → units.reload →
+//   driver.devices → driver.validate → driver.compute → door.open → units.start
 //
-// If nothing was requested and the selected driver only has to be loaded, as at boot, three steps remain:
-// modules.converge, driver.devices and driver.validate. Units that start after the driver wait for each step.
+// If nothing was requested and the selected driver only has to be loaded, as at boot, few steps remain:
+// modules.converge, driver.devices, driver.validate and, with Validation=cuda, driver.compute. Units that
+// start after the driver wait for each step.
 //
 // An undo from any point before door.open restores the previous driver. From door.open on, containers and
 // clients may use the new driver, which could not be unloaded. The operation then only continues.

@@ -109,7 +109,8 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
-/// Returns the flavour that other kernels boot here. Used if no GPU is visible, as in an offline system.
+/// Returns the flavour that other kernels of this host boot, if the version has it for `kernel`; else "any".
+/// Used if no GPU is visible, as in an offline system.
 std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
     for (const auto& [other, selection] : store.selected)
         if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)

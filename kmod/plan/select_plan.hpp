@@ -15,13 +15,14 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan hands_off_plan(DriverOwner owner, const std::string& request,
                                         const Observed& observed);
 
-/// Plans that other kernels than the running one boot `version`. Empty `version`: the one in use; empty
-/// `kernels`: all that are installed.
+/// Plans the selection of `version` for kernels other than the running one. Empty `version`: the one in use;
+/// empty `kernels`: all that are installed.
 [[nodiscard]] core::Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
                                      const DriverSettings& settings, const Observed& observed);
 
-/// Plans that no kernel boots a driver of gpuhostd. A single kernel cannot be deselected: at its boot it
-/// would get the driver that the others have. `around` are the steps of other subsystems.
+/// Plans to remove the selections of all kernels, so that none boots a driver of gpuhostd. A single kernel
+/// cannot be deselected: at its boot it would get the driver that the others have. `around` are the steps of
+/// other subsystems.
 [[nodiscard]] core::Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                        const core::StepsAround& around = {});
 
