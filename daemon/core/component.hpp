@@ -33,8 +33,8 @@ class Component {
     /// most some milliseconds, does not wait, and does not parse foreign files.
     [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
-    /// Returns a plan that provides what plan() needs, for example built modules. The daemon runs it by itself
-    /// at start, before the component converges. nullopt if there is nothing to do.
+    /// Returns a plan that provides what plan() needs, for example built modules. The daemon runs it by
+    /// itself at start, before the component converges. nullopt if there is nothing to do.
     [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
                                                                 const base::Json& /*observed*/) const {
         return std::nullopt;
