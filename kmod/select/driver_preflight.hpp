@@ -7,7 +7,8 @@
 
 namespace gpuhost::kmod {
 
-/// Sets intact by digest, firmware there, room on disk.
+/// Checks the sets by digest, the firmware, and the free space on disk; for a kernel that is not running also
+/// the modules' signatures.
 [[nodiscard]] PreflightResult prepare_preflight(core::StepContext& context, const base::Json& args);
 /// Checks for others' files at our paths, and for other drivers' modprobe rules.
 [[nodiscard]] PreflightResult select_preflight(core::StepContext& context, const base::Json& args);

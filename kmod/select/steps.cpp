@@ -76,8 +76,8 @@ Result<void> drop_dangling(const base::Root& root) {
     return {};
 }
 
-/// Also prepares the index for an undo, so that the undo is fast; usually both are the same. Not needed if
-/// there is no previous driver.
+/// Creates the files that the selection links to, and the module index. Also prepares the index for an undo,
+/// so that the undo is fast; usually both are the same. Not needed if there is no previous driver.
 Result<base::Json> prepare(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto from = driver_of(args, "from");
