@@ -27,7 +27,7 @@ bool has_processes(const base::Root& root, const std::string& group) {
 }
 
 /// Finds active units in or below `group`: Slice= may name any slice, and template instances have a slice of
-/// their own. Enters slices alone: a user's manager and containers name their groups freely.
+/// their own. Enters only slices: a user's manager and containers name their groups freely.
 void find_active(const base::Root& root, const std::string& group, unsigned depth,
                  const std::vector<std::string>& units, std::set<std::string>& active) {
     for (const std::string& name : root.list(group).value_or(std::vector<std::string>())) {

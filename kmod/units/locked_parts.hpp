@@ -23,7 +23,7 @@ namespace gpuhost::kmod {
 
 /// Returns the drop-in by which systemd shows `unit` its program from `directory` in place of the host's, if
 /// it exists there. It is the same for every selected driver, so an undo needs no other one. It binds only
-/// the main program: systemd would create the host's file if that were missing.
+/// the main program: for a program that the host lacks, systemd would create a file to mount it on.
 [[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory);
 
 /// Checks the units that a swap starts again. Each such program must be of `version`: the one in `userland`
