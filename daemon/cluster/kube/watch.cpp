@@ -13,8 +13,10 @@ namespace {
 
 constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
-constexpr Time short_watch{1'000};   ///< after a shorter watch, wait before the next request
-constexpr Time mute_watch{240'000};  ///< the server sends a bookmark each minute
+/// After a shorter watch the next request waits.
+constexpr Time short_watch{1'000};
+/// A watch that was silent for this long leads to a new list: the server sends a bookmark each minute.
+constexpr Time mute_watch{240'000};
 constexpr unsigned gone = 410;       ///< HTTP 410: the server does not know the version any more
 constexpr unsigned first_page = 100; ///< objects; reduced if they are so large that the answer is too long
 

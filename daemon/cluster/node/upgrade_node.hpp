@@ -97,7 +97,7 @@ struct UpgradeNode {
     bool gpu_label = true; ///< label nvidia.com/gpu.present is "true"
     bool managed = true;   ///< gpuhost runs there: its record or one of its conditions is present
 
-    /// Returns whether somebody else has cordoned it.
+    /// Returns whether a person or another program has cordoned it.
     [[nodiscard]] bool others_cordoned() const {
         return unschedulable && (was_unschedulable || !record.cordoned);
     }

@@ -43,7 +43,7 @@ struct MergedPolicy {
 
 /// Merges the layers. Later layers override earlier ones, field by field; lists are replaced as a whole.
 [[nodiscard]] MergedPolicy merge_policy(std::span<const PolicyLayer> layers);
-/// Returns `policy` with one more layer on top, without its ignored fields and problems.
+/// Returns `policy` with one more layer on top. `ignored` and `problems` are those of the new layer alone.
 [[nodiscard]] MergedPolicy with_layer(const MergedPolicy& policy, const PolicyLayer& layer);
 
 /// Returns {"fields": [{"path", "value", "source"}], "ignored": […], "problems": […]}.

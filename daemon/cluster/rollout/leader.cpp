@@ -18,8 +18,10 @@ constexpr Time renew_every{5'000};
 /// Time before the end of the lease within which no action is started.
 constexpr Time margin{3'000};
 constexpr Seconds grant_duration{300};
-constexpr Time gather{20};            ///< minimum between two decisions: gathers changes
-constexpr Time request_lives{70'000}; ///< the default of kube-apiserver's --request-timeout is one minute
+constexpr Time gather{20}; ///< minimum between two decisions: gathers changes
+/// How long an unanswered request may still take effect: kube-apiserver's --request-timeout is one minute by
+/// default.
+constexpr Time request_lives{70'000};
 constexpr Time first_unused_wait{60'000};
 constexpr unsigned most_unused_doublings = 4; ///< up to 16 minutes
 constexpr std::size_t most_trouble = 500;     ///< bytes of a published error

@@ -122,7 +122,8 @@ UpgradeSituation UpgradeAgent::situation(const Json& node) const {
     return at;
 }
 
-/// Returns the GPU Operator's validation, where it validates this node. It counts as much as our own.
+/// Returns the GPU Operator's validation, which counts as much as our own. Done where the GPU Operator does
+/// not validate this node.
 Task UpgradeAgent::validators(const Labels& labels) const {
     const auto deployed = labels.find(std::string(key::deploy_prefix) + "operator-validator");
     if (deployed == labels.end() || deployed->second != "true")

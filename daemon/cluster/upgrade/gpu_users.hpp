@@ -32,7 +32,7 @@ class GpuUsers {
     void end();
     /// Sets holds_driver and uses_gpu of the pods that do. Returns what is still unknown; empty: nothing.
     [[nodiscard]] std::string mark(std::map<std::string, PodFacts>& pods);
-    /// Marks the holders as outdated.
+    /// Marks the holders as outdated, and forgets the claims that were not allocated yet.
     void outdate();
     /// Returns true when nothing has changed since the last look. Otherwise looks again, and mark() must be
     /// called again.
