@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-/// An object of the document. Members that nobody has requested at the end are unknown.
+/// An object of the document. A member that no reader has requested by the end is unknown.
 class Object {
   public:
     [[nodiscard]] static Result<Object> of(const Json& value, std::string where) {

@@ -250,7 +250,7 @@ Result<std::vector<std::string>> withdraw_specs(const Root& host) {
         if (was_there)
             paths.push_back(path);
     }
-    GPUHOST_CHECK(write_cdi_record(host, {})); // no record: the remaining files are not gpuhost's
+    GPUHOST_CHECK(write_cdi_record(host, {})); // an empty record: the remaining files are not gpuhost's
     return paths;
 }
 

@@ -16,7 +16,7 @@ namespace gpuhost::runtime {
 /// must not undo a change to a working driver.
 [[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings);
 
-/// Returns the possible paths of gpuhost's files that exist without a record. Does not read the files.
+/// Returns, if there is no record, the possible paths of gpuhost's files that exist. Does not read the files.
 [[nodiscard]] std::vector<std::string> unrecorded_paths(const base::Root& host);
 
 /// Removes gpuhost's files, wherever they are, and returns their paths.

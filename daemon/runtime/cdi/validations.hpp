@@ -3,7 +3,7 @@
 // plugin, GPU feature discovery, DCGM and its exporter, MIG manager, MPS and the DRA driver. The GPU
 // Operator's validator writes the same files if it is deployed.
 //
-//   driver-ready   a complete driver runs from the host; operands read the file as shell variables
+//   driver-ready   the host's complete driver runs; operands read the file as shell variables
 //   toolkit-ready  containers get its GPUs; empty
 //
 // Each file has one owner at a time. gpuhost never touches a file with other content. If the validator

@@ -23,9 +23,9 @@ class RuntimeUndo {
     [[nodiscard]] std::vector<std::string> names() const;
 
     /// Restores files that still hold this transaction's text. Content of others stays, with a warning, and
-    /// so does a new file that such content names. Restarts a runtime if its process is a new one. After a
-    /// reboot it does not restart, because other services may wait for this; the next plan does it. Restores
-    /// the entry in `record`.
+    /// so does a new file that such content names. Restarts a runtime if its process is a new one and no
+    /// content of others stays. After a reboot it does not restart, because other services may wait for this;
+    /// the next plan does it. Restores the entry in `record`.
     [[nodiscard]] base::Result<void> put_back(const base::Root& root, const std::string& name,
                                               RuntimeRecord& record, bool may_restart,
                                               const std::function<void(const std::string&)>& warn) const;

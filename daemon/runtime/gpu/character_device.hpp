@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads device nodes. Tests replace the function, because creating nodes needs privileges. Linked from
-// runtime/gpu/character_device.cpp or tests/support/fake_loader.cpp.
+// daemon/runtime/gpu/character_device.cpp or tests/support/fake_loader.cpp.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -10,8 +10,7 @@
 
 namespace gpuhost::runtime {
 
-/// Returns a detached clone of the mount at `fd` alone. It is read-only, without programs, devices and
-/// set-user-ID.
+/// Returns a detached clone of the mount at `fd` alone. It is read-only, noexec, nodev and nosuid.
 [[nodiscard]] base::Result<base::UniqueFd> clone_sealed(int fd);
 /// Returns a detached clone of the mount at `fd` and all mounts below it. `fd`'s own mount becomes writable
 /// if its file system is. crun mounts a read-only root before hooks run, runc afterwards.

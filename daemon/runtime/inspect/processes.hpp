@@ -21,7 +21,8 @@ struct RuntimeProcess {
 /// Returns the service named in the text of /proc/PID/cgroup; empty: none.
 [[nodiscard]] std::string service_of_cgroup(std::string_view text);
 
-/// Returns root's processes on the host, by number. Excludes other users' processes and those in containers.
+/// Returns the processes of container runtimes, by number. Excludes those of other users than root, and those
+/// in containers.
 [[nodiscard]] std::vector<RuntimeProcess> read_runtime_processes(const base::Root& root);
 
 /// Counts the shims that systemd ends with a service unless its KillMode= prevents it.

@@ -54,7 +54,7 @@ void find_tasks(const Root& root, const std::string& path, std::vector<std::stri
                     }
 }
 
-/// Finds users by command line, such as conmon, which CRI-O and Podman start for each container.
+/// Finds the conmon processes whose command line names `path`. CRI-O and Podman start one for each container.
 void find_commands(const Root& root, const std::string& path, std::vector<std::string>& users) {
     for (const std::string& name : names(root, "/proc")) {
         const auto pid = base::parse_uint(name);
