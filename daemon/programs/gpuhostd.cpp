@@ -144,7 +144,8 @@ base::Result<int> run(const Options& options) {
 /// The two descriptors from gpuhostctl. Workers do not inherit them.
 struct RescueClient {
     base::UniqueFd socket;
-    base::UniqueFd answer; ///< closed when the client is served
+    /// Receives the error if the client can't be served. Otherwise it is closed once the daemon is ready.
+    base::UniqueFd answer;
 };
 
 base::Result<RescueClient> take_client(const std::string& number) {

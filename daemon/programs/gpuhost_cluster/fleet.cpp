@@ -79,7 +79,7 @@ class FleetProgram {
         return {};
     }
 
-    /// Fails if there is nothing to show yet and none can be expected.
+    /// Fails if no document has been printed yet and none can be expected.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         constexpr const char* hint = "What is in this host's own way says: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;

@@ -32,7 +32,7 @@ constexpr std::int64_t second_us = 1'000'000;
 constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",       "image.",
                                                       "toolkit.",     "runtime.",      "driver.import",
                                                       "driver.build", "driver.verify", "driver.clean"};
-/// Lifetime of the kubelet's credentials, which it replaces from time to time
+/// How long a copy of the kubelet's credentials is used. The kubelet replaces them from time to time.
 constexpr Time lent_for{30'000};
 
 bool is_in_use(const Json& problem) {
@@ -56,7 +56,8 @@ std::string text_of(const Json& error) {
     return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
 }
 
-/// Returns whether the outcome is unknown. A call that timed out may have been executed.
+/// Returns whether the error says nothing about the version: gpuhostd is busy, or the call timed out and may
+/// have been executed.
 bool says_nothing(const base::Error& error) {
     return error.code == Errc::Busy || error.code == Errc::Timeout;
 }
