@@ -20,8 +20,7 @@ namespace {
 
 constexpr std::uint32_t allow_interaction = 1;
 constexpr std::uint64_t person_us = 120'000'000; // time to type a password
-// A call that waits for polkit keeps its message and the at most 16 descriptors that dbus-daemon allows in
-// it.
+// A call that waits for polkit keeps its message and its descriptors, of which dbus-daemon allows 16.
 constexpr std::ptrdiff_t most_checks_of_user = 4;
 constexpr std::size_t most_checks = 32;
 constexpr std::size_t largest_kept = 64 * 1024; // bytes of arguments
