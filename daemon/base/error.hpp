@@ -16,7 +16,7 @@ enum class Errc {
     NotFound,        ///< the version, operation or file does not exist
     AlreadyExists,   ///< would overwrite something that gpuhost does not own
     Busy,            ///< another operation runs, or too many requests wait
-    InUse,           ///< a process uses the driver
+    InUse,           ///< the driver, a module or a toolkit is in use
     Refused,         ///< preflight found problems, or a policy forbids it
     BadContent,      ///< digest mismatch, truncated, malformed input
     Unsupported,     ///< wrong kernel, no headers, does not compile

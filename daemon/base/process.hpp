@@ -21,10 +21,10 @@ struct Command {
     std::vector<std::string> argv;
     /// Started in place of argv[0], such as "/proc/self/fd/3"; empty: argv[0].
     std::string program;
-    /// "NAME=value", added to PATH and LC_ALL=C; nothing else is inherited
+    /// "NAME=value", added to PATH and LC_ALL=C. Nothing else is inherited.
     std::vector<std::string> environment;
     std::string directory; ///< empty: inherited
-    /// then its process group gets SIGKILL, and some seconds to exit
+    /// After it the process group gets SIGKILL, and some seconds to exit.
     std::chrono::milliseconds deadline{60'000};
     std::size_t output_limit = 1U << 20; ///< of stdout and stderr together; the rest is dropped and counted
     bool drop_errors = false;            ///< discards stderr, for output that is parsed

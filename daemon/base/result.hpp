@@ -22,7 +22,7 @@ using Result = tl::expected<T, Error>;
     return fail(Error{code, std::move(message), std::move(hint)});
 }
 
-/// Fails with the errno of the previous call.
+/// Fails with `error`, the errno of a call.
 [[nodiscard]] inline tl::unexpected<Error> fail_errno(std::string_view what, int error) {
     return fail(errno_error(what, error));
 }

@@ -72,8 +72,8 @@ std::optional<Json> integer(std::string_view text, YamlReader reader) {
     return Json(text[0] == '-' ? -positive : positive);
 }
 
-/// Returns true for `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`: Go's numbers, which YAML does not
-/// all have.
+/// Returns true for `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`: the numbers of Go's
+/// reader, of which YAML lacks some.
 bool looks_like_float(std::string_view text) {
     const auto digits = [&text] {
         const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
