@@ -53,7 +53,7 @@ Result<runtime::MadeSpec> make_spec(const base::Root& root, const Arguments& giv
     return found->make(root, sources);
 }
 
-/// Warns if another file of the same directory has the same device names: runtimes then reject both.
+/// Warns if another file of the same directory has the same device name: no container then gets the device.
 void warn_of_conflict(const Session& session, const base::Root& root, const std::string& path) {
     const auto files = runtime::read_spec_files(root);
     const auto claims = runtime::device_claims(files);

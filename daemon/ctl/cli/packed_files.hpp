@@ -17,8 +17,8 @@ namespace gpuhost::ctl {
 /// BadContent.
 class PackedFiles {
   public:
-    /// `name` is NAME-VERSION. Source files belong below usr/src/NAME-VERSION/. The first file must
-    /// be there, since it identifies the archive.
+    /// `name` is NAME-VERSION. The first file must be below usr/src/NAME-VERSION/, which identifies the
+    /// archive; so must all files of a source.
     [[nodiscard]] static base::Result<PackedFiles> create(std::string name);
 
     /// Does not follow a link at the end of `path`. Fails with BadContent if it is not a regular file.

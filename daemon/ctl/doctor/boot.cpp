@@ -24,7 +24,7 @@ std::string first_of(const std::string& text, std::size_t count) {
     return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
 }
 
-/// Returns true if nouveau is the image's only GPU driver. It then usually has a blacklist too.
+/// Returns true if nouveau is the image's only GPU driver. Such an image usually contains its blacklist too.
 bool is_nouveau_alone(const ImageFacts& image) {
     return std::all_of(image.modules.begin(), image.modules.end(),
                        [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });

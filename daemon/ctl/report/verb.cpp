@@ -39,7 +39,7 @@ std::string name_of_report(const base::Root& root, std::uint64_t time) {
     return "gpuhost-report-" + host + "-" + std::to_string(time);
 }
 
-/// Does not start the daemon. NotFound if it is not running.
+/// Returns the client without starting the daemon. Fails with NotFound if it is not running.
 Result<Client*> running_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(runs, client->running());
