@@ -76,8 +76,8 @@ Result<std::size_t> basic_size(sd_bus_message* call, char type) {
     return 8 + std::strlen(text);
 }
 
-/// Subtracts the size of the rest of the current container from `left`. Fails if it is larger: sd-bus does
-/// not report the size of a message.
+/// Subtracts the size of the rest of the current container from `left`. Fails if it is larger. sd-bus itself
+/// does not report the size of a message.
 Result<void> measure(sd_bus_message* call, std::size_t& left) {
     char type = 0;
     const char* contents = nullptr;
