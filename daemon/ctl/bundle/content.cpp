@@ -107,8 +107,8 @@ Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, 
     return list;
 }
 
-/// Returns why an import would be refused: generation or disk space; empty: it would not. Missing blobs are
-/// listed one by one elsewhere.
+/// Returns why an import would be refused: for the bundle's generation or date, or for lack of disk space.
+/// Empty: it would not. Missing blobs are listed one by one elsewhere.
 std::string refusal(const BundleReader& bundle, const base::Root& root, const images::HostFacts& host) {
     const auto least = images::least_generations(root);
     if (!least)

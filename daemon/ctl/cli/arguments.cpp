@@ -55,8 +55,8 @@ std::string dashed(const Option& option) {
     return "--" + std::string(option.name);
 }
 
-/// Finds an option by its full name, "--help" or "-h". Abbreviations are not accepted: a new option would
-/// break scripts that use them.
+/// Finds an option by its full name, as "--help", or by its letter, as "-h". Abbreviations are not accepted:
+/// a new option would break scripts that use them.
 const Option* find_option(const std::vector<const Option*>& options, std::string_view name) {
     const auto it = std::find_if(options.begin(), options.end(), [&](const Option* option) {
         return name == dashed(*option) ||

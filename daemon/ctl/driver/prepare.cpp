@@ -92,8 +92,8 @@ bool concerns(Client& client, const std::string& kernel) {
     return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
-/// Waits for operations that the hook of an earlier package started. Other operations may take any time, so a
-/// package installation must not wait for them.
+/// Waits for builds and selections, which the hook of an earlier package may have started. Other operations
+/// may take any time, so a package installation must not wait for them.
 void wait_for_others(Session& session, Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())

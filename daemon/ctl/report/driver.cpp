@@ -46,8 +46,9 @@ class DriverFilesReader {
     }
 
   private:
-    /// Returns the content of a file. Only an unreadable file, such as one of a GPU that fell off the bus, is
-    /// left out. The child process opens the file by our descriptor, which can't point outside of the root.
+    /// Returns the content of a file, or a note in its place if it is unreadable, such as one of a GPU that
+    /// fell off the bus. The child process opens the file by our descriptor, which can't point outside of the
+    /// root.
     std::string content(int file, const std::string& path) {
         const std::string ours = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
         ProgramAnswer answer = query_program({"cat", ours}, file_limit);

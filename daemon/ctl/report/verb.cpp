@@ -50,7 +50,7 @@ base::Error is_there(const std::string& path) {
     return {Errc::AlreadyExists, "'" + path + "' is there", "name another file, or say --force"};
 }
 
-/// Returns the archive's size in bytes.
+/// Writes the archive and returns its size in bytes.
 Result<std::uint64_t> write(OutputFile& file, const std::string& path, const std::string& directory,
                             std::uint64_t time, const std::vector<ReportFile>& members) {
     GPUHOST_TRY(tar,
