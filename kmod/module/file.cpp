@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t index_limit = 16U << 20;
 
-/// "nvidia_current_drm" may be nvidia_drm; nothing else is worth a look inside.
+/// Returns whether the file may hold the module: "nvidia_current_drm" may be nvidia_drm. Other files need not
+/// be read.
 bool may_be(std::string_view file_name, std::string_view module) {
     return file_name == module ||
            (base::starts_with(file_name, "nvidia") && base::starts_with(module, "nvidia"));

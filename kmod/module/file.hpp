@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that a loaded module came from, for drivers that are not in the store: what a rollback loads
+// Finds the file from which a loaded module came, for drivers that are not in the store: an undo loads it
 // again.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace gpuhost::kmod {
 
-/// Paths of all modules in `modules_dep`, as they stand there ("kernel/drivers/gpu/drm/drm.ko").
+/// Returns the paths of all modules in `modules_dep`, unchanged ("kernel/drivers/gpu/drm/drm.ko").
 [[nodiscard]] std::vector<std::string> indexed_modules(std::string_view modules_dep);
 
-/// A file below /lib/modules/<kernel> with this module's name and srcversion. Distributions rename files
-/// (nvidia-current.ko), so the name is what the file says inside. Compressed files are not looked into.
+/// Returns a file below /lib/modules/<kernel> with this module's name and srcversion. Distributions rename
+/// files (nvidia-current.ko), so the name is read from the file. Compressed files are not read.
 [[nodiscard]] std::optional<std::string> find_module_file(const base::Root& root, std::string_view kernel,
                                                           const LoadedModule& module);
 
-/// Is there such a file, or one of its name that is compressed, which only libkmod looks into?
+/// Returns whether there is such a file, or a compressed one of that name, which only libkmod can read.
 [[nodiscard]] bool can_load_again(const base::Root& root, std::string_view kernel,
                                   const LoadedModule& module);
 

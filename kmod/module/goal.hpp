@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules that should be in the kernel, as values that travel in a step's args.
+// Modules that should be loaded, as values for a step's args.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,13 +11,13 @@
 namespace gpuhost::kmod {
 
 struct GoalModule {
-    std::string name;       ///< as the kernel says it: "nvidia_uvm"
-    std::string path;       ///< of its file; empty: found in the distribution's index when needed
-    std::string version;    ///< what /sys/module/<name>/version must say; empty: don't care
-    std::string srcversion; ///< likewise
+    std::string name;       ///< in the kernel's spelling: "nvidia_uvm"
+    std::string path;       ///< of its file; empty: looked up in the distribution's index when needed
+    std::string version;    ///< required value of /sys/module/<name>/version; empty: any
+    std::string srcversion; ///< required value of srcversion; empty: any
     std::vector<std::string> depends;
     std::string parameters; ///< "NVreg_EnableGpuFirmware=1 …"
-    bool optional = false;  ///< that it does not load is worth a note, not a rollback
+    bool optional = false;  ///< a failure to load it is a note and causes no undo
 };
 
 struct Goal {
@@ -28,7 +28,8 @@ struct Goal {
 [[nodiscard]] base::Json to_json(const Goal& goal);
 [[nodiscard]] Goal goal_from_json(const base::Json& value);
 
-/// "nvidia.NVreg_A=1 nvidia-uvm.b=2" by module, in the kernel's spelling. Words of another form are left out.
+/// Splits "nvidia.NVreg_A=1 nvidia-uvm.b=2" by module, in the kernel's spelling. Words of another form are
+/// left out.
 [[nodiscard]] std::map<std::string, std::string> split_parameters(const std::vector<std::string>& words);
 
 } // namespace gpuhost::kmod

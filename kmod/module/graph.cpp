@@ -7,7 +7,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// Repeatedly takes the first item that `ready` lets go; what is left when none is stands in a circle.
+/// Repeatedly takes the first item for which `ready` is true. Items left at the end are part of a cycle.
 template <class T, class Ready>
 std::vector<T> take_in_order(std::vector<T>& left, Ready ready) {
     std::vector<T> taken;
@@ -40,7 +40,7 @@ std::vector<LoadedModule> unload_order(const std::vector<LoadedModule>& loaded) 
     std::vector<LoadedModule> left = loaded;
     std::vector<LoadedModule> order =
         take_in_order(left, [&](const LoadedModule& module) { return !names_one_of(module.holders, left); });
-    // The kernel has no circles; if it ever shows one, trying to unload says more than leaving modules out.
+    // The kernel has no cycles. If it shows one, an attempt to unload tells more than leaving modules out.
     order.insert(order.end(), left.begin(), left.end());
     return order;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders over the module graph. Pure: the graph is what the kernel and the module files say. Where it begins,
-// loaded_driver() knows.
+// Orders over the module graph. Pure: the graph is that of the kernel and the module files. loaded_driver()
+// gives its starting points.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -12,23 +12,24 @@
 
 namespace gpuhost::kmod {
 
-/// Is this loaded module the one that `goal` names?
+/// Returns whether this loaded module is the one that `goal` names.
 [[nodiscard]] bool is_as_wanted(const LoadedModule& loaded, const Goal& goal);
 
-/// Every module before those it uses.
+/// Returns every module before those that it uses.
 [[nodiscard]] std::vector<LoadedModule> unload_order(const std::vector<LoadedModule>& loaded);
 
-/// What of `loaded` has to go for `goal`, leaf → root: all that differs, and all that holds something that
-/// goes.
+/// Returns the modules of `loaded` that must be unloaded for `goal`, from leaf to root: each that differs,
+/// and each that uses one of them.
 [[nodiscard]] std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded, const Goal& goal);
-/// Does the kernel lack a module of the goal's that is not optional? One that is coming is not there yet, and may hang.
+/// Returns whether a required module of the goal is not live. A module that is still loading counts as
+/// missing, because it may hang.
 [[nodiscard]] bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal);
 
-/// Every module after those it depends on; dependencies outside of the set are not looked at. A circle is
-/// BadContent.
+/// Returns every module after those that it depends on. Dependencies outside the set are ignored. Fails with
+/// BadContent on a cycle.
 [[nodiscard]] base::Result<std::vector<GoalModule>> load_order(const std::vector<GoalModule>& modules);
 
-/// What the modules need from outside of their set ("drm_kms_helper"), each once, in order of need.
+/// Returns the dependencies outside the set ("drm_kms_helper"), each once, in order of first use.
 [[nodiscard]] std::vector<std::string> outside_dependencies(const std::vector<GoalModule>& modules);
 
 } // namespace gpuhost::kmod

@@ -24,7 +24,7 @@ constexpr std::size_t index_limit = 64U << 20;
 constexpr std::string_view updates = "updates";
 constexpr std::string_view ours = "gpuhost";
 
-/// Some depmods look below /usr/lib, some below /lib.
+/// Some depmods search below /usr/lib, some below /lib.
 std::string scratch_modules(const std::string& scratch, std::string_view kernel) {
     return scratch + "/usr/lib/modules/" + std::string(kernel);
 }
@@ -33,7 +33,7 @@ std::string built_beside(const std::string& scratch) {
     return scratch + "/built-beside";
 }
 
-/// Another text after each depmod: it puts a new file in the old one's place.
+/// Returns a text that changes with each depmod run: depmod replaces the file.
 std::string installed_state(const Root& root, std::string_view kernel) {
     const auto st = root.stat("/lib/modules/" + std::string(kernel) + "/modules.dep");
     if (!st)
@@ -42,7 +42,8 @@ std::string installed_state(const Root& root, std::string_view kernel) {
            std::to_string(st->st_ctim.tv_nsec);
 }
 
-/// depmod reads these; all others named modules.* it writes. build and source are not for it.
+/// Returns whether the entry is linked for depmod. Excludes the files that depmod writes (other modules.*),
+/// build and source, which it ignores, and updates, which is laid out separately.
 bool belongs_in_scratch(const std::string& name) {
     static constexpr std::array<std::string_view, 3> inputs{"modules.order", "modules.builtin",
                                                             "modules.builtin.modinfo"};
@@ -51,8 +52,9 @@ bool belongs_in_scratch(const std::string& name) {
     return name != "build" && name != "source" && name != updates;
 }
 
-/// A mounted system's depmod runs in there: what its configuration and its absolute links mean is that system's. Empty: ours does,
-/// as for a tree that has none.
+/// Returns the path of depmod to run inside a mounted system, so that its configuration and absolute links
+/// resolve there. Empty: run ours, because `root` is the host, has no depmod, or cannot be entered without
+/// privileges.
 std::string depmod_inside(const Root& root) {
     if (root.is_host() || ::geteuid() != 0)
         return {};
@@ -62,12 +64,12 @@ std::string depmod_inside(const Root& root) {
     return {};
 }
 
-/// A path as depmod will see it.
+/// Returns the path as depmod will see it.
 std::string seen_path(const Root& root, const std::string& path) {
     return depmod_inside(root).empty() ? root.host_path(path) : path;
 }
 
-/// Links to what is in `from`, for depmod.
+/// Links the entries of `from` into `to`, for depmod.
 Result<void> link_entries(const Root& root, const std::string& from, const std::string& to,
                           bool (*wanted)(const std::string&)) {
     for (const std::string& name : root.list(from).value_or(std::vector<std::string>()))
@@ -91,7 +93,7 @@ Result<void> lay_out(const Root& root, std::string_view kernel, const std::strin
     return root.symlink_atomic(seen_path(root, modules), directory + "/updates/" + std::string(ours));
 }
 
-/// Installed paths with what they should hold and do not.
+/// Returns the installed paths whose content differs from the index in `scratch`, with the new content.
 Result<std::map<std::string, std::string>> changed_files(const Root& root, std::string_view kernel,
                                                          const std::string& scratch) {
     const std::string from = scratch_modules(scratch, kernel) + "/";
@@ -109,7 +111,7 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
     return changed;
 }
 
-/// depmod syncs nothing, and whoever goes back after a power cut relies on what is there.
+/// Syncs the index, because depmod does not. An undo after a power cut relies on it.
 Result<void> sync_index(const Root& root, std::string_view kernel, const std::string& scratch) {
     std::string directory = scratch_modules(scratch, kernel);
     GPUHOST_TRY(names, root.list(directory));
@@ -134,7 +136,8 @@ std::vector<std::string> module_files(const Root& root, const std::string& direc
     return names;
 }
 
-/// All in and below `directory`; as deep as distributions go, and no deeper where links go in circles.
+/// Adds all module files in and below `directory`. The depth limit suffices for distributions and ends loops
+/// of links.
 void add_module_files(const Root& root, const std::string& directory, unsigned depth,
                       std::vector<std::string>& paths) {
     for (const std::string& name : module_files(root, directory))
@@ -163,7 +166,8 @@ Result<void> build_index(const Root& root, std::string_view kernel, const std::s
     if (finished.exit_status != 0)
         return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " + finished.output);
     GPUHOST_CHECK(sync_index(root, kernel, scratch));
-    return root.write_atomic(built_beside(scratch), beside); // which says that all of it is on the disk
+    // this file marks the index as complete on disk
+    return root.write_atomic(built_beside(scratch), beside);
 }
 
 Result<void> check_index(const Root& root, std::string_view kernel, const std::string& modules,

@@ -26,7 +26,7 @@ std::vector<std::string> split_depends(std::string_view value) {
     return names;
 }
 
-/// As the kernel compares them (parameq in kernel/params.c).
+/// Normalises a name as the kernel does for comparison (parameq in kernel/params.c).
 std::string parameter_name(std::string_view text) {
     std::string name(text);
     std::replace(name.begin(), name.end(), '-', '_');
@@ -50,7 +50,7 @@ void set_field(ModuleInfo& info, std::string_view key, std::string_view value) {
         info.parameters.push_back(parameter_name(value.substr(0, value.find(':'))));
 }
 
-/// .modinfo is a row of NUL-terminated "key=value".
+/// Parses .modinfo, a sequence of NUL-terminated "key=value" strings.
 void read_modinfo(ModuleInfo& info, std::string_view section) {
     while (!section.empty()) {
         const auto end = section.find('\0');

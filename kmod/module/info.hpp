@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel module says about itself, read from its ELF image with every offset checked.
+// The information that a kernel module has about itself, read from its ELF image with every offset checked.
 //
-// Works on memory, so that a hostile file can do no more than be refused. Foreign modules are still parsed in
+// Works on memory, so the worst effect of a hostile file is an error. Foreign modules are still parsed in
 // workers only.
 #pragma once
 
@@ -22,23 +22,24 @@ struct ModuleInfo {
     std::string vermagic;
     std::string license;
     std::vector<std::string> depends;
-    std::vector<std::string> firmware;   ///< that it may ask for: "nvidia/550.163.01/gsp_ga10x.bin"
-    std::vector<std::string> parameters; ///< names of those that it takes
+    std::vector<std::string> firmware;   ///< files that it may request: "nvidia/550.163.01/gsp_ga10x.bin"
+    std::vector<std::string> parameters; ///< names of its parameters
 
-    /// The release that it was built for: the first word of vermagic.
+    /// Returns the release that it was built for: the first word of vermagic.
     [[nodiscard]] std::string_view kernel() const;
-    /// "open" for NVIDIA's "Dual MIT/GPL", else "proprietary".
+    /// Returns "open" for NVIDIA's "Dual MIT/GPL", else "proprietary".
     [[nodiscard]] std::string_view flavour() const;
-    /// Names in "NVreg_A=1 nvreg-b=2" that it does not take. A kernel ignores them, with a line in its log.
+    /// Returns the names in "NVreg_A=1 nvreg-b=2" that are not its parameters. A kernel ignores them and logs
+    /// a line.
     [[nodiscard]] std::vector<std::string> unknown_parameters(std::string_view text) const;
 };
 
-/// `image` is the whole .ko, not compressed. Truncated, not a module, not for this machine: BadContent naming
-/// `what`.
+/// Parses `image`, the whole uncompressed .ko. Fails with BadContent, naming `what`, if it is truncated, not
+/// a module, or for another architecture.
 [[nodiscard]] base::Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view what);
 
-/// CRCs of the symbols that it wants from the kernel and other modules (__versions); empty without
-/// CONFIG_MODVERSIONS.
+/// Returns the CRCs of the symbols that it needs from the kernel and other modules (__versions). Empty
+/// without CONFIG_MODVERSIONS.
 [[nodiscard]] base::Result<std::map<std::string, std::uint32_t>> parse_symbol_versions(std::string_view image,
                                                                                        std::string_view what);
 

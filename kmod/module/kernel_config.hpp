@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel was built with, as /boot/config-RELEASE says.
+// The configuration with which a kernel was built, from /boot/config-RELEASE.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -9,11 +9,11 @@
 
 namespace gpuhost::kmod {
 
-/// Empty where a distribution leaves none.
+/// Returns an empty text if the distribution installs none.
 [[nodiscard]] std::string kernel_config(const base::Root& root, const std::string& release);
 
-/// Can a kernel with this configuration check module signatures over `hash` ("sha512")? Where the configuration is silent
-/// it is not known, which counts as yes.
+/// Returns whether a kernel with this configuration can check module signatures over `hash` ("sha512").
+/// Returns true if the configuration does not tell.
 [[nodiscard]] bool takes_hash(std::string_view config, std::string_view hash);
 
 } // namespace gpuhost::kmod

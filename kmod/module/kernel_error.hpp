@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's errno for a module as a person can use it: what happened, and what to do.
+// Translates the kernel's errno for a module into an error for people: what happened, and what to do.
 #pragma once
 
 #include "daemon/base/error.hpp"
@@ -10,7 +10,7 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] base::Error load_error(std::string_view module, int error);
 [[nodiscard]] base::Error unload_error(std::string_view module, int error);
-/// `doing`: "taking the kernel's text console (vtcon1) off the driver"
+/// Returns the error for `doing`, for example "taking the kernel's text console (vtcon1) off the driver".
 [[nodiscard]] base::Error console_error(std::string_view doing, int error);
 [[nodiscard]] base::Error hung_error(std::string_view doing);
 

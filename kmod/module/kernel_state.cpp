@@ -28,7 +28,7 @@ std::string last_component(std::string_view path) {
     return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-/// NVIDIA's on PCI whose class begins so, by address.
+/// Returns the addresses of NVIDIA's PCI devices whose class begins with `device_class`.
 std::vector<std::string> nvidia_devices(const base::Root& root, std::string_view device_class) {
     std::vector<std::string> addresses = names_in(root, pci_devices);
     std::erase_if(addresses, [&](const std::string& address) {
@@ -88,7 +88,8 @@ std::vector<LoadedModule> loaded_closure(const base::Root& root, const std::vect
     return found;
 }
 
-/// By name, too: nvidia_drm holds nothing in a kernel without DRM, and one that can't unload modules tells of no holders.
+/// Also searches by name: nvidia_drm holds no module in a kernel without DRM, and a kernel without unload
+/// support lists no holders.
 std::vector<LoadedModule> loaded_driver(const base::Root& root) {
     return loaded_closure(
         root, {"nvidia", "nvidia_modeset", "nvidia_drm", "nvidia_uvm", "nvidia_peermem", "nouveau"});
@@ -173,7 +174,7 @@ std::set<unsigned> nvidia_majors(std::string_view proc_devices) {
 std::string signature_enforcement(const base::Root& root) {
     if (line_or_empty(root, "/sys/module/module/parameters/sig_enforce") == "Y")
         return "module.sig_enforce is set";
-    // "none [integrity] confidentiality": the one in brackets holds
+    // "none [integrity] confidentiality": the one in brackets is active
     const std::string lockdown = line_or_empty(root, "/sys/kernel/security/lockdown");
     const auto open = lockdown.find('[');
     const auto close = lockdown.find(']');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the running kernel says about drivers, read from sysfs and procfs only, so that a tree can stand in
-// for it.
+// The running kernel's state of drivers, read from sysfs and procfs only, so that tests can use a tree
+// instead.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -15,7 +15,7 @@
 
 namespace gpuhost::kmod {
 
-/// One module in the kernel, under the kernel's spelling of its name ("nvidia_uvm").
+/// A loaded module, with its name in the kernel's spelling ("nvidia_uvm").
 struct LoadedModule {
     std::string name;
     std::string version;              ///< empty for most modules of the distribution
@@ -31,27 +31,29 @@ struct PciGpu {
     std::string driver;  ///< "nvidia", "vfio-pci", …; empty: none
 };
 
-/// File and kernel name the same module differently: nvidia-uvm.ko is nvidia_uvm.
+/// Returns the kernel's name of a module: nvidia-uvm.ko is nvidia_uvm.
 [[nodiscard]] std::string module_name(std::string_view file_or_name);
 
 [[nodiscard]] base::Result<std::string> kernel_release(const base::Root& root);
 
-/// Nothing if it is not loaded.
+/// Returns nothing if the module is not loaded.
 [[nodiscard]] std::optional<LoadedModule> loaded_module(const base::Root& root, std::string_view name);
-/// The modules of `roots` that are loaded and all that hold them, directly or not: what a swap has to unload.
+/// Returns the loaded modules of `roots` and all that hold them, directly or not: the modules that a swap
+/// must unload.
 [[nodiscard]] std::vector<LoadedModule> loaded_closure(const base::Root& root,
                                                        const std::vector<std::string>& roots);
-/// The driver's own closure: of its modules by name, since not every kernel tells of holders, and of nouveau, which drives
-/// the same GPUs on a fresh host.
+/// Returns the driver's closure. It starts from the driver's modules by name, since not every kernel lists
+/// holders, and from nouveau, which drives the same GPUs on a fresh host.
 [[nodiscard]] std::vector<LoadedModule> loaded_driver(const base::Root& root);
 
-/// NVIDIA display controllers (PCI class 03xx, vendor 10de).
+/// Returns NVIDIA display controllers (PCI class 03xx, vendor 10de).
 [[nodiscard]] std::vector<PciGpu> nvidia_gpus(const base::Root& root);
-/// NVSwitches, by which GPUs of one host reach each other (PCI class 0680, vendor 10de).
+/// Returns whether the host has NVSwitches, which connect its GPUs (PCI class 0680, vendor 10de).
 [[nodiscard]] bool has_nvswitches(const base::Root& root);
-/// "10de:2330", as lspci(8) prints them.
+/// Returns the numbers as lspci(8) prints them: "10de:2330".
 [[nodiscard]] std::string pci_numbers(const PciGpu& gpu);
-/// Those that NVIDIA's driver should serve: all but the ones given to something else, like vfio-pci.
+/// Returns the GPUs that NVIDIA's driver should serve: those without a driver or bound to nvidia or nouveau,
+/// but not those bound to vfio-pci, for example.
 [[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
 /// Splits gpus_to_drive() by whether NVIDIA's driver accepted the GPU when it probed it.
 struct ProbedGpus {
@@ -59,11 +61,12 @@ struct ProbedGpus {
     std::vector<std::string> left;
 };
 [[nodiscard]] ProbedGpus probed_gpus(const std::vector<PciGpu>& gpus);
-/// PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.
+/// Returns the PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.
 [[nodiscard]] std::vector<std::string> served_gpus(const base::Root& root);
-/// Reads the device's configuration space. False once the device has fallen off its bus: each read then gives ones.
+/// Reads the device's configuration space. Returns false if the device is no longer on its bus: each read
+/// then returns ones. Returns true if it cannot be read.
 [[nodiscard]] bool answers_on_pci(const base::Root& root, const std::string& address);
-/// The version in /proc/driver/nvidia/version; empty without a driver.
+/// Returns the version in /proc/driver/nvidia/version; empty without a driver.
 [[nodiscard]] std::string served_version(const base::Root& root);
 
 struct CharDriver {
@@ -71,11 +74,11 @@ struct CharDriver {
     std::string name;
 };
 [[nodiscard]] std::vector<CharDriver> parse_char_drivers(std::string_view proc_devices);
-/// Majors of everything named nvidia… in /proc/devices, of gdrdrv, which maps the GPUs' memory, and 195,
-/// which is NVIDIA's for ever.
+/// Returns the majors of all names that begin with nvidia in /proc/devices, of gdrdrv, which maps the GPUs'
+/// memory, and 195, which is permanently NVIDIA's.
 [[nodiscard]] std::set<unsigned> nvidia_majors(std::string_view proc_devices);
 
-/// Why the kernel refuses modules without a good signature; empty if it takes them.
+/// Returns why the kernel refuses modules without a valid signature. Empty: it accepts them.
 [[nodiscard]] std::string signature_enforcement(const base::Root& root);
 
 [[nodiscard]] base::Json to_json(const LoadedModule& module);

@@ -8,8 +8,8 @@
 
 namespace gpuhost::kmod {
 
-/// Files of modprobe's configuration (modprobe.d(5)) by which it loads something else for NVIDIA's modules than what is
-/// selected: "install nvidia …", "alias nvidia …". An alias that leads to nvidia is none of them.
+/// Returns files of modprobe's configuration (modprobe.d(5)) that make it load another module than the
+/// selected one: "install nvidia …", "alias nvidia …". An alias whose target is nvidia does not count.
 [[nodiscard]] std::vector<std::string> rules_in_place_of_nvidia(const base::Root& root);
 
 } // namespace gpuhost::kmod
