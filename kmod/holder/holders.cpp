@@ -34,8 +34,8 @@ std::vector<pid_t> processes(const base::Root& root) {
     return pids;
 }
 
-/// Which devices are the driver's: by the majors that it registered, and where a subsystem has the major for
-/// all its drivers, as DRM has 226, by the driver that sysfs names.
+/// Finds out which devices are the driver's: by the majors that it registered, else by the driver in sysfs.
+/// The latter is needed where a subsystem has one major for all drivers, such as 226 of DRM.
 class DriverDevices {
   public:
     explicit DriverDevices(const base::Root& root)
@@ -68,7 +68,7 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverD
     std::vector<std::string> devices;
     auto fd = root.open_file(proc(pid, "fd"), O_RDONLY | O_DIRECTORY);
     if (!fd)
-        return devices; // it is gone, or it is a kernel thread
+        return devices; // the process ended, or is a kernel thread
     DirPtr stream(::fdopendir(fd->get()));
     if (!stream)
         return devices;
@@ -85,15 +85,16 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
-/// Of a path below /dev; most processes have none, and need not be parsed.
+/// Returns the mappings of a process with a path below /dev. Most processes have none and are not parsed.
 std::vector<Mapping> device_mappings(const base::Root& root, pid_t pid) {
     const std::string maps = root.read(proc(pid, "maps"), maps_limit).value_or(std::string());
     return maps.find("/dev/") == std::string::npos ? std::vector<Mapping>() : parse_maps(maps);
 }
 
-/// maps names a device only by its path, by which anybody may call a file of his own: the device is what stands
-/// there, as the process sees it, or as we do if it lives in a chroot. (map_files would lead to the mapped file
-/// itself, but asks for CAP_CHECKPOINT_RESTORE; this takes what reading maps takes.)
+/// Returns whether the file at `path` is a device of the driver. maps names a device by its path only, and
+/// any file may have such a path. The path is therefore resolved as the process sees it, and as we see it in
+/// case the process is in a chroot. (map_files would lead to the mapped file itself, but needs
+/// CAP_CHECKPOINT_RESTORE; this needs only what reading maps needs.)
 bool is_device(const base::Root& root, pid_t pid, const std::string& path, DriverDevices& driver) {
     for (const auto& [directory, name] :
          {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {

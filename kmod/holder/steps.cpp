@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// holders.wait waits, before anything is touched, until nobody but the client units holds the driver;
-// holders.clear makes sure of it once the door is shut. args: {"policy": "refuse"|"wait"|"terminate",
-// "units": [those that a later step stops], "timeout_usec", "grace_usec"}.
+// holders.wait waits, before any change, until only the client units hold the driver. holders.clear fails if
+// a process still holds the driver after the block in kmod/load/door.hpp is set; with policy "terminate" it
+// terminates holders first.
+// args: {"policy": "refuse"|"wait"|"terminate", "units": [those that a later step stops], "timeout_usec",
+// "grace_usec"}.
 #include "daemon/base/clock.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/module/kernel_state.hpp"
@@ -25,7 +27,7 @@ constexpr std::size_t most_listed = 100; ///< groups of processes that were ende
 constexpr std::string_view how_to_free =
     "stop it, or say --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf)";
 
-/// Those in the way of a swap, beyond the units that it stops itself.
+/// Returns the holders that prevent a swap: those outside the units that it stops itself.
 std::vector<Holder> foreign_holders(const StepContext& context, const base::Json& args) {
     return without_units(find_holders(context.root), base::strings_or_empty(args, "units"));
 }
@@ -47,13 +49,14 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
             return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
                               "stop it, or swap with --holders=terminate");
         context.progress(-1, "waiting for " + describe(holders));
-        // A look at all processes of a busy host is work: it gets a tenth of one CPU at most.
+        // A scan of all processes of a busy host is expensive: limit it to a tenth of one CPU.
         ::usleep(
             static_cast<useconds_t>(std::clamp<std::uint64_t>((now - scan_start) * 9, 200'000, 10'000'000)));
     }
 }
 
-/// Several times: a service that restarts by itself comes back until its start limit ends it.
+/// Checks that no process holds the driver. With policy "terminate" it terminates holders first, in several
+/// rounds: a service that restarts automatically does so until its start limit.
 Result<base::Json> clear(StepContext& context, const base::Json& args) {
     const auto grace = usec_or(args, "grace_usec", std::chrono::seconds(30));
     std::vector<Holder> holders = find_holders(context.root);
@@ -97,7 +100,7 @@ core::StepKind holders_wait_kind() {
         GPUHOST_CHECK(wait_for_release(context, args));
         return base::Json::object();
     };
-    // whoever comes now is met by holders.clear
+    // needs no verify: holders.clear checks for new holders
     return kind;
 }
 
@@ -109,7 +112,7 @@ core::StepKind holders_clear_kind() {
     kind.deadline = std::chrono::hours(1);
     kind.preflight = clear_preflight;
     kind.apply = clear;
-    // clear() looked already, and a look is not cheap while the door is shut
+    // needs no verify: clear() checked, and another scan would lengthen the downtime
     return kind;
 }
 

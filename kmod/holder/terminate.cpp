@@ -14,8 +14,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-constexpr std::chrono::milliseconds kill_patience{
-    5'000}; ///< SIGKILL works at once, or the kernel is in the way
+/// SIGKILL takes effect at once, unless the process is blocked in the kernel.
+constexpr std::chrono::milliseconds kill_patience{5'000};
 
 struct Target {
     Holder holder;
@@ -23,8 +23,8 @@ struct Target {
     bool holds = true;
 };
 
-/// pid 1 is the host, and gpuhost's own processes are what does this. Their names say nothing: each process
-/// can give itself any.
+/// Returns whether the process must not be signalled: pid 1, or gpuhost's own processes. Identifies them by
+/// pid and unit, because a process can set any name.
 bool is_sacred(const Holder& holder) {
     return holder.pid <= 1 || holder.pid == ::getpid() || holder.pid == ::getppid() ||
            base::starts_with(holder.origin.unit, "gpuhost");
@@ -39,7 +39,7 @@ bool ended(const Target& target, int wait_ms) {
     return ::poll(&poll, 1, wait_ms) > 0;
 }
 
-/// Drops those that ended within `patience` from `targets`.
+/// Removes targets that ended within `patience`.
 void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     while (!targets.empty()) {
@@ -55,7 +55,8 @@ void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patien
     targets = std::move(left);
 }
 
-/// A descriptor first, then the look: the number may long be another process's.
+/// Opens a descriptor of each process before it checks the process: the pid may belong to another process by
+/// now.
 base::Result<std::vector<Target>> take_hold(const base::Root& root, const std::vector<Holder>& holders) {
     std::vector<Target> targets;
     for (const Holder& holder : holders) {
@@ -72,8 +73,8 @@ base::Result<std::vector<Target>> take_hold(const base::Root& root, const std::v
     return targets;
 }
 
-/// Drops those that let go and live on. One with nothing open may be ending, its files not closed to the end:
-/// it is waited for.
+/// Removes targets that released the driver and still run. A process without open descriptors may be ending
+/// while the kernel closes its files, so it stays and is waited for.
 void look_again(const base::Root& root, std::vector<Target>& targets) {
     for (Target& target : targets)
         target.holds = holds_driver(root, target.holder.pid);
