@@ -7,7 +7,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-constexpr std::size_t variable_limit = 4U << 20; // firmware has some hundred KiB for all of them
+constexpr std::size_t variable_limit = 4U << 20; // the firmware has some hundred KiB for all variables
 constexpr std::size_t most_certificates = 1024;
 constexpr std::size_t attributes = 4; ///< bytes before a variable's content in efivarfs
 constexpr std::size_t owner = 16;     ///< bytes of each signature's SignatureOwner
@@ -51,7 +51,8 @@ std::vector<std::string> parse_signature_lists(std::string_view data) {
 }
 
 std::vector<std::string> firmware_certificates(const base::Root& root) {
-    // The whole list, where kernel and shim are new enough; what does not fit into one variable is not in efivars.
+    // The complete list, if kernel and shim are recent enough. A list that exceeds one variable is not in
+    // efivars.
     const auto table = root.read("/sys/firmware/efi/mok-variables/MokListRT", variable_limit);
     std::vector<std::string> certificates = parse_signature_lists(
         table ? *table : variable(root, "MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23"));

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t keys_limit = 8U << 20; // 50,000 lines
 constexpr std::string_view blanks = " \t";
 
-/// Takes the first word off `line`.
+/// Returns the first word of `line` and removes it.
 std::string_view take_word(std::string_view& line) {
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
     const std::string_view word = line.substr(0, line.find_first_of(blanks));
@@ -24,12 +24,13 @@ bool is_hexadecimal(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// "I------": instantiated, and neither revoked, dead, under construction, negative nor invalidated.
+/// Returns whether a key is usable. "I------": instantiated, and not revoked, dead, under construction,
+/// negative or invalidated.
 bool is_usable(std::string_view flags) {
     return !flags.empty() && flags.front() == 'I' && flags.find_first_of("RDUNi") == std::string_view::npos;
 }
 
-/// "Debian Secure Boot CA: 6ccece7e…: X509.rsa bb419ea1 []" (asymmetric_key_describe in the kernel).
+/// Parses "Debian Secure Boot CA: 6ccece7e…: X509.rsa bb419ea1 []" (asymmetric_key_describe in the kernel).
 std::optional<KernelKey> x509_key(std::uint32_t serial, std::string_view text) {
     const auto kind = text.rfind(": X509.");
     if (kind == std::string_view::npos)
@@ -41,7 +42,7 @@ std::optional<KernelKey> x509_key(std::uint32_t serial, std::string_view text) {
     return KernelKey{serial, std::string(text.substr(0, colon)), std::string(text.substr(colon + 2)), {}};
 }
 
-/// ".builtin_trusted_keys: 2", ".machine: empty".
+/// Parses ".builtin_trusted_keys: 2" or ".machine: empty".
 std::optional<Keyring> kernel_keyring(std::uint32_t serial, std::string_view text) {
     const std::string_view name = text.substr(0, text.find(':'));
     if (name.size() < 2 || name.front() != '.')

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that a kernel knows, as /proc/keys lists them and keyctl(2) says in which keyring each is.
+// The keys that a kernel has: /proc/keys lists them, and keyctl(2) tells which keyring has which.
 //
-// /proc/keys has a line for each key that its reader may see, root all of the kernel's own. Of an X.509 key it says the
-// subject, in the kernel's words, and the subject key identifier; of a keyring its name and how many keys it has, not
-// which. Those are what KEYCTL_READ of a keyring gives, which root may ask of each that is named here.
-// Neither says the issuer and serial number by which most signatures name their signer.
+// /proc/keys has a line for each key that the reader may see; root sees all of the kernel's own. The line of
+// an X.509 key has the subject, in the kernel's format, and the subject key identifier. The line of a keyring
+// has its name and the number of its keys, but not which. KEYCTL_READ returns the keys of a keyring; root may
+// read each keyring listed here.
+// Neither has the issuer and serial number by which most signatures name their signer.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -18,10 +19,10 @@
 namespace gpuhost::kmod {
 
 struct KernelKey {
-    std::uint32_t serial = 0; ///< the kernel's number for it
-    std::string name;         ///< of the subject: "O: CN", or CN alone where that begins as O does
-    std::string
-        id; ///< lower-case hexadecimal: its subject key identifier, else its certificate's serial number
+    std::uint32_t serial = 0; ///< the kernel's number of the key
+    std::string name;         ///< of the subject: "O: CN", or CN alone if it begins with the same text as O
+    /// Lower-case hexadecimal: the subject key identifier, else the certificate's serial number.
+    std::string id;
     std::vector<std::string> keyrings; ///< ".builtin_trusted_keys", …
 };
 
@@ -31,20 +32,22 @@ struct Keyring {
 };
 
 struct KernelKeys {
-    std::vector<KernelKey> keys;   ///< X.509 keys of root that can be used
-    std::vector<Keyring> keyrings; ///< of root, whose names begin with "." as only the kernel can name them
-    bool in_keyrings = false;      ///< it is known of each key in which of these it is
+    std::vector<KernelKey> keys; ///< usable X.509 keys of root
+    /// of root, with names that begin with ".", which only the kernel can create
+    std::vector<Keyring> keyrings;
+    bool in_keyrings = false; ///< the keyrings of each key are known
 };
 
-/// What is no line of /proc/keys is left out. Keys of other users, which may be called anything, count for nothing.
+/// Parses /proc/keys. Ignores malformed lines, keys that cannot be used, and keys of other users, which may
+/// have any name.
 [[nodiscard]] KernelKeys parse_proc_keys(std::string_view text);
 
-/// Numbers of the keys in a keyring; nothing where the kernel does not say. A seam at link time: programs link
-/// kmod/trust/keyring_members.cpp, tests tests/support/fake_loader.cpp.
+/// Returns the numbers of the keys in a keyring. Returns nothing if the kernel does not tell. Replaced at
+/// link time: programs link kmod/trust/keyring_members.cpp, tests link tests/support/fake_loader.cpp.
 [[nodiscard]] std::optional<std::vector<std::uint32_t>> keyring_members(const base::Root& root,
                                                                         const Keyring& keyring);
 
-/// Nothing where there is no /proc/keys, or it can't be read.
+/// Returns nothing if /proc/keys does not exist or cannot be read.
 [[nodiscard]] std::optional<KernelKeys> kernel_keys(const base::Root& root);
 
 } // namespace gpuhost::kmod

@@ -10,7 +10,7 @@ namespace gpuhost::kmod {
 std::optional<std::vector<std::uint32_t>> keyring_members(const base::Root& root, const Keyring& keyring) {
     if (!root.is_host())
         return std::nullopt; // a tree's keys are not this kernel's
-    // The kernel says how many bytes there are, and fills what it is given; a keyring may grow in between.
+    // The kernel returns the full size and fills the given buffer. A keyring may grow between two calls.
     constexpr std::size_t most = 1U << 16U;
     std::vector<std::uint32_t> members(64);
     for (;;) {

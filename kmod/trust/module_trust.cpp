@@ -27,12 +27,13 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// "Site: Site modules" is the key of CN=Site modules, O=Site (x509_fabricate_name in the kernel).
+/// Returns whether the key has the signer's name. "Site: Site modules" is the key of CN=Site modules, O=Site
+/// (x509_fabricate_name in the kernel).
 bool is_called(const KernelKey& key, const std::string& name) {
     return !name.empty() && (key.name == name || base::ends_with(key.name, ": " + name));
 }
 
-/// What a key's being in its keyrings means for a module that it signed.
+/// Returns the trust in a module signed by the key, from the key's keyrings.
 Trust trust_in(const KernelKey& key, const KernelKeys& keys) {
     if (has(key.keyrings, ".blacklist"))
         return Trust::Blacklisted;
@@ -48,7 +49,7 @@ Trust best_of(const KernelKeys& keys, Is is) {
     Trust best = Trust::Unknown;
     for (const KernelKey& key : keys.keys) {
         const Trust trust = is(key) ? trust_in(key, keys) : Trust::Unknown;
-        if (trust == Trust::Blacklisted) // the kernel looks there first
+        if (trust == Trust::Blacklisted) // the kernel checks this keyring first
             return trust;
         if (trust < best)
             best = trust;
@@ -103,7 +104,8 @@ Trust trust_of(const ModuleSigner& signer, const TrustRules& rules) {
         id = certificate->key_id.empty() ? certificate->serial : certificate->key_id;
     if (!id.empty())
         return best_of(*rules.keys, [&](const KernelKey& key) { return key.id == id; });
-    // A self-signed certificate's issuer is its subject, and an issuer that the kernel has may have issued one that it has.
+    // The issuer of a self-signed certificate is its subject. An issuer whose key the kernel has may also
+    // have issued another certificate whose key it has.
     const Trust named =
         best_of(*rules.keys, [&](const KernelKey& key) { return is_called(key, signer.name); });
     return named == Trust::Known || named == Trust::Blacklisted ? Trust::ByName : named;
@@ -150,7 +152,7 @@ std::optional<Problem> signature_problem(const std::string& module, std::string_
     const auto read = content::read_module_signature(file, "module '" + module + "'");
     if (!read && read.error().code != Errc::Unsupported)
         return Problem{read.error().code, read.error().message, read.error().hint};
-    if (!read && enforced) // for the kernel it is not signed
+    if (!read && enforced) // the kernel treats it as unsigned
         return Problem{Errc::AccessDenied, read.error().message + signed_only, read.error().hint};
     if (!read)
         return std::nullopt;

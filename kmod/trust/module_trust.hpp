@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Will a kernel take a module, by its signature? kernel/module/signing.c and certs/system_keyring.c of Linux 6.1, as far as
-// it can be foreseen.
+// Predicts whether a kernel will accept a module by its signature. Follows kernel/module/signing.c and
+// certs/system_keyring.c of Linux 6.1 as far as possible.
 #pragma once
 
 #include "daemon/content/crypto/module_certificate.hpp"
@@ -15,38 +15,40 @@
 
 namespace gpuhost::kmod {
 
-/// All that decides. What is not known of it forbids nothing.
+/// The input of the prediction. Unknown parts do not cause a refusal.
 struct TrustRules {
-    std::string enforcement; ///< why unsigned modules are refused; empty: they are not
-    std::string config;      ///< the kernel's; empty: not known
+    std::string enforcement; ///< why unsigned modules are refused; empty: they are accepted
+    std::string config;      ///< the kernel's configuration; empty: unknown
     std::optional<KernelKeys> keys;
-    /// From where the kernel has keys, and the site's own. They alone tell the subject key identifier, which keyrings have,
-    /// by the issuer and serial number, which signatures have.
+    /// The certificates from which the kernel has keys, and the site's own. Signatures name the issuer and
+    /// serial number; keyrings list the subject key identifier. Only certificates relate the two.
     std::vector<content::ModuleCertificate> certificates;
 };
 
 enum class Trust {
-    Known,  ///< the kernel has the key
-    ByName, ///< it has a key that is called as the signer is; which certificate the signer has is not known
-    Distributor, ///< only in .platform, where kernels look that their distributor has changed so
+    Known,       ///< the kernel has the key
+    ByName,      ///< the kernel has a key with the signer's name; the signer's certificate is unknown
+    Distributor, ///< only in .platform, which kernels check only with a patch of their distributor
     Unknown,     ///< the kernel has no such key
     Blacklisted,
-    NotTold ///< the kernel does not say which keys it has
+    NotTold ///< the kernel does not list its keys
 };
 [[nodiscard]] Trust trust_of(const content::ModuleSigner& signer, const TrustRules& rules);
-/// Nothing where no certificate is the signer's.
+/// Returns nothing if no certificate is the signer's.
 [[nodiscard]] const content::ModuleCertificate* certificate_of(const content::ModuleSigner& signer,
                                                                const TrustRules& rules);
-/// For people: "'Site modules' (key ca7bbb…)".
+/// Returns a text for people: "'Site modules' (key ca7bbb…)".
 [[nodiscard]] std::string text_of(const content::ModuleSigner& signer, const TrustRules& rules);
 
-/// What of a host decides about modules.
+/// Reads what decides about modules of `kernel` on this host: enforcement, configuration, keys, and the
+/// firmware's certificates.
 [[nodiscard]] TrustRules trust_rules(const base::Root& root, const std::string& kernel);
-/// Adds the site's own certificate; nothing where `path` is empty.
+/// Adds the site's own certificate. Does nothing if `path` is empty.
 [[nodiscard]] base::Result<void> add_certificate(TrustRules& rules, const base::Root& root,
                                                  const std::string& path);
 
-/// What the kernel would refuse about the module's signature. `file` are its bytes, and `warn` gets what is uncertain.
+/// Returns the problem that the kernel would have with the module's signature; nothing if it has none. `file`
+/// is the module's content. Calls `warn` for what is uncertain.
 [[nodiscard]] std::optional<core::Problem>
 signature_problem(const std::string& module, std::string_view file, const TrustRules& rules,
                   const std::function<void(const std::string&)>& warn);
