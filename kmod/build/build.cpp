@@ -30,9 +30,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto build_deadline = std::chrono::hours(4);
 constexpr auto make_deadline = std::chrono::hours(2);
-constexpr auto end_before =
-    std::chrono::minutes(1);   ///< the worker's own deadline, so that it says what failed
-constexpr long most_jobs = 64; // each is a handful of processes, and the worker may have 512
+/// Time between the end of the builds and the worker's own deadline, to report what failed.
+constexpr auto end_before = std::chrono::minutes(1);
+constexpr long most_jobs = 64; // each is several processes, and the worker may have 512
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(requests, build_requests(args));
@@ -56,7 +56,7 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     return problems;
 }
 
-/// The builds for some kernels, each in a thread that mostly waits for its make.
+/// Runs the builds for several kernels, each in a thread that mostly waits for its make.
 class Builds {
   public:
     Builds(StepContext& context, const base::Root& staging, const std::vector<BuildRequest>& requests)
@@ -103,7 +103,7 @@ class Builds {
                           (is_one ? "" : requests_[index].kernel + ": ") + std::string(text));
     }
 
-    /// All errors, the first with its hint.
+    /// Returns all error messages, with the hint of the first.
     [[nodiscard]] Result<Json> result() const {
         std::optional<base::Error> error;
         Json logs = Json::array();
@@ -148,8 +148,7 @@ core::StepKind build_compile_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
-    // No verify: store.publish checks what was made.
-    // No undo: the staging directory goes with its transaction.
+    // No undo: the staging directory is deleted with its transaction.
     return kind;
 }
 

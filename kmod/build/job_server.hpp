@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several makes that share the host's processors: a job server as in GNU make's manual ("Sharing Job Slots with GNU make",
-// POSIX Jobserver Interaction). Each make has one job of its own, and takes a byte out of a pipe for each one more. One that is
-// killed takes its bytes along: those after it have fewer, and never less than their own.
+// Lets several makes share the host's processors: a job server as in GNU make's manual ("Sharing Job Slots
+// with GNU make", POSIX Jobserver Interaction). Each make has one job of its own, and takes a byte from a
+// pipe for each further one. A make that is killed loses its bytes: later ones have fewer, but never less
+// than their own.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -13,12 +14,13 @@ namespace gpuhost::kmod {
 
 class JobServer {
   public:
-    /// `jobs` at once, of which each of `makes` (1 to `jobs`) has one. The pipe stays open in whatever this process starts.
+    /// Creates a server for `jobs` at once; each of `makes` (1 to `jobs`) has one of them. Child processes
+    /// inherit the pipe.
     [[nodiscard]] static base::Result<JobServer> create(unsigned jobs, unsigned makes);
 
-    /// "MAKEFLAGS=…", for a make's environment; it must be given no -j.
+    /// Returns "MAKEFLAGS=…" for the environment of a make, which must not get a -j option.
     [[nodiscard]] std::string variable() const;
-    /// One of the makes has ended, and no other takes its place: its job is the others'.
+    /// Gives one job back to the others, after a make has ended and no other starts in its place.
     void give_up_one() const;
 
   private:

@@ -29,7 +29,7 @@ class Build {
         : place_(place), root_(place.root), staging_(place.staging), request_(request), deadline_(deadline),
           progress_(progress), scratch_("/build-" + request.kernel), source_(scratch_ + "/source") {}
 
-    /// Without its scratch directory there is room for the next one, however it ended.
+    /// Builds, and removes the scratch directory in any case to free space for the next build.
     Result<std::string> run() {
         const auto built = build();
         const auto removed = staging_.remove_tree(scratch_);
@@ -77,8 +77,8 @@ class Build {
         const std::string directory = staging_.host_path(source_);
         const std::string modules = "/lib/modules/" + request_.kernel;
         base::Command command;
-        // KERNEL_UNAME and not SYSSRC: only so does NVIDIA's Makefile see that Debian splits headers in two
-        // trees.
+        // KERNEL_UNAME and not SYSSRC: only with it does NVIDIA's Makefile detect that Debian splits headers
+        // into two trees.
         command.argv = {"make", "modules", "KERNEL_UNAME=" + request_.kernel,
                         // The same source gives the same modules, wherever it was unpacked.
                         "KCFLAGS=-ffile-prefix-map=" + directory + "/="};
@@ -92,7 +92,7 @@ class Build {
                                "KBUILD_BUILD_HOST=gpuhost", "KBUILD_BUILD_TIMESTAMP=@0"};
         command.directory = directory;
         command.deadline = deadline_;
-        command.output_limit = 4096; // the log has it
+        command.output_limit = 4096; // the log has all of it
         return command;
     }
 
@@ -110,7 +110,7 @@ class Build {
             "This version may not support this kernel; use another of either." + log);
     }
 
-    /// Debug information is nine tenths of what was built, and no use to a GPU host.
+    /// Removes debug information, which is nine tenths of the result and of no use on a GPU host.
     Result<std::vector<std::string>> strip() {
         progress_(0.97, "stripping");
         std::vector<std::string> modules;

@@ -15,7 +15,7 @@ constexpr std::size_t expected_tests = 400; // 535 makes 385, 550 makes 412
 constexpr std::size_t object_weight = 2;    // compiling one takes about as long as two tests
 constexpr std::size_t longest_error = 400;
 
-/// What compilers, modpost, the linker, the shell and the kernel say when a build can't go on.
+/// Messages of compilers, modpost, the linker, the shell and the kernel for errors that end a build.
 constexpr std::array<std::string_view, 10> error_marks{": error: ",
                                                        ": fatal error: ",
                                                        "ERROR: modpost:",
@@ -32,7 +32,8 @@ bool is_error(std::string_view text) {
                        [text](std::string_view mark) { return text.find(mark) != std::string_view::npos; });
 }
 
-/// "make[3]: *** No rule to make target 'x'": make's own reason, unlike its "Error 2".
+/// Returns whether the line is make's own reason, such as "make[3]: *** No rule to make target 'x'", unlike
+/// its "Error 2".
 bool is_make_reason(std::string_view text) {
     const auto stars = text.find(": *** ");
     return base::starts_with(text, "make") && stars != std::string_view::npos &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver build says, read line by line: how far it is, and what first went wrong. Pure.
+// Reads the output of a driver build line by line: its progress, and its first error. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@ namespace gpuhost::kmod {
 
 class BuildLog {
   public:
-    /// `sources` is the number of .c files in the tree; `directory` is cut off from paths in messages.
+    /// `sources` is the number of .c files in the tree. `directory` is removed from paths in messages.
     BuildLog(std::size_t sources, std::string directory);
 
     void line(std::string_view text);
 
-    [[nodiscard]] double fraction() const; ///< 0..1; an estimate that never goes back
+    [[nodiscard]] double fraction() const; ///< 0..1; an estimate that never decreases
     [[nodiscard]] const std::string& doing() const { return doing_; } ///< "compiling nvidia/nv-pci.o"
-    /// The line that a person needs ("nvidia/nv-pci.c:237:9: error: too few arguments…"), not make's own last
-    /// word. Empty if nothing looked like an error.
+    /// Returns the line that names the cause ("nvidia/nv-pci.c:237:9: error: too few arguments…"), not make's
+    /// last line. Empty if no line looks like an error.
     [[nodiscard]] const std::string& first_error() const { return first_error_; }
 
   private:

@@ -31,7 +31,7 @@ using core::StepContext;
 namespace {
 
 constexpr std::string_view uri_scheme = "pkcs11:";
-constexpr const char* signing_place = "/signing"; // not among what is published, until it is whole
+constexpr const char* signing_place = "/signing"; // not published until it is complete
 constexpr std::string_view see_settings = "See SigningKey= in gpuhostd.conf(5).";
 
 bool is_uri(const std::string& key) {
@@ -68,7 +68,7 @@ Result<Signer> open_signer(const base::Root& root, const SigningSettings& signin
 
 // --- preflight
 
-/// The compiler of foreign source runs on this host too.
+/// Checks that only root can read the file: the compiler of foreign source runs on this host too.
 void check_secret(const base::Root& root, const std::string& path, std::vector<Problem>& problems) {
     const auto st = root.stat(path);
     const bool is_own = st && (st->st_uid == 0 || st->st_uid == ::geteuid());
@@ -115,13 +115,14 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
 
 // --- apply
 
-/// One set on its way from where it stands to /modules in the staging directory.
+/// Copies one set to /modules in the staging directory and signs it.
 class Signing {
   public:
     Signing(const StepContext& context, const base::Root& staging, const Signer& signer, std::string hash)
         : context_(context), staging_(staging), signer_(signer), hash_(std::move(hash)) {}
 
-    /// Where all is signed already, as when this is done once more, the set stays what it is.
+    /// Signs the unsigned modules and returns their number. If all are signed already, as when the step runs
+    /// again, the set does not change.
     Result<std::size_t> run(const SetOnDisk& set, const std::string& place) {
         GPUHOST_TRY(writer, SetWriter::create(staging_, signing_place));
         Manifest manifest = set.manifest;
@@ -146,7 +147,7 @@ class Signing {
     }
 
   private:
-    /// Was it signed here?
+    /// Returns whether the module was signed here.
     Result<bool> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
         const base::UniqueFd in(::openat(set.directory.get(), module.file.c_str(),
                                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -157,8 +158,9 @@ class Signing {
         if (content::sha256(image) != module.sha256)
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
-        // Whoever signed it first may not be named where the set came from: a second signature would take the place of that.
-        // Nothing of a module is parsed where the key is, but by whoever compiled it, or took it in.
+        // A module that was signed before keeps its signature, because a second one would replace it. Its
+        // signer may be unknown here: modules are parsed by the process that compiled or imported them, never
+        // where the key is.
         const bool is_signed = base::ends_with(image, content::module_signature_magic);
         if (is_signed && module.signer.empty())
             return base::fail(Errc::BadContent, module.file + " ends in a signature that can't be read",
@@ -179,7 +181,7 @@ class Signing {
         return !is_signed;
     }
 
-    /// What a token made is looked at before anybody relies on it.
+    /// Checks a signature made by the key or token before it is used.
     Result<void> check(int fd, const std::string& file) const {
         GPUHOST_TRY(mapped, base::MappedFile::open(fd, file));
         GPUHOST_TRY(signature, content::read_module_signature(mapped.view(), file));
@@ -241,8 +243,7 @@ core::StepKind build_sign_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
-    // No verify: each signature was compared with the module, and store.publish hashes all of it again.
-    // No undo: the staging directory goes with its transaction.
+    // No undo: the staging directory is deleted with its transaction.
     return kind;
 }
 

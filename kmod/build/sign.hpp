@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step build.sign: modules that nobody has signed get the site's signature, as a set of its own in the staging directory.
+// Step build.sign: signs the unsigned modules of a set with the site's key, as a set of its own in the
+// staging directory.
 //
-// It reads manifests and bytes of modules, and parses none of these: with the private key in its memory it looks into
-// nothing that foreign source has made.
+// It reads manifests and the bytes of modules but parses no module: a process with the private key in memory
+// must not parse what foreign source has made.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -13,12 +14,12 @@
 
 namespace gpuhost::kmod {
 
-/// args: {"version", "kernel", "flavour", "signing": as to_json() makes it, "set"}. "set" is the path of a set in the store;
-/// without it the one that build.compile has staged is signed.
+/// args: {"version", "kernel", "flavour", "signing": from to_json(), "set"}. "set" is the path of a set in
+/// the store; without it, the set that build.compile staged is signed.
 [[nodiscard]] core::StepKind build_sign_kind();
 
 [[nodiscard]] base::Json to_json(const SigningSettings& signing);
-/// What of the settings can't be meant; a pure function of them.
+/// Returns problems of the settings. Pure.
 [[nodiscard]] std::vector<core::Problem> signing_problems(const SigningSettings& signing);
 
 } // namespace gpuhost::kmod

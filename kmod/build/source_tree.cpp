@@ -14,7 +14,7 @@ using content::ArchiveEntry;
 
 namespace {
 
-/// Below `directory`, where it is; nothing for what stands beside it.
+/// Returns the path relative to `directory`; nothing for a path outside it.
 std::optional<std::string> below(const std::string& path, const std::string& directory) {
     if (!base::starts_with(path, directory + "/"))
         return std::nullopt;
