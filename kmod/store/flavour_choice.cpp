@@ -11,7 +11,7 @@ using base::Errc;
 
 namespace {
 
-/// Of the newest userland that has one.
+/// Returns the list of the newest userland that has one.
 const std::vector<std::string>* list_of(const Store& store, const std::string& version) {
     const DriverVersion* const known = store.find(version);
     if (known == nullptr)

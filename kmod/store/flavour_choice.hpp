@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open or proprietary modules, by the GPUs of this host. Pure.
+// Chooses open or proprietary modules by the GPUs of this host. Pure.
 #pragma once
 
 #include "daemon/core/plan.hpp"
@@ -13,18 +13,18 @@
 namespace gpuhost::kmod {
 
 struct FlavourChoice {
-    std::string flavour; ///< "open", "proprietary", or "any": the open ones where there is a choice
+    std::string flavour;              ///< "open", "proprietary", or "any": prefer the open ones
     std::vector<std::string> reasons; ///< for the plan
     std::optional<core::Problem> problem;
 };
 
-/// `wanted` is Flavour= of the settings. "any" is proprietary where NVIDIA's list for this version says that the open modules
-/// don't drive a GPU of this host; a problem where it says so of some of them only. What is stated is obeyed. A version that
-/// came without a list leaves "any" as it is.
+/// Chooses the flavour. `wanted` is Flavour= of the settings; "open" and "proprietary" are obeyed. "any"
+/// becomes "proprietary" if NVIDIA's list for this version says that the open modules drive none of this
+/// host's GPUs. It is a problem if they drive only some of them. Without a list "any" stays.
 [[nodiscard]] FlavourChoice choose_flavour(const Store& store, const std::string& version,
                                            const std::string& wanted, const std::vector<PciGpu>& gpus);
 
-/// The modules of `version` that a swap takes for `kernel` on this host; null where the store has none.
+/// Returns the modules of `version` that a swap uses for `kernel` on this host; null if the store has none.
 [[nodiscard]] const ModuleSet* modules_to_take(const Store& store, const std::string& version,
                                                const std::string& kernel, const std::string& wanted,
                                                const std::vector<PciGpu>& gpus);

@@ -28,7 +28,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t index_limit = 16U << 20;
-constexpr std::size_t module_limit = 512U << 20; ///< unpacked, with its debug information
+constexpr std::size_t module_limit = 512U << 20; ///< uncompressed, with debug information
 
 #if defined(__aarch64__)
 constexpr std::string_view triplet = "/usr/lib/aarch64-linux-gnu";
@@ -36,7 +36,8 @@ constexpr std::string_view triplet = "/usr/lib/aarch64-linux-gnu";
 constexpr std::string_view triplet = "/usr/lib/x86_64-linux-gnu";
 #endif
 
-/// Of NVIDIA's drivers; others begin with "nvidia-" too, such as those of its container toolkit.
+/// Programs of NVIDIA's drivers. Other programs begin with "nvidia-" too, such as those of its container
+/// toolkit.
 constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
                                                          "nvidia-debugdump",
                                                          "nvidia-persistenced",
@@ -48,7 +49,8 @@ constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
                                                          "nvidia-ngx-updater",
                                                          "nvidia-pcc"};
 
-/// Likewise: nvidia-fabricmanager, nvidia-dcgm and nvidia-cdi-refresh are parts of their own, which stay.
+/// Units of NVIDIA's drivers. nvidia-fabricmanager, nvidia-dcgm and nvidia-cdi-refresh belong to other
+/// packages, which stay.
 constexpr std::array<std::string_view, 7> unit_names{
     "nvidia-persistenced.service", "nvidia-powerd.service",    "nvidia-suspend.service",
     "nvidia-resume.service",       "nvidia-hibernate.service", "nvidia-suspend-then-hibernate.service",
@@ -82,7 +84,7 @@ struct Found {
     ModuleInfo info;
 };
 
-/// What is NVIDIA's of the kernel's modules and not of the store.
+/// Returns NVIDIA's modules for the kernel, except those of the store.
 std::vector<Found> installed_modules(const base::Root& root, const std::string& kernel) {
     const std::string directory = "/lib/modules/" + kernel + "/";
     const std::string index = root.read(directory + "modules.dep", index_limit).value_or(std::string());
@@ -105,7 +107,8 @@ bool is_loaded(const ModuleInfo& info, const std::vector<LoadedModule>& loaded) 
     });
 }
 
-/// The one of several that runs; of one it is that.
+/// Returns the only nvidia module, or of several the one that is loaded. Null: there is none. Fails with
+/// BadContent if there are several and none is loaded.
 Result<const Found*> chosen(const std::vector<Found>& modules, const std::string& kernel,
                             const std::vector<LoadedModule>& loaded) {
     std::vector<const Found*> candidates;
@@ -126,13 +129,14 @@ Result<const Found*> chosen(const std::vector<Found>& modules, const std::string
     return candidates.empty() ? nullptr : candidates.front();
 }
 
-/// "/lib/modules/…/nvidia-current" of "…/nvidia-current.ko.xz".
+/// Returns "/lib/modules/…/nvidia-current" of "…/nvidia-current.ko.xz".
 std::string stem(const std::string& path) {
     return path.substr(0, path.find(".ko", path.rfind('/')));
 }
 
-/// Those that are called as nvidia's file is: Debian has "nvidia-current-uvm.ko" beside "nvidia-current-open-uvm.ko". A module's licence
-/// is no help, since nvidia-peermem's is another than the rest's.
+/// Adds the modules whose files are named like nvidia's: Debian has "nvidia-current-uvm.ko" beside
+/// "nvidia-current-open-uvm.ko". The licence does not identify them, because nvidia-peermem has another
+/// licence than the rest.
 void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
     driver.version = nvidia.info.version;
     driver.flavour = nvidia.info.flavour();
@@ -145,7 +149,7 @@ void add_modules(const std::vector<Found>& modules, const Found& nvidia, Install
     std::sort(driver.modules.begin(), driver.modules.end());
 }
 
-/// With no modules: the version of libcuda or libnvidia-ml.
+/// Returns the version of libcuda or libnvidia-ml, for a host without modules.
 std::string version_of_libraries(const base::Root& root, const std::vector<std::string>& directories) {
     for (const std::string& directory : directories)
         for (const std::string& name : list(root, directory))
@@ -202,7 +206,8 @@ void add_surroundings(const base::Root& root, InstalledDriver& driver) {
         driver.uninstaller = "/usr/bin/nvidia-uninstall";
 }
 
-/// apt.conf(5)'s 'APT::Periodic::Unattended-Upgrade "1";', the last one in order of the files' names.
+/// Returns whether apt.conf(5) has 'APT::Periodic::Unattended-Upgrade "1";'. The last one in order of file
+/// names counts.
 bool upgrades_unattended(const base::Root& root) {
     std::vector<std::string> names = list(root, "/etc/apt/apt.conf.d");
     std::sort(names.begin(), names.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver on this host that is not of gpuhostd's store: what packages, DKMS or NVIDIA's installer brought.
+// A driver on this host outside gpuhostd's store, installed by packages, DKMS or NVIDIA's installer.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -18,30 +18,33 @@ struct InstalledDriver {
     std::string flavour; ///< "open" or "proprietary"; empty without modules
     bool loaded = false; ///< the kernel runs these modules
     // Paths:
-    std::vector<std::string> modules;   ///< for this kernel, also packed
+    std::vector<std::string> modules;   ///< for this kernel, also compressed
     std::vector<std::string> libraries; ///< files, not the links to them
     std::vector<std::string> programs;
     std::vector<std::string> firmware;
-    std::vector<std::string> units;      ///< of services that come with it
-    std::vector<std::string> rules;      ///< of modprobe, that stand in the way of another driver
+    std::vector<std::string> units;      ///< of services that belong to it
+    std::vector<std::string> rules;      ///< of modprobe, that prevent another driver
     std::vector<std::string> sources;    ///< dkms.conf of each source that modules are built from
     std::vector<std::string> dkms;       ///< directories of DKMS, which builds it for each new kernel
-    std::string uninstaller;             ///< of NVIDIA's installer; empty: it did not come that way
-    std::vector<std::string> disturbers; ///< what may change it while it runs, as sentences
+    std::string uninstaller;             ///< of NVIDIA's installer; empty: another method was used
+    std::vector<std::string> disturbers; ///< sentences on what may change it while it runs
 
-    /// Those that make a driver of it, without units and rules.
+    /// Returns the files of the driver itself, without units and rules.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// All that came with it: whoever owns one of these has to go for it to be gone.
+    /// Returns all files installed with it. The packages that own any of them must be removed to remove the
+    /// driver.
     [[nodiscard]] std::vector<std::string> traces() const;
 };
 
-/// What `kernel` would run, or, with no modules for it, whose libraries are there. Nothing: there is no such driver. BadContent
-/// where modules of several versions are installed and none of them is loaded: nobody knows which one modprobe takes.
+/// Returns the driver that `kernel` would load; without modules, the driver whose libraries are installed.
+/// Returns nothing if there is none. Fails with BadContent if modules of several versions are installed and
+/// none is loaded: it is unknown which one modprobe would load.
 [[nodiscard]] base::Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
                                                                                  const std::string& kernel);
 
-/// All that has to go by hand where nothing else takes the driver away: its files, libraries of its version for other
-/// architectures, and the links beside these that lead to one of them, also over another such link ("libcuda.so.1").
+/// Returns all files to delete by hand if nothing else removes the driver. These are its files, libraries of
+/// its version for other architectures, and the links beside them that lead to one of them, also through
+/// another link ("libcuda.so.1").
 [[nodiscard]] std::vector<std::string> files_to_remove(const base::Root& root, const InstalledDriver& driver);
 
 [[nodiscard]] base::Json to_json(const InstalledDriver& driver);

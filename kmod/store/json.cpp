@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver store as JSON and back: `driver list --json`, and what planning works on.
+// Converts the driver store to JSON and back, for `driver list --json` and for plans.
 #include "daemon/base/parse.hpp"
 #include "kmod/store/store.hpp"
 

@@ -11,7 +11,7 @@ using content::ArchiveEntry;
 
 namespace {
 
-/// The path's components, with the usr/ of merged systems taken off.
+/// Returns the path's components, without the usr/ of merged systems.
 std::vector<std::string> components(std::string_view path) {
     if (base::starts_with(path, "usr/"))
         path.remove_prefix(4);
@@ -73,7 +73,7 @@ std::optional<std::string> version_in_path(std::string_view path) {
     if (parts.size() == 5 && parts[1] == "firmware" && base::is_driver_version(parts[3]))
         return parts[3];
     const std::string& name = parts.back();
-    // Libraries with a history of their own ("libnvidia-egl-wayland.so.1.1.10") have a small first number.
+    // Libraries with a version of their own ("libnvidia-egl-wayland.so.1.1.10") have a small first number.
     const auto suffix = name.find(".so.");
     if (suffix == std::string::npos)
         return std::nullopt;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the files of distributions' driver packages go in a userland. Pure.
+// Maps the files of distributions' driver packages to paths in a userland. Pure.
 //
-//   …/libNAME.so.VERSION  → lib/          (Debian: usr/lib/TRIPLET/nvidia/current/, Ubuntu: usr/lib/TRIPLET/, RPM: usr/lib64/)
+//   …/libNAME.so.VERSION  → lib/          (Debian: usr/lib/TRIPLET/nvidia/current/, Ubuntu: usr/lib/TRIPLET/,
+//                                          RPM: usr/lib64/)
 //   programs              → bin/          (Debian: usr/lib/nvidia/current/, else usr/bin, usr/sbin)
 //   gsp_*.bin             → firmware/
-//   copyright, LICENSE    → doc/PACKAGE/ (Debian: usr/share/doc/PACKAGE/, RPM: usr/share/licenses/PACKAGE/)
+//   copyright, LICENSE    → doc/PACKAGE/  (Debian: usr/share/doc/PACKAGE/, RPM: usr/share/licenses/PACKAGE/)
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -16,7 +17,7 @@
 
 namespace gpuhost::kmod {
 
-/// Where the host's own libraries are.
+/// The directories of the host's own libraries.
 inline constexpr std::array<std::string_view, 4> library_directories{
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"};
 
@@ -25,23 +26,26 @@ struct Placement {
     bool executable = false;
 };
 
-/// Nothing for what a GPU host has no use for (changelogs, bug scripts, maintainers' helpers, X11).
+/// Returns the place of a file in the userland. Returns nothing for files that a GPU host does not need
+/// (changelogs, bug scripts, maintainers' helpers, X11).
 [[nodiscard]] std::optional<Placement> place_in_userland(const content::ArchiveEntry& entry);
 
-/// A built kernel module of the driver's, in a package for one kernel.
+/// A built kernel module of the driver, in a package for one kernel.
 struct ModulePlace {
     std::string kernel;
     std::string file; ///< "nvidia-uvm.ko.xz"
 };
-/// "lib/modules/5.14.0-503.11.1.el9_5.x86_64/extra/drivers/video/nvidia/nvidia.ko.xz", wherever below the kernel.
+/// Returns the kernel and file of
+/// "lib/modules/5.14.0-503.11.1.el9_5.x86_64/extra/drivers/video/nvidia/nvidia.ko.xz", in any directory below
+/// the kernel's. Returns nothing for other files.
 [[nodiscard]] std::optional<ModulePlace> module_place(const content::ArchiveEntry& entry);
 
-/// The driver version that a path in a package names ("…/libcuda.so.535.261.03",
+/// Returns the driver version that a path in a package contains ("…/libcuda.so.535.261.03",
 /// "…/firmware/nvidia/535.261.03/…").
 [[nodiscard]] std::optional<std::string> version_in_path(std::string_view path);
 
-/// The source directory that this file proves ("usr/src/nvidia-current-open-550.163.01" by its dkms.conf
-/// or Kbuild).
+/// Returns the source directory to which this file belongs, if it is a dkms.conf or Kbuild
+/// ("usr/src/nvidia-current-open-550.163.01").
 [[nodiscard]] std::optional<std::string> source_directory(const content::ArchiveEntry& entry);
 
 } // namespace gpuhost::kmod

@@ -17,7 +17,8 @@ using content::SetWriter;
 namespace {
 
 constexpr std::uint64_t module_limit = std::uint64_t{1} << 30U; // unstripped nvidia.ko has 185 MB
-constexpr const char* incoming = "/modules/incoming"; // its place is not known before all of it is read
+// the final place is known only after all of it is read
+constexpr const char* incoming = "/modules/incoming";
 
 struct Parsed {
     ModuleInfo info;
@@ -26,8 +27,8 @@ struct Parsed {
     std::string signer;
 };
 
-/// The kernel and libkmod both derive a module's name from its file's: "nvidia_drm" belongs in nvidia-drm.ko,
-/// whatever a distribution renamed it to.
+/// Returns the file name from which the kernel and libkmod derive the module's name: "nvidia_drm" must be in
+/// nvidia-drm.ko, even if a distribution renamed the file.
 std::string file_name(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     return name + ".ko";
@@ -39,7 +40,7 @@ bool is_module_identifier(std::string_view name) {
     });
 }
 
-/// For people; whether the signature is any good the kernel says, and preflight before it.
+/// Returns the signer's name for people. The signature itself is checked by the preflight and the kernel.
 std::string signer_of(std::string_view image, const std::string& what) {
     const auto signature = content::read_module_signature(image, what);
     if (!signature || !*signature)
@@ -57,7 +58,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     GPUHOST_TRY(entry, archive.next());
     if (!entry)
         return base::fail(Errc::BadContent, input.name + ": is empty");
-    // Written under a temporary name: its own name stands inside.
+    // Use a temporary name: the final name is in the file's content.
     const std::string temporary = std::string(incoming) + "/.unpacked";
     GPUHOST_CHECK(staging.remove(temporary));
     GPUHOST_TRY(fd, staging.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
@@ -72,7 +73,8 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     return Parsed{std::move(info), std::move(file), input.name, signer_of(mapped.view(), input.name)};
 }
 
-/// What all must agree with. The other modules may lack a version, as those that are not NVIDIA's do.
+/// Returns nvidia's information, with which all modules must agree. Other modules may lack a version if they
+/// are not NVIDIA's.
 Result<const ModuleInfo*> reference(const std::vector<Parsed>& modules) {
     const auto found =
         std::find_if(modules.begin(), modules.end(), [](const auto& m) { return m.info.name == "nvidia"; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built modules that packages bring (RPM's kmod packages), as module sets, one a kernel.
+// Makes module sets, one for each kernel, from built modules in packages (RPM's kmod packages).
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -17,11 +17,11 @@ class PackageModules {
   public:
     explicit PackageModules(const base::Root& staging) : staging_(staging) {}
 
-    /// The member where `archive` stands, into a file without a name: what a set is called is known when all of it was
-    /// read.
+    /// Copies the current member of `archive` into an unnamed file: the set's name is known only after all of
+    /// it is read.
     [[nodiscard]] base::Result<void> take(const ModulePlace& place, content::ArchiveReader& archive);
-    /// Makes sets of all that was taken, in the staging directory. BadContent: they are not of `version`, or not for the
-    /// kernel that their place is of. `space` is what may be written.
+    /// Makes sets from all copied modules, in the staging directory. Fails with BadContent if they are not of
+    /// `version`, or not for the kernel of their path. `space` is the number of bytes that may be written.
     [[nodiscard]] base::Result<std::vector<Manifest>> stage(const std::string& version, std::uint64_t space);
 
   private:

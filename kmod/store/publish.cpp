@@ -29,7 +29,8 @@ struct StagedSet {
     Manifest manifest;
 };
 
-/// Fails for anything but a directory: the parser made this path, and a link of its would lead to sets elsewhere.
+/// Returns whether the directory exists. Fails if the path is anything else: the parser created it, and a
+/// link could lead to sets elsewhere.
 Result<bool> is_staged(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (st && !S_ISDIR(st->st_mode))
@@ -37,7 +38,7 @@ Result<bool> is_staged(const Root& root, const std::string& path) {
     return st.has_value();
 }
 
-/// The directories in `directory`, where there is one.
+/// Returns the directories in `directory`; empty if it does not exist.
 Result<std::vector<std::string>> staged_in(const Root& root, const std::string& directory) {
     std::vector<std::string> paths;
     GPUHOST_TRY(staged, is_staged(root, directory));
@@ -62,7 +63,8 @@ Result<void> add_places(const Root& root, const std::string& staging, std::vecto
     return {};
 }
 
-/// Of one import; and of a bundle each of its drivers in a directory of its own.
+/// Returns the staged sets of one import, and those of each driver of a bundle, which has a directory of its
+/// own.
 Result<std::vector<std::string>> staged_places(const Root& root, const std::string& staging) {
     std::vector<std::string> places;
     GPUHOST_CHECK(add_places(root, staging, places));
@@ -72,7 +74,7 @@ Result<std::vector<std::string>> staged_places(const Root& root, const std::stri
     return places;
 }
 
-/// Reads and hashes one staged set; the parser's word is taken for nothing but what the files are for.
+/// Reads and hashes one staged set. Trusts the parser only for the purpose of the files.
 Result<StagedSet> read_staged(const Root& root, const std::string& from, const content::OnBytes& on_bytes) {
     GPUHOST_TRY(checked, check_set_at(root, from, on_bytes));
     if (!checked.bad.empty())
@@ -84,7 +86,7 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
 
 // --- phases
 
-/// What was asked for must be among what the workers left.
+/// Checks that the workers staged what was requested.
 Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) {
     const std::string version = base::string_or(args, "version", {});
     const auto protect = base::strings_or_empty(args, "protect");
@@ -112,7 +114,7 @@ bool intact(const Root& root, const std::string& path) {
     return checked && checked->bad.empty();
 }
 
-/// Hashes all that was staged and says where it goes.
+/// Hashes and checks everything that was staged, and records its places in the store.
 Result<Publication> check_staged(const StepContext& context, const Json& args) {
     std::vector<StagedSet> sets;
     std::uint64_t hashed = 0;
@@ -133,7 +135,8 @@ Result<Publication> check_staged(const StepContext& context, const Json& args) {
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_CHECK(content::take_over(context.root, context.staging));
-    // A run before this one that came as far as its intent had checked everything, and since then it is ours.
+    // An earlier run that wrote its intent has checked everything, and the staged files have been root's
+    // since then.
     GPUHOST_TRY(known, content::read_publication(context.root, context.staging));
     if (!known) {
         GPUHOST_TRY(publication, check_staged(context, args));

@@ -23,16 +23,16 @@ namespace {
 const std::string trash_directory = std::string(store_directory) + "/.trash";
 
 struct Paths {
-    std::string store;   ///< the version, or the set, in its place
-    std::string removed; ///< the same, whole, in this transaction's trash
+    std::string store;   ///< the version, or the set, in the store
+    std::string removed; ///< the same in this transaction's trash
 };
 
-/// Of a module set; empty: all of the version.
+/// Returns the kernel of a module set. Empty: the whole version is removed.
 std::string kernel_of(const Json& args) {
     return base::string_or(args, "kernel", {});
 }
 
-/// Below the store's directory.
+/// Returns the path below the store's directory.
 Result<std::string> place_of(const Json& args) {
     GPUHOST_TRY(version, base::get_string(args, "version"));
     if (!base::is_driver_version(version))
@@ -62,7 +62,7 @@ std::string parent(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-/// `directory`, and those above it up to `top`, without that, as far as nothing is in them.
+/// Removes `directory` and its parents up to `top`, without `top`, as long as they are empty.
 Result<void> remove_empty(const Root& root, std::string directory, std::string_view top) {
     for (; directory.size() > top.size(); directory = parent(directory)) {
         const auto left = root.list(directory);
@@ -73,7 +73,7 @@ Result<void> remove_empty(const Root& root, std::string directory, std::string_v
     return {};
 }
 
-/// "driver 550.163.01", "the open modules of driver 550.163.01 for 6.1.0-40-amd64"
+/// Returns "driver 550.163.01" or "the open modules of driver 550.163.01 for 6.1.0-40-amd64".
 std::string describe_what(const Json& args) {
     const std::string driver = "driver " + base::string_or(args, "version", {});
     return kernel_of(args).empty() ? driver
@@ -96,7 +96,8 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
                             "Swap to another version first: gpuhostctl driver swap VERSION."});
 }
 
-/// A set goes for its kernel's being gone, and that may have come back since the plan was made.
+/// Adds a problem if the kernel of a set is installed: it may have been installed again after the plan was
+/// made.
 Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std::vector<Problem>& problems) {
     GPUHOST_TRY(running, kernel_release(root));
     if (running == kernel || kernel_is_installed(root, kernel))
@@ -136,7 +137,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         return Json::object();
-    GPUHOST_TRY(problems, preflight(context, args)); // somebody may have begun to use it
+    GPUHOST_TRY(problems, preflight(context, args)); // it may be in use since the preflight
     if (!problems.empty())
         return base::fail(problems.front().code, problems.front().text, problems.front().hint);
     GPUHOST_CHECK(context.root.make_directories(parent(paths.removed), 0700));
@@ -155,19 +156,19 @@ Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
-    // What else this transaction took out may be in the trash still.
+    // The trash may still have other parts that this transaction removed.
     return remove_empty(context.root, parent(paths.removed), trash_directory);
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
-    // Here and not in store.remove: until this step begins all of it may have to come back.
+    // Not in store.remove: until this step begins everything must remain restorable.
     if (kernel_of(args).empty())
         GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
     else
         GPUHOST_CHECK(remove_empty(context.root, parent(paths.store), store_directory));
     context.progress(-1, "deleting " + describe_what(args));
-    // All of the trash: there is one transaction at a time, so the rest is what could not be put back.
+    // Delete all of the trash: only one transaction runs at a time, so the rest could not be restored.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));
     return Json::object();
 }
@@ -177,8 +178,9 @@ Result<Json> purge(StepContext& context, const Json& args) {
 core::StepKind store_remove_kind() {
     core::StepKind kind;
     kind.name = "store.remove";
-    kind.deadline = std::chrono::minutes(5); // it reads what every process maps, and waits for the disk
-    kind.sandbox = core::Sandbox::Units;     // sees what every process maps; the store's own sandbox does not
+    // it reads the mappings of all processes, and waits for the disk
+    kind.deadline = std::chrono::minutes(5);
+    kind.sandbox = core::Sandbox::Units; // sees the mappings of all processes; Sandbox::Store does not
     kind.preflight = preflight;
     kind.apply = apply;
     kind.verify = verify;
@@ -192,7 +194,7 @@ core::StepKind store_purge_kind() {
     kind.sandbox = core::Sandbox::Store;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = purge;
-    // No undo: it is the point of no return.
+    // No undo: this is the point of no return.
     return kind;
 }
 

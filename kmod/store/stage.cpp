@@ -18,7 +18,7 @@ using core::StepContext;
 
 namespace {
 
-constexpr std::uint64_t module_growth = 8; ///< of a compressed module, at most, in real ones
+constexpr std::uint64_t module_growth = 8; ///< largest growth of real compressed modules when unpacked
 
 Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "names");
@@ -74,8 +74,8 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
     return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
-/// Runs among steps with more rights than the parser's, so it opens nothing that was passed: only sizes are
-/// looked at.
+/// Checks only the sizes of the input files: it runs among steps with more rights than the parser, so it
+/// reads no input.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(bytes, total_size(files));
@@ -121,8 +121,7 @@ core::StepKind store_stage_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
-    // No verify: store.publish hashes all of it again.
-    // No undo: the staging directory goes with its transaction.
+    // No undo: the staging directory is deleted with its transaction.
     return kind;
 }
 

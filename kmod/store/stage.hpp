@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step store.stage: what a person passes becomes checked, normalised sets in the staging directory. Runs as a
-// user that may do nothing else.
+// Step store.stage: makes checked, normalised sets from the input files, in the staging directory. Runs as a
+// user without other rights.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -20,13 +20,13 @@ struct ImportedPackage {
     std::string package;
     std::string version;
     std::uint64_t kept = 0;
-    std::uint64_t ignored = 0; ///< files that a GPU host has no use for
+    std::uint64_t ignored = 0; ///< files that a GPU host does not need
 };
 
 struct Imported {
     std::string version;
-    std::string kernel;              ///< of modules
-    std::string flavour;             ///< likewise
+    std::string kernel;              ///< of built modules
+    std::string flavour;             ///< of built modules
     std::vector<std::string> places; ///< "550.163.01/userland"
     std::vector<ImportedPackage> packages;
 };
@@ -35,21 +35,21 @@ using OnProgress = std::function<void(double fraction, std::string_view text)>;
 
 inline constexpr std::string_view make_room =
     "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.";
-/// Left free on the disk for everybody else.
+/// Bytes to leave free on the disk for other users.
 inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 
-/// Debian packages of one driver version: at most one userland and one source set. `space` is what may be
-/// written, whatever the packages say of themselves.
+/// Stages packages of one driver version: at most one userland and one source set. `space` is the number of
+/// bytes that may be written, whatever the packages declare.
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);
 
-/// The same, or built modules: what a person passes to one import.
+/// Stages the files of one import: packages, or built modules.
 [[nodiscard]] base::Result<Imported> stage_files(const base::Root& staging,
                                                  const std::vector<ImportFile>& files, std::uint64_t space,
                                                  const OnProgress& progress);
 
-/// What an import may write now.
+/// Returns the number of bytes that an import may write now.
 [[nodiscard]] base::Result<std::uint64_t> usable_space(const base::Root& root);
 
 [[nodiscard]] core::StepKind store_stage_kind();

@@ -39,7 +39,8 @@ Result<std::vector<Given>> look_at(const std::vector<ImportFile>& files) {
     return packages;
 }
 
-/// One version, this machine. All that disagree are named.
+/// Returns the packages' version, if all have the same and are for this machine. The error names all
+/// versions.
 Result<std::string> common_version(const std::vector<Given>& packages) {
     std::map<std::string, std::vector<std::string>> by_version;
     for (const Given& package : packages) {
@@ -65,7 +66,7 @@ Result<std::string> common_version(const std::vector<Given>& packages) {
     return by_version.begin()->first;
 }
 
-/// What all of it may take on disk: unpacked, or kept as it is, whichever comes.
+/// Estimates the bytes that the packages may need on disk: unpacked, plus sealed unchanged.
 std::uint64_t needed_space(const std::vector<Given>& packages) {
     std::uint64_t bytes = 0;
     for (const Given& package : packages)
@@ -127,7 +128,7 @@ class Stager {
                 GPUHOST_CHECK(keep(*entry, *placed, package, userland, name));
                 ++counts.kept;
             } else if (entry->type != ArchiveEntry::Type::Directory) {
-                advance(entry->size); // it is unpacked all the same, only not written
+                advance(entry->size); // it is unpacked too, but not written
                 ++counts.ignored;
             }
         }
@@ -150,7 +151,7 @@ class Stager {
             links_.emplace(placed.path, entry.target);
             return {};
         }
-        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader holds a member to its size
+        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader limits a member to its size
         GPUHOST_CHECK(userland.add(placed.path, placed.executable, package.data(),
                                    [this](std::uint64_t n) { advance(n); }));
         if (base::starts_with(placed.path, "lib/"))
@@ -173,9 +174,9 @@ class Stager {
         return {};
     }
 
-    /// Programs look libraries up by soname. A package leaves these links to ldconfig or update-alternatives;
-    /// here they come from the libraries themselves. The package's own links ("libcuda.so") stay where they
-    /// lead to one of them.
+    /// Adds links for sonames, by which programs find libraries. Packages leave these links to ldconfig or
+    /// update-alternatives; here they are made from the libraries. The packages' own links ("libcuda.so") are
+    /// kept if they lead to one of the libraries.
     Result<void> link_libraries(SetWriter& userland) {
         for (const auto& [path, target] : sonames_)
             if (!userland.has(path))
@@ -186,7 +187,7 @@ class Stager {
         return {};
     }
 
-    /// Copyright files alone are no userland.
+    /// Finishes the userland, or removes it if it has only copyright files.
     Result<void> finish_userland(SetWriter& userland) {
         const bool useful =
             std::any_of(userland.files().begin(), userland.files().end(),
@@ -210,7 +211,7 @@ class Stager {
     }
 
     Result<void> pack_source(const Given& given, const ArchiveEntry& entry, content::Package& package) {
-        GPUHOST_CHECK(take_space(entry.size, given.file.name)); // packed it takes less
+        GPUHOST_CHECK(take_space(entry.size, given.file.name)); // compressed it needs less
         if (auto packed = sources_.take(entry, package); !packed)
             return base::fail(packed.error().context(given.file.name));
         advance(entry.size);
@@ -245,7 +246,8 @@ class Stager {
         return {};
     }
 
-    /// What a package says of its size is only good for a first look.
+    /// Subtracts `bytes` from the space that is left. Fails with NoSpace if it is too small. The size that a
+    /// package declares is only an estimate.
     Result<void> take_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(Errc::NoSpace,
@@ -262,7 +264,7 @@ class Stager {
 
     const base::Root& staging_;
     std::string version_;
-    std::uint64_t left_; ///< of the space
+    std::uint64_t left_; ///< bytes of the space
     const OnProgress& progress_;
     std::uint64_t expected_;
     std::uint64_t done_ = 0;
@@ -270,7 +272,7 @@ class Stager {
     PackageModules modules_;
     SourcePacker sources_;
     std::map<std::string, std::string> sonames_; ///< link → library
-    std::map<std::string, std::string> links_;   ///< the packages' own
+    std::map<std::string, std::string> links_;   ///< the packages' own links
     std::vector<std::string> closed_gpus_;
     Imported result_;
 };

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view source_place = "usr/src/";
 constexpr std::string_view source_names = "usr/src/nvidia";
-constexpr std::string_view incoming = ".packed"; // what it is called is known at its end
+constexpr std::string_view incoming = ".packed"; // the final name is known at the end
 
-/// By its kind's custom.
+/// Returns the file name by the convention of the package format.
 std::string sealed_name(const PackageInfo& info) {
     const std::string machine(content::machine_of(info.form));
     return info.form == content::PackageForm::Deb
@@ -27,7 +27,8 @@ std::string sealed_name(const PackageInfo& info) {
                : info.package + "-" + info.upstream + "." + machine + ".rpm";
 }
 
-/// A set of its own for each flavour, so that a second one can't take the first one's place.
+/// Creates the set of the source's flavour. Fails if it exists, so that a second source cannot replace the
+/// first.
 Result<SetWriter> writer_for(const base::Root& staging, const Manifest& manifest) {
     const std::string place = "/source/" + manifest.flavour;
     if (staging.exists(place))

@@ -15,7 +15,7 @@ using base::Root;
 
 namespace {
 
-/// One set in its place.
+/// Reads one set and checks that it is in its place.
 Result<SetOnDisk> read_set(const Root& root, const std::string& path, const std::string& digest) {
     auto set = read_set_at(root, path);
     if (!set)
@@ -54,13 +54,13 @@ void add(DriverVersion& version, const std::string& path, SetOnDisk set) {
     version.userland.push_back(std::move(userland));
 }
 
-/// The names in a directory; an absent one has none.
+/// Returns the names in a directory; empty if it does not exist.
 std::vector<std::string> names(const Root& root, const std::string& path) {
     auto found = root.list(path);
     return found ? std::move(*found) : std::vector<std::string>{};
 }
 
-/// Directories that hold sets, each named by its digest.
+/// Returns the directories that hold sets, each named by its digest.
 std::vector<std::string> set_parents(const Root& root, const std::string& version) {
     std::vector<std::string> parents{version + "/userland"};
     for (const char* kind : {"/modules", "/source"})

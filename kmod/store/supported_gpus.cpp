@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view file_name = "supported-gpus.json";
 constexpr std::string_view open_feature = "kernelopen";
 
-/// "10de:1db6" of "0x1DB6".
+/// Returns "10de:1db6" of "0x1DB6".
 std::optional<std::string> numbers_of(std::string_view device) {
     if (device.size() != 6 || !base::starts_with(device, "0x") || !base::parse_uint(device.substr(2), 16))
         return std::nullopt;
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> parse_supported_gpus(std::string_view text, std
         return base::fail(Errc::BadContent, std::string(what) + ": has no list of GPUs",
                           "The package is damaged; fetch it again.");
     std::set<std::string> closed;
-    std::set<std::string> open; // one device has an entry for each board that it is on
+    std::set<std::string> open; // a device has an entry for each board with it
     for (const Json& chip : chips) {
         const auto numbers = numbers_of(base::string_or(chip, "devid", {}));
         if (!numbers)

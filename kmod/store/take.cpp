@@ -39,7 +39,7 @@ bool has(const Store& store, const Artifact& artifact) {
                : !version->userland.empty() || !version->sources.empty();
 }
 
-/// The files must be what the bundle says that they are: its names are what people and policies go by.
+/// Checks that the files match the bundle's declaration, on which people and policies rely.
 Result<void> check(const Imported& imported, const Artifact& artifact) {
     if (imported.version != artifact.name)
         return base::fail(Errc::BadContent,
@@ -65,8 +65,8 @@ Result<Imported> take(const StepContext& context, const Artifact& artifact, cons
     std::vector<ImportFile> files;
     for (const core::ArtifactFile& file : artifact.files) {
         GPUHOST_TRY(fd, context.root.open_file(file.path, O_RDONLY | O_NOFOLLOW));
-        GPUHOST_TRY(digest,
-                    content::sha256_of_file(fd.get(), file.name)); // the store may have kept it for long
+        // The blob may have been stored for a long time, so check it again.
+        GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), file.name));
         if (digest.sha256 != file.sha256)
             return base::fail(Errc::BadContent,
                               file.name + ": its blob sha256:" + file.sha256 + " is damaged",
@@ -114,7 +114,8 @@ core::StepKind driver_take_kind() {
     kind.deadline = std::chrono::minutes(30);
     kind.interruptible = true;
     kind.apply = apply;
-    // As with store.stage: store.publish hashes all of it again, and the staging directory goes with its transaction.
+    // No verify: store.publish hashes all of it again. No undo: the staging directory is deleted with its
+    // transaction.
     return kind;
 }
 

@@ -44,7 +44,7 @@ Wanted sets_of(const Store& store, const std::vector<std::string>& versions) {
     return wanted;
 }
 
-/// Of these versions, or all that there are.
+/// Returns the problems of these versions, or all problems if `versions` is empty.
 std::vector<std::string> problems_of(const Store& store, const std::vector<std::string>& versions) {
     std::vector<std::string> problems = store.problems;
     if (!versions.empty())
@@ -55,7 +55,7 @@ std::vector<std::string> problems_of(const Store& store, const std::vector<std::
     return problems;
 }
 
-/// What mends each of them, once.
+/// Returns the hints for all damaged paths, each once.
 std::string hint_for(const std::vector<std::string>& bad) {
     std::vector<std::string> hints;
     for (const std::string& path : bad) {
