@@ -36,11 +36,11 @@ using Multi = base::CHandle<CURLM, curl_multi_cleanup>;
 using List = base::CHandle<curl_slist, curl_slist_free_all>;
 
 constexpr const char* nobody_trusted = "nobody is trusted: an authority is needed";
-constexpr long keepalive_idle_s = 30; ///< a watch on a network that is gone is to end
+constexpr long keepalive_idle_s = 30; ///< ends a watch when the network is gone
 constexpr long keepalive_interval_s = 10;
-constexpr unsigned unacknowledged_ms = 30'000; ///< bytes sent; the kernel's own limit is 15 minutes
+constexpr unsigned unacknowledged_ms = 30'000; ///< for sent bytes; the kernel's default is 15 minutes
 
-/// PEM as a file that libcurl can be told of: not all of its versions take each of them from memory.
+/// A PEM text as a file with a path for libcurl: not all versions accept all of these texts from memory.
 class MemoryFile {
   public:
     MemoryFile() = default;
@@ -60,7 +60,7 @@ class MemoryFile {
         made.path_ = "/proc/self/fd/" + std::to_string(made.fd_.get());
         return made;
     }
-    /// Null for an empty one.
+    /// Returns null for an empty text.
     [[nodiscard]] const char* path() const { return path_.empty() ? nullptr : path_.c_str(); }
 
   private:
@@ -91,7 +91,7 @@ bool is_clean(const std::string& header) {
     return header.find_first_of("\r\n") == std::string::npos;
 }
 
-/// Why it is not asked at all; empty: it is.
+/// Returns why the request is not sent. Empty: it is sent.
 std::string objection(const Request& request, const TlsFiles& tls) {
     if (!std::all_of(request.headers.begin(), request.headers.end(), is_clean))
         return "a header has more than one line";
@@ -118,13 +118,14 @@ Failure failure_of(CURLcode code) {
     }
 }
 
-/// "host:port" of "https://host:port/…".
+/// Returns "host:port" of "https://host:port/…".
 std::string authority_of(const std::string& url) {
     const std::size_t from = url.find("://") + 3;
     return url.substr(from, url.find('/', from) - from);
 }
 
-/// libcurl's own words for these have a time in them, and whoever tells of each problem once would tell of it each time.
+/// Returns the text of an error. libcurl's own texts for timeouts and connections contain a time, so a caller
+/// that reports each problem once would report every one.
 std::string words_of(CURL* easy, CURLcode code, const char* words) {
     if (code == CURLE_OPERATION_TIMEDOUT)
         return "no answer in time";
@@ -144,10 +145,10 @@ struct Connections;
 struct Transfer {
     Request request;
     Answer answer;
-    Connections* connections = nullptr; ///< which own it
+    Connections* connections = nullptr; ///< own this transfer
     bool too_much = false;
     bool is_good = false;                   ///< 2xx
-    Clock::time_point heard = Clock::now(); ///< when it began, or the last byte arrived
+    Clock::time_point heard = Clock::now(); ///< time of the start, or of the last byte received
     std::array<char, CURL_ERROR_SIZE> words{};
     List headers;
     List connect_to;
@@ -166,7 +167,7 @@ struct Transfer {
 
     void take_header(std::string_view line) {
         if (line.substr(0, 5) == "HTTP/") {
-            answer.headers.clear(); // of one before this one, which said to go on
+            answer.headers.clear(); // of an interim answer (1xx) before this one
             note_version(line);
             return;
         }
@@ -207,7 +208,7 @@ struct Transfer {
         }
     }
 
-    /// A connection that this transfer was sent on, not one that could not be made.
+    /// Returns true if the transfer was sent on a connection, false if none could be made.
     [[nodiscard]] bool had_connection() const {
         curl_off_t us = 0;
         (void)curl_easy_getinfo(easy.get(), CURLINFO_PRETRANSFER_TIME_T, &us);
@@ -220,15 +221,16 @@ struct Transfer {
     static constexpr std::size_t most_headers = 100;
 };
 
-/// One generation of connections, with the transfers on them. libcurl keeps a multiplexed connection on which a transfer
-/// has timed out, and sends the next request on it. A handle of its own for each generation is what ends that.
+/// One generation of connections, with the transfers on them. libcurl keeps a multiplexed connection on which
+/// a transfer has timed out, and sends the next request on it. A multi handle of its own for each generation
+/// prevents that.
 struct Connections {
     unsigned number = 0;
     int poll = -1; ///< epoll; its data are `number` and a descriptor
     std::shared_ptr<const TlsFiles> tls;
-    Clock::time_point heard{};     ///< when the last byte arrived, of any transfer
+    Clock::time_point heard{};     ///< time of the last byte received, of any transfer
     bool one_request_each = false; ///< HTTP/1: libcurl closes the connection of a transfer that has timed out
-    bool given_up = false;         ///< silent: nothing on them will be answered
+    bool given_up = false;         ///< silent: no transfer on them will get an answer
     UniqueFd timer;
     Multi multi; ///< calls on_socket when it is freed
     std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
@@ -257,7 +259,7 @@ struct Connections {
         }
         epoll_event event = connections.event(
             ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U), fd);
-        // libcurl may have closed the one that had this number, and told nobody.
+        // libcurl may have closed an earlier socket with this number without a call of this function.
         if (::epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
             (void)::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
         return 0;
@@ -268,7 +270,7 @@ struct Connections {
         return 0;
     }
 
-    /// Negative: never. Now is in a nanosecond, since no time at all would be never.
+    /// Sets the timer; negative: off. 0 becomes one nanosecond, since timerfd takes 0 as off.
     void arm(long ms) const {
         itimerspec when{};
         if (ms >= 0) {
@@ -296,7 +298,7 @@ void Transfer::note_version(std::string_view status_line) {
         connections->one_request_each = true;
 }
 
-/// For libcurl: what throws ends the transfer.
+/// Runs a callback of libcurl. Returns false after an exception, which ends the transfer.
 template <class Function>
 bool guarded(Function&& function) noexcept {
     try {
@@ -312,7 +314,7 @@ std::size_t on_body(const char* bytes, std::size_t one, std::size_t count, void*
     if (guarded([&] { return transfer.take({bytes, one * count}); }))
         return one * count;
     transfer.too_much = true;
-    return 0; // ends it
+    return 0; // ends the transfer
 }
 
 std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
@@ -324,7 +326,7 @@ std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, voi
     return taken ? one * count : 0;
 }
 
-/// Ends a connection whose other end acknowledges nothing.
+/// Sets the time after which the kernel ends a connection whose other end acknowledges nothing.
 int on_new_socket(void* /*self*/, curl_socket_t fd, curlsocktype /*purpose*/) noexcept {
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
     return CURL_SOCKOPT_OK;
@@ -336,11 +338,11 @@ struct Client::Transfers {
     Options options;
     UniqueFd poll;
     unsigned last_number = 0;
-    std::list<Connections> generations; ///< the newest, which takes new requests, is the last; never empty
+    std::list<Connections> generations; ///< the last is the newest and gets new requests; never empty
     std::uint64_t last_id = 0;
-    std::vector<std::uint64_t> started; ///< from within what libcurl calls, where it takes none
-    std::set<std::uint64_t> cancelled;  ///< likewise
-    std::vector<Answer> refused;        ///< without having been asked
+    std::vector<std::uint64_t> started; ///< in callbacks of libcurl, which must not add transfers
+    std::set<std::uint64_t> cancelled;  ///< in callbacks of libcurl, which must not remove transfers
+    std::vector<Answer> refused;        ///< for requests that were not sent
     bool is_working = false;
 
     [[nodiscard]] Connections& newest() { return generations.back(); }
@@ -369,7 +371,7 @@ struct Client::Transfers {
         return {};
     }
 
-    /// A generation goes with its last transfer, and its idle connections with it.
+    /// Removes old generations without a transfer, and their idle connections.
     void drop_old_generations() {
         generations.remove_if(
             [this](const Connections& one) { return &one != &newest() && one.running.empty(); });
@@ -401,19 +403,20 @@ struct Client::Transfers {
         set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTPS | (options.plain ? CURLPROTO_HTTP : 0)));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-        // Else libcurl waits for the thread that looks up a name which is not found in time, and with it every other transfer.
+        // Without it, libcurl waits for a thread whose name lookup has timed out, and blocks all other
+        // transfers.
         set(CURLOPT_QUICK_EXIT, 1L);
-        set(CURLOPT_CA_CACHE_TIMEOUT, 0L); // it goes by the file's name
+        set(CURLOPT_CA_CACHE_TIMEOUT, 0L); // the cache's key is the file's name
 #endif
         set(CURLOPT_PROXY, options.proxy.c_str());
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // an answer's headers are the server's, not a proxy's
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // take headers from the server, not from a proxy
         set(CURLOPT_HTTP_VERSION,
             static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
         set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
         set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
         const TlsFiles& tls = *transfer.connections->tls;
         set(CURLOPT_CAINFO, tls.authorities.path());
-        set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)); // the distribution's own has no say
+        set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)); // do not trust the distribution's authorities
         set(CURLOPT_SSLCERT, tls.certificate.path());
         set(CURLOPT_SSLKEY, tls.key.path());
         set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -532,8 +535,8 @@ struct Client::Transfers {
         return answers;
     }
 
-    /// A request got no answer: the next ones do not use its connection. Where nobody has heard anything since the request
-    /// last did, all that share the connection wait in vain.
+    /// Handles a request without an answer: the next ones use another connection. If no transfer has received
+    /// a byte since this request last did, all transfers on the connection are given up.
     void give_up(Connections& connections, Clock::time_point heard) {
         if (!options.http2 || connections.one_request_each)
             return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS, many requests at a time, without blocking: what our programs that speak over a network have of libcurl. Who asks
-// says whom to trust; nothing else of the machine's configuration has a say: no proxy of the environment, no redirect, no
-// .netrc. TLS 1.2 at least, verified always. Names are looked up in threads of libcurl's own.
+// A client for many concurrent HTTPS requests that does not block: the only use of libcurl in gpuhost's
+// network programs. The caller names the authorities to trust. Nothing else on the machine has an effect: no
+// proxy from the environment, no redirect, no .netrc. TLS is 1.2 or newer and always verified. libcurl looks
+// up names in threads of its own.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -18,58 +19,65 @@
 
 namespace gpuhost::http {
 
-/// PEM. One who trusts nobody can ask nobody by https: `authorities` is never empty there.
+/// PEM texts. A request by https fails if `authorities` is empty.
 struct Tls {
-    std::string authorities; ///< whom alone to trust
-    std::string certificate; ///< our own, with those between it and its authority; empty: we show none
+    std::string authorities; ///< the only trusted authorities
+    std::string certificate; ///< the client's, then its intermediate ones; empty: the client has none
     std::string key;
 };
 
 struct Options {
     Tls tls;
-    std::string server_name; ///< verified, and asked for, in place of the URL's own; empty: that
-    std::string proxy;       ///< http, https or socks5 URL; empty: none
-    bool plain = false;      ///< http:// too, where whoever answers is believed
-    /// Where the server speaks it: one connection for all. After a request without an answer the next ones get another
-    /// connection. Those on the first one end with it, unless something has arrived there since.
+    /// Requested (SNI, Host) and verified in place of the URL's host; empty: the URL's.
+    std::string server_name;
+    std::string proxy;  ///< http, https or socks5 URL; empty: none
+    bool plain = false; ///< allows http:// too, without any verification of the server
+    /// Uses HTTP/2 if the server supports it: one connection for all requests. After a request times out, the
+    /// next ones use another connection. Requests on the old one end with it, unless bytes have arrived there
+    /// since.
     bool http2 = false;
     std::size_t most_idle_connections = 4;
 };
 
 struct Request {
     std::string method = "GET";
-    std::string url;                  ///< https, or http where Options::plain says so
-    std::vector<std::string> headers; ///< "Accept: application/json"; a line each, or it is not asked
+    std::string url; ///< https, or http if Options::plain is set
+    /// "Accept: application/json"; the request fails if one has a line break.
+    std::vector<std::string> headers;
     std::string body;
-    std::uint64_t first = 0;       ///< with `length`: only these bytes
-    std::uint64_t length = 0;      ///< exactly so many; 0: all there are,
-    std::size_t limit = 1U << 20U; ///< at most so many
+    std::uint64_t first = 0;       ///< offset in bytes of the range, if `length` is set
+    std::uint64_t length = 0;      ///< exact size in bytes of the range; 0: the whole content
+    std::size_t limit = 1U << 20U; ///< most bytes of the body if `length` is 0
     std::chrono::milliseconds connect_deadline{3'000};
-    std::chrono::milliseconds deadline{60'000}; ///< for all of it; 0: none
-    std::chrono::milliseconds silence{0}; ///< so long with fewer than `least_speed` bytes a second: 0: any
+    std::chrono::milliseconds deadline{60'000}; ///< for the whole request; 0: none
+    /// Fails with Timeout after this time with fewer than `least_speed` bytes a second; whole seconds; 0:
+    /// never.
+    std::chrono::milliseconds silence{0};
     std::uint64_t least_speed = 1;
-    /// A good answer (2xx) begins, which for a stream may be long before its first byte.
+    /// Called when the headers of a good answer (2xx) have arrived. For a stream this may be long before its
+    /// first byte.
     std::function<void()> on_begin;
-    /// Given what it brings, as it comes, in place of Answer::body, and without `limit`; false ends it.
+    /// Called with each part of a good answer's body, in place of Answer::body and without `limit`. If it
+    /// returns false, the request ends with TooMuch.
     std::function<bool(std::string_view)> on_bytes;
 };
 
 enum class Failure {
     None,
-    Unreachable, ///< no connection, no such name, the connection broke
-    Untrusted,   ///< it, or we, are not who the other end wants
+    Unreachable, ///< no connection, unknown name, broken connection, or a request that can't be sent
+    Untrusted,   ///< the server's or the client's certificate was not accepted
     Timeout,
-    TooMuch, ///< more than was asked for, or on_bytes ended it
-    TooLittle,
+    TooMuch,   ///< more bytes than requested, or on_bytes returned false
+    TooLittle, ///< fewer bytes than requested
 };
 
 struct Answer {
     std::uint64_t id = 0;
-    unsigned status = 0;                        ///< 0: none came
+    unsigned status = 0;                        ///< of HTTP; 0: no answer
     std::map<std::string, std::string> headers; ///< names in lower case
     std::string body;
     Failure failure = Failure::None;
-    std::string problem; ///< `failure` in words; empty for None, whatever the status
+    std::string problem; ///< describes `failure`; empty for None, also with an error status
 };
 
 class Client {
@@ -81,19 +89,23 @@ class Client {
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    /// Of requests that start from now on; their connections are none of those of before.
+    /// Sets the certificates of requests that start from now on, which use new connections. Fails with
+    /// InvalidArgument without an authority.
     [[nodiscard]] base::Result<void> set_tls(const Tls& tls);
 
-    /// Returns its id, never 0. It gets on only in work() and wait(). A request's functions may start and cancel others.
+    /// Starts a request and returns its id, never 0. It makes progress only in work() and wait(). Functions
+    /// of a request may start and cancel others.
     std::uint64_t start(Request request);
-    /// It is not answered any more.
+    /// Cancels a request: it gets no Answer.
     void cancel(std::uint64_t id);
 
-    /// Readable when there is something for work() to do: for somebody else's loop.
+    /// Returns a descriptor for the caller's event loop, readable when work() has something to do. The client
+    /// owns it.
     [[nodiscard]] int descriptor() const;
-    /// Does what can be done without waiting. What has been answered since.
+    /// Does what is possible without waiting. Returns the answers that have become complete.
     [[nodiscard]] std::vector<Answer> work();
-    /// The same after a while, or as soon as anything is answered, or `writable` (a descriptor, or -1) can be written to.
+    /// Like work(), but waits up to `most` if no answer is complete, until there is something to do, or until
+    /// `writable` (a descriptor, or -1) can be written to. May return no answer.
     [[nodiscard]] std::vector<Answer> wait(std::chrono::milliseconds most, int writable = -1);
 
   private:
