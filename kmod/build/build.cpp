@@ -148,6 +148,7 @@ core::StepKind build_compile_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
+    // No verify: store.publish checks what was built.
     // No undo: the staging directory is deleted with its transaction.
     return kind;
 }

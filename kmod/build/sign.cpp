@@ -147,7 +147,7 @@ class Signing {
     }
 
   private:
-    /// Returns whether the module was signed here.
+    /// Copies one module, and signs it unless it is signed already. Returns whether it was signed here.
     Result<bool> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
         const base::UniqueFd in(::openat(set.directory.get(), module.file.c_str(),
                                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -158,9 +158,9 @@ class Signing {
         if (content::sha256(image) != module.sha256)
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
-        // A module that was signed before keeps its signature, because a second one would replace it. Its
-        // signer may be unknown here: modules are parsed by the process that compiled or imported them, never
-        // where the key is.
+        // A module that is signed keeps its signature, because a second one would replace it. If its manifest
+        // names no signer, it is refused: modules are parsed by the process that compiled or imported them,
+        // never where the key is.
         const bool is_signed = base::ends_with(image, content::module_signature_magic);
         if (is_signed && module.signer.empty())
             return base::fail(Errc::BadContent, module.file + " ends in a signature that can't be read",
@@ -243,6 +243,7 @@ core::StepKind build_sign_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
+    // No verify: each signature was checked against its module, and store.publish hashes all files again.
     // No undo: the staging directory is deleted with its transaction.
     return kind;
 }
