@@ -10,8 +10,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns each with one of the files in `devices`. A container maps a file under its own path, so files are
-/// compared by inode as well as by path. A process that cannot be read is an error: it might be a user.
+/// Returns the users of the files below `directory`, each with one of these files in `devices`. A container
+/// maps a file under its own path, so files are compared by inode as well as by path. A process that cannot
+/// be read is an error: it might be a user.
 [[nodiscard]] base::Result<std::vector<Holder>> find_mappers(const base::Root& root,
                                                              const std::string& directory);
 
