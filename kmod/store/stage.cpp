@@ -121,6 +121,7 @@ core::StepKind store_stage_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = apply;
+    // No verify: store.publish hashes all files again.
     // No undo: the staging directory is deleted with its transaction.
     return kind;
 }
