@@ -12,7 +12,7 @@ using base::Json;
 
 namespace {
 
-/// Longer lists have one line for each element, because readers limit a line's length.
+/// In bytes. A longer list has one line for each element, because readers limit a line's length.
 constexpr std::size_t longest_list = 100;
 
 bool is_bare(std::string_view key) {

@@ -30,7 +30,8 @@ bool has(const ToolkitFacts& facts, std::string_view program) {
     return std::find(facts.programs.begin(), facts.programs.end(), program) != facts.programs.end();
 }
 
-/// Adds the library directory, unless the settings set LD_LIBRARY_PATH.
+/// Adds the library directory, unless the settings set LD_LIBRARY_PATH. nvidia-container-cli loads one of its
+/// libraries with dlopen(3), which ignores that program's search path.
 void add_libraries(Json& document, const ToolkitFacts& facts) {
     constexpr std::string_view variable = "LD_LIBRARY_PATH=";
     Json words = get_option(document, environment_key);
@@ -44,8 +45,7 @@ void add_libraries(Json& document, const ToolkitFacts& facts) {
 }
 
 /// Sets the paths of everything that NVIDIA's programs expect in /usr/bin or in the loader's cache, where
-/// gpuhost's toolkit is not. nvidia-container-cli loads one of its libraries with dlopen(3), which ignores
-/// that program's search path.
+/// gpuhost's toolkit is not.
 void set_places(Json& document, const ToolkitFacts& facts) {
     const std::string current(toolkit_current);
     for (const char* program : {"nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli"})

@@ -26,7 +26,8 @@ std::string staging_of(const StepContext& context) {
     return context.staging + std::string(staged_toolkits);
 }
 
-/// Hashes a staged set and returns its destination. Trusts the parser only for the purpose of the files.
+/// Hashes a staged set and returns its destination. The only claim of the parser that is trusted is what each
+/// file is for.
 Result<std::string> check_staged(const StepContext& context, const std::string& path,
                                  const std::vector<std::string>& protect) {
     GPUHOST_TRY(set, read_toolkit(context.root, path));
