@@ -30,6 +30,8 @@ include %D%/fuzz/local.mk
 include %D%/bench/local.mk
 
 # What runs in one process and needs no other: quick to run under a sanitizer.
-.PHONY: list-units
+.PHONY: list-units list-host-programs
 list-units:
 	@printf '%s\n' $(unit_programs) $(fuzz_programs)
+list-host-programs:
+	@printf '%s\n' $(filter tests/host/%,$(check_PROGRAMS))
