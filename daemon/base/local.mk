@@ -57,3 +57,13 @@ installed_cppflags = -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
 %C%_libinstalled_a_SOURCES = \
     %D%/installed.cpp \
     %D%/installed.hpp
+
+EXTRA_DIST += %D%/prelude.hpp
+if PCH
+prelude = %D%/prelude.hpp.gch
+BUILT_SOURCES += $(prelude)
+CLEANFILES += $(prelude)
+$(prelude): %D%/prelude.hpp config.h
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CXX) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
+	    $(GPUHOST_CXXFLAGS) $(CXXFLAGS) -x c++-header $< -o $@
+endif
