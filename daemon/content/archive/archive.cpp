@@ -25,8 +25,8 @@ namespace {
 using ArchivePtr = base::CHandle<archive, archive_read_free>;
 constexpr std::size_t block_size = std::size_t{128} << 10U;
 
-/// libarchive answers ARCHIVE_WARN where it would run an external program for the filter: such input is
-/// refused.
+/// Returns whether libarchive has the filter built in. It answers ARCHIVE_WARN if it would run an external
+/// program for the filter; such input is refused.
 template <int (*Filter)(archive*)>
 bool is_built_in() {
     const ArchivePtr probe(archive_read_new());
@@ -94,13 +94,13 @@ struct ArchiveReader::State {
     std::string what;
     ArchiveLimits limits;
     std::optional<base::Error> source_error;
-    std::string member; ///< where the reader stands, for errors
+    std::string member; ///< the current member, for errors
     std::unordered_set<std::string> seen;
     std::uint64_t entries = 0;
     std::uint64_t total = 0;
-    std::uint64_t entry_size = 0; ///< as declared
+    std::uint64_t entry_size = 0; ///< the declared size
     std::uint64_t entry_read = 0;
-    std::uint64_t consumed = 0; ///< bytes of input
+    std::uint64_t consumed = 0; ///< bytes of input read
     bool size_declared = false;
     std::vector<char> block = std::vector<char>(block_size);
 
@@ -118,7 +118,7 @@ struct ArchiveReader::State {
         const char* text = archive_error_string(handle.get());
         return bad(text != nullptr ? text : "unreadable");
     }
-    /// Without the members' bytes that are still to be read.
+    /// Returns the unpacked bytes so far, without those of the current member that are still to be read.
     [[nodiscard]] std::uint64_t unpacked() const {
         return total - (size_declared ? entry_size - std::min(entry_size, entry_read) : 0);
     }
@@ -217,8 +217,7 @@ Result<ArchiveEntry> ArchiveReader::State::check(archive_entry* raw) {
     if (path->size() > limits.path_bytes)
         return bad("a member's name is longer than " + std::to_string(limits.path_bytes) + " bytes");
     member = entry.path = std::move(*path);
-    if (archive_entry_sparse_count(raw) >
-        0) // nobody needs them, and readers of them were caught with overruns
+    if (archive_entry_sparse_count(raw) > 0) // not needed, and readers of sparse files had overruns
         return base::fail(Errc::Unsupported, where() + ": is a sparse file",
                           "Write the archive again without --sparse.");
     const auto type = member_type(raw, format);
@@ -250,13 +249,13 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     State& s = *state_;
     archive_entry* raw = nullptr;
     const int r = archive_read_next_header(s.handle.get(), &raw);
-    if (s.source_error) // which a filter may have taken for the end
+    if (s.source_error) // a filter may take this error for the end
         return s.library_error();
     if (r == ARCHIVE_EOF)
         return std::nullopt;
     if (r != ARCHIVE_OK && r != ARCHIVE_WARN)
         return s.library_error();
-    s.entry_size = s.entry_read = 0; // what was left of the last one was skipped
+    s.entry_size = s.entry_read = 0; // the rest of the previous member was skipped
     GPUHOST_TRY(entry, s.check(raw));
     s.total += s.entry_size = entry.size;
     if (++s.entries > s.limits.entries)

@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 20U;
 
-/// As the kernel says it: "nvidia_drm" of "nvidia-drm.ko.xz". Empty: no module's file.
+/// Returns the module's name in the kernel's spelling: "nvidia_drm" of "nvidia-drm.ko.xz". Empty: not a
+/// module's file.
 std::string module_name(std::string_view file) {
     constexpr std::array endings{".ko", ".ko.xz", ".ko.gz", ".ko.zst"};
     const auto ending = std::find_if(endings.begin(), endings.end(),
@@ -33,7 +34,8 @@ std::string module_name(std::string_view file) {
     return name;
 }
 
-/// Debian's packages have "current", "tesla_470" or "legacy_390xx" in between.
+/// Returns whether the module is one of NVIDIA's driver, or nouveau. Debian's packages insert "current",
+/// "tesla_470" or "legacy_390xx".
 bool is_driver(std::string_view name) {
     constexpr std::string_view stem = "nvidia";
     if (!base::starts_with(name, stem))
@@ -68,13 +70,14 @@ class Image {
   private:
     [[nodiscard]] NewcNames names() {
         return {what_, limits_.members, [this](const std::string& path) {
-                    // One that leads out is unpacked too, but no tool makes it, and nobody would load it.
+                    // The kernel unpacks a path that leads out too, but no tool creates one, and nothing
+                    // would load it.
                     if (auto inside = safe_relative_path(path); inside && takes_gpu(*inside))
                         found_.push_back(*std::move(inside));
                 }};
     }
 
-    /// Where the last of the plain archives ends.
+    /// Returns the offset at which the last uncompressed archive ends.
     Result<std::uint64_t> read_plain() {
         NewcNames plain = names();
         for (std::uint64_t offset = 0;;) {
@@ -119,7 +122,7 @@ class Image {
 } // namespace
 
 bool takes_gpu(std::string_view path) {
-    // dracut has a link where there is one, and the file where that leads.
+    // If the directory is a link, dracut packs the link, and the file at its target.
     for (const std::string_view top : {"usr/lib/modules/", "lib/modules/", "var/lib/gpuhost/driver/"})
         if (base::starts_with(path, top))
             return path.substr(top.size()).find('/') != std::string_view::npos &&

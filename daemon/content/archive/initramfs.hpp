@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An initramfs image as the kernel takes it (Documentation/driver-api/early-userspace/buffer-format.rst): cpio archives of
-// the format "newc", one behind the other with zeros between them; those in front plain, as microcode is, and behind them
-// one that is compressed. Of members the names alone are looked at.
+// Reads an initramfs image as the kernel does (Documentation/driver-api/early-userspace/buffer-format.rst).
+// It is a sequence of cpio archives in the format "newc" with zeros between them. The first ones are
+// uncompressed, such as microcode; a compressed one may follow. Only the members' names are read.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -15,16 +15,18 @@ namespace gpuhost::content {
 
 struct InitramfsLimits {
     std::uint64_t image_bytes = std::uint64_t{2} << 30U;
-    std::uint64_t unpacked_bytes = std::uint64_t{4} << 30U; ///< of what is compressed
+    std::uint64_t unpacked_bytes = std::uint64_t{4} << 30U; ///< of the compressed part
     std::uint64_t members = 500'000;
 };
 
-/// Is it, by its path, a kernel module that takes an NVIDIA GPU: one of NVIDIA's driver, by whatever name a distribution
-/// gives it ("nvidia-current-drm.ko.xz"), or nouveau? Modules of the kernel's own that are only called after NVIDIA are not.
+/// Returns whether the path is that of a kernel module that binds an NVIDIA GPU. Such a module is one of
+/// NVIDIA's driver, under any name that a distribution gives it ("nvidia-current-drm.ko.xz"), or nouveau. The
+/// kernel's own modules that are named after NVIDIA do not count.
 [[nodiscard]] bool takes_gpu(std::string_view path);
 
-/// Paths of these in an image, without a "/" in front. Not empty: the kernel has one of them before the root is mounted.
-/// BadContent: damaged, or over a limit. Unsupported: compressed by what can't be read, as lzo.
+/// Returns the paths of such modules in an image, without a leading "/". If there are any, the kernel has
+/// them before the root is mounted. Fails with BadContent if the image is damaged or over a limit, and with
+/// Unsupported if its compression cannot be read, such as lzo.
 [[nodiscard]] base::Result<std::vector<std::string>>
 gpu_modules_of_initramfs(FilePart image, const std::string& what, const InitramfsLimits& limits = {});
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t header_size = 110; // "070701" and 13 fields of 8 hexadecimal digits
 constexpr std::size_t field_size = 8;
-constexpr std::size_t longest_name = 4096; // PATH_MAX: the kernel leaves out what has a longer one
+constexpr std::size_t longest_name = 4096; // PATH_MAX: the kernel ignores members with longer names
 constexpr std::string_view last_name = "TRAILER!!!";
 enum Field : std::size_t { Mode = 1, Size = 6, NameSize = 11 };
 
@@ -35,7 +35,7 @@ tl::unexpected<base::Error> NewcNames::bad(std::string_view reason) const {
     return base::fail(Errc::BadContent, what_ + ": " + std::string(reason));
 }
 
-/// Takes what the header or name lacks, or as much of it as there is.
+/// Collects the missing bytes of the header or name, as far as available.
 std::size_t NewcNames::collect(std::string_view bytes) {
     const std::size_t taken = std::min(wanted_ - held_.size(), bytes.size());
     held_ += bytes.substr(0, taken);
@@ -85,11 +85,11 @@ Result<void> NewcNames::header() {
     return {};
 }
 
-/// What follows the last member may be zeros, another archive, or something else.
+/// Processes a complete name. Zeros, another archive, or other data may follow the last member.
 Result<void> NewcNames::name() {
     if (held_.back() != '\0')
         return bad("a member's name has no end");
-    const std::string path = held_.c_str(); // the kernel takes what is before the first zero too
+    const std::string path = held_.c_str(); // the kernel too uses the text before the first zero
     const std::uint64_t begin = aligned(position_);
     skip_ = aligned(begin + content_) - position_;
     held_.clear();
@@ -101,7 +101,7 @@ Result<void> NewcNames::name() {
 }
 
 Result<void> NewcNames::finish() const {
-    // Archives without a last member are taken; skipped padding of the last one is often not there.
+    // Archives without a last member are accepted; the padding of the last member is often missing.
     if (state_ == State::Between || (state_ == State::Header && held_.empty() && skip_ == 0))
         return {};
     return bad("ends inside of an archive");

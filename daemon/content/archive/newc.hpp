@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the members of cpio archives in the format "newc", one archive behind the other, as the kernel unpacks them
-// (init/initramfs.c): from bytes that come in any portions.
+// Reads the names of the members of cpio archives in the format "newc". One archive follows the other, as the
+// kernel unpacks them (init/initramfs.c). The bytes may arrive in portions of any size.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -15,13 +15,13 @@ namespace gpuhost::content {
 class NewcNames {
   public:
     using OnFile = std::function<void(const std::string& path)>;
-    /// `on_file` is told of each member that is no directory, device, socket or pipe; `what` is for messages.
+    /// `on_file` is called for each regular file and symbolic link. `what` is for messages.
     NewcNames(std::string what, std::uint64_t members, OnFile on_file)
         : what_(std::move(what)), room_(members), on_file_(std::move(on_file)) {}
 
-    /// How many of the bytes were taken; fewer than there are where something begins that is no such archive.
+    /// Returns the number of bytes consumed. Fewer than given: data that is not such an archive begins there.
     [[nodiscard]] base::Result<std::size_t> feed(std::string_view bytes);
-    /// An error where an archive was cut short.
+    /// Fails if an archive is truncated.
     [[nodiscard]] base::Result<void> finish() const;
 
   private:
@@ -32,14 +32,14 @@ class NewcNames {
     [[nodiscard]] tl::unexpected<base::Error> bad(std::string_view reason) const;
 
     std::string what_;
-    std::uint64_t room_; ///< members that may still come
+    std::uint64_t room_; ///< members that may still follow
     OnFile on_file_;
     State state_ = State::Between;
-    std::string held_;           ///< of a header or name, what has come of it
+    std::string held_;           ///< bytes of the current header or name so far
     std::size_t wanted_ = 0;     ///< its size
     std::uint64_t skip_ = 0;     ///< bytes of content and padding
     std::uint64_t position_ = 0; ///< since the first byte
-    std::uint64_t content_ = 0;  ///< of the member whose name comes
+    std::uint64_t content_ = 0;  ///< of the member whose name follows
     std::uint64_t mode_ = 0;
 };
 

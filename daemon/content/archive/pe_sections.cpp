@@ -25,7 +25,7 @@ constexpr std::size_t row_size = 40;
 constexpr std::size_t name_size = 8;
 enum Field : std::size_t { MemorySize = 8, FileSize = 16, FileOffset = 20 };
 
-/// Little endian. The caller has seen that `bytes` reach that far.
+/// Reads a little-endian number. The caller has checked the size of `bytes`.
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
     std::uint64_t value = 0;
     for (std::size_t i = size; i-- > 0;)
@@ -33,7 +33,8 @@ std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
     return value;
 }
 
-/// What the file is longer by than the section's memory is filling; the other way round that memory is zeros.
+/// Returns the section of a table row. Bytes of the file beyond the section's memory are padding. Memory
+/// beyond the bytes of the file is zeros.
 PeSection section_of(std::string_view row) {
     const std::string_view name = row.substr(0, name_size);
     const std::uint64_t memory = number(row, MemorySize, 4);

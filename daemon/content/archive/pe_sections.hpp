@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a PE/COFF file's sections, which is what UEFI runs (Microsoft's "PE Format"): where a section lies in the file.
-// Of headers nothing else is looked at, and nothing in them is trusted.
+// Reads the table of sections of a PE/COFF file, the format of UEFI programs (Microsoft's "PE Format"): the
+// position of each section in the file. Nothing else of the headers is read, and nothing in them is trusted.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -14,13 +14,13 @@ namespace gpuhost::content {
 struct PeSection {
     std::string name; ///< up to 8 bytes, ".initrd"
     std::uint64_t offset = 0;
-    std::uint64_t size = 0; ///< without what it is filled up with in the file
+    std::uint64_t size = 0; ///< without the padding in the file
 };
 
 inline constexpr std::size_t most_pe_sections = 256;
 
-/// Those that have something in the file, in the table's order; they lie in it wholly, and no two in the same place.
-/// BadContent: no such file, or a damaged one.
+/// Returns the sections with content in the file, in the table's order. They are completely in the file and
+/// do not overlap. Fails with BadContent if the file is damaged or of another kind.
 [[nodiscard]] base::Result<std::vector<PeSection>> read_pe_sections(int fd, const std::string& what);
 
 } // namespace gpuhost::content

@@ -34,8 +34,8 @@ struct TarWriter::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// One that was not finished writes nothing more. Not by archive_write_fail(): libarchive 3.6 does not free
-    /// its block after that.
+    /// An unfinished writer writes nothing more. This does not use archive_write_fail(): libarchive 3.6 does
+    /// not free its block after that.
     ~State() { abandoned = true; }
 
     int fd = -1;
@@ -44,8 +44,8 @@ struct TarWriter::State {
     TarForm form;
     Sha256 hash;
     std::uint64_t size = 0;
-    std::optional<base::Error> error; ///< of the file that is written
-    WriterPtr handle;                 ///< calls push(): after the rest, so that it goes first
+    std::optional<base::Error> error; ///< of the file being written
+    WriterPtr handle;                 ///< calls push(): declared last, so that it is destroyed first
 
     [[nodiscard]] tl::unexpected<base::Error> failed() {
         if (error)
@@ -122,7 +122,7 @@ Result<void> TarWriter::begin(const std::string& path, bool executable, std::uin
 Result<void> TarWriter::write(std::string_view bytes) {
     while (!bytes.empty()) {
         const la_ssize_t n = archive_write_data(state_->handle.get(), bytes.data(), bytes.size());
-        if (n <= 0) // zero: the file has its size already
+        if (n <= 0) // zero: the file has reached its size
             return state_->failed();
         bytes.remove_prefix(static_cast<std::size_t>(n));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a packed tar that is a function of the names, the content and the executable bits of what is put into it, and of its
-// form: no owners, and one time for all.
+// Writes a compressed tar. The result depends only on the names, contents and executable bits of its members
+// and on its form: it has no owners, and one time for all members.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -18,13 +18,13 @@ namespace gpuhost::content {
 struct TarForm {
     enum class Packing { Zstd, Gzip };
     Packing packing = Packing::Zstd;
-    std::uint64_t time = 0; ///< of all, seconds since 1970
-    mode_t mode = 0644;     ///< of files; who reads those that are executable executes them
+    std::uint64_t time = 0; ///< of all members, seconds since 1970
+    mode_t mode = 0644;     ///< of files; executable files are executable for everybody who may read them
 };
 
 class TarWriter {
   public:
-    /// Writes to `fd`, which must stay open, from where it stands. `what` is for messages.
+    /// Writes to `fd` from its current position; `fd` must stay open. `what` is for messages.
     [[nodiscard]] static base::Result<TarWriter> create(int fd, std::string what, const TarForm& form = {});
     TarWriter(TarWriter&&) noexcept;
     TarWriter& operator=(TarWriter&&) noexcept;
@@ -36,7 +36,7 @@ class TarWriter {
     [[nodiscard]] base::Result<void> begin(const std::string& path, bool executable, std::uint64_t size);
     [[nodiscard]] base::Result<void> write(std::string_view bytes);
     [[nodiscard]] base::Result<void> add_link(const std::string& path, const std::string& target);
-    /// Ends the tar and says what was written.
+    /// Ends the tar and returns the digest and size of what was written.
     [[nodiscard]] base::Result<FileDigest> finish();
 
   private:

@@ -24,7 +24,7 @@ namespace {
 
 using DirPtr = base::CHandle<DIR, ::closedir>;
 
-/// What walk() calls. Paths are relative to the top; a directory comes after what is in it.
+/// The callbacks of Walk. Paths are relative to the top. A directory follows its content.
 struct Visitor {
     std::function<Result<void>(const std::string& path, int fd, const struct stat& st)> file;
     std::function<Result<void>(const std::string& path, std::string target)> link;
@@ -140,8 +140,8 @@ Result<void> seal_tree(int directory, const std::string& what, const TreeLimits&
     seal.file = [&](const std::string& path, int fd, const struct stat& st) -> Result<void> {
         if (!take(fd, (st.st_mode & 0111U) != 0 ? 0555 : 0444))
             return base::fail_errno(what + "/" + path, errno);
-        (void)::sync_file_range(fd, 0, 0,
-                                SYNC_FILE_RANGE_WRITE); // only a start: fsync below says whether it worked
+        // Only starts the write; fsync() below reports errors.
+        (void)::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
         return {};
     };
     seal.directory = [&](const std::string& path, int fd) -> Result<void> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory as content: what is in it by digest, and how it becomes immutable.
+// Hashes and seals directories.
 //
-// Walks by directory descriptors and never follows a link, so a tree that somebody else wrote can be looked
-// at as root. Refused as BadContent: anything but plain files, directories and links inside; a file with a
-// second name (a hard link).
+// Walks by directory descriptors and never follows a link, so root can read a tree that somebody else wrote.
+// Fails with BadContent for anything but regular files, directories and links that stay inside, and for a
+// file with a second name (a hard link).
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -18,7 +18,7 @@ namespace gpuhost::content {
 
 struct TreeFile {
     std::string path;   ///< relative
-    std::string target; ///< of a link; then nothing below is set
+    std::string target; ///< of a link; then the members below are not set
     bool executable = false;
     std::uint64_t size = 0;
     std::string sha256;
@@ -31,20 +31,20 @@ struct TreeLimits {
     unsigned depth = 32;
 };
 
-/// Told after each block that was hashed; may be empty.
+/// Called after each block that was hashed; may be empty.
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// Everything below `directory` in order of path, read and hashed.
+/// Hashes everything below `directory`. Returns the files in order of path.
 [[nodiscard]] base::Result<std::vector<TreeFile>> hash_tree(int directory, const std::string& what,
                                                             const OnBytes& on_bytes = {},
                                                             const TreeLimits& limits = {});
 
-/// Makes the tree root's (when we are root) and read-only, and syncs all of it: writing starts everywhere
-/// before anything is waited for.
+/// Makes the tree root's (if we are root) and read-only, and syncs all of it. Starts all writes before it
+/// waits for any.
 [[nodiscard]] base::Result<void> seal_tree(int directory, const std::string& what,
                                            const TreeLimits& limits = {});
 
-/// A link's target that stays inside the tree when seen from `path`.
+/// Returns whether a link at `path` with this target stays inside the tree.
 [[nodiscard]] bool link_stays_inside(std::string_view path, std::string_view target);
 
 } // namespace gpuhost::content

@@ -23,7 +23,8 @@ std::vector<PeSection> named(const std::vector<PeSection>& sections, std::string
     return found;
 }
 
-/// Without a word of its own it is what its file's name says.
+/// Returns whether the image is for this kernel. True if it has no .uname section: its file name decides
+/// then.
 Result<bool> is_of(int fd, const std::vector<PeSection>& sections, const std::string& kernel,
                    const std::string& what) {
     const std::vector<PeSection> words = named(sections, ".uname");
