@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and certificates by which this host is known to a server.
+// Keys and certificates by which a server identifies this host.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -10,7 +10,7 @@
 
 namespace gpuhost::content {
 
-/// P-256, PEM, not encrypted.
+/// Returns a new P-256 key in unencrypted PEM.
 [[nodiscard]] base::Result<std::string> make_private_key();
 
 struct Subject {
@@ -23,18 +23,18 @@ struct CertificateRequest {
     std::string digest; ///< SHA-256 of the public key (SubjectPublicKeyInfo), in hexadecimal
 };
 
-/// Signed with `key` (PEM).
+/// Makes a request signed with `key` (PEM).
 [[nodiscard]] base::Result<CertificateRequest> request_certificate(std::string_view key,
                                                                    const Subject& subject);
 
 struct CertificateFacts {
     std::uint64_t from = 0; ///< seconds since 1970
     std::uint64_t until = 0;
-    std::string name;   ///< CN of whom it is for
-    std::string digest; ///< as of CertificateRequest
+    std::string name;   ///< CN of the subject
+    std::string digest; ///< see CertificateRequest
 };
 
-/// Of the first certificate in `pem`.
+/// Reads the first certificate in `pem`.
 [[nodiscard]] base::Result<CertificateFacts> read_certificate(std::string_view pem, std::string_view what);
 
 } // namespace gpuhost::content

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents signed with a site's own certificates: CMS SignedData (RFC 5652, DER) with the document inside.
+// Verifies and makes documents signed with a site's own certificates: CMS SignedData (RFC 5652, DER) with the
+// document inside.
 //
-// Verifying needs no network: authorities and revocation lists are files. Who may sign is a certificate that
-//   - leads to one of the authorities, each certificate on the way valid now by this host's clock
-//   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one; so
-//     have the authorities on the way
-//   - is in no revocation list. An authority with a list must have a current one; one without has none
+// Verifying needs no network: authorities and revocation lists are files. A certificate may sign if it
+//   - chains to one of the authorities, and each certificate of the chain is valid now by this host's clock
+//   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one;
+//     the latter applies to the authorities of the chain too
+//   - is in no revocation list. An authority with a list must have a current one; an authority without a list
+//     has no revoked certificates
 //   - has a key, and a signature over a digest, of at least 112 bits' strength (NIST SP 800-57)
-// Every signature of a document must be good. Lists and time stamps inside a document count for nothing.
+// Every signature of a document must be valid. Lists and time stamps inside a document are ignored.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -18,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-struct evp_pkey_st; // OpenSSL's, which only this room includes
+struct evp_pkey_st; // OpenSSL's, which only this folder includes
 struct x509_st;
 struct stack_st_X509;
 
@@ -31,17 +33,17 @@ void free_certificates(stack_st_X509* certificates) noexcept;
 /// Authorities that a site trusts, and their revocation lists.
 class TrustAnchors {
   public:
-    /// Adds all certificates and revocation lists of one PEM file. What is neither, or can't be read: BadContent
-    /// naming `what`, with nothing of the file added.
+    /// Adds all certificates and revocation lists of one PEM file. If the file has anything else or cannot be
+    /// read, it fails with BadContent naming `what` and adds nothing.
     [[nodiscard]] base::Result<void> add(std::string_view pem, std::string_view what);
     [[nodiscard]] bool empty() const { return authorities_.empty(); }
-    /// Names of the authorities, for messages.
+    /// Returns the names of the authorities, for messages.
     [[nodiscard]] const std::vector<std::string>& authorities() const { return authorities_; }
 
   private:
     friend base::Result<struct SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                              std::string_view what);
-    std::vector<std::string> pems_; ///< whole files; OpenSSL's store is made of them for each document
+    std::vector<std::string> pems_; ///< whole files; OpenSSL's store is built from them for each document
     std::vector<std::string> authorities_;
 };
 
@@ -56,38 +58,39 @@ struct SignedDocument {
     Signer signer; ///< of the first signature
 };
 
-/// AccessDenied if the signature is not good, with the reason; BadContent if it is no CMS SignedData with a
-/// document inside.
+/// Verifies a document. Fails with AccessDenied and the reason if a signature is not valid, and with
+/// BadContent if it is not a CMS SignedData with a document inside.
 [[nodiscard]] base::Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                          std::string_view what);
 
-/// The document without a look at who signed it: to show what is refused, never to act on.
+/// Returns the document without verifying its signer: to show what was refused, never to act on.
 [[nodiscard]] base::Result<std::string> signed_content_unverified(std::string_view der,
                                                                   std::string_view what);
 
-/// A private key with its certificate, and those between it and the authority. Where it needs a passphrase that was not
-/// given, or another one, the error is AccessDenied.
+/// A private key with its certificate and the intermediate certificates. Opening it fails with AccessDenied
+/// if it needs a passphrase that is missing or wrong.
 class SigningKey {
   public:
-    /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if it is
-    /// encrypted.
+    /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if
+    /// it is encrypted.
     [[nodiscard]] static base::Result<SigningKey>
     from_pem(std::string_view key, std::string_view certificates, const std::string& passphrase);
-    /// PKCS#12, which has both.
+    /// Reads both from PKCS#12.
     [[nodiscard]] static base::Result<SigningKey> from_pkcs12(std::string_view der,
                                                               const std::string& passphrase);
 
-    /// A key that stays where it is, in a token or wherever else a URI leads: "pkcs11:token=site;object=bundles". OpenSSL
-    /// looks for it by what openssl.cnf loads: a provider's store, else the engine of that name. `passphrase` is its PIN.
+    /// Opens a key that stays in a token, or anywhere else that a URI names:
+    /// "pkcs11:token=site;object=bundles". OpenSSL searches what openssl.cnf loads: a provider's store, else
+    /// the engine of that name. `passphrase` is its PIN.
     [[nodiscard]] static base::Result<SigningKey>
     from_uri(const std::string& uri, std::string_view certificates, const std::string& passphrase);
 
-    /// `time`, seconds since 1970, is what the signature says; so the same key and document make the same bytes
-    /// where the algorithm is deterministic, as RSA PKCS #1 v1.5 is.
+    /// Signs `content` with the signing time `time`, in seconds since 1970. The same key and document thus
+    /// give the same bytes if the algorithm is deterministic, such as RSA PKCS #1 v1.5.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
-    /// What to append to a kernel module so that it is signed: the bytes that the kernel's scripts/sign-file makes. `hash`
-    /// is "sha256", "sha384" or "sha512"; another one is InvalidArgument.
+    /// Returns what to append to a kernel module to sign it: the bytes that the kernel's scripts/sign-file
+    /// makes. `hash` is "sha256", "sha384" or "sha512"; another one is InvalidArgument.
     [[nodiscard]] base::Result<std::string> sign_module(std::string_view image,
                                                         const std::string& hash) const;
 

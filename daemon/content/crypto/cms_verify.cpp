@@ -23,12 +23,12 @@ using InfosPtr = base::CHandle<STACK_OF(X509_INFO), [](STACK_OF(X509_INFO) * inf
 
 constexpr int most_signers = 16;
 constexpr int most_certificates = 64;
-constexpr int strength = 2;                      ///< OpenSSL's authentication level with 112 bits
-constexpr std::size_t largest_der = 256U << 20U; ///< what OpenSSL's int and long arguments take with ease
+constexpr int strength = 2;                      ///< OpenSSL's authentication level for 112 bits
+constexpr std::size_t largest_der = 256U << 20U; ///< fits OpenSSL's int and long arguments
 
 struct PemFile {
     InfosPtr infos;
-    std::vector<X509*> certificates; ///< owned by infos, as are the lists
+    std::vector<X509*> certificates; ///< owned by infos, like the lists
     std::vector<X509_CRL*> lists;
 };
 
@@ -58,11 +58,11 @@ Result<PemFile> read_pem(std::string_view pem, std::string_view what) {
 
 // --- one certificate on the way to an authority
 
-/// What OpenSSL's callback learns; the store carries a pointer to it.
+/// The state of OpenSSL's callback; the store has a pointer to it.
 struct Verification {
     std::vector<PemFile> files;
     int error = X509_V_OK;
-    std::string subject; ///< of the certificate where it failed
+    std::string subject; ///< of the certificate that failed
     std::string issuer;
     std::uint64_t not_before = 0;
     std::uint64_t not_after = 0;
@@ -76,7 +76,8 @@ bool has_list(const Verification& verification, const X509_NAME* issuer) {
     });
 }
 
-/// An authority that is limited to other uses vouches for no signer. UINT32_MAX without the extension.
+/// Returns whether the certificate may sign code: an authority restricted to other uses cannot vouch for a
+/// signer. OpenSSL returns UINT32_MAX without the extension.
 bool is_for_code(X509* certificate) {
     return (X509_get_extended_key_usage(certificate) & XKU_CODE_SIGN) != 0;
 }
@@ -85,7 +86,7 @@ extern "C" int judge(int ok, X509_STORE_CTX* context) {
     X509_STORE* const store = X509_STORE_CTX_get0_store(context);
     auto* const verification = static_cast<Verification*>(X509_STORE_get_ex_data(store, 0));
     X509* const certificate = X509_STORE_CTX_get_current_cert(context);
-    const bool signer = X509_STORE_CTX_get_error_depth(context) == 0; // check_usage() looks at it
+    const bool signer = X509_STORE_CTX_get_error_depth(context) == 0; // check_usage() checks the signer
     if (ok == 1 && (certificate == nullptr || signer || is_for_code(certificate)))
         return 1;
     if (ok == 1)
@@ -165,7 +166,7 @@ Result<CmsPtr> parse(std::string_view der, std::string_view what) {
     return cms;
 }
 
-/// Before anything is compared with anything: how many signatures, and over which digests.
+/// Checks the number of signatures and their digests before any signature is verified.
 Result<void> check_signatures(CMS_ContentInfo* cms, std::string_view what) {
     STACK_OF(CMS_SignerInfo)* const infos = CMS_get0_SignerInfos(cms); // owned by cms
     const base::CHandle<STACK_OF(X509), free_certificates> certificates(CMS_get1_certs(cms));
@@ -185,8 +186,8 @@ Result<void> check_signatures(CMS_ContentInfo* cms, std::string_view what) {
 }
 
 Result<void> check_usage(X509* certificate, std::string_view what) {
-    const bool signs =
-        (X509_get_key_usage(certificate) & KU_DIGITAL_SIGNATURE) != 0; // or has no such extension
+    // Set too without the extension.
+    const bool signs = (X509_get_key_usage(certificate) & KU_DIGITAL_SIGNATURE) != 0;
     const bool code = is_for_code(certificate);
     if (signs && code)
         return {};
@@ -196,14 +197,15 @@ Result<void> check_usage(X509* certificate, std::string_view what) {
                           (signs ? "signing code (extended key usage)" : "signing (key usage)"));
 }
 
-/// `partial`: any of the trusted certificates is the end of the way, also one that has an issuer.
+/// Builds the store. With `partial` the chain may end at any trusted certificate, also at one that has an
+/// issuer.
 Result<StorePtr> make_store(Verification& verification, bool partial) {
     StorePtr store(X509_STORE_new());
     if (!store || X509_STORE_set_ex_data(store.get(), 0, &verification) != 1)
         return base::fail(Errc::Failed, "OpenSSL: " + openssl_reason());
     X509_STORE_set_verify_cb(store.get(), judge);
     X509_VERIFY_PARAM* const rules = X509_STORE_get0_param(store.get());
-    // The purpose is check_usage()'s: OpenSSL 3.0 has none for code, and would take one for e-mail.
+    // check_usage() checks the purpose: OpenSSL 3.0 has none for code and would check for e-mail instead.
     X509_VERIFY_PARAM_set_purpose(rules, X509_PURPOSE_ANY);
     X509_VERIFY_PARAM_set_auth_level(rules, strength);
     X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL |
@@ -223,7 +225,8 @@ bool leads_nowhere(int error) {
            error == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 }
 
-/// The content, or why the signature is not good; about certificates `verification` says more.
+/// Returns the content, or an error if a signature is not valid. `verification` has details about
+/// certificates.
 Result<std::string> verify(CMS_ContentInfo* cms, Verification& verification, bool partial) {
     GPUHOST_TRY(store, make_store(verification, partial));
     const BioPtr out(BIO_new(BIO_s_mem()));
@@ -263,7 +266,8 @@ Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& t
         verification.files.push_back(std::move(file));
     }
     auto content = verify(cms.get(), verification, false);
-    // Where only an authority in the middle is trusted. Not at first: its own revocation is then not looked at.
+    // Accept a chain that ends at a trusted intermediate authority. Only as a second attempt, because its own
+    // revocation is not checked then.
     if (!content && leads_nowhere(verification.error)) {
         verification.error = X509_V_OK;
         content = verify(cms.get(), verification, true);

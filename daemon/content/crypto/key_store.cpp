@@ -37,8 +37,8 @@ EVP_PKEY* load_from_store(const std::string& uri, UI_METHOD* ui, Passphrase& pas
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// OpenSSL 3.0 has no provider for tokens of its own, and Debian 12 has only the engine. It is not let go again: the key
-/// lives in it.
+/// Loads a key by the engine pkcs11: OpenSSL 3.0 has no provider for tokens, and Debian 12 has only the
+/// engine. The engine is not freed, because the key depends on it.
 EVP_PKEY* load_from_engine(const std::string& uri, UI_METHOD* ui, Passphrase& passphrase) {
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC, nullptr);
     ENGINE* const engine = ENGINE_by_id("pkcs11");
@@ -67,10 +67,10 @@ EVP_PKEY* load_key(const std::string& uri, Passphrase& passphrase) {
         return nullptr;
     ERR_clear_error();
     EVP_PKEY* key = load_from_store(uri, ui.get(), passphrase);
-    if (key == nullptr && !passphrase.asked) // one that asked was the right one
+    if (key == nullptr && !passphrase.asked) // a source that asked for the passphrase was the right one
         key = load_from_engine(uri, ui.get(), passphrase);
     if (key != nullptr)
-        ERR_clear_error(); // of those that were not asked
+        ERR_clear_error(); // of the sources without the key
     return key;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that a URI names. For the files of this room alone: it includes OpenSSL's headers.
+// Loads keys that a URI names. Only for the files of this folder: it includes OpenSSL's headers.
 #pragma once
 
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace gpuhost::content {
 
-/// What give_passphrase() gives, and whether it was asked to.
+/// The passphrase for give_passphrase(), and whether it was asked for.
 struct Passphrase {
     const std::string& text;
     bool asked = false;
 };
-/// OpenSSL's pem_password_cb; `user` is a Passphrase. Never asks on a terminal; an empty one is none.
+/// OpenSSL's pem_password_cb; `user` is a Passphrase. Never asks on a terminal. An empty text counts as no
+/// passphrase.
 extern "C" int give_passphrase(char* buffer, int size, int writing, void* user);
 
-/// The caller's to free. Null with OpenSSL's reason in its queue.
+/// Returns a key that the caller must free. Null: failed, with the reason in OpenSSL's queue.
 [[nodiscard]] EVP_PKEY* load_key(const std::string& uri, Passphrase& passphrase);
 
 } // namespace gpuhost::content

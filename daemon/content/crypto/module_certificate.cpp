@@ -51,13 +51,14 @@ std::string pem_of(X509* certificate) {
     return std::string(written(out.get()));
 }
 
-/// All but the name, the key and what it is for.
+/// Sets everything but the name, the key and the extensions.
 bool set_facts(X509* certificate) {
     constexpr long seconds = 36500L * 24 * 3600;
     std::array<unsigned char, 16> random{};
     if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1)
         return false;
-    random[0] = static_cast<unsigned char>((random[0] & 0x7fU) | 0x40U); // positive, and of one length
+    // positive, and of constant length
+    random[0] = static_cast<unsigned char>((random[0] & 0x7fU) | 0x40U);
     const base::CHandle<BIGNUM, BN_free> serial(
         BN_bin2bn(random.data(), static_cast<int>(random.size()), nullptr));
     return serial && BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr &&
@@ -95,7 +96,7 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     facts.until = unix_time(X509_get0_notAfter(x509));
     facts.signs = (X509_get_key_usage(x509) & KU_DIGITAL_SIGNATURE) != 0; // or has no such extension
     facts.signs_code = (X509_get_extended_key_usage(x509) & XKU_CODE_SIGN) != 0;
-    ERR_clear_error(); // of extensions that make no sense
+    ERR_clear_error(); // of malformed extensions
     return facts;
 }
 

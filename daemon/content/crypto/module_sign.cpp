@@ -18,7 +18,8 @@ Result<std::string> SigningKey::sign_module(std::string_view image, const std::s
                                                     : nullptr;
     if (digest == nullptr)
         return base::fail(Errc::InvalidArgument, "'" + hash + "' is no hash for modules");
-    // The flags of scripts/sign-file: no certificate inside, no attribute, and so nothing but the image decides the bytes.
+    // The flags of scripts/sign-file: no certificate and no attributes inside, so the bytes depend only on
+    // the image.
     const CmsPtr cms(CMS_sign(nullptr, nullptr, nullptr, nullptr,
                               CMS_NOCERTS | CMS_PARTIAL | CMS_BINARY | CMS_DETACHED | CMS_STREAM));
     if (!cms || CMS_add1_signer(cms.get(), certificate_.get(), key_.get(), digest,

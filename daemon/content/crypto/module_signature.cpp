@@ -18,11 +18,11 @@ namespace {
 using CertificatePtr = base::CHandle<X509, X509_free>;
 
 constexpr std::string_view magic = module_signature_magic;
-constexpr std::size_t largest_der = 64U << 10U;     ///< thirty times what an RSA-4096 key makes
-constexpr std::uint64_t largest_module = 1U << 30U; ///< what OpenSSL's int arguments take
+constexpr std::size_t largest_der = 64U << 10U;     ///< thirty times the size of an RSA-4096 signature
+constexpr std::uint64_t largest_module = 1U << 30U; ///< fits OpenSSL's int arguments
 constexpr std::uint8_t type_pkcs7 = 2;
 
-/// struct module_signature of the kernel: what stands before the magic.
+/// The kernel's struct module_signature, which precedes the magic.
 struct Trailer {
     std::uint8_t algo, hash, id_type, signer_len, key_id_len;
     std::uint8_t padding[3];
@@ -42,7 +42,8 @@ tl::unexpected<base::Error> not_supported(std::string_view what, std::string_vie
                       "Sign the module again, with an RSA or ECDSA key over a SHA-2 digest.");
 }
 
-/// What of `file` is before the signature, and the signature: the checks of mod_check_sig() in their order.
+/// The part of `file` that the signature covers, and the signature. split() makes the checks of
+/// mod_check_sig() in their order.
 struct Parts {
     std::uint64_t covered = 0;
     std::string_view der;
@@ -98,7 +99,7 @@ ModuleSigner signer_of(CMS_SignerInfo* info) {
     return signer;
 }
 
-/// "sha256" of OpenSSL's "SHA256"; empty where it has no name for it.
+/// Returns "sha256" for OpenSSL's "SHA256"; empty if OpenSSL has no name for it.
 std::string hash_of(CMS_SignerInfo* info) {
     X509_ALGOR* digest = nullptr;
     CMS_SignerInfo_get0_algs(info, nullptr, nullptr, &digest, nullptr);
@@ -147,7 +148,7 @@ Result<void> verify_module_signature(std::string_view file, const ModuleSignatur
         return base::fail(Errc::BadContent,
                           std::string(what) + ": can't be compared with its signature: " + openssl_reason());
     const BioPtr image = memory_bio(file.substr(0, signature.covered));
-    // No chain and no certificates of its own: the kernel asks its keyrings for the key alone.
+    // Without a chain and the certificates inside: the kernel searches its keyrings for the key alone.
     constexpr unsigned flags = CMS_BINARY | CMS_DETACHED | CMS_NO_SIGNER_CERT_VERIFY | CMS_NOINTERN;
     if (CMS_verify(cms.get(), signers.get(), nullptr, image.get(), nullptr, flags) == 1)
         return {};

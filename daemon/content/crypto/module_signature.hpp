@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signature behind a kernel module: what the kernel's scripts/sign-file appends, and kernel/module/signing.c takes
-// apart again.
+// The signature at the end of a kernel module, which the kernel's scripts/sign-file appends and
+// kernel/module/signing.c parses.
 //
-//   image | CMS SignedData, DER, the image not in it | struct module_signature, 12 bytes | "~Module signature appended~\n"
+//   image | CMS SignedData, DER, without the image | struct module_signature, 12 bytes |
+//   "~Module signature appended~\n"
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -14,37 +15,38 @@
 
 namespace gpuhost::content {
 
-/// The end of a file that has a signature.
+/// The end of a signed file.
 inline constexpr std::string_view module_signature_magic = "~Module signature appended~\n";
 
-/// Who signed, as the signature says it: by the issuer and serial number of the certificate, which is what sign-file
-/// writes, or with "sign-file -k" by its subject key identifier.
+/// The signer as named in the signature: by the issuer and serial number of the certificate, as sign-file
+/// writes it, or with "sign-file -k" by its subject key identifier.
 struct ModuleSigner {
     std::string issuer; ///< RFC 2253; empty with a key_id
-    std::string name;   ///< CN of the issuer, which is the signer's own where the certificate is self-signed
+    std::string name;   ///< CN of the issuer; the signer's own name if the certificate is self-signed
     std::string serial; ///< lower-case hexadecimal, without leading zeros
     std::string key_id; ///< lower-case hexadecimal
 };
 
 struct ModuleSignature {
-    std::uint64_t covered = 0; ///< bytes from the start of the file that it is over
+    std::uint64_t covered = 0; ///< bytes from the start of the file that are signed
     ModuleSigner signer;
-    std::string hash; ///< "sha256", as the kernel's configuration names it
+    std::string hash; ///< "sha256", as in the kernel's configuration
     std::string der;  ///< the SignedData
 };
 
-/// Nothing of a module that is not signed. BadContent: malformed, which the kernel refuses even where it takes unsigned
-/// modules. Unsupported: no CMS, or a digest without a name, which the kernel treats as no signature.
+/// Reads the signature of a module. Returns nothing if it is not signed. Fails with BadContent if it is
+/// malformed, which the kernel refuses even if it accepts unsigned modules. Fails with Unsupported if it is
+/// not CMS or its digest has no name, which the kernel treats as unsigned.
 [[nodiscard]] base::Result<std::optional<ModuleSignature>> read_module_signature(std::string_view file,
                                                                                  std::string_view what);
 
-/// Is it the signature of this certificate's key over these bytes? AccessDenied if not. `certificate` is DER. Neither
-/// dates nor who issued it are looked at, as the kernel does not.
+/// Verifies that it is the signature of this certificate's key over these bytes; fails with AccessDenied if
+/// not. `certificate` is DER. Like the kernel it does not check dates and issuer.
 [[nodiscard]] base::Result<void> verify_module_signature(std::string_view file,
                                                          const ModuleSignature& signature,
                                                          std::string_view certificate, std::string_view what);
 
-/// What stands behind a signature of `length` bytes, to the end of the file.
+/// Returns what follows a signature of `length` bytes, up to the end of the file.
 [[nodiscard]] std::string module_signature_end(std::size_t length);
 
 } // namespace gpuhost::content

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this room that use OpenSSL share. For these alone: it includes OpenSSL's headers.
+// Helpers for the files of this folder that use OpenSSL. Only for these: it includes OpenSSL's headers.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -19,21 +19,22 @@ namespace gpuhost::content {
 using BioPtr = base::CHandle<BIO, BIO_free_all>;
 using CmsPtr = base::CHandle<CMS_ContentInfo, CMS_ContentInfo_free>;
 
-/// Takes OpenSSL's queue of errors and says the newest's reason; "unknown error" if it is empty.
+/// Returns the reason of the newest error in OpenSSL's queue and clears the queue; "unknown error" if it is
+/// empty.
 [[nodiscard]] std::string openssl_reason();
-/// Reads `text` where it lies.
+/// Returns a BIO that reads `text` without a copy; `text` must outlive it.
 [[nodiscard]] BioPtr memory_bio(std::string_view text);
-/// What was written to a BIO of BIO_s_mem().
+/// Returns what was written to a BIO of BIO_s_mem(). The BIO owns it.
 [[nodiscard]] std::string_view written(BIO* bio);
-/// RFC 2253, control characters escaped.
+/// Returns the name as of RFC 2253, with control characters escaped.
 [[nodiscard]] std::string name_text(const X509_NAME* name);
-/// CN; empty without one.
+/// Returns the CN; empty without one.
 [[nodiscard]] std::string common_name(const X509_NAME* name);
-/// Lower-case hexadecimal.
+/// Returns lower-case hexadecimal.
 [[nodiscard]] std::string hexadecimal(const ASN1_OCTET_STRING* bytes);
-/// As hexadecimal(), without leading zeros, so that one number has one text. Negative ones begin with "-".
+/// Returns hexadecimal() without leading zeros, so each number has one text. Negative numbers begin with "-".
 [[nodiscard]] std::string serial_text(const ASN1_INTEGER* serial);
-/// Seconds since 1970; 0 for what is no time.
+/// Returns seconds since 1970; 0 if it is not a valid time.
 [[nodiscard]] std::uint64_t unix_time(const ASN1_TIME* time);
 
 } // namespace gpuhost::content

@@ -16,8 +16,8 @@ namespace gpuhost::content {
 
 namespace {
 
-/// OpenSSL fails here only without memory or with a provider that has no SHA-256: neither leaves anything to
-/// do.
+/// Aborts if OpenSSL fails. It does so only without memory, or with a provider that lacks SHA-256; both are
+/// unrecoverable.
 void require(bool ok) {
     if (!ok)
         std::abort();

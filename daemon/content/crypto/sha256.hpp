@@ -9,18 +9,18 @@
 #include <string>
 #include <string_view>
 
-struct evp_md_ctx_st; // OpenSSL's, which only this room includes
+struct evp_md_ctx_st; // OpenSSL's, which only this folder includes
 
 namespace gpuhost::content {
 
 void free_digest_context(evp_md_ctx_st* context) noexcept;
 
-/// SHA-256 of what is fed to it, as 64 lower-case hex digits.
+/// Computes the SHA-256 of the data fed to it, as 64 lower-case hex digits.
 class Sha256 {
   public:
     Sha256();
     void update(std::string_view data);
-    [[nodiscard]] std::string finish(); ///< once; nothing may be fed afterwards
+    [[nodiscard]] std::string finish(); ///< may be called once; update() must not follow
 
   private:
     base::CHandle<evp_md_ctx_st, free_digest_context> context_;
@@ -33,12 +33,12 @@ struct FileDigest {
     std::uint64_t size = 0;
 };
 
-/// Of the whole file, wherever the descriptor's offset stands; the offset is left alone. `on_bytes` is told
-/// after each block, to show progress.
+/// Hashes the whole file, regardless of the descriptor's offset, and does not change the offset. Calls
+/// `on_bytes` after each block, to show progress.
 [[nodiscard]] base::Result<FileDigest>
 sha256_of_file(int fd, std::string_view what, const std::function<void(std::uint64_t)>& on_bytes = {});
 
-/// 64 lower-case hex digits: what may become a path component.
+/// Returns whether the text is 64 lower-case hex digits, and thus safe as a path component.
 [[nodiscard]] bool is_sha256(std::string_view text) noexcept;
 
 } // namespace gpuhost::content
