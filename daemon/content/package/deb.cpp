@@ -13,15 +13,15 @@ using base::Result;
 namespace {
 
 constexpr std::size_t control_limit = std::size_t{256} << 10U;
-constexpr std::uint64_t installed_limit_kib = std::uint64_t{1} << 40U; // no sum of these overflows
+constexpr std::uint64_t installed_limit_kib = std::uint64_t{1} << 40U; // prevents overflow in sums
 
 tl::unexpected<base::Error> not_a_package(const std::string& what, const std::string& reason) {
     return base::fail(Errc::BadContent, what + ": not a Debian package: " + reason,
                       "Pass .deb files as they come from the archive.");
 }
 
-/// Goes to the ar member that begins with `name` ("control.tar"). deb(5): members that begin with '_' are
-/// skipped.
+/// Advances to the ar member whose name begins with `name` ("control.tar"). deb(5): members that begin with
+/// '_' are skipped.
 Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::string& what) {
     for (;;) {
         GPUHOST_TRY(entry, outer.next());
@@ -55,7 +55,7 @@ bool is_package_name(std::string_view text) {
            });
 }
 
-/// "2:535.261.03-1" is upstream's 535.261.03.
+/// Returns upstream's version: 535.261.03 for "2:535.261.03-1".
 std::string upstream_version(std::string_view version) {
     if (const auto colon = version.find(':'); colon != std::string_view::npos)
         version.remove_prefix(colon + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a Debian package (deb(5)) from a descriptor, without dpkg and without running anything that is in it.
+// Reads a Debian package (deb(5)) from a descriptor, without dpkg and without running anything in it.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -16,17 +16,17 @@ struct DebControl {
     std::string version;               ///< as written: "535.261.03-1"
     std::string upstream;              ///< without epoch and revision: "535.261.03"
     std::string architecture;          ///< "amd64", "all"
-    std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
+    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
 };
 
-/// Standing at the start of the package's files once it is open.
+/// After open() the reader is at the start of the package's files.
 class Deb {
   public:
     [[nodiscard]] static base::Result<Deb> open(int fd, const std::string& what);
     [[nodiscard]] static base::Result<Deb> open(std::string_view memory, const std::string& what);
 
     [[nodiscard]] const DebControl& control() const { return control_; }
-    /// The next file of the package, as ArchiveReader::next.
+    /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
@@ -37,13 +37,14 @@ class Deb {
 
     ArchiveReader outer_;
     DebControl control_;
-    ArchiveReader data_; ///< reads from outer_: after it, so that it goes first
+    ArchiveReader data_; ///< reads from outer_: declared after it, so that it is destroyed first
 };
 
-/// The control file's fields that matter; a package without a usable name and version is BadContent.
+/// Parses the fields of the control file that are used here. Fails with BadContent if it has no usable name
+/// and version.
 [[nodiscard]] base::Result<DebControl> parse_deb_control(std::string_view text, std::string_view what);
 
-/// dpkg's word for the machine that this program was built for.
+/// Returns dpkg's name of the machine that this program was built for.
 [[nodiscard]] std::string_view deb_architecture() noexcept;
 
 } // namespace gpuhost::content

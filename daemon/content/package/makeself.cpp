@@ -19,7 +19,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t assignment_lines = 64; // real ones have theirs in the first 40
+constexpr std::size_t assignment_lines = 64; // real ones have them in the first 40
 constexpr std::size_t most_value_bytes = 1024;
 constexpr std::array<std::string_view, 7> wanted{"CRCsum",    "MD5",  "SHA",        "label",
                                                  "filesizes", "skip", "decrypt_cmd"};
@@ -34,7 +34,8 @@ tl::unexpected<base::Error> unsupported(std::string_view what, const std::string
                       "Pass the installer as NVIDIA publishes it.");
 }
 
-/// What a shell would take as it stands: one word, or anything in double quotes in which nothing is replaced.
+/// Returns the value that a shell would read literally: one word, or a text in double quotes without
+/// expansions.
 std::optional<std::string> literal(std::string_view value) {
     const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
     if (quoted)
@@ -68,7 +69,7 @@ Result<Assignments> assignments(std::string_view script, std::string_view what) 
     return found;
 }
 
-/// Where the line after `count` lines begins.
+/// Returns the offset of the line after `count` lines.
 std::optional<std::uint64_t> after_lines(std::string_view start, std::uint64_t count) {
     std::size_t at = 0;
     for (; count != 0; --count) {
@@ -80,7 +81,8 @@ std::optional<std::uint64_t> after_lines(std::string_view start, std::uint64_t c
     return at;
 }
 
-/// A sum of digits alone; all zeros, as makeself writes where it was told to make none, is none.
+/// Returns a sum that consists of `digits`. Empty if it is missing or all zeros, as makeself writes if told
+/// to make none.
 Result<std::string> sum_of(const Assignments& found, std::string_view name, std::string_view digits,
                            std::size_t most, std::string_view what) {
     const auto at = found.find(name);
@@ -96,7 +98,7 @@ std::string_view value_of(const Assignments& found, std::string_view name) {
     return at == found.end() ? std::string_view() : std::string_view(at->second);
 }
 
-/// NVIDIA's variant: the tar goes on to the file's end.
+/// Sets the positions for NVIDIA's variant, whose tar extends to the file's end.
 Result<void> place_nvidias(MakeselfHeader& header, std::string_view start, std::uint64_t skip,
                            std::uint64_t file_size, std::string_view what) {
     const auto offset = after_lines(start, skip - 1);

@@ -18,7 +18,8 @@ using base::Result;
 
 namespace {
 
-/// POSIX cksum's: its polynomial, the highest bit first, and the length behind the bytes.
+/// Computes the sum of POSIX cksum: its polynomial with the highest bit first, and the length appended to the
+/// bytes.
 class Cksum {
   public:
     void update(std::string_view bytes) {
@@ -49,12 +50,12 @@ class Cksum {
     std::uint64_t size_ = 0;
 };
 
-/// MD5 for comparing with what an installer says; nothing where OpenSSL does not let us have it.
+/// Computes the MD5, to compare it with the installer's. The result is empty if OpenSSL does not offer MD5.
 class Md5 {
   public:
     explicit Md5(bool wanted) : context_(wanted ? EVP_MD_CTX_new() : nullptr) {
         if (context_ && EVP_DigestInit_ex(context_.get(), EVP_md5(), nullptr) != 1) {
-            (void)openssl_reason(); // takes the error out of the queue
+            (void)openssl_reason(); // clears the error queue
             context_.reset();
         }
     }

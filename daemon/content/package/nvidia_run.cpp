@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view manifest_file = ".manifest";
 
-/// "NVIDIA Accelerated Graphics Driver for Linux-x86_64 550.163.01" ends with what matters.
+/// Parses a label such as "NVIDIA Accelerated Graphics Driver for Linux-x86_64 550.163.01", whose last two
+/// words are used.
 Result<RunInfo> info_of(const std::string& label, const std::string& what) {
     const std::vector<std::string> words = base::split_words(label);
     constexpr std::string_view system = "Linux-";

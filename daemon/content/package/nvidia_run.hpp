@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's .run file as a package: its files where a package has them, by its .manifest. Nothing in it is executed.
+// Presents NVIDIA's .run file as a package: its .manifest maps its files to the paths of a package. Nothing
+// in it is executed.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -19,18 +20,18 @@ struct RunInfo {
     std::string architecture; ///< "x86_64"
 };
 
-/// Standing at its first file once it is open.
+/// After open() the reader is at the first file.
 class NvidiaRun {
   public:
-    /// Looks at the header and no further: what a file says of itself.
+    /// Reads only the header and returns what the file declares.
     [[nodiscard]] static base::Result<RunInfo> look(int fd, const std::string& what);
-    /// Checks its sums, and reads it up to its .manifest, which may stand anywhere in it: so all of it is read up to three
-    /// times, and unpacked twice.
+    /// Checks the sums, and reads the file up to its .manifest, which may be anywhere. All of it is therefore
+    /// read up to three times, and unpacked twice.
     [[nodiscard]] static base::Result<NvidiaRun> open(int fd, const std::string& what);
 
     [[nodiscard]] const RunInfo& info() const { return info_; }
-    /// As ArchiveReader::next, with the path that a package has. What has none there keeps its own below "run/". The links
-    /// of the .manifest come last, without content.
+    /// Returns the next file like ArchiveReader::next, with the path of a package. A file without such a path
+    /// keeps its own below "run/". The links of the .manifest are last, without content.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
@@ -40,9 +41,9 @@ class NvidiaRun {
     RunInfo info_;
     RunManifest manifest_;
     ArchiveReader data_;
-    bool ended_ = false; ///< the archive; it can't be asked again
-    std::vector<std::pair<std::string, std::string>>
-        links_; ///< path and target, still to come, the last one first
+    bool ended_ = false; ///< the archive has ended and must not be read again
+    /// Path and target of the links that next() has still to return, in reverse order.
+    std::vector<std::pair<std::string, std::string>> links_;
 };
 
 } // namespace gpuhost::content

@@ -32,7 +32,7 @@ PackageInfo info_of(const RunInfo& run) {
     return {PackageForm::Run, run.package, run.version, run.version, {}, run.architecture, 0};
 }
 
-/// Its first member says what it is, as in "usr/src/nvidia-open-550.163.01/Kbuild".
+/// Reads the first member, whose path names the package, as in "usr/src/nvidia-open-550.163.01/Kbuild".
 Result<PackageInfo> info_of_tar(int fd, const std::string& what) {
     GPUHOST_TRY(tar, ArchiveReader::open(fd, ArchiveFormat::Tar, what));
     GPUHOST_TRY(entry, tar.next());
@@ -45,7 +45,7 @@ Result<PackageInfo> info_of_tar(int fd, const std::string& what) {
     return PackageInfo{PackageForm::Tar, parts[2].substr(0, dash), version, version, {}, "noarch", 0};
 }
 
-constexpr std::size_t first_bytes = 512; ///< a tar's own magic stands in its first header
+constexpr std::size_t first_bytes = 512; ///< a tar's magic is in its first header
 
 bool is_tar(std::string_view start) {
     constexpr std::size_t magic = 257;
@@ -81,7 +81,7 @@ Result<PackageInfo> Package::look(int fd, const std::string& what) {
         GPUHOST_TRY(run, NvidiaRun::look(fd, what));
         return info_of(run);
     }
-    GPUHOST_TRY(package, open(fd, what)); // their names are all that is read of their files' archive
+    GPUHOST_TRY(package, open(fd, what)); // reads no file of their archives but the names
     return package.info();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driver or a toolkit comes in, seen as one kind of thing. Which kind a file is it says itself, not its name.
+// Reads the packages of drivers and toolkits through one interface. The format is detected by content, not by
+// file name.
 #pragma once
 
 #include "daemon/content/package/deb.hpp"
@@ -18,13 +19,14 @@ enum class PackageForm {
     Deb,
     Rpm,
     Run, ///< NVIDIA's
-    Tar, ///< of the source of kernel modules alone, as this program makes one: all of it is in usr/src/NAME-VERSION/
+    /// the source of kernel modules alone, as this program makes it: all of it is in usr/src/NAME-VERSION/
+    Tar,
 };
 
-/// Of a Tar's file.
+/// The file name suffix of PackageForm::Tar.
 inline constexpr std::string_view source_suffix = ".tar.zst";
 
-/// By its first bytes; nothing: it is no package.
+/// Detects the format by the first bytes. Returns nothing if the file is not a package.
 [[nodiscard]] base::Result<std::optional<PackageForm>> package_form(int fd, std::string_view what);
 
 struct PackageInfo {
@@ -32,21 +34,21 @@ struct PackageInfo {
     std::string package;
     std::string version;      ///< as its maker writes it: "535.261.03-1", with a Debian epoch before it
     std::string upstream;     ///< "535.261.03"
-    std::string release;      ///< its maker's own count: "1", "1.el9"
-    std::string architecture; ///< in the words of its kind: "amd64", "x86_64", "all", "noarch"
-    std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
+    std::string release;      ///< the packager's revision: "1", "1.el9"
+    std::string architecture; ///< in the words of the format: "amd64", "x86_64", "all", "noarch"
+    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
 };
 
-/// Standing at the start of the package's files once it is open.
+/// After open() the reader is at the start of the package's files.
 class Package {
   public:
-    /// What it says of itself, without a look at its files.
+    /// Returns what the package declares, without reading its files.
     [[nodiscard]] static base::Result<PackageInfo> look(int fd, const std::string& what);
-    /// `fd` must stay open. What is no package is BadContent.
+    /// Opens a package. `fd` must stay open. Fails with BadContent if it is not a package.
     [[nodiscard]] static base::Result<Package> open(int fd, const std::string& what);
 
     [[nodiscard]] const PackageInfo& info() const { return info_; }
-    /// The next file of the package, as ArchiveReader::next.
+    /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
     [[nodiscard]] ArchiveReader& data();
 
@@ -58,7 +60,7 @@ class Package {
     Reader reader_;
 };
 
-/// Is this machine's name, in the words of the package's kind.
+/// Returns this machine's name in the words of the package format.
 [[nodiscard]] std::string_view machine_of(PackageForm form) noexcept;
 [[nodiscard]] bool is_for_this_machine(const PackageInfo& info) noexcept;
 

@@ -14,13 +14,13 @@ using base::Result;
 
 namespace {
 
-// The lead, a header of signatures and the header proper follow each other; rpm's own "file format" has them.
+// The lead, a header of signatures and the main header follow each other, as rpm's "file format" describes.
 constexpr std::size_t lead_bytes = 96;
 constexpr std::size_t preamble_bytes = 16;
 constexpr std::size_t entry_bytes = 16;
 constexpr std::size_t most_entries = 65'536;
-constexpr std::size_t most_header_bytes = std::size_t{16}
-                                          << 20U; ///< of both headers; real ones have some 100 KiB
+/// Of both headers; real ones have about 100 KiB.
+constexpr std::size_t most_header_bytes = std::size_t{16} << 20U;
 constexpr std::string_view lead_magic = "\xed\xab\xee\xdb";
 constexpr std::string_view header_magic = "\x8e\xad\xe8\x01";
 
@@ -56,7 +56,8 @@ struct Header {
         }
         return {};
     }
-    /// Nothing stands for more than 4 GiB, which has a tag of its own: no package here is that large.
+    /// Returns 0 if the tag is missing. Sizes above 4 GiB have another tag and return 0: no package here is
+    /// that large.
     [[nodiscard]] std::uint64_t number(std::uint32_t tag) const {
         for (std::size_t at = 0; at < index.size(); at += entry_bytes)
             if (number_at(index, at) == tag && number_at(index, at + 4) == int32_type) {
@@ -81,7 +82,7 @@ Result<Header> header_at(std::string_view image, std::size_t at, std::string_vie
     return Header{image.substr(index, entries * entry_bytes), image.substr(store, bytes), store + bytes};
 }
 
-/// What is printed, compared and made a path of.
+/// Returns whether the text is safe to print, to compare and to use in a path.
 bool is_word(const std::string& text) {
     return !text.empty() && text.size() <= 128 && text.front() != '.' &&
            std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f' && c != '/'; });

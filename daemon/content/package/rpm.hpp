@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an RPM package from a descriptor, without rpm and without running anything that is in it: of the header what names the
-// package, and behind it the files.
+// Reads an RPM package from a descriptor, without rpm and without running anything in it: the name and
+// version from its header, and its files.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -16,17 +16,17 @@ struct RpmHeader {
     std::string version;               ///< "1.18.1"
     std::string release;               ///< "1.el9"
     std::string architecture;          ///< "x86_64", "noarch"
-    std::uint64_t payload = 0;         ///< where the archive of its files begins
-    std::uint64_t installed_bytes = 0; ///< what the package claims; 0 if it says nothing
+    std::uint64_t payload = 0;         ///< offset of the archive with its files
+    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
 };
 
-/// Standing at the start of the package's files once it is open.
+/// After open() the reader is at the start of the package's files.
 class Rpm {
   public:
     [[nodiscard]] static base::Result<Rpm> open(int fd, const std::string& what);
 
     [[nodiscard]] const RpmHeader& header() const { return header_; }
-    /// The next file of the package, as ArchiveReader::next.
+    /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
@@ -37,11 +37,11 @@ class Rpm {
     ArchiveReader data_;
 };
 
-/// `image` is the package, or its beginning: as much as has both headers. A package without a name, a version and an
-/// architecture is BadContent.
+/// Parses the headers. `image` is the package, or as much of its beginning as has both headers. Fails with
+/// BadContent if it has no name, version and architecture.
 [[nodiscard]] base::Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what);
 
-/// rpm's word for the machine that this program was built for.
+/// Returns rpm's name of the machine that this program was built for.
 [[nodiscard]] std::string_view rpm_architecture() noexcept;
 
 } // namespace gpuhost::content

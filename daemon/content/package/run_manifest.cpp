@@ -15,7 +15,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t header_lines = 8;
-constexpr std::size_t most_files = 20'000; // real ones have some 1,200
+constexpr std::size_t most_files = 20'000; // real ones have about 1,200
 
 constexpr std::array<std::string_view, 13> libraries{"CUDA_LIB",
                                                      "NVCUVID_LIB",
@@ -51,7 +51,7 @@ bool is_type(std::string_view word) {
 }
 
 std::string_view base_name(std::string_view name) {
-    return name.substr(name.rfind('/') + 1); // all of it where there is none
+    return name.substr(name.rfind('/') + 1); // the whole name if there is no slash
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// .manifest of NVIDIA's .run file: which file in it is what, as nvidia-installer reads it (github.com/NVIDIA/nvidia-installer,
-// install-from-cwd.c and manifest.c): eight lines about the driver, of which the second is its version, then a line for each
-// file, with a name, an octal mode, a type, and what goes with the type. An empty line ends it.
+// Parses .manifest of NVIDIA's .run file, which gives the type of each file, as nvidia-installer does
+// (github.com/NVIDIA/nvidia-installer, install-from-cwd.c and manifest.c). Eight lines describe the driver;
+// the second is its version. Each further line describes a file: a name, an octal mode, a type, and details
+// of the type. An empty line ends it.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -13,7 +14,7 @@
 
 namespace gpuhost::content {
 
-inline constexpr std::size_t run_manifest_limit = std::size_t{4} << 20U; ///< real ones have some 60 KiB
+inline constexpr std::size_t run_manifest_limit = std::size_t{4} << 20U; ///< real ones have about 60 KiB
 
 struct RunFile {
     std::string type;   ///< "CUDA_LIB"
@@ -23,16 +24,16 @@ struct RunFile {
 
 struct RunManifest {
     std::string version;
-    std::map<std::string, std::vector<RunFile>, std::less<>>
-        files; ///< by name; a directory may have links of one name
+    /// By name; several links may have the same name.
+    std::map<std::string, std::vector<RunFile>, std::less<>> files;
 };
 
-/// Strict about what it uses, and no error about types that it doesn't know: newer drivers have more of them.
+/// Parses what is used strictly. Unknown types are not an error: newer drivers have more of them.
 [[nodiscard]] base::Result<RunManifest> parse_run_manifest(std::string_view text, std::string_view what);
 
-/// Where a package has this file (usr/lib64, usr/bin, lib/firmware/nvidia/VERSION, usr/src/nvidia[-open]-VERSION), so that
-/// it gets the same place as one's; empty for what a GPU host has no use for: X11, 32 bits, the installer itself, what is
-/// not NVIDIA's but every distribution's (libGL, libOpenCL).
+/// Returns the path at which a package installs this file (usr/lib64, usr/bin, lib/firmware/nvidia/VERSION,
+/// usr/src/nvidia[-open]-VERSION). Empty for files that a GPU host does not need: X11, 32 bits, the installer
+/// itself, and what every distribution has (libGL, libOpenCL).
 [[nodiscard]] std::string installed_path(std::string_view name, const RunFile& file,
                                          std::string_view version);
 
