@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a sealed set as its manifest lists them: each by digest, so that the digest of the manifest says all of the
-// set's content.
+// The files of a sealed set as its manifest lists them, each with its digest. The digest of the manifest thus
+// covers all content of the set.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -17,11 +17,12 @@ inline constexpr std::size_t manifest_limit = std::size_t{4} << 20U;
 
 [[nodiscard]] base::Json to_json(const std::vector<TreeFile>& files);
 
-/// Strict: a path that is no file's below the set's directory, a link that leads out of it, and what is no digest are
-/// BadContent.
+/// Parses strictly. Fails with BadContent for a path that is not below the set's directory, a link that leads
+/// out of it, or an invalid digest.
 [[nodiscard]] base::Result<std::vector<TreeFile>> files_from_json(const base::Json& array);
 
-/// What of `found`, as hash_tree() gives it, is not what the manifest lists: each file that differs, lacks or is too much.
+/// Returns the differences between `found`, from hash_tree(), and the manifest: each file that differs, is
+/// missing or is not listed.
 [[nodiscard]] std::vector<std::string> differences(const std::vector<TreeFile>& listed,
                                                    std::vector<TreeFile> found);
 

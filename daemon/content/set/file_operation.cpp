@@ -19,7 +19,7 @@ bool is_ours(const base::Root& root, std::string_view path) {
         return st.error().code == base::Errc::NotFound;
     if (S_ISLNK(st->st_mode))
         return base::starts_with(root.read_link(path).value_or(std::string()), state_directory);
-    if (S_ISDIR(st->st_mode)) // what whoever removed the files in it has left
+    if (S_ISDIR(st->st_mode)) // left by whoever removed its files
         return root.list(path).value_or(std::vector<std::string>{"unreadable"}).empty();
     return S_ISREG(st->st_mode) && base::starts_with(root.read(path).value_or(std::string()), file_mark);
 }
@@ -50,7 +50,7 @@ base::Result<void> perform(const base::Root& root, const FileOperation& operatio
     }
     GPUHOST_CHECK(root.make_directories(directory));
     if (const auto st = root.lstat(path); st && S_ISDIR(st->st_mode))
-        GPUHOST_CHECK(root.remove(path)); // no rename takes its place
+        GPUHOST_CHECK(root.remove(path)); // a rename cannot replace a directory
     return operation.type == FileOperation::Type::Link ? root.symlink_atomic(operation.content, path)
                                                        : root.write_atomic(path, operation.content, readable);
 }

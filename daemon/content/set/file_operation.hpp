@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One change of the file system as a value, so that an order of changes can be looked at, compared and cut
-// short.
+// One change of the file system as a value, so that a sequence of changes can be inspected, compared and
+// shortened.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -17,15 +17,15 @@ struct FileOperation {
 };
 
 [[nodiscard]] bool is_done(const base::Root& root, const FileOperation& operation);
-/// Durable when it returns; makes the directories above. AlreadyExists rather than replace what is not
-/// gpuhost's.
+/// Performs the change durably and creates parent directories. Fails with AlreadyExists instead of replacing
+/// what is not gpuhost's.
 [[nodiscard]] base::Result<void> perform(const base::Root& root, const FileOperation& operation);
 
-/// May gpuhost change or remove what stands at `path`? Nothing, a link into gpuhost's state, a file marked as
-/// ours, an empty directory.
+/// Returns whether gpuhost may change or remove what is at `path`: nothing, a link into gpuhost's state, a
+/// file marked as ours, or an empty directory.
 [[nodiscard]] bool is_ours(const base::Root& root, std::string_view path);
 
-/// First line of the files that gpuhost writes outside of its own directories.
+/// First line of the files that gpuhost writes outside its own directories.
 inline constexpr std::string_view file_mark = "# Written by gpuhostd; changes are lost.\n";
 
 } // namespace gpuhost::content

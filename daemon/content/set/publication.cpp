@@ -28,8 +28,8 @@ std::string intent_path(const std::string& staging) {
     return staging + "/published.json";
 }
 
-/// The newest set is the one that is chosen, and what was imported last is the newest, also where it was in the store
-/// before.
+/// Makes a set the newest one, which is preferred. The last import counts as newest, even if the set was in
+/// the store before.
 Result<void> make_newest(const Root& root, const std::string& path) {
     const std::string file = path + "/" + std::string(manifest_name);
     GPUHOST_TRY(manifest, root.open_file(file, O_RDONLY | O_NOFOLLOW));
@@ -51,7 +51,7 @@ Result<void> take_over(const Root& root, const std::string& staging) {
     return {};
 }
 
-/// The parser could leave a file of this name as well. Only one that we wrote counts.
+/// The parser could leave a file of this name too. Only a file that we wrote counts.
 Result<std::optional<Publication>> read_publication(const Root& root, const std::string& staging) {
     const std::string path = intent_path(staging);
     const auto st = root.lstat(path);
@@ -86,11 +86,11 @@ Result<void> put_in_place(const Root& root, const std::string& from, const std::
     GPUHOST_TRY(directory, open_directory(root, from));
     GPUHOST_CHECK(seal_tree(directory.get(), from));
     GPUHOST_CHECK(root.make_directories(to.substr(0, to.rfind('/'))));
-    // A damaged set is mended by bringing it in again; the exchange leaves no moment without one.
+    // A new import repairs a damaged set; the exchange leaves no moment without a set.
     return present ? root.exchange(from, to) : root.rename(from, to);
 }
 
-/// A whole set goes in one rename; it is deleted with the staging directory.
+/// Moves each set in one rename. It is deleted with the staging directory.
 Result<void> withdraw_publication(const Root& root, const std::string& staging, std::string_view store) {
     GPUHOST_TRY(publication, read_publication(root, staging));
     if (!publication)
@@ -101,7 +101,7 @@ Result<void> withdraw_publication(const Root& root, const std::string& staging, 
         if (!root.exists(path))
             continue;
         GPUHOST_CHECK(root.rename(path, aside + path.substr(path.rfind('/'))));
-        // The directories above, as far as nothing else is in them.
+        // Remove the directories above, as long as they are empty.
         for (std::string up = path.substr(0, path.rfind('/')); up.size() > store.size();
              up.resize(up.rfind('/')))
             if (!root.remove(up))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one set (a userland, modules, a toolkit) into the staging directory, hashing what goes through it.
+// Writes one set (a userland, modules, a toolkit) into the staging directory, and hashes its files.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -15,24 +15,25 @@ namespace gpuhost::content {
 
 class SetWriter {
   public:
-    /// `place` is the set's directory in the staging directory ("/userland"); what a killed worker left there
-    /// goes.
+    /// `place` is the set's directory in the staging directory ("/userland"). Remains of a killed worker are
+    /// removed.
     [[nodiscard]] static base::Result<SetWriter> create(const base::Root& staging, std::string place);
 
-    /// The member where `archive` stands, as `path`. A path that is taken is BadContent.
+    /// Adds the current member of `archive` as `path`. Fails with BadContent if the path exists.
     [[nodiscard]] base::Result<void> add(const std::string& path, bool executable, ArchiveReader& archive,
                                          const OnBytes& on_bytes = {});
-    /// A file that stands in the set's directory under a temporary name already; `digest` is what was
-    /// written.
+    /// Adds a file that is already in the set's directory under a temporary name; `digest` is that of its
+    /// content.
     [[nodiscard]] base::Result<void> adopt(const std::string& temporary, const std::string& path,
                                            const FileDigest& digest);
     [[nodiscard]] base::Result<void> add_link(const std::string& path, const std::string& target);
     [[nodiscard]] bool has(std::string_view path) const;
     [[nodiscard]] const std::vector<TreeFile>& files() const { return files_; }
-    /// Of a file that was added, for a look at its content.
+    /// Opens a file that was added, to read its content.
     [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
 
-    /// Writes the manifest that `encode` makes of the files, in order of path. The set is then ready for publishing.
+    /// Writes the manifest, which `encode` makes from the files in order of path. The set is then ready to
+    /// publish.
     [[nodiscard]] base::Result<void>
     finish(const std::function<std::string(const std::vector<TreeFile>&)>& encode);
 
