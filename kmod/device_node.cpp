@@ -11,7 +11,7 @@
 namespace gpuhost::kmod {
 
 std::optional<dev_t> device_at(int directory, const char* name) {
-    // The file may be on a network file system whose server is gone, so do not ask the server.
+    // The file may be on a network file system whose server does not respond, so do not query the server.
     struct statx st {};
     if (::statx(directory, name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 || !S_ISCHR(st.stx_mode))
         return std::nullopt;

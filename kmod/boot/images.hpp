@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the images with which a kernel boots, by name alone, in all places where distributions put them:
-// /boot, the directories of the Boot Loader Specification (kernel-install(8)), and unified kernel images.
+// Finds the images with which a kernel boots, by name alone. Searches all places where distributions put
+// them: /boot, the directories of the Boot Loader Specification (kernel-install(8)), and unified kernel
+// images.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -24,8 +25,8 @@ struct BootImage {
 
 inline constexpr const char* unfinished_image = ".gpuhost"; ///< suffix of an image that is being created
 
-/// Whether to mount file systems that systemd mounts on first access (autofs). Mounting takes as long as its
-/// disk, so the daemon does not.
+/// Selects whether to mount file systems that systemd mounts on first access (autofs). Mounting takes as long
+/// as its disk, so the daemon does not.
 enum class OnDemand { Leave, Mount };
 
 /// Returns the existing candidates for kernel-install's $BOOT. A directory with two names is listed once.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells whether the images with which a kernel boots are free of GPU drivers. A driver in an image would be
-// loaded whatever is selected. The daemon does not read images. It compares a file's size, time and inode
-// with those that a worker recorded after it read the image. FAT assigns new inode numbers at each mount, so
-// images there are read again.
+// loaded regardless of the selection. The daemon does not read images. It compares a file's size, time and
+// inode with those that a worker recorded after it read the image. FAT assigns new inode numbers at each
+// mount, so images there are read again.
 #pragma once
 
 #include "daemon/core/plan.hpp"

@@ -2,7 +2,7 @@
 // Step build.sign: signs the unsigned modules of a set with the site's key, as a set of its own in the
 // staging directory.
 //
-// It reads manifests and the bytes of modules but parses no module: a process with the private key in memory
+// It reads manifests and the bytes of modules but parses no module. A process with the private key in memory
 // must not parse what foreign source has made.
 #pragma once
 

@@ -138,9 +138,9 @@ bool has_compute_instance(const base::Root& root) {
     return false;
 }
 
-/// Returns how many of `gpus` CUDA shows to a process. With a MIG compute instance that is one instance and
-/// no other GPU; without one, the GPUs that have MIG disabled (NVIDIA's MIG User Guide, "CUDA Device
-/// Enumeration").
+/// Returns how many of `gpus` CUDA shows to a process. With a MIG compute instance this is one instance and
+/// no other GPU. Without one, these are the GPUs that have MIG disabled (NVIDIA's MIG User Guide, "CUDA
+/// Device Enumeration").
 std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t split) {
     if (split != 0 && has_compute_instance(root))
         return 1;

@@ -93,8 +93,8 @@ std::vector<Mapping> device_mappings(const base::Root& root, pid_t pid) {
 
 /// Returns whether the file at `path` is a device of the driver. maps names a device by its path only, and
 /// any file may have such a path. The path is therefore resolved as the process sees it, and as we see it in
-/// case the process is in a chroot. (map_files would lead to the mapped file itself, but needs
-/// CAP_CHECKPOINT_RESTORE; this needs only what reading maps needs.)
+/// case the process is in a chroot. (map_files would give the mapped file itself but needs
+/// CAP_CHECKPOINT_RESTORE. This needs only the rights to read maps.)
 bool is_device(const base::Root& root, pid_t pid, const std::string& path, DriverDevices& driver) {
     for (const auto& [directory, name] :
          {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {

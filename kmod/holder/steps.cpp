@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // holders.wait waits, before any change, until only the client units hold the driver. holders.clear fails if
-// a process still holds the driver after the block in kmod/load/door.hpp is set; with policy "terminate" it
+// a process still holds the driver after the block in kmod/load/door.hpp is set. With policy "terminate" it
 // terminates holders first.
 // args: {"policy": "refuse"|"wait"|"terminate", "units": [those that a later step stops], "timeout_usec",
 // "grace_usec"}.

@@ -13,7 +13,7 @@ namespace gpuhost::kmod {
 [[nodiscard]] std::string kernel_config(const base::Root& root, const std::string& release);
 
 /// Returns whether a kernel with this configuration can check module signatures over `hash` ("sha512").
-/// Returns true if the configuration does not tell.
+/// Returns true if the configuration is missing or does not mention it.
 [[nodiscard]] bool takes_hash(std::string_view config, std::string_view hash);
 
 } // namespace gpuhost::kmod

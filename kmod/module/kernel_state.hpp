@@ -43,7 +43,7 @@ struct PciGpu {
 [[nodiscard]] std::vector<LoadedModule> loaded_closure(const base::Root& root,
                                                        const std::vector<std::string>& roots);
 /// Returns the driver's closure. It starts from the driver's modules by name, since not every kernel lists
-/// holders, and from nouveau, which drives the same GPUs on a fresh host.
+/// holders. It includes nouveau, which drives the same GPUs on a fresh host.
 [[nodiscard]] std::vector<LoadedModule> loaded_driver(const base::Root& root);
 
 /// Returns NVIDIA display controllers (PCI class 03xx, vendor 10de).
@@ -52,8 +52,8 @@ struct PciGpu {
 [[nodiscard]] bool has_nvswitches(const base::Root& root);
 /// Returns the numbers as lspci(8) prints them: "10de:2330".
 [[nodiscard]] std::string pci_numbers(const PciGpu& gpu);
-/// Returns the GPUs that NVIDIA's driver should serve: those without a driver or bound to nvidia or nouveau,
-/// but not those bound to vfio-pci, for example.
+/// Returns the GPUs that NVIDIA's driver should serve: those without a driver or bound to nvidia or nouveau.
+/// GPUs bound to another driver, such as vfio-pci, are left out.
 [[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
 /// Splits gpus_to_drive() by whether NVIDIA's driver accepted the GPU when it probed it.
 struct ProbedGpus {

@@ -154,7 +154,7 @@ bool DriverComponent::converge_at_start(const Json& value) const {
     if (observed.configured == "preinstalled" || observed.configured == "off")
         return false;
     const Selection* const selection = observed.selection();
-    // If another driver than the selected one is loaded, somebody else loaded it. Only an explicit request
+    // If another driver than the selected one is loaded, gpuhostd did not load it. Only an explicit request
     // may replace it.
     return observed.loaded_version.empty() ||
            (selection != nullptr && observed.loaded_version == selection->generation.version);

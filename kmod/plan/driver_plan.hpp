@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan that brings the host to a driver. Pure: observed JSON (org.gpuhost1(5)) in, steps out.
 //
-// Order: everything that can fail without an effect on users comes first. The wait precedes the preparation,
-// so that what is prepared is current. The driver is validated before others may load drivers again.
+// Order: everything that can fail without an effect on users is first. The wait precedes the preparation, so
+// that what is prepared is current. The driver is validated before others may load drivers again.
 //
 //   initramfs.clear → holders.wait → driver.prepare → door.shut → units.stop → holders.clear →
 //   driver.devices (back) → modules.converge → units.quiesce (back) → driver.select → units.reload →

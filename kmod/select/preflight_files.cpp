@@ -71,7 +71,7 @@ std::vector<std::string> wanted_firmware(const StepContext& context, const Drive
     return info ? info->firmware : std::vector<std::string>();
 }
 
-/// Looks in the userland of the driver, and for a file that somebody else installed, which may be compressed.
+/// Looks in the userland of the driver, and for a file that a package installed, which may be compressed.
 bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
     const std::string name = wanted.substr(wanted.rfind('/') + 1);
     if (!driver.userland.empty() && context.root.stat(driver.userland + "/firmware/" + name))

@@ -128,7 +128,7 @@ void check_way_back(const StepContext& context, const Goal& from, const std::str
 }
 
 /// Waits up to `patience` until no module is loading, and returns the loaded modules. udev may still be in a
-/// driver's init just after boot; eight GPUs take long.
+/// driver's init just after boot. Eight GPUs take long.
 std::vector<LoadedModule> wait_for_coming(const StepContext& context, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {

@@ -54,8 +54,8 @@ Result<void> check_all(const base::Root& root, const std::vector<content::FileOp
     return {};
 }
 
-/// Returns the links that must exist before the driver is selected. A firmware directory that somebody else
-/// installed stays as it is.
+/// Returns the links that must exist before the driver is selected. A firmware directory that gpuhostd did
+/// not create stays as it is.
 std::vector<content::FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
     std::vector<content::FileOperation> files = generation_files(driver);
     if (auto firmware = firmware_link(root, driver); firmware && content::is_ours(root, firmware->path))

@@ -42,9 +42,9 @@ struct InstalledDriver {
 [[nodiscard]] base::Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
                                                                                  const std::string& kernel);
 
-/// Returns all files to delete by hand if nothing else removes the driver. These are its files, libraries of
-/// its version for other architectures, and the links beside them that lead to one of them, also through
-/// another link ("libcuda.so.1").
+/// Returns all files to delete by hand if nothing else removes the driver. These are its files, and libraries
+/// of its version for other architectures. Links beside them that lead to one of them are included, also
+/// through another link ("libcuda.so.1").
 [[nodiscard]] std::vector<std::string> files_to_remove(const base::Root& root, const InstalledDriver& driver);
 
 [[nodiscard]] base::Json to_json(const InstalledDriver& driver);

@@ -7,8 +7,8 @@
 
 namespace gpuhost::kmod {
 
-/// args: {} for whatever was staged, or {"version", "kernels"} that must be among it; {"optional"}: nothing
-/// staged is not an error.
+/// args: {} for everything that was staged, or {"version", "kernels"} that must be part of it. "protect":
+/// versions that must not be part of it, else AccessDenied. "optional": success if nothing was staged.
 [[nodiscard]] core::StepKind store_publish_kind();
 
 /// args: {"versions": […]}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps store.remove and store.purge: remove a version, or one of its module sets for a removed kernel. One
-// rename takes it out of the store; its files are deleted after that.
+// rename moves it out of the store; its files are deleted after that.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -26,8 +26,8 @@ struct GivenPackage {
 
 /// Returns whether the source is packed again. NVIDIA's .run contains everything, 463 MB for 610.57.04, and
 /// would be stored twice, for either source. A set therefore gets a tar of its source alone. zstd packs the
-/// 251 MB of 550.163.01 into 57 MB in 1.5 s (xz, as in Debian's package, into 37 MB in a minute). A tar of a
-/// source is packed again too, so that the result does not depend on who made it.
+/// 251 MB of 550.163.01 into 57 MB in 1.5 s. xz, as in Debian's package, packs them into 37 MB in a minute. A
+/// tar of a source is packed again too, so that the result does not depend on who made it.
 [[nodiscard]] bool is_packed_again(const content::PackageInfo& info);
 
 /// Packs sources again into sets.

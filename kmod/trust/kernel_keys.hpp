@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that a kernel has: /proc/keys lists them, and keyctl(2) tells which keyring has which.
+// The keys that a kernel has: /proc/keys lists them, and keyctl(2) lists the keys of each keyring.
 //
 // /proc/keys has a line for each key that the reader may see; root sees all of the kernel's own. The line of
 // an X.509 key has the subject, in the kernel's format, and the subject key identifier. The line of a keyring
@@ -42,8 +42,8 @@ struct KernelKeys {
 /// have any name.
 [[nodiscard]] KernelKeys parse_proc_keys(std::string_view text);
 
-/// Returns the numbers of the keys in a keyring. Returns nothing if the kernel does not tell. Replaced at
-/// link time: programs link kmod/trust/keyring_members.cpp, tests link tests/support/fake_loader.cpp.
+/// Returns the numbers of the keys in a keyring. Returns nothing if the kernel does not report them. Replaced
+/// at link time: programs link kmod/trust/keyring_members.cpp, tests link tests/support/fake_loader.cpp.
 [[nodiscard]] std::optional<std::vector<std::uint32_t>> keyring_members(const base::Root& root,
                                                                         const Keyring& keyring);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts beside the driver that work with its exact version alone: programs that would not start after a swap,
-// and libraries that GPUs do not need. If a package of the host installs such a program with its unit and
+// and libraries without which GPUs work. If a package of the host installs such a program with its unit and
 // configuration, these files stay as they are. Only the unit is redirected to the program that came with the
 // driver (unit_drop_in).
 #pragma once
