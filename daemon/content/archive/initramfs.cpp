@@ -70,8 +70,8 @@ class Image {
   private:
     [[nodiscard]] NewcNames names() {
         return {what_, limits_.members, [this](const std::string& path) {
-                    // The kernel unpacks a path that leads out too, but no tool creates one, and nothing
-                    // would load it.
+                    // The kernel also unpacks a path with "..", but no tool creates one, and nothing would
+                    // load it.
                     if (auto inside = safe_relative_path(path); inside && takes_gpu(*inside))
                         found_.push_back(*std::move(inside));
                 }};

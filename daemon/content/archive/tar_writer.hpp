@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a compressed tar. The result depends only on the names, contents and executable bits of its members
-// and on its form: it has no owners, and one time for all members.
+// and on its form. It has no owners, and one time for all members.
 #pragma once
 
 #include "daemon/base/result.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hashes and seals directories.
 //
-// Walks by directory descriptors and never follows a link, so root can read a tree that somebody else wrote.
+// Walks by directory descriptors and never follows a link, so root can read a tree that another user wrote.
 // Fails with BadContent for anything but regular files, directories and links that stay inside, and for a
 // file with a second name (a hard link).
 #pragma once

@@ -58,7 +58,7 @@ struct SignedDocument {
     Signer signer; ///< of the first signature
 };
 
-/// Verifies a document. Fails with AccessDenied and the reason if a signature is not valid, and with
+/// Verifies a document. Fails with AccessDenied and the reason if a signature is not valid. Fails with
 /// BadContent if it is not a CMS SignedData with a document inside.
 [[nodiscard]] base::Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                          std::string_view what);

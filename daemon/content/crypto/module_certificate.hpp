@@ -20,8 +20,8 @@ struct ModuleCertificate {
     std::string key_id;
     std::uint64_t until = 0; ///< seconds since 1970
     bool signs = false;      ///< its key usage, if it has one, has digitalSignature
-    /// Its extended key usage, if it has one, has codeSigning. shim requires that for signers of kernels, and
-    /// kernels with CHECK_CODESIGN_EKU require it for signers of modules.
+    /// Its extended key usage, if it has one, has codeSigning. It is required by shim for signers of kernels.
+    /// Kernels with CHECK_CODESIGN_EKU require it for signers of modules.
     bool signs_code = false;
 };
 
@@ -34,8 +34,8 @@ struct ModuleIdentity {
     std::string certificate; ///< DER
 };
 /// Makes an RSA 4096 key with a self-signed certificate for code signing alone, valid for a hundred years
-/// like that of the kernel's own build. A certificate enrolled in firmware should not end at a date that
-/// nobody checks.
+/// like that of the kernel's own build. A certificate enrolled in firmware must not end at a date that is not
+/// monitored.
 [[nodiscard]] base::Result<ModuleIdentity> make_module_identity(const std::string& name);
 
 } // namespace gpuhost::content

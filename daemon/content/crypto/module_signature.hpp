@@ -18,8 +18,8 @@ namespace gpuhost::content {
 /// The end of a signed file.
 inline constexpr std::string_view module_signature_magic = "~Module signature appended~\n";
 
-/// The signer as named in the signature: by the issuer and serial number of the certificate, as sign-file
-/// writes it, or with "sign-file -k" by its subject key identifier.
+/// The signer as named in the signature. sign-file writes the issuer and serial number of the certificate, or
+/// with "sign-file -k" its subject key identifier.
 struct ModuleSigner {
     std::string issuer; ///< RFC 2253; empty with a key_id
     std::string name;   ///< CN of the issuer; the signer's own name if the certificate is self-signed

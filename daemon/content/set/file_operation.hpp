@@ -21,8 +21,8 @@ struct FileOperation {
 /// what is not gpuhost's.
 [[nodiscard]] base::Result<void> perform(const base::Root& root, const FileOperation& operation);
 
-/// Returns whether gpuhost may change or remove what is at `path`: nothing, a link into gpuhost's state, a
-/// file marked as ours, or an empty directory.
+/// Returns whether gpuhost may change or remove what is at `path`. True for a missing file, a link into
+/// gpuhost's state, a file marked as ours, or an empty directory.
 [[nodiscard]] bool is_ours(const base::Root& root, std::string_view path);
 
 /// First line of the files that gpuhost writes outside its own directories.
