@@ -39,7 +39,7 @@ struct ArchiveLimits {
 struct FilePart {
     int fd = -1; ///< not owned
     std::uint64_t offset = 0;
-    /// more than the file has: to its end
+    /// Ends at the end of the file at the latest.
     std::uint64_t size = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -54,10 +54,10 @@ struct ArchiveEntry {
 
 /// Reads an archive member by member. Every error names the archive (`what`) and the member. Fails with
 /// BadContent for absolute paths, paths with "..", control characters in names, duplicate members, devices,
-/// sockets and pipes, and anything over a limit.
+/// sockets and pipes, and anything over a limit. Fails with Unsupported for sparse files.
 class ArchiveReader {
   public:
-    /// Reads a regular file by pread(2). Its descriptor must stay open.
+    /// Reads a part of a regular file with pread(2). The descriptor is not owned and must stay open.
     [[nodiscard]] static base::Result<ArchiveReader> open(FilePart file, ArchiveFormat format,
                                                           std::string what, const ArchiveLimits& limits = {});
     /// Reads the whole file.
@@ -81,7 +81,7 @@ class ArchiveReader {
     /// Returns the next member and skips the rest of this one. Returns nothing at the end.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
 
-    /// Returns the content of the current member.
+    /// Returns the content of the current member. Fails with BadContent if it exceeds `limit` bytes.
     [[nodiscard]] base::Result<std::string> read_all(std::size_t limit);
     /// Writes the current member to `fd`. Returns the digest and size of what was written. Calls `on_bytes`
     /// after each block, to show progress.

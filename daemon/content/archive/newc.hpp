@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the names of the members of cpio archives in the format "newc". One archive follows the other, as the
-// kernel unpacks them (init/initramfs.c). The bytes may arrive in portions of any size.
+// Reads the names of the members of consecutive cpio archives in the format "newc", as the kernel unpacks
+// them (init/initramfs.c). The bytes may arrive in portions of any size.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -21,7 +21,7 @@ class NewcNames {
 
     /// Returns the number of bytes consumed. Fewer than given: data that is not such an archive begins there.
     [[nodiscard]] base::Result<std::size_t> feed(std::string_view bytes);
-    /// Fails if an archive is truncated.
+    /// Fails with BadContent if an archive is truncated.
     [[nodiscard]] base::Result<void> finish() const;
 
   private:
