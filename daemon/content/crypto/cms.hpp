@@ -6,8 +6,8 @@
 //   - chains to one of the authorities, and each certificate of the chain is valid now by this host's clock
 //   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one;
 //     the latter applies to the authorities of the chain too
-//   - is in no revocation list. An authority with a list must have a current one; an authority without a list
-//     has no revoked certificates
+//   - is in no revocation list. An authority with a list must have a current one; without a list of its
+//     authority, a certificate counts as not revoked
 //   - has a key, and a signature over a digest, of at least 112 bits' strength (NIST SP 800-57)
 // Every signature of a document must be valid. Lists and time stamps inside a document are ignored.
 #pragma once
@@ -75,7 +75,7 @@ class SigningKey {
     /// it is encrypted.
     [[nodiscard]] static base::Result<SigningKey>
     from_pem(std::string_view key, std::string_view certificates, const std::string& passphrase);
-    /// Reads both from PKCS#12.
+    /// Reads the key and its certificates from PKCS#12 (DER).
     [[nodiscard]] static base::Result<SigningKey> from_pkcs12(std::string_view der,
                                                               const std::string& passphrase);
 
@@ -85,8 +85,8 @@ class SigningKey {
     [[nodiscard]] static base::Result<SigningKey>
     from_uri(const std::string& uri, std::string_view certificates, const std::string& passphrase);
 
-    /// Signs `content` with the signing time `time`, in seconds since 1970. The same key and document thus
-    /// give the same bytes if the algorithm is deterministic, such as RSA PKCS #1 v1.5.
+    /// Signs `content` with the signing time `time`, in seconds since 1970. The same key, document and
+    /// time give the same bytes if the algorithm is deterministic, such as RSA PKCS #1 v1.5.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
     /// Returns what to append to a kernel module to sign it: the bytes that the kernel's scripts/sign-file
