@@ -39,9 +39,9 @@ parse_makeself_header(std::string_view start, std::uint64_t file_size, std::stri
 /// Reads the beginning of the file and parses it.
 [[nodiscard]] base::Result<MakeselfHeader> read_makeself_header(int fd, std::string_view what);
 
-/// Hashes the file and compares it with its sums. They show that it is complete, not who made it. MD5 is
-/// compared if OpenSSL offers it; a FIPS provider alone does not. The CRC is always compared. Fails with
-/// Unsupported if MD5 is the only sum and not available.
+/// Hashes the file and compares it with the sums that its header has. They show that it is complete, not who
+/// made it. Fails with BadContent if one differs. MD5 is compared if OpenSSL offers it; a FIPS provider alone
+/// does not. Fails with Unsupported if MD5 is the only sum and not available.
 [[nodiscard]] base::Result<void> check_makeself_sums(int fd, const MakeselfHeader& header,
                                                      std::string_view what);
 

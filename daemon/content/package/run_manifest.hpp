@@ -31,9 +31,10 @@ struct RunManifest {
 /// Parses what is used strictly. Unknown types are not an error: newer drivers have more of them.
 [[nodiscard]] base::Result<RunManifest> parse_run_manifest(std::string_view text, std::string_view what);
 
-/// Returns the path at which a package installs this file (usr/lib64, usr/bin, lib/firmware/nvidia/VERSION,
-/// usr/src/nvidia[-open]-VERSION). Empty for files that a GPU host does not need: X11, 32 bits, the installer
-/// itself, and what every distribution has (libGL, libOpenCL).
+/// Returns the path at which a package installs this file (usr/lib64, usr/bin,
+/// usr/lib/firmware/nvidia/VERSION, usr/src/nvidia[-open]-VERSION, usr/share), so that its files are placed
+/// like a package's. Empty for files that a GPU host does not need: X11, 32 bits, the installer itself, and
+/// what every distribution has (libGL, libOpenCL).
 [[nodiscard]] std::string installed_path(std::string_view name, const RunFile& file,
                                          std::string_view version);
 
