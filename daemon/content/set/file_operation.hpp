@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One change of the file system as a value, so that a sequence of changes can be inspected, compared and
-// shortened.
+// ended early.
 #pragma once
 
 #include "daemon/base/root.hpp"
