@@ -19,18 +19,19 @@ EXTRA_DIST += \
     %D%/selinux/gpuhost.fc \
     %D%/selinux/gpuhost.te
 
-# rpmbuild -ta wants its spec in the tarball.
+# rpmbuild -ta requires the spec in the tarball.
 EXTRA_DIST += %D%/rpm/gpuhostd.spec
 CLEANFILES += %D%/rpm/gpuhostd.spec
 
-# For whoever administers a cluster.
+# For administrators of a cluster.
 kubernetesdir = $(datadir)/gpuhost/kubernetes
 dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
-# Not beside them: the GPU Operator brings its own.
+# In a separate directory, because the GPU Operator installs its own definition.
 kubernetescrddir = $(kubernetesdir)/crd
 dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
 
-# A new kernel is made ready before it boots: Debian's packages run postinst.d and header_postinst.d, systemd's kernel-install(8) the rest.
+# Prepares a new kernel before it boots: Debian's packages run postinst.d and header_postinst.d, other systems
+# run systemd's kernel-install(8).
 kernelinstalldir = $(prefix)/lib/kernel/install.d
 dist_kernelinstall_SCRIPTS = %D%/kernel/10-gpuhost.install
 kernelpostinstdir = $(sysconfdir)/kernel/postinst.d
@@ -38,7 +39,7 @@ dist_kernelpostinst_SCRIPTS = %D%/kernel/gpuhost
 kernelheaderpostinstdir = $(sysconfdir)/kernel/header_postinst.d
 dist_kernelheaderpostinst_SCRIPTS = %D%/kernel/gpuhost
 
-# Images that a kernel boots with are made without the driver of a GPU, by either of the two that make them.
+# Keeps GPU drivers out of the initramfs images of dracut and initramfs-tools.
 dist_gpuhostlibexec_SCRIPTS = %D%/initramfs/gpuhost-initramfs
 dracutconfdir = $(prefix)/lib/dracut/dracut.conf.d
 dist_dracutconf_DATA = %D%/initramfs/50-gpuhost.conf
@@ -50,12 +51,12 @@ dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 zshcompletiondir = $(ZSH_COMPLETION_DIR)
 dist_zshcompletion_DATA = %D%/completion/_gpuhostctl
 
-# A package of this tree, left in deb/.
+# Builds the packages of this tree in deb/.
 .PHONY: deb format tidy
 deb: dist
 	$(srcdir)/%D%/build-deb $(distdir).tar.xz deb
 
-# For people: mends the format; reads every source with clang-tidy, or those of $TIDY_FILES.
+# For developers: format corrects the format; tidy runs clang-tidy on all sources, or on $TIDY_FILES.
 format:
 	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find $(sources) tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
 tidy: config.h

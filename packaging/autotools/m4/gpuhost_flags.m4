@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# GPUHOST_WARNING_FLAGS and GPUHOST_HARDENING_FLAGS fill GPUHOST_CXXFLAGS, GPUHOST_CPPFLAGS and GPUHOST_LDFLAGS with what
-# this compiler takes, one flag at a time. The user's own CXXFLAGS come after them and are never changed.
+# GPUHOST_WARNING_FLAGS and GPUHOST_HARDENING_FLAGS add the flags that this compiler accepts to GPUHOST_CXXFLAGS,
+# GPUHOST_CPPFLAGS and GPUHOST_LDFLAGS. Each flag is tested separately. The user's CXXFLAGS follow, unchanged.
 AC_DEFUN([GPUHOST_WARNING_FLAGS], [
 AX_APPEND_COMPILE_FLAGS(m4_normalize([
     -Wall -Wextra -Wformat=2 -Wshadow -Wconversion -Wno-sign-conversion -Wimplicit-fallthrough
@@ -23,7 +23,7 @@ GPUHOST_CPPFLAGS="$GPUHOST_CPPFLAGS -D_GLIBCXX_ASSERTIONS"
 GPUHOST_FORTIFY
 ])
 
-# _FORTIFY_SOURCE needs optimization, gets in the way of the sanitizers, and is left alone where a distribution sets it.
+# _FORTIFY_SOURCE needs optimization and conflicts with the sanitizers. A value set by a distribution is kept.
 AC_DEFUN([GPUHOST_FORTIFY], [
 AC_MSG_CHECKING([for _FORTIFY_SOURCE])
 gpuhost_fortify=
@@ -46,7 +46,7 @@ AS_CASE([" $CPPFLAGS $CXXFLAGS "],
 GPUHOST_CPPFLAGS="$GPUHOST_CPPFLAGS $gpuhost_fortify"
 ])
 
-# GPUHOST_SANITIZERS(FLAGS): compile and link everything with them.
+# GPUHOST_SANITIZERS(FLAGS): compiles and links everything with FLAGS.
 AC_DEFUN([GPUHOST_SANITIZERS], [
 AX_CHECK_LINK_FLAG([$1], [], [AC_MSG_ERROR([this compiler has no $1])])
 gpuhost_sanitize="$1"
