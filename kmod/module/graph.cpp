@@ -7,7 +7,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// Repeatedly takes the first item for which `ready` is true. Items left at the end are part of a cycle.
+/// Repeatedly takes the first item for which `ready` is true. Items left at the end are part of a cycle, or
+/// depend on one.
 template <class T, class Ready>
 std::vector<T> take_in_order(std::vector<T>& left, Ready ready) {
     std::vector<T> taken;
