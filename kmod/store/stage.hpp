@@ -38,8 +38,9 @@ inline constexpr std::string_view make_room =
 /// Bytes to leave free on the disk for other users.
 inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 
-/// Stages packages of one driver version: at most one userland and one source set. `space` is the number of
-/// bytes that may be written, regardless of what the packages declare.
+/// Stages packages of one driver version: at most one userland, one source set for each flavour, and one
+/// module set for each kernel. `space` is the number of bytes that may be written, regardless of what the
+/// packages declare.
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);

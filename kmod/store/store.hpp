@@ -142,8 +142,9 @@ struct Store {
 /// Returns the free bytes on the disk of the store, also before the store exists.
 [[nodiscard]] base::Result<std::uint64_t> free_space(const base::Root& root);
 
-/// Returns whether the module uses the driver but is in none of the store's sets: gdrdrv, nvidia_fs, a third
-/// party's nvidia_peermem. It must be unloaded with the driver, and may work with the next one too.
+/// Returns whether a module that uses the driver is in none of the store's sets: gdrdrv, nvidia_fs, a third
+/// party's nvidia_peermem. It must be unloaded with the driver, and may work with the next one too. False for
+/// nouveau.
 [[nodiscard]] bool is_others(const Store& store, const std::string& name);
 
 /// Returns -1, 0 or 1: "535.261.03" is older than "550.54.14".
