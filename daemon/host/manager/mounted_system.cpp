@@ -33,10 +33,10 @@ bool is_same(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns true if `directory` is the root of the running system. First compares it with the root of pid 1 in
-/// the /proc mounted in it, in case it is the host of this container, then with that in this process's /proc,
-/// or with "/" if that link can't be read. Returns false in a chroot without /proc: "/" is not the running
-/// system there either.
+/// Returns true if `directory` is the root of the running system, that is, the root of pid 1. Reads it first
+/// from the /proc mounted in `directory`, which may be the host of this container. Then reads it from this
+/// process's /proc; if the link can't be read, "/" counts as that root. Returns false in a chroot without
+/// /proc: "/" is not the running system there either.
 bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
     if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))

@@ -141,8 +141,8 @@ void Runner::resume_next() {
     });
 }
 
-/// Waits for a worker of the previous daemon that may still be exiting, if no phase is in flight, or if the
-/// one in flight was never sent to a worker. No other worker is started beside it.
+/// Waits for a worker of the previous daemon that may still be exiting, so that none is started beside it.
+/// Does not wait if the phase in flight is the newest job's: then that worker is adopted.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
