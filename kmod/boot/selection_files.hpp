@@ -6,8 +6,9 @@
 //
 //   boot/<kernel> ─► generation/<name>/{userland,modules} ─► the sets
 //
-// boot/<kernel> is one link, so modules and libraries change together by one rename: before it the host boots
-// the old version, after it the new one, and never a mix. Everything else is made before it or removed after it.
+// boot/<kernel> is one link, so modules and libraries change together by one rename. Before it the host boots
+// the old version, after it the new one, and never a mix. Everything else is created before it or removed
+// after it.
 #pragma once
 
 #include "daemon/content/set/file_operation.hpp"
