@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large headers of others that most sources include, for ../configure --enable-pch. Never included by a source.
+// Large headers of others that most sources include, for ../configure --enable-pch. No source includes this.
 #ifndef GPUHOST_PRELUDE_HPP // a precompiled header takes no #pragma once
 #define GPUHOST_PRELUDE_HPP
 

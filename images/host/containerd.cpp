@@ -79,8 +79,8 @@ Result<std::set<std::string>> Containerd::pinned() const {
     return names_of(output);
 }
 
-/// Pulls with the client instead of containerd's transfer service. That service leaves out a layer that is
-/// unpacked for any image. The content of an image that was removed a moment ago would stay incomplete.
+/// Pulls with the client instead of containerd's transfer service. The service leaves out a layer that is
+/// unpacked for any image, so the content of an image that was removed a moment ago would stay incomplete.
 Result<void> Containerd::pull(const WantedImage& image, const PullSource& from) const {
     std::vector<std::string> words{"pull", "--local", "--hosts-dir", from.hosts, image.name};
     auto pulled = ask(words);

@@ -27,7 +27,7 @@ class Tasks {
     ~Tasks() = default;
 
     /// Waits until one more task may run, then starts it. Runs it on the calling thread if no thread can be
-    /// created. What the task refers to must live until finish().
+    /// created. The objects that the task refers to must live until finish().
     void add(const Task& task);
     /// Reports whether a task or the caller has failed. Running tasks should then end soon.
     [[nodiscard]] bool failed() const { return has_failed_; }

@@ -24,8 +24,8 @@ struct InstalledKernel {
     bool headers = false;
 };
 
-inline constexpr std::string_view initramfs_directory =
-    "/var/lib/gpuhost/driver/initramfs"; ///< for each kernel a record of its images and a log
+/// For each kernel a record of its images and a log.
+inline constexpr std::string_view initramfs_directory = "/var/lib/gpuhost/driver/initramfs";
 
 /// Returns whether the image is unchanged since it was recorded as clean.
 [[nodiscard]] bool is_known_clean(const base::Root& root, const std::string& kernel,

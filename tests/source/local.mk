@@ -8,6 +8,7 @@ source_checks = \
     %D%/includes.py \
     %D%/pages.py \
     %D%/tree.py \
-    %D%/units.py
+    %D%/units.py \
+    %D%/words.py
 TESTS += $(source_checks)
 EXTRA_DIST += $(source_checks) %D%/sources.py

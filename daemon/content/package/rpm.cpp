@@ -19,7 +19,7 @@ constexpr std::size_t lead_bytes = 96;
 constexpr std::size_t preamble_bytes = 16;
 constexpr std::size_t entry_bytes = 16;
 constexpr std::size_t most_entries = 65'536;
-/// Of both headers; real ones have about 100 KiB.
+/// The limit of each of the two headers; real ones have about 100 KiB.
 constexpr std::size_t most_header_bytes = std::size_t{16} << 20U;
 constexpr std::string_view lead_magic = "\xed\xab\xee\xdb";
 constexpr std::string_view header_magic = "\x8e\xad\xe8\x01";

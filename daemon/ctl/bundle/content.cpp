@@ -61,7 +61,7 @@ std::uint64_t bytes_of(const std::vector<const Member*>& members) {
 /// Adds the size of an item, and what this host would do with it.
 void add_share(Json& item, const Result<std::vector<const Member*>>& members, const Host& host, bool taken) {
     item["taken"] = taken;
-    // An unreadable document is no error here: a pipe can't be read again, and a delta omits documents.
+    // An unreadable document is not an error here: a pipe can't be read again, and a delta omits documents.
     if (!members && members.error().code != Errc::Unsupported && members.error().code != Errc::NotFound)
         item["problem"] = members.error().message;
     if (!members)

@@ -143,8 +143,8 @@ struct Check {
 [[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
 /// Returns the PCI addresses of the GPUs that the driver should serve but does not.
 [[nodiscard]] std::vector<std::string> unserved_gpus(const DoctorFacts& facts);
-/// Returns the kernel log line that explains why the GPU is not served. Of the lines that name its PCI
-/// address it is the newest with "NVRM", or else the newest with "nvidia". Empty without one.
+/// Returns the kernel log line that explains why the GPU is not served: among the lines with its PCI address
+/// the newest with "NVRM", or else the newest with "nvidia". Empty without one.
 [[nodiscard]] std::string log_line_on(std::string_view log, const std::string& address);
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);

@@ -27,7 +27,8 @@ constexpr std::uint32_t own_calls = AUDIT_ARCH_AARCH64;
 #else
 #error "which system calls are this machine's?"
 #endif
-constexpr std::uint32_t x32_calls = 0x40000000; ///< x86-64's second table; aarch64 has no numbers as large
+/// x86-64's second table of system calls; aarch64 has no numbers as large.
+constexpr std::uint32_t x32_calls = 0x40000000;
 
 constexpr sock_filter load(std::size_t offset) {
     return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
