@@ -104,8 +104,8 @@ class Client {
     [[nodiscard]] int descriptor() const;
     /// Does what is possible without waiting. Returns the answers that have become complete.
     [[nodiscard]] std::vector<Answer> work();
-    /// Like work(), but if no answer is complete, waits up to `most`. Stops waiting when there is something to
-    /// do, or when `writable` (a descriptor, or -1) can be written to. May return no answer.
+    /// Like work(), but if no answer is complete, waits up to `most`. Stops waiting when there is something
+    /// to do, or when `writable` (a descriptor, or -1) can be written to. May return no answer.
     [[nodiscard]] std::vector<Answer> wait(std::chrono::milliseconds most, int writable = -1);
 
   private:
