@@ -10,13 +10,13 @@ AM_TESTS_ENVIRONMENT = \
     PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
 # The slowest ten of a run.
 check-local: check-TESTS
-	@cat $(TEST_LOGS) 2>/dev/null | sed -n 's/^# took //p' | sort -rn | sed 's/^/slowest: /;10q'
+	@cat /dev/null $(TEST_LOGS) | sed -n 's/^# took //p' | sort -rn | sed 's/^/slowest: /;10q'
 TEST_EXTENSIONS = .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/packaging/autotools/tap-driver.sh
 PY_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(PYTHON) $(top_srcdir)/tests/support/limited $${TEST_SECONDS:-600}
 PY_LOG_COMPILER = $(LOG_COMPILER) $(PYTHON)
-EXTRA_DIST += %D%/support/changed-tests %D%/support/check-arm64 %D%/support/check-rpm %D%/support/kubeconfigs.py %D%/support/limited %D%/support/lines.py %D%/support/programs.py %D%/support/tap.py
+EXTRA_DIST += %D%/support/changed-tests %D%/support/check-arm64 %D%/support/check-rpm %D%/support/kubeconfigs.py %D%/support/limited %D%/support/mirror %D%/support/lines.py %D%/support/programs.py %D%/support/tap.py
 
 if HAVE_GTEST
 include %D%/support/local.mk
