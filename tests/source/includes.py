@@ -8,6 +8,15 @@ from sources import is_cpp, main
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 MAY_INCLUDE = re.compile(r"^# may include: (.*(?:\n#   .*)*)", re.M)
 TOP = re.compile(r"(daemon|images|kmod)/")
+# What no line of a local.mk may allow: subsystems meet in values of daemon/core and in daemon/programs.
+FORBIDDEN = {
+    "kmod": ("images", "daemon/runtime", "daemon/cluster", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
+    "images": ("kmod", "daemon/runtime", "daemon/cluster", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
+    "daemon/runtime": ("kmod", "images", "daemon/cluster", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
+    "daemon/cluster": ("kmod", "images", "daemon/runtime", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
+    "daemon/host": ("kmod", "images", "daemon/runtime", "daemon/cluster", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
+    "daemon/ctl": ("daemon/host", "daemon/bus", "daemon/programs"),
+}
 BUILT = ("config.h",)
 LIBRARIES = {
     r"libkmod\.h": ("kmod",),
@@ -72,6 +81,18 @@ def folder_rule(tree):
             yield f"{folder}/local.mk: may include {other}, and does not"
 
 
+def is_below(folder, place):
+    return folder == place or folder.startswith(place + "/")
+
+
+def layer_rule(tree):
+    for folder, named in allowed(tree).items():
+        for place, others in FORBIDDEN.items():
+            for other in sorted(named or ()) if is_below(folder, place) else ():
+                if any(is_below(other, forbidden) for forbidden in others):
+                    yield f"{folder}/local.mk: {place} may not include {other}"
+
+
 def cycle_rule(tree):
     """Folders are taken away that include none of those left; what stays is in a circle or above one."""
     left = {folder: set(named) for folder, named in allowed(tree).items() if named is not None}
@@ -108,6 +129,10 @@ main(
         "a folder that says nothing": {"kmod/a.cpp": ""},
         "a word too many": tree_of({"kmod": "nothing", "kmod/store": "kmod"}, {"kmod/store/a.cpp": ""}),
         "a source including a test's helper": tree_of({"kmod": "nothing"}, {"kmod/a.cpp": '#include "tests/support/tmpdir.hpp"\n'}),
+    }),
+    ("subsystems do not include each other, whatever their local.mk say", layer_rule, {
+        "kmod with host": tree_of({"kmod/load": "daemon/base daemon/host/worker"}, {}),
+        "images with kmod": tree_of({"images": "kmod"}, {}),
     }),
     ("no folders include each other", cycle_rule, {
         "two": tree_of({"kmod/a": "kmod/b", "kmod/b": "kmod/a"}, {}),
