@@ -38,7 +38,8 @@ Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, 
     return records;
 }
 
-/// Returns the name that fills a record from `at` on; empty for the root.
+/// Returns the name that fills a record from `at` on, "" for the DNS root. Returns nothing if the record does
+/// not end with a name.
 std::optional<std::string> name_in(const ns_msg& message, const ns_rr& record, std::size_t at) {
     if (ns_rr_rdlen(record) <= at)
         return std::nullopt;

@@ -375,7 +375,7 @@ bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
 }
 
 /// Returns whether the host has a grant, or is upgrading without one. The latter counts only if the policy
-/// does not release the places of silent hosts.
+/// does not release the places of silent hosts, and if the host's own record confirms its label.
 bool has_place(const FleetHost& host, const Fleet& fleet, const Policy& policy) {
     const UpgradeNode& node = host.node;
     return fleet.grants.count(node.name) != 0 ||

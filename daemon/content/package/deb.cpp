@@ -20,8 +20,8 @@ tl::unexpected<base::Error> not_a_package(const std::string& what, const std::st
                       "Pass .deb files as they come from the archive.");
 }
 
-/// Advances to the ar member whose name begins with `name` ("control.tar"). deb(5): members that begin with
-/// '_' are skipped.
+/// Advances to the next ar member, which must be `name` ("control.tar") or `name` with a suffix of compression.
+/// Skips members whose names begin with '_', as deb(5) says.
 Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::string& what) {
     for (;;) {
         GPUHOST_TRY(entry, outer.next());

@@ -15,8 +15,8 @@ namespace gpuhost::ctl {
 inline constexpr std::size_t input_file_limit = 16;
 
 /// Opens the given files, the packages or modules of one directory, or the archive that source_directory.hpp
-/// makes of a source directory. Fails if both kinds or neither are given, a name occurs twice, or there are
-/// more files than the limit.
+/// makes of a source directory. Fails if the paths are files and a directory, if there are none, if a name
+/// occurs twice, or if there are more files than the limit.
 [[nodiscard]] base::Result<std::vector<InputFile>> open_input_files(std::span<const std::string> paths);
 
 /// Opens packages or archives. Their kind is detected from their content.

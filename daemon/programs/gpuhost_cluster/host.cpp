@@ -321,7 +321,8 @@ void ClusterHost::end_check(Task result) {
     check_ = std::move(result);
 }
 
-/// Repeats the check soon after an error that passes by itself. Such an error says nothing about the version.
+/// Repeats the check soon after an error that passes by itself and says nothing about the version. Any other
+/// error fails the check.
 void ClusterHost::check_failed(const base::Error& why) {
     if (!says_nothing(why))
         return end_check({Task::State::Failed, why.message, false});

@@ -127,7 +127,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
             merged.problems.push_back("version = " + std::to_string(said) +
                                       " is for a newer containerd than " + version->text +
                                       ", which does not read it as it is meant");
-        // Only 2.3 compares them and exits, which makes the node fail.
+        // Only containerd 2.3 compares the versions of a file and of the file that imports it, and exits.
         if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
             merged.problems.push_back(
                 "a file says version = " + std::to_string(said) + " and is imported by version = " +
