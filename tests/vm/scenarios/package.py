@@ -26,10 +26,10 @@ def upgrade(host):
 @case("package removal with the driver loaded: the driver stays and boots", start="both")
 def removal(host):
     before = host.facts()
-    host.check(APT.format("remove gpuhostd"), 120)
+    host.check(APT.format("remove gpuhostd"), 300)
     expect.untouched(before, host.facts())
     assert host.run("systemctl is-active gpuhostd").rc != 0, "the daemon still runs"
-    result = host.run(APT.format("purge gpuhostd"), 120)
+    result = host.run(APT.format("purge gpuhostd"), 300)
     assert result.rc == 0 and "in use" in result.out + result.err, f"purge: {result}"
     expect.untouched(before, host.facts())
 
@@ -37,7 +37,7 @@ def removal(host):
 @case("purge with the driver unloaded takes everything", start="both")
 def purge(host):
     host.check("systemctl stop gpuhostd; rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia")
-    host.check(APT.format("purge gpuhostd"), 120)
+    host.check(APT.format("purge gpuhostd"), 300)
     expect.no_driver(host)
     left = host.check("ls -d /var/lib/gpuhost /var/cache/gpuhost /etc/gpuhost /run/gpuhost /etc/modprobe.d/gpuhost.conf "
                       "/etc/ld.so.conf.d/gpuhost.conf 2>/dev/null || true")
