@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
     std::string out = "'";
     for (const char c : text)
         out += c == '\'' ? "'\\''" : std::string{c};
@@ -27,7 +27,7 @@ std::string escaped(std::string_view text, std::string_view which) {
 
 /// Returns a key with its list, one element a line, since values of zsh's associative arrays are strings.
 std::string entry(std::string_view key, const Words& lines) {
-    return "    " + quoted(key) + " " + quoted(base::join(lines, "\n")) + "\n";
+    return "    " + quote(key) + " " + quote(base::join(lines, "\n")) + "\n";
 }
 
 std::string table(const std::string& name, const std::string& entries) {
@@ -37,7 +37,7 @@ std::string table(const std::string& name, const std::string& entries) {
 std::string list(const std::string& name, const Words& words) {
     std::string out = "typeset -ga _gpuhostctl_" + name + "=(\n";
     for (const std::string& word : words)
-        out += "    " + quoted(word) + "\n";
+        out += "    " + quote(word) + "\n";
     return out + ")\n";
 }
 

@@ -48,7 +48,7 @@ std::string plain(std::string_view name) {
     return text;
 }
 
-std::string_view quoted(std::string_view value) {
+std::string_view quote(std::string_view value) {
     const std::size_t begin = value.find_first_of("\"'");
     const std::size_t end = begin == std::string_view::npos ? begin : value.find(value[begin], begin + 1);
     return end == std::string_view::npos ? std::string_view() : value.substr(begin + 1, end - begin - 1);
@@ -101,7 +101,7 @@ class Scan {
     }
     void import(std::string_view value) {
         value = value.substr(0, value.find('#'));
-        for (std::string_view path = quoted(value); !path.empty(); path = quoted(value)) {
+        for (std::string_view path = quote(value); !path.empty(); path = quote(value)) {
             value.remove_prefix(static_cast<std::size_t>(path.data() + path.size() + 1 - value.data()));
             const std::string_view directory = path.substr(0, path.rfind('/'));
             const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -115,7 +115,7 @@ class Scan {
     }
     void of_registries(std::string_view key, std::string_view value) {
         if (key == "config_path")
-            said_->path = quoted(value);
+            said_->path = quote(value);
         constexpr std::string_view mirrors =
             "mirrors."; // "containerd config default" of old has the table, without any
         said_->mirrors = said_->mirrors || (base::starts_with(key, mirrors) && key != mirrors);

@@ -24,7 +24,7 @@ std::string build_directory(const std::string& kernel) {
 }
 
 /// Returns the text between the first pair of `quote` after `key`.
-std::string quoted(std::string_view text, std::string_view key, char quote) {
+std::string quote(std::string_view text, std::string_view key, char quote) {
     const auto at = text.find(key);
     if (at == std::string_view::npos)
         return {};
@@ -49,7 +49,7 @@ std::vector<Problem> check_headers(const base::Root& root, const std::string& ke
             problems.push_back(
                 {Errc::Unsupported, "the headers of kernel " + kernel + " lack " + file, install});
     const auto release = root.read(build + "/include/generated/utsrelease.h");
-    const std::string found = release ? quoted(*release, "UTS_RELEASE", '"') : std::string();
+    const std::string found = release ? quote(*release, "UTS_RELEASE", '"') : std::string();
     if (found != kernel)
         problems.push_back({Errc::Unsupported,
                             "the headers in " + build + " are of kernel " +
@@ -60,7 +60,7 @@ std::vector<Problem> check_headers(const base::Root& root, const std::string& ke
 
 std::string wanted_compiler(const base::Root& root, const std::string& kernel) {
     const auto config = root.read(build_directory(kernel) + "/.config", std::size_t{4} << 20U);
-    const auto text = config ? quoted(*config, "CONFIG_CC_VERSION_TEXT=", '"') : std::string();
+    const auto text = config ? quote(*config, "CONFIG_CC_VERSION_TEXT=", '"') : std::string();
     const auto words = base::split_words(text);
     const bool named = !words.empty() && (words[0].find("gcc") != std::string::npos ||
                                           words[0].find("clang") != std::string::npos);

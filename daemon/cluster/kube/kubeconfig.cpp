@@ -28,7 +28,7 @@ bool is_control(char c) {
     return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
 }
 
-std::string quoted(std::string name) {
+std::string quote(std::string name) {
     std::replace_if(name.begin(), name.end(), is_control, '?');
     return "'" + name + "'";
 }
@@ -41,7 +41,7 @@ struct Entry {
 
 Result<Entry> find_entry(const Json& document, std::string_view kind, const std::string& name,
                          std::string_view what) {
-    const std::string where = std::string(what) + ": " + std::string(kind) + " " + quoted(name);
+    const std::string where = std::string(what) + ": " + std::string(kind) + " " + quote(name);
     for (const Json& entry : base::member(document, std::string(kind) + "s"))
         if (string_or(entry, "name", "") == name)
             return Entry{base::member(entry, kind), where};
@@ -83,8 +83,8 @@ Result<void> check_kind(const Json& document, std::string_view what) {
     if ((version.empty() || version == "v1") && (kind.empty() || kind == "Config"))
         return {};
     return base::fail(Errc::BadContent,
-                      std::string(what) + ": is no kubeconfig, but of kind " + quoted(kind) +
-                          " and apiVersion " + quoted(version),
+                      std::string(what) + ": is no kubeconfig, but of kind " + quote(kind) +
+                          " and apiVersion " + quote(version),
                       "A kubeconfig has kind: Config and apiVersion: v1.");
 }
 
@@ -95,7 +95,7 @@ Result<void> take_cluster(const Entry& cluster, const std::string& directory, Ku
                           "Set it with kubectl config set-cluster NAME --server=https://HOST:6443.");
     const auto url = parse_server_url(server);
     if (!url)
-        return base::fail(url.error().context(cluster.where + ": server " + quoted(server)));
+        return base::fail(url.error().context(cluster.where + ": server " + quote(server)));
     config.server = *url;
     if (const std::string proxy = string_or(cluster.value, "proxy-url", ""); !proxy.empty()) {
         const auto proxy_url = parse_proxy_url(proxy);

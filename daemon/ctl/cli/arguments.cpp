@@ -13,7 +13,7 @@ using base::Result;
 
 namespace {
 
-std::string quoted(std::string_view word) {
+std::string quote(std::string_view word) {
     return "'" + std::string(word) + "'";
 }
 
@@ -24,7 +24,7 @@ tl::unexpected<base::Error> wrong(std::string message, std::string hint) {
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view otherwise) {
     const std::string near = nearest(word, candidates);
-    return near.empty() ? std::string(otherwise) : "did you mean " + quoted(near) + "?";
+    return near.empty() ? std::string(otherwise) : "did you mean " + quote(near) + "?";
 }
 
 std::string help_of(const Verb* verb) {
@@ -83,7 +83,7 @@ std::vector<std::string> dashed(const std::vector<const Option*>& options) {
 }
 
 Result<void> check_value(const Option& option, const std::optional<std::string>& value) {
-    const std::string name = quoted(dashed(option));
+    const std::string name = quote(dashed(option));
     const std::string write = "write: " + dashed(option) + "=" + std::string(option.argument);
     if (option.argument.empty())
         return value ? wrong("option " + name + " takes no value", "write: " + dashed(option))
@@ -95,7 +95,7 @@ Result<void> check_value(const Option& option, const std::optional<std::string>&
     const auto choices = base::split(option.argument, '|');
     if (!is_choice(option) || std::find(choices.begin(), choices.end(), *value) != choices.end())
         return {};
-    return wrong("wrong value " + quoted(*value) + " for " + name,
+    return wrong("wrong value " + quote(*value) + " for " + name,
                  did_you_mean(*value, choices, "one of: " + base::join(choices, ", ")));
 }
 
@@ -112,18 +112,18 @@ tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) 
     const auto seconds = verbs_below(plain[0]);
     const std::string one_of = "one of: " + base::join(seconds, ", ");
     if (!seconds.empty() && plain.size() == 1)
-        return wrong(quoted(plain[0]) + " needs a verb", one_of);
+        return wrong(quote(plain[0]) + " needs a verb", one_of);
     if (!seconds.empty())
-        return wrong("unknown verb " + quoted(plain[0] + " " + plain[1]),
+        return wrong("unknown verb " + quote(plain[0] + " " + plain[1]),
                      did_you_mean(plain[1], seconds, one_of));
     std::vector<std::string> firsts;
     for (const Verb* verb : verbs()) {
         // 'gpuhostctl swap' is more likely a forgotten 'driver' than a mistyped 'status'.
         if (base::ends_with(verb->name, " " + plain[0]))
-            return wrong("unknown verb " + quoted(plain[0]), "did you mean " + quoted(verb->name) + "?");
+            return wrong("unknown verb " + quote(plain[0]), "did you mean " + quote(verb->name) + "?");
         firsts.emplace_back(verb->name.substr(0, verb->name.find(' ')));
     }
-    return wrong("unknown verb " + quoted(plain[0]), did_you_mean(plain[0], firsts, help_of(nullptr)));
+    return wrong("unknown verb " + quote(plain[0]), did_you_mean(plain[0], firsts, help_of(nullptr)));
 }
 
 } // namespace
@@ -172,11 +172,11 @@ Result<void> Arguments::choose_verb(const std::vector<std::string>& plain) {
 Result<void> Arguments::check_options(const std::vector<std::string>& unknown) const {
     const auto understood = verb_ == nullptr ? all_options() : options_of(*verb_);
     if (!unknown.empty())
-        return wrong("unknown option " + quoted(unknown[0]),
+        return wrong("unknown option " + quote(unknown[0]),
                      did_you_mean(unknown[0], dashed(understood), help_of(verb_)));
     for (const Given& given : given_)
         if (find_option(understood, "--" + std::string(given.name)) == nullptr)
-            return wrong(quoted(verb_->name) + " has no option '--" + std::string(given.name) + "'",
+            return wrong(quote(verb_->name) + " has no option '--" + std::string(given.name) + "'",
                          help_of(verb_));
     return {};
 }
@@ -187,10 +187,10 @@ Result<void> Arguments::check_count() const {
     const std::string usage = "usage: gpuhostctl " + std::string(verb_->name) +
                               (verb_->arguments.empty() ? "" : " " + std::string(verb_->arguments));
     if (words_.size() < verb_->least)
-        return wrong(quoted(verb_->name) + " needs " + std::string(verb_->arguments), usage);
+        return wrong(quote(verb_->name) + " needs " + std::string(verb_->arguments), usage);
     if (words_.size() > verb_->most)
-        return wrong(verb_->most == 0 ? quoted(verb_->name) + " takes no argument, got " + quoted(words_[0])
-                                      : "one argument too many: " + quoted(words_[verb_->most]),
+        return wrong(verb_->most == 0 ? quote(verb_->name) + " takes no argument, got " + quote(words_[0])
+                                      : "one argument too many: " + quote(words_[verb_->most]),
                      usage);
     return {};
 }

@@ -25,7 +25,7 @@ using base::Result;
 constexpr std::array of_the_running{"/proc", "/sys", "/run", "/dev"};
 constexpr const char* mount_all = "Mount all of it there, /var too.";
 
-std::string quoted(const std::string& directory) {
+std::string quote(const std::string& directory) {
     return "'" + directory + "'";
 }
 
@@ -52,25 +52,25 @@ Result<void> check(const std::string& directory, bool writable) {
                           "Run it as root.");
     struct stat st {};
     if (::stat(directory.c_str(), &st) < 0)
-        return fail_errno(quoted(directory), errno);
+        return fail_errno(quote(directory), errno);
     if (!S_ISDIR(st.st_mode))
-        return base::fail(Errc::InvalidArgument, quoted(directory) + " is not a directory");
+        return base::fail(Errc::InvalidArgument, quote(directory) + " is not a directory");
     if (is_running_system(directory, st))
-        return base::fail(Errc::InvalidArgument, quoted(directory) + " is the system that runs",
+        return base::fail(Errc::InvalidArgument, quote(directory) + " is the system that runs",
                           "Leave --root out: its own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
     for (const char* needed : of_the_running) // links are refused: a tmpfs is mounted on each
         if (struct stat there{};
             ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
-            return base::fail(Errc::NotFound, quoted(directory) + " holds no system: it has no " + needed,
+            return base::fail(Errc::NotFound, quote(directory) + " holds no system: it has no " + needed,
                               mount_all);
     const auto state = root.open_file("/var/lib/gpuhost", O_PATH | O_DIRECTORY);
     if (!state)
-        return base::fail(Errc::NotFound, "the system in " + quoted(directory) + " has no /var/lib/gpuhost",
+        return base::fail(Errc::NotFound, "the system in " + quote(directory) + " has no /var/lib/gpuhost",
                           mount_all);
     struct statvfs fs {};
     if (writable && ::fstatvfs(state->get(), &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
-        return base::fail(Errc::Refused, "the system in " + quoted(directory) + " is mounted read-only",
+        return base::fail(Errc::Refused, "the system in " + quote(directory) + " is mounted read-only",
                           "mount -o remount,rw " + directory);
     return {};
 }
@@ -78,7 +78,7 @@ Result<void> check(const std::string& directory, bool writable) {
 Result<void> mount_at(const char* source, const std::string& target, const char* type, unsigned long flags,
                       const char* options = nullptr) {
     if (::mount(source, target.c_str(), type, flags, options) < 0)
-        return fail_errno("mounting " + quoted(target), errno);
+        return fail_errno("mounting " + quote(target), errno);
     return {};
 }
 
@@ -108,7 +108,7 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
     // Bind-mounts the working directory, since `directory` may be below /run, which the tmpfs hides. It also
     // hides the sockets of the running system's systemd and bus. All mounts end with the process.
     if (::chdir(directory.c_str()) < 0)
-        return fail_errno(quoted(directory), errno);
+        return fail_errno(quote(directory), errno);
     GPUHOST_CHECK(mount_at("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));
     if (::mkdir(rescue_place, 0700) < 0)
         return fail_errno(rescue_place, errno);
