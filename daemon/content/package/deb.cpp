@@ -20,7 +20,7 @@ tl::unexpected<base::Error> not_a_package(const std::string& what, const std::st
                       "Pass .deb files as they come from the archive.");
 }
 
-/// Advances to the next ar member, which must be `name` ("control.tar") or `name` with a suffix of compression.
+/// Advances to the next ar member, which must be `name` ("control.tar") with or without a compression suffix.
 /// Skips members whose names begin with '_', as deb(5) says.
 Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::string& what) {
     for (;;) {
