@@ -83,7 +83,7 @@ Result<void> check_kind(const Json& document, std::string_view what) {
     if ((version.empty() || version == "v1") && (kind.empty() || kind == "Config"))
         return {};
     return base::fail(Errc::BadContent,
-                      std::string(what) + ": is no kubeconfig, but of kind " + quote(kind) +
+                      std::string(what) + ": is not a kubeconfig, but of kind " + quote(kind) +
                           " and apiVersion " + quote(version),
                       "A kubeconfig has kind: Config and apiVersion: v1.");
 }

@@ -171,7 +171,7 @@ Result<void> check(const Json& value, const Type& type, const std::string& where
 
 Result<void> check_kubeconfig_types(const Json& document, std::string_view what) {
     if (!document.is_object())
-        return wrong(std::string(what) + ":", "is no kubeconfig: it is no map", "");
+        return wrong(std::string(what) + ":", "is not a kubeconfig: it is not a map", "");
     return check(document, config, std::string(what) + ": ");
 }
 

@@ -48,7 +48,7 @@ TEST(Kubeconfig, PathsBeginAtItsDirectory) {
 
 TEST(Kubeconfig, ErrorsSayWhatToDo) {
     const std::pair<std::string, std::pair<Errc, std::string>> rows[] = {
-        {"", {Errc::BadContent, "/etc/k.conf: is no kubeconfig: it is no map"}},
+        {"", {Errc::BadContent, "/etc/k.conf: is not a kubeconfig: it is not a map"}},
         {"kind: Config\n", {Errc::BadContent, "/etc/k.conf: has no current-context"}},
         {kubeconfig("server: https://a"),
          {Errc::Refused,
