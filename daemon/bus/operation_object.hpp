@@ -24,7 +24,7 @@ class OperationObjects {
                    sd_bus_message* reply, void* userdata, sd_bus_error* error);
     int describe(sd_bus_message* call);
     int cancel(sd_bus_message* call);
-    /// Returns the running or ended operation at the path; null if it is no longer kept.
+    /// Returns the running or ended operation at the path, or null if the operation was removed.
     [[nodiscard]] const host::Operation* at(const char* path) const;
 
     host::Manager& manager_;

@@ -34,7 +34,7 @@ class Client::Bus {
     SlotPtr changes_;
     SlotPtr owners_;
     std::uint64_t timeout_us_ = 0; ///< of a call; set by open()
-    bool direct_ = false;          ///< no bus in between, so there are no names
+    bool direct_ = false;          ///< connected to the daemon without a bus
     bool changed_ = false;
     bool ended_ = false;
     std::optional<Event> owner_event_;

@@ -83,7 +83,7 @@ struct UpgradeRecord {
 struct UpgradeNode {
     std::string name;
     std::string uid;
-    /// From the label; without one, from a record that has not ended
+    /// Read from the label, or without a label from an unfinished record
     UpgradeState state = UpgradeState::Unknown;
     UpgradeRecord record;
     std::string reason;

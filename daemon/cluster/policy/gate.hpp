@@ -40,7 +40,7 @@ struct Gate {
 /// Nodes.
 [[nodiscard]] std::string why_shut(const Gate& gate, unsigned status, std::string_view body,
                                    const std::string& before);
-/// Returns the reason when there is no answer.
+/// Returns why no answer was received.
 [[nodiscard]] std::string why_shut(const Gate& gate, std::string_view problem);
 
 /// Maps each gate with a valid answer to the reason why it is shut; empty: it is open.

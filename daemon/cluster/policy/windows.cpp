@@ -31,7 +31,7 @@ tl::unexpected<base::Error> wrong(const std::string& what) {
         R"(Write it so: {days: [Sat, Sun], start: "22:00", end: "04:00", timeZone: Europe/Berlin})");
 }
 
-/// Returns null if there is no zone of this name. The library throws.
+/// Returns null for an unknown zone, for which the library throws.
 const date::time_zone* find_zone(const std::string& name) noexcept {
     try {
         return date::locate_zone(name);

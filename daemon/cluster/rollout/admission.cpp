@@ -61,8 +61,8 @@ class PoolRound {
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
 
-        /// Returns whether the wave need not wait for a host that has not begun. While gpuhost-cluster
-        /// restarts, a host may miss one or two grants.
+        /// Returns whether the wave can finish without this host. One or two unused grants do not count: the
+        /// host may miss them while gpuhost-cluster restarts.
         [[nodiscard]] bool is_away() const {
             const UpgradeNode& node = host->node;
             return !node.ready || node.skip || node.leaving || !node.gpu_label ||
@@ -217,7 +217,7 @@ class PoolRound {
         return member.has_place || !member.is_away() ? std::optional<std::string>("") : std::nullopt;
     }
 
-    /// Finds the current wave: the first that is not done or has not soaked.
+    /// Finds the current wave: the first that is unfinished or still soaks.
     void find_wave() {
         for (turn_ = 0; turn_ < policy_.waves.size(); ++turn_) {
             const Wave& wave = policy_.waves[turn_];
@@ -349,7 +349,7 @@ class PoolRound {
     std::string topology_; ///< the topology value being upgraded
     std::string reason_;
     bool gates_seen_ = false;
-    bool is_held_ = false; ///< a gate has not answered yet
+    bool is_held_ = false; ///< waits for a gate's first answer
     std::string gate_reason_;
     unsigned held_;
     PoolNumbers numbers_;

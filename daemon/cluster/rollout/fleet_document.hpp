@@ -15,8 +15,8 @@ namespace gpuhost::cluster {
 
 struct FleetFacts {
     Fleet fleet;
-    LeaseFacts leader;  ///< without a name: there is no leader
-    LeaseFacts rollout; ///< without a name: there is no such Lease
+    LeaseFacts leader;  ///< the name is empty without a leader
+    LeaseFacts rollout; ///< the name is empty without a Lease
 };
 
 /// A host's phase, as administrators see it. The most urgent is first.

@@ -67,7 +67,7 @@ class PodMover {
     GpuUsers users_;
     std::map<std::string, PodFacts> pods_;          ///< keyed by UID
     std::map<std::string, Time> ask_at_;            ///< UID → when to ask (again)
-    std::map<std::string, std::string> in_the_way_; ///< UID → why the pod has not left yet
+    std::map<std::string, std::string> in_the_way_; ///< UID → reason why the pod still runs
     std::string trouble_;                           ///< error of the watch: pods_ is not up to date
     std::optional<Time> reopen_at_;                 ///< when to read the credentials (again)
     bool validator_seen_ = false;                   ///< a DaemonSet that creates validators exists
