@@ -57,7 +57,7 @@ std::vector<std::string> pinned_patterns(const core::Settings& settings) {
     return settings.words("Images", "Pin");
 }
 
-RuntimeSettings runtime_settings(const core::Settings& settings) {
+ImageRuntimeSettings runtime_settings(const core::Settings& settings) {
     return {settings.words("Images", "Containerd"), settings.words("Images", "Docker"),
             settings.words("Images", "Podman")};
 }

@@ -27,11 +27,11 @@ using LeastGenerations = std::map<std::string, std::uint64_t>;
 /// Returns the image names and shell patterns that runtimes must have and keep.
 [[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);
 /// The sockets of the container runtimes on this host: "SOCKET" or "SOCKET=CLIENT".
-struct RuntimeSettings {
+struct ImageRuntimeSettings {
     std::vector<std::string> containerd;
     std::vector<std::string> docker;
     std::vector<std::string> podman;
 };
-[[nodiscard]] RuntimeSettings runtime_settings(const core::Settings& settings);
+[[nodiscard]] ImageRuntimeSettings runtime_settings(const core::Settings& settings);
 
 } // namespace gpuhost::images

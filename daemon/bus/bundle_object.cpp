@@ -53,7 +53,7 @@ int BundleObject::list(sd_bus_message* call) {
         GPUHOST_TRY(observed, manager_.observe("images"));
         Json list;
         for (const char* key :
-             {"bundles", "platform", "kernels", "distributions", "gpus", "flavour", "wants_driver"})
+             {"bundles", "platform", "kernels", "distributions", "gpus", "flavour", "driver_wanted"})
             list[key] = base::member(observed, key);
         return reply_json(m, list);
     });

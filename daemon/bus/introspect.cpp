@@ -18,11 +18,11 @@ using base::fail_errno;
 using base::Result;
 
 /// Introspection only reads vtables, so no objects are needed.
-int export_all(sd_bus* bus, std::span<const RoomObject> rooms) {
+int export_all(sd_bus* bus, std::span<const BusObject> objects) {
     std::vector<const Interface*> interfaces{&ManagerObject::interface, &OperationObjects::interface,
                                              &log_control()};
-    for (const RoomObject& room : rooms)
-        interfaces.push_back(&room.interface);
+    for (const BusObject& one : objects)
+        interfaces.push_back(&one.interface);
     int r = 0;
     for (const Interface* one : interfaces)
         if (r >= 0)
@@ -71,14 +71,14 @@ int on_reply(sd_bus_message* message, void* userdata, sd_bus_error*) {
 
 } // namespace
 
-Result<std::string> introspect(const std::string& path, std::span<const RoomObject> rooms) {
+Result<std::string> introspect(const std::string& path, std::span<const BusObject> objects) {
     GPUHOST_TRY(event, host::Event::create());
     std::array<int, 2> pair{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) < 0)
         return fail_errno("making a private bus", errno);
     GPUHOST_TRY(server, attach(event, pair[0], true));
     GPUHOST_TRY(client, attach(event, pair[1], false));
-    int r = export_all(server.get(), rooms);
+    int r = export_all(server.get(), objects);
     Reply reply{event, base::fail(base::Errc::Failed, "no answer")};
     if (r >= 0)
         r = sd_bus_call_method_async(client.get(), nullptr, nullptr, path.c_str(),

@@ -12,6 +12,6 @@ namespace gpuhost::bus {
 /// Returns the introspection XML of the object at `path`, without a bus: the output of `gpuhostd
 /// --bus-introspect=PATH`.
 [[nodiscard]] base::Result<std::string> introspect(const std::string& path,
-                                                   std::span<const RoomObject> rooms);
+                                                   std::span<const BusObject> objects);
 
 } // namespace gpuhost::bus

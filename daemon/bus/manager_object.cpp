@@ -39,11 +39,11 @@ const sd_bus_vtable ManagerObject::vtable[] = {
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Reboot", "a{sv}", SD_BUS_PARAM(options), "", , method<&ManagerObject::reboot>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD_WITH_NAMES("LendKubeletCredentials", "", , "s", SD_BUS_PARAM(json),
-                             method<&ManagerObject::lend_kubelet_credentials>, SD_BUS_VTABLE_UNPRIVILEGED),
-    SD_BUS_METHOD_WITH_NAMES("SetClusterWish", "sa{sv}", SD_BUS_PARAM(json) SD_BUS_PARAM(options), "to",
+    SD_BUS_METHOD_WITH_NAMES("GetKubeletCredentials", "", , "s", SD_BUS_PARAM(json),
+                             method<&ManagerObject::get_kubelet_credentials>, SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("SetDesiredState", "sa{sv}", SD_BUS_PARAM(json) SD_BUS_PARAM(options), "to",
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation),
-                             method<&ManagerObject::set_cluster_wish>, SD_BUS_VTABLE_UNPRIVILEGED),
+                             method<&ManagerObject::set_desired_state>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("RequestUpgrade", "s", SD_BUS_PARAM(version), "s", SD_BUS_PARAM(json),
                              method<&ManagerObject::request_upgrade>, SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_SIGNAL_WITH_NAMES("OperationAdded", "to", SD_BUS_PARAM(id) SD_BUS_PARAM(operation), 0),
@@ -156,10 +156,10 @@ int ManagerObject::on_reboot(sd_bus_message* reply, void*, sd_bus_error*) {
     return 0;
 }
 
-int ManagerObject::lend_kubelet_credentials(sd_bus_message* call) {
+int ManagerObject::get_kubelet_credentials(sd_bus_message* call) {
     return authority_.require_user(call, cluster_user,
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-                                       const Json lent = manager_.lend_kubelet_files();
+                                       const Json lent = manager_.kubelet_files();
                                        host::log_asked(base::log::Level::Info, {}, subject, 0,
                                                        "lent the kubelet's credentials to " +
                                                            host::who(subject) + ", to move pods with");
@@ -167,32 +167,32 @@ int ManagerObject::lend_kubelet_credentials(sd_bus_message* call) {
                                    });
 }
 
-int ManagerObject::set_cluster_wish(sd_bus_message* call) {
+int ManagerObject::set_desired_state(sd_bus_message* call) {
     return authority_.require_user(call, cluster_user,
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                        GPUHOST_TRY(text, read_string(m));
                                        GPUHOST_CHECK(read_options(m, {}));
                                        GPUHOST_TRY(json, base::parse_json(text, "a cluster's wish"));
-                                       GPUHOST_TRY(wish, core::cluster_wish_from_json(json));
-                                       GPUHOST_TRY(id, manager_.set_cluster_wish(wish, subject));
-                                       GPUHOST_CHECK(follow_wisher(m, !wish.driver.empty()));
+                                       GPUHOST_TRY(desired, core::cluster_desired_from_json(json));
+                                       GPUHOST_TRY(id, manager_.set_desired_state(desired, subject));
+                                       GPUHOST_CHECK(follow_publisher(m, !desired.driver.empty()));
                                        return reply_operation(m, id);
                                    });
 }
 
 /// Tracks the caller that requests a driver: only gpuhost-cluster acts on the request, so it is withdrawn
 /// when the caller disconnects.
-Result<void> ManagerObject::follow_wisher(sd_bus_message* call, bool wants_driver) {
-    wisher_.reset();
+Result<void> ManagerObject::follow_publisher(sd_bus_message* call, bool wants_driver) {
+    publisher_.reset();
     if (!wants_driver)
         return {};
-    int r = sd_bus_track_new(sd_bus_message_get_bus(call), base::OutPtr(wisher_), on_wisher_gone, this);
+    int r = sd_bus_track_new(sd_bus_message_get_bus(call), base::OutPtr(publisher_), on_publisher_gone, this);
     if (r >= 0)
-        r = sd_bus_track_add_sender(wisher_.get(), call);
+        r = sd_bus_track_add_sender(publisher_.get(), call);
     return check(r, "following who wishes");
 }
 
-int ManagerObject::on_wisher_gone(sd_bus_track*, void* userdata) {
+int ManagerObject::on_publisher_gone(sd_bus_track*, void* userdata) {
     return host::guard("a cluster's wish", [&] {
         static_cast<ManagerObject*>(userdata)->manager_.withdraw_cluster_driver();
         return 1; // sd-bus would call again for 0

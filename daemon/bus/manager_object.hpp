@@ -27,17 +27,17 @@ class ManagerObject {
     int get_operation(sd_bus_message* call);
     int reload(sd_bus_message* call);
     int reboot(sd_bus_message* call);
-    int lend_kubelet_credentials(sd_bus_message* call);
-    int set_cluster_wish(sd_bus_message* call);
+    int get_kubelet_credentials(sd_bus_message* call);
+    int set_desired_state(sd_bus_message* call);
     int request_upgrade(sd_bus_message* call);
-    [[nodiscard]] base::Result<void> follow_wisher(sd_bus_message* call, bool wants_driver);
-    static int on_wisher_gone(sd_bus_track* track, void* userdata);
+    [[nodiscard]] base::Result<void> follow_publisher(sd_bus_message* call, bool wants_driver);
+    static int on_publisher_gone(sd_bus_track* track, void* userdata);
     static int on_reboot(sd_bus_message* reply, void* userdata, sd_bus_error* error);
 
     host::Manager& manager_;
     Authority& authority_;
     /// The caller that requests a driver for the cluster.
-    base::CHandle<sd_bus_track, sd_bus_track_unref> wisher_;
+    base::CHandle<sd_bus_track, sd_bus_track_unref> publisher_;
 };
 
 } // namespace gpuhost::bus

@@ -19,7 +19,7 @@ struct Interface {
 };
 
 /// A subsystem's object. It accepts requests to the subsystem's component, and lives as long as the server.
-struct RoomObject {
+struct BusObject {
     Interface interface;
     std::shared_ptr<void> (*make)(host::Manager& manager, Authority& authority);
 };
@@ -27,7 +27,7 @@ struct RoomObject {
 /// Creates one for a class with a `static const Interface interface`. The vtable's functions must be members
 /// of the class.
 template <class Object>
-[[nodiscard]] RoomObject room_object() {
+[[nodiscard]] BusObject bus_object() {
     return {Object::interface, [](host::Manager& manager, Authority& authority) -> std::shared_ptr<void> {
                 return std::make_shared<Object>(manager, authority);
             }};

@@ -18,14 +18,14 @@ constexpr std::chrono::milliseconds progress_interval{200}; // no person reads m
 } // namespace
 
 Result<std::unique_ptr<Server>> Server::create(host::Event& event, sd_bus* bus, host::Manager& manager,
-                                               std::span<const RoomObject> rooms) {
+                                               std::span<const BusObject> objects) {
     GPUHOST_TRY(callers, Callers::create(bus));
     std::unique_ptr<Server> server(new Server(event, bus, manager, std::move(callers)));
     GPUHOST_CHECK(server->add(ManagerObject::interface, &server->manager_));
-    for (const RoomObject& room : rooms) {
-        const auto object = room.make(manager, server->authority_);
-        server->rooms_.emplace_back(room.interface, object);
-        GPUHOST_CHECK(server->add(room.interface, object.get()));
+    for (const BusObject& one : objects) {
+        const auto object = one.make(manager, server->authority_);
+        server->objects_.emplace_back(one.interface, object);
+        GPUHOST_CHECK(server->add(one.interface, object.get()));
     }
     GPUHOST_CHECK(server->add_operations());
     GPUHOST_CHECK(server->add(log_control(), nullptr));
@@ -68,14 +68,14 @@ void Server::listen(host::Manager& manager) {
                     [this](const host::Operation& operation) { removed(operation); }});
     manager.on_change([this] {
         emit_changed(bus_, ManagerObject::interface, manager_path);
-        for (const auto& [interface, object] : rooms_)
+        for (const auto& [interface, object] : objects_)
             emit_changed(bus_, interface, interface.path);
     });
 }
 
 void Server::added(const host::Operation& operation) {
     const std::string path = operation_path(operation.id);
-    told_state_ = host::state(operation);
+    signalled_state_ = host::state(operation);
     (void)sd_bus_emit_object_added(bus_, path.c_str());
     (void)sd_bus_emit_signal(bus_, manager_path, ManagerObject::interface.name, "OperationAdded", "to",
                              operation.id, path.c_str());
@@ -84,8 +84,8 @@ void Server::added(const host::Operation& operation) {
 /// Signals a change of state at once, and progress once in an interval.
 void Server::changed(const host::Operation& operation) {
     const std::uint64_t id = operation.id;
-    if (host::state(operation) != told_state_) {
-        told_state_ = host::state(operation);
+    if (host::state(operation) != signalled_state_) {
+        signalled_state_ = host::state(operation);
         emit_progress(id);
     } else if (!progress_) {
         if (auto later = event_.after(progress_interval, [this, id] { emit_progress(id); }))

@@ -18,7 +18,7 @@ class Server {
     /// Adds the server's own objects and the subsystems', and listens to the manager. All must outlive the
     /// server.
     [[nodiscard]] static base::Result<std::unique_ptr<Server>>
-    create(host::Event& event, sd_bus* bus, host::Manager& manager, std::span<const RoomObject> rooms);
+    create(host::Event& event, sd_bus* bus, host::Manager& manager, std::span<const BusObject> objects);
     /// Requests the name. Call last: clients may call as soon as they see it.
     [[nodiscard]] base::Result<void> request_name();
 
@@ -41,10 +41,10 @@ class Server {
     Authority authority_;
     ManagerObject manager_;
     OperationObjects operations_;
-    std::vector<std::pair<Interface, std::shared_ptr<void>>> rooms_;
+    std::vector<std::pair<Interface, std::shared_ptr<void>>> objects_;
     std::vector<host::Slot> slots_; ///< destroyed before the objects that they call
     host::Source progress_;         ///< progress not signalled yet
-    std::string told_state_;        ///< last signalled state of the running operation
+    std::string signalled_state_;   ///< last signalled state of the running operation
 };
 
 } // namespace gpuhost::bus

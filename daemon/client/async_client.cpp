@@ -62,7 +62,7 @@ class AsyncClient::Bus {
             if (r < 0)
                 return base::fail(Errc::Interrupted, "the system bus closed the connection");
             // First, so that the daemon's exit is reported before its calls fail.
-            if (const auto event = take_event())
+            if (const auto event = next_event())
                 return *event;
             if (deliver())
                 return Event::Interrupted;
@@ -141,7 +141,7 @@ class AsyncClient::Bus {
         return 0;
     }
 
-    std::optional<Event> take_event() {
+    std::optional<Event> next_event() {
         if (owner_event_)
             return std::exchange(owner_event_, std::nullopt);
         return std::exchange(change_, std::nullopt);

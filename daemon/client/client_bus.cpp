@@ -247,7 +247,7 @@ Result<void> Client::Bus::subscribe() {
 }
 
 /// Returns a change of the owner first; only the latest of Gone and Came is kept.
-std::optional<Client::Event> Client::Bus::take_event() {
+std::optional<Client::Event> Client::Bus::next_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);
     const bool changed = std::exchange(changed_, false);
@@ -288,7 +288,7 @@ Result<Client::Event> Client::Bus::wait(std::optional<std::chrono::milliseconds>
             if (r == 0)
                 break;
         }
-        if (const auto event = take_event())
+        if (const auto event = next_event())
             return *event;
         if (deadline && Clock::now() >= *deadline)
             return Event::Timeout;

@@ -26,7 +26,7 @@ class Client::Bus {
   private:
     static int on_change(sd_bus_message* m, void* userdata, sd_bus_error* error) noexcept;
     static int on_owner(sd_bus_message* m, void* userdata, sd_bus_error* error) noexcept;
-    [[nodiscard]] std::optional<Event> take_event();
+    [[nodiscard]] std::optional<Event> next_event();
     [[nodiscard]] base::Result<int> poll_once(int wake,
                                               std::optional<std::chrono::steady_clock::time_point> deadline);
 

@@ -4,12 +4,14 @@ noinst_LIBRARIES += %D%/libcore.a
 %C%_libcore_a_SOURCES = \
     %D%/artifact.cpp \
     %D%/artifact.hpp \
-    %D%/cluster_wish.cpp \
-    %D%/cluster_wish.hpp \
+    %D%/cluster_desired.cpp \
+    %D%/cluster_desired.hpp \
     %D%/component.hpp \
-    %D%/driver_wish.hpp \
+    %D%/driver_filter.hpp \
     %D%/file_version.cpp \
     %D%/file_version.hpp \
+    %D%/former_names.cpp \
+    %D%/former_names.hpp \
     %D%/job.cpp \
     %D%/job.hpp \
     %D%/journal.cpp \

@@ -3,7 +3,7 @@
 
 #include "daemon/base/ini.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/cluster_desired.hpp"
 
 #include <algorithm>
 #include <array>
@@ -136,8 +136,8 @@ Result<void> Settings::set(std::string_view section, std::string_view key, std::
 
 std::vector<SettingsFile> settings_files(const Root& root) {
     std::vector<SettingsFile> files;
-    if (root.exists(cluster_wish_file))
-        add_file(root, std::string(cluster_wish_file), files);
+    if (root.exists(cluster_desired_file))
+        add_file(root, std::string(cluster_desired_file), files);
     for (const std::string_view directory : directories) {
         const std::string path = std::string(directory) + std::string(file_name);
         if (!root.exists(path))
@@ -170,7 +170,7 @@ LoadedSettings load_settings(const Root& root, const std::vector<std::span<const
         for (const std::string& problem : ini.problems)
             loaded.problems.push_back(file.path + ": " + problem);
         for (const base::IniEntry& entry : ini.entries) {
-            const std::string source = file.path == cluster_wish_file
+            const std::string source = file.path == cluster_desired_file
                                            ? std::string(cluster_policy_source)
                                            : file.path + ":" + std::to_string(entry.line);
             const auto set = loaded.settings.set(entry.section, entry.key, entry.value, source);

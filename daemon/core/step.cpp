@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/step.hpp"
 
+#include "daemon/core/former_names.hpp"
+
 #include <algorithm>
 #include <chrono>
 
@@ -40,12 +42,13 @@ std::string_view name(Sandbox sandbox) noexcept {
 }
 
 const StepKind* StepKinds::find(std::string_view name) const {
+    name = present_kind(name);
     const auto it =
         std::find_if(kinds_.begin(), kinds_.end(), [&](const StepKind& kind) { return kind.name == name; });
     return it == kinds_.end() ? nullptr : &*it;
 }
 
-void keep_open(const StepContext& context, const std::vector<std::string>& paths) {
+void hold_open(const StepContext& context, const std::vector<std::string>& paths) {
     constexpr std::chrono::seconds patience{60};
     const auto until = std::chrono::steady_clock::now() + patience;
     for (const std::string& path : paths)

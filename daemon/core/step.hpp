@@ -116,7 +116,7 @@ class StepKinds {
 
 /// Opens devices read-write and keeps them open with context.keep; ignores those that can't be opened. A
 /// faulty device takes some seconds to open, so after 60 seconds the remaining ones are skipped.
-void keep_open(const StepContext& context, const std::vector<std::string>& paths);
+void hold_open(const StepContext& context, const std::vector<std::string>& paths);
 
 [[nodiscard]] base::Json to_json(const Step& step);
 [[nodiscard]] base::Result<Step> step_from_json(const base::Json& value);

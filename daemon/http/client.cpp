@@ -165,7 +165,7 @@ struct Transfer {
         return true;
     }
 
-    void take_header(std::string_view line) {
+    void on_header(std::string_view line) {
         if (line.substr(0, 5) == "HTTP/") {
             answer.headers.clear(); // of an interim answer (1xx) before this one
             note_version(line);
@@ -320,7 +320,7 @@ std::size_t on_body(const char* bytes, std::size_t one, std::size_t count, void*
 std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, void* self) noexcept {
     const bool taken = guarded([&] {
         static_cast<Transfer*>(self)->note_bytes();
-        static_cast<Transfer*>(self)->take_header({bytes, one * count});
+        static_cast<Transfer*>(self)->on_header({bytes, one * count});
         return true;
     });
     return taken ? one * count : 0;

@@ -8,9 +8,9 @@
 
 namespace gpuhost {
 
-std::vector<bus::RoomObject> bus_objects() {
-    return {bus::room_object<bus::DriverObject>(), bus::room_object<bus::BundleObject>(),
-            bus::room_object<bus::RuntimeObject>(), bus::room_object<bus::ToolkitObject>()};
+std::vector<bus::BusObject> bus_objects() {
+    return {bus::bus_object<bus::DriverObject>(), bus::bus_object<bus::BundleObject>(),
+            bus::bus_object<bus::RuntimeObject>(), bus::bus_object<bus::ToolkitObject>()};
 }
 
 } // namespace gpuhost

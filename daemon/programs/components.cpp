@@ -20,10 +20,10 @@
 #include "images/registry_settings.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/plan/driver_component.hpp"
+#include "kmod/plan/driver_filter.hpp"
 #include "kmod/plan/driver_steps.hpp"
-#include "kmod/plan/driver_wish.hpp"
 #include "kmod/plan/store_steps.hpp"
-#include "kmod/store/take.hpp"
+#include "kmod/store/unpack_bundle.hpp"
 
 namespace gpuhost {
 
@@ -34,7 +34,7 @@ namespace {
 std::vector<core::Step> bundle_import_steps() {
     std::vector<core::Step> steps = kmod::bundle_import_steps();
     runtime::ToolkitImportSteps toolkit = runtime::toolkit_import_steps();
-    steps.insert(steps.begin(), std::move(toolkit.take));
+    steps.insert(steps.begin(), std::move(toolkit.unpack));
     steps.push_back(std::move(toolkit.publish));
     return steps;
 }
@@ -54,7 +54,7 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
     std::vector<std::unique_ptr<core::Component>> components;
     components.push_back(std::make_unique<images::ImagesComponent>(
         root, bundle_import_steps(),
-        [&root](const core::Settings& settings) { return kmod::driver_wish(root, settings); }));
+        [&root](const core::Settings& settings) { return kmod::driver_filter(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
     components.push_back(std::make_unique<runtime::CdiComponent>(
         root, std::vector<core::Step>{kmod::driver_devices_step()})); // after the driver, which it describes

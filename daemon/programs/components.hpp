@@ -16,6 +16,6 @@ namespace gpuhost {
 void add_step_kinds(core::StepKinds& kinds);
 [[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
 [[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
-[[nodiscard]] std::vector<bus::RoomObject> bus_objects(); ///< defined in bus_objects.cpp
+[[nodiscard]] std::vector<bus::BusObject> bus_objects(); ///< defined in bus_objects.cpp
 
 } // namespace gpuhost

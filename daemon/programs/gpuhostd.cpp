@@ -5,6 +5,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/bus/introspect.hpp"
 #include "daemon/bus/server.hpp"
+#include "daemon/core/former_names.hpp"
 #include "daemon/host/journal_sink.hpp"
 #include "daemon/host/manager/mounted_system.hpp"
 #include "daemon/host/notify.hpp"
@@ -33,14 +34,14 @@ constexpr const char* usage = R"(gpuhostd [OPTIONS]
 
 Installs and swaps NVIDIA's kernel driver on this host. Started by systemd; see gpuhostd(8).
 
-  --root=DIR             look at and change the tree below DIR (default: /)
+  --root=DIR             use the tree below DIR (default: /)
   --launcher=KIND        how workers run: systemd (transient units) or direct (children);
                          default: systemd where it is the init and the root is /
   --worker=PATH          the worker program
   --rescue=DIR           do what one client asks for to the system mounted at DIR, which does not run;
                          gpuhostctl --root= starts it so
   --client=FD            of --rescue: the client's socket, on which it finds org.gpuhost1
-  --look                 of --rescue: change nothing
+  --read-only            with --rescue: change nothing
   --bus-introspect=PATH  print the D-Bus interfaces of an object and exit
   -h, --help             print this
       --version          print the version
@@ -53,7 +54,7 @@ struct Options {
     std::string introspect;
     std::string rescue;
     std::string client;
-    bool look = false;
+    bool read_only = false;
 };
 
 /// Parses the options. Returns the exit status if there is nothing more to do.
@@ -64,7 +65,7 @@ std::optional<int> parse(std::span<char*> argv, Options& options) {
                                                    {"--worker=", &options.worker},
                                                    {"--rescue=", &options.rescue},
                                                    {"--client=", &options.client},
-                                                   {"--look", nullptr, &options.look},
+                                                   {"--read-only", nullptr, &options.read_only},
                                                    {"--bus-introspect=", &options.introspect}}))
         return status;
     if (options.rescue.empty() != options.client.empty()) {
@@ -103,7 +104,7 @@ base::Result<std::vector<host::Source>> watch_signals(host::Event& event, host::
 }
 
 /// The engine: plans and runs operations, independently of the caller and of where workers run.
-struct Middle {
+struct Engine {
     core::StepKinds kinds;
     std::optional<host::Runner> runner;
     std::optional<host::Manager> manager;
@@ -123,15 +124,16 @@ base::Result<int> run(const Options& options) {
     GPUHOST_TRY(root, base::Root::open(options.root));
     GPUHOST_TRY(event, host::Event::create());
     GPUHOST_CHECK(event.enable_watchdog());
+    GPUHOST_CHECK(core::rename_former_files(root));
     host::notify::status("starting");
     GPUHOST_TRY(bus, host::open_system_bus(event));
     GPUHOST_TRY(launcher, make_launcher(options, event, root, bus.get()));
-    Middle middle;
-    GPUHOST_CHECK(middle.create(event, root, *launcher));
-    host::Manager& manager = *middle.manager;
+    Engine engine;
+    GPUHOST_CHECK(engine.create(event, root, *launcher));
+    host::Manager& manager = *engine.manager;
     GPUHOST_TRY(signals, watch_signals(event, manager));
-    const auto rooms = bus_objects();
-    GPUHOST_TRY(server, bus::Server::create(event, bus.get(), manager, rooms));
+    const auto objects = bus_objects();
+    GPUHOST_TRY(server, bus::Server::create(event, bus.get(), manager, objects));
     GPUHOST_CHECK(manager.start());
     GPUHOST_CHECK(server->request_name());
     host::notify::ready(manager.state());
@@ -148,7 +150,7 @@ struct RescueClient {
     base::UniqueFd answer;
 };
 
-base::Result<RescueClient> take_client(const std::string& number) {
+base::Result<RescueClient> receive_client(const std::string& number) {
     const auto fd = base::parse_uint(number);
     if (!fd || *fd > INT_MAX || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) < 0)
         return base::fail(base::Errc::InvalidArgument, "--client= takes the number of a socket");
@@ -164,16 +166,18 @@ base::Result<RescueClient> take_client(const std::string& number) {
 /// stderr. An operation that waits for the disk stays as it is when the client disconnects. The next rescue,
 /// or the boot of that system, resumes it.
 base::Result<void> rescue(const Options& options, RescueClient& client) {
-    GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.look));
+    GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.read_only));
     GPUHOST_TRY(root, base::Root::open(place));
+    if (!options.read_only)
+        GPUHOST_CHECK(core::rename_former_files(root));
     GPUHOST_TRY(event, host::Event::create());
     host::DirectLauncher launcher(event, root, options.worker, host::DirectLauncher::Fate::DieWithDaemon);
-    Middle middle;
-    GPUHOST_CHECK(middle.create(event, root, launcher));
-    host::Runner& runner = *middle.runner;
-    runner.set_asleep();
-    GPUHOST_CHECK(
-        middle.manager->start(options.look ? host::Manager::Mode::Look : host::Manager::Mode::Mounted));
+    Engine engine;
+    GPUHOST_CHECK(engine.create(event, root, launcher));
+    host::Runner& runner = *engine.runner;
+    runner.set_offline();
+    GPUHOST_CHECK(engine.manager->start(options.read_only ? host::Manager::Mode::ReadOnly
+                                                          : host::Manager::Mode::Mounted));
     bool left = false;
     host::Source hangup;
     GPUHOST_TRY(watch, event.on_io(client.socket.get(), EPOLLRDHUP, [&] {
@@ -187,8 +191,8 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
     hangup.reset();
     base::log::set_level(base::log::Level::Warning); // from here on the client reports what happens
     GPUHOST_TRY(bus, host::serve_client(event, std::move(client.socket)));
-    const auto rooms = bus_objects();
-    const auto server = bus::Server::create(event, bus.get(), *middle.manager, rooms);
+    const auto objects = bus_objects();
+    const auto server = bus::Server::create(event, bus.get(), *engine.manager, objects);
     if (!server)
         return base::fail(server.error());
     client.answer.reset();
@@ -198,7 +202,7 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
 
 /// Writes an error only to the caller, which reads it.
 int rescue_main(const Options& options) {
-    auto client = take_client(options.client);
+    auto client = receive_client(options.client);
     const auto done = client ? rescue(options, *client) : base::fail(client.error());
     if (done)
         return 0;

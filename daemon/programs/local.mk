@@ -23,13 +23,13 @@ gpuhost_cluster_SOURCES = \
     %D%/gpuhost_cluster/fleet.hpp \
     %D%/gpuhost_cluster/host.cpp \
     %D%/gpuhost_cluster/host.hpp \
-    %D%/gpuhost_cluster/look.cpp \
-    %D%/gpuhost_cluster/look.hpp \
+    %D%/gpuhost_cluster/daemon_observer.cpp \
+    %D%/gpuhost_cluster/daemon_observer.hpp \
     %D%/gpuhost_cluster/main.cpp \
     %D%/gpuhost_cluster/program.cpp \
     %D%/gpuhost_cluster/program.hpp \
-    %D%/gpuhost_cluster/wish.cpp \
-    %D%/gpuhost_cluster/wish.hpp
+    %D%/gpuhost_cluster/desired_publisher.cpp \
+    %D%/gpuhost_cluster/desired_publisher.hpp
 gpuhost_cluster_LDADD = $(cluster_libs) $(MICROHTTPD_LIBS) $(client_libs) $(host_libs)
 
 # Only this program and gpuhost-cluster link an HTTP client.

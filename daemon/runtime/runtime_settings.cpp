@@ -65,7 +65,7 @@ Json to_json(const RuntimeSettings& settings) {
             {"registry_hosts", settings.registry_hosts}};
 }
 
-Json settled_settings(RuntimeSettings settings) {
+Json effective_settings(RuntimeSettings settings) {
     settings.toolkit.otherwise = settings.toolkit.directory;
     return to_json(settings);
 }

@@ -42,7 +42,7 @@ struct RuntimeSettings {
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);
 /// Returns the settings to compare with those of another run. Excludes `otherwise`, which applies only until
 /// a toolkit is selected.
-[[nodiscard]] base::Json settled_settings(RuntimeSettings settings);
+[[nodiscard]] base::Json effective_settings(RuntimeSettings settings);
 [[nodiscard]] RuntimeSettings runtime_settings_from_json(const base::Json& value);
 
 } // namespace gpuhost::runtime

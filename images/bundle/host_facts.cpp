@@ -63,7 +63,7 @@ bool set_part(HostWord& host, std::string_view part) {
 }
 
 /// Matches the GPU of a word. On a host without a GPU, any word matches if a driver is wanted.
-bool fits_gpu(const core::DriverWish& driver, std::string_view gpu) {
+bool fits_gpu(const core::DriverFilter& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;
     return gpu == any_gpu || std::find(driver.gpus.begin(), driver.gpus.end(), gpu) != driver.gpus.end();
@@ -100,7 +100,7 @@ bool HostFacts::needs(const Member& member) const {
 Json to_json(const HostFacts& host) {
     return {{"platform", host.platform},           {"kernels", host.kernels},
             {"distributions", host.distributions}, {"gpus", host.driver.gpus},
-            {"flavour", host.driver.flavour},      {"wants_driver", host.driver.wanted}};
+            {"flavour", host.driver.flavour},      {"driver_wanted", host.driver.wanted}};
 }
 
 HostFacts host_facts_from_json(const Json& value) {
@@ -108,7 +108,7 @@ HostFacts host_facts_from_json(const Json& value) {
             base::strings_or_empty(value, "kernels"),
             base::strings_or_empty(value, "distributions"),
             {base::strings_or_empty(value, "gpus"), base::string_or(value, "flavour", ""),
-             base::bool_or(value, "wants_driver", false)}};
+             base::bool_or(value, "driver_wanted", false)}};
 }
 
 std::string host_platform(const base::Root& root) {

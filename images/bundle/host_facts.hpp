@@ -4,7 +4,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
-#include "daemon/core/driver_wish.hpp"
+#include "daemon/core/driver_filter.hpp"
 #include "images/bundle/manifest.hpp"
 
 #include <optional>
@@ -32,7 +32,7 @@ struct HostFacts {
     std::string platform;                        ///< "linux/amd64"
     std::vector<std::string> kernels;            ///< installed ones
     std::vector<std::string> distributions = {}; ///< see distributions_of()
-    core::DriverWish driver = {};
+    core::DriverFilter driver = {};
 
     [[nodiscard]] bool fits(const HostWord& word) const;
     [[nodiscard]] bool needs(const Member& member) const;

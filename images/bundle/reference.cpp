@@ -70,7 +70,7 @@ bool names_registry(std::string_view component) {
 }
 
 /// Removes ":tag" from the end of `name` and returns the tag, if there is one.
-std::string_view take_tag(std::string_view& name) {
+std::string_view parse_tag(std::string_view& name) {
     const auto colon = name.rfind(':');
     const auto slash = name.rfind('/');
     if (colon == std::string_view::npos || (slash != std::string_view::npos && colon < slash))
@@ -101,7 +101,7 @@ Result<Reference> parse_reference(std::string_view text) {
             return bad("its digest is not sha256:<64 lower-case hex digits>");
     }
     const bool tagged = name.rfind(':') != std::string_view::npos;
-    const std::string_view tag = take_tag(name);
+    const std::string_view tag = parse_tag(name);
     if (tagged && tag.data() != nullptr && !is_tag(tag))
         return bad("its tag is not one to 128 letters, digits, '.', '_' and '-'");
     const auto slash = name.find('/');
@@ -150,7 +150,7 @@ std::string_view digest_hex(std::string_view digest) {
 PullPolicy default_pull_policy(std::string_view text) {
     std::string_view name = text.substr(0, text.find('@'));
     const bool digest = name.size() != text.size();
-    const std::string_view tag = take_tag(name);
+    const std::string_view tag = parse_tag(name);
     return tag == "latest" || (tag.empty() && !digest) ? PullPolicy::Always : PullPolicy::IfNotPresent;
 }
 

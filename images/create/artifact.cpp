@@ -212,11 +212,11 @@ Result<NewArtifact> make_files(const ArtifactSource& source, const CollectOption
     made.hosts =
         source.platform.empty() ? std::vector<std::string>() : std::vector<std::string>{source.platform};
     if (source.directory.empty()) {
-        GPUHOST_CHECK(take_files(made, source, options.directory));
+        GPUHOST_CHECK(add_files(made, source, options.directory));
         return made;
     }
     const auto all = [](const std::filesystem::directory_entry&) { return false; };
-    GPUHOST_CHECK(take_tree(made, std::filesystem::path(options.directory) / source.directory, all));
+    GPUHOST_CHECK(add_tree(made, std::filesystem::path(options.directory) / source.directory, all));
     if (made.files.empty())
         return base::fail(Errc::InvalidArgument, "'" + source.directory + "' has no files");
     return made;
@@ -247,13 +247,13 @@ bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
                                        may_meet) != a.hosts.end());
 }
 
-Result<void> take_files(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
+Result<void> add_files(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));
     return read_files(made, names);
 }
 
-Result<void> take_tree(NewArtifact& made, const std::string& directory,
-                       const std::function<bool(const std::filesystem::directory_entry&)>& leave) {
+Result<void> add_tree(NewArtifact& made, const std::string& directory,
+                      const std::function<bool(const std::filesystem::directory_entry&)>& leave) {
     using Tree = std::filesystem::recursive_directory_iterator;
     std::error_code error;
     auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);

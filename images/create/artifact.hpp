@@ -34,12 +34,12 @@ constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v
                                                       const CollectOptions& options);
 
 /// Adds the files that match the source's patterns, relative to `directory`.
-[[nodiscard]] base::Result<void> take_files(NewArtifact& made, const ArtifactSource& source,
-                                            const std::string& directory);
+[[nodiscard]] base::Result<void> add_files(NewArtifact& made, const ArtifactSource& source,
+                                           const std::string& directory);
 /// Adds all files below a directory, by their relative paths. Follows links, except to directories for which
 /// `leave` returns true.
 [[nodiscard]] base::Result<void>
-take_tree(NewArtifact& made, const std::string& directory,
-          const std::function<bool(const std::filesystem::directory_entry&)>& leave);
+add_tree(NewArtifact& made, const std::string& directory,
+         const std::function<bool(const std::filesystem::directory_entry&)>& leave);
 
 } // namespace gpuhost::images

@@ -92,7 +92,7 @@ class Examination {
   public:
     Examination(const Inventory& host, std::vector<Unserved>& found) : host_(host), found_(found) {}
 
-    void look_at_bundle(const BundleManifest& manifest) {
+    void check_bundle(const BundleManifest& manifest) {
         for (const InventoryBundle& here : host_.bundles) {
             if (here.name != manifest.name || here.is_unsigned)
                 continue;
@@ -108,7 +108,7 @@ class Examination {
                      " of the bundle until it was removed, and takes no older one");
     }
 
-    void look_at_images(const std::vector<BundleImage>& images) {
+    void check_images(const std::vector<BundleImage>& images) {
         const HostFacts facts = host_.facts();
         for (const BundleImage& image : images)
             if (image.subject.empty() && !image.platforms.empty() &&
@@ -118,24 +118,24 @@ class Examination {
                      " is not there for " + host_.platform);
     }
 
-    void look_at_drivers(const Offers& offers, bool brings_drivers) {
-        if (!host_.takes_drivers)
+    void check_drivers(const Offers& offers, bool brings_drivers) {
+        if (!host_.accepts_drivers)
             return;
         for (const auto& [version, offer] : offers)
-            look_at_driver(version, offer);
+            check_driver(version, offer);
         const std::string& wanted = host_.wanted_driver;
         if (!wanted.empty() && offers.count(wanted) == 0) {
             if (host_.driver(wanted) == nullptr)
                 miss("wants driver " + wanted + ", which is neither in the specification for it nor there");
             else if (brings_drivers)
-                look_at_driver(wanted, Offer());
+                check_driver(wanted, Offer());
         }
         if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())
             miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
     }
 
     /// Reports a host without packages if the bundle has packages for other hosts.
-    void look_at_packages(const BundleManifest& manifest) {
+    void check_packages(const BundleManifest& manifest) {
         const HostFacts facts = host_.facts();
         bool any = false;
         for (const BundleArtifact& artifact : manifest.artifacts) {
@@ -159,7 +159,7 @@ class Examination {
             return here.name == name && !here.is_unsigned;
         });
     }
-    void look_at_driver(const std::string& version, const Offer& offer) {
+    void check_driver(const std::string& version, const Offer& offer) {
         const InventoryDriver* const here = host_.driver(version);
         if (!offer.packages && (here == nullptr || !here->userland))
             miss("driver " + version + " has modules only: no [Driver " + version + "] for it");
@@ -230,12 +230,12 @@ Result<std::vector<Unserved>> unserved(const Contents& contents, const std::vect
     for (const Inventory& host : hosts) {
         GPUHOST_TRY(offers, offers_of(contents, host.facts()));
         Examination examination(host, found);
-        examination.look_at_bundle(contents.manifest);
-        examination.look_at_images(contents.manifest.images);
+        examination.check_bundle(contents.manifest);
+        examination.check_images(contents.manifest.images);
         const auto is_driver = [](const BundleArtifact& artifact) { return is_of_driver(artifact.kind); };
-        examination.look_at_drivers(offers, std::any_of(contents.manifest.artifacts.begin(),
-                                                        contents.manifest.artifacts.end(), is_driver));
-        examination.look_at_packages(contents.manifest);
+        examination.check_drivers(offers, std::any_of(contents.manifest.artifacts.begin(),
+                                                      contents.manifest.artifacts.end(), is_driver));
+        examination.check_packages(contents.manifest);
     }
     return found;
 }

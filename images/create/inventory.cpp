@@ -147,7 +147,7 @@ Result<void> parse_host(const Json& json, Inventory& inventory) {
     }
     if (const Json& takes = base::member(json, "takes_drivers"); !takes.is_null() && !takes.is_boolean())
         return base::fail(bad("key 'takes_drivers': is neither true nor false"));
-    inventory.takes_drivers = base::bool_or(json, "takes_drivers", true);
+    inventory.accepts_drivers = base::bool_or(json, "takes_drivers", true);
     if (!is_platform(inventory.platform))
         return base::fail(bad("'" + inventory.platform + "' is no platform"));
     if (!inventory.wanted_driver.empty() && !base::is_driver_version(inventory.wanted_driver))
@@ -314,8 +314,8 @@ HostFacts Inventory::facts() const {
     HostFacts facts{platform,
                     {},
                     distributions_of(distribution),
-                    {{}, wanted_flavour, takes_drivers && !wanted_driver.empty()}};
-    for (const InventoryGpu& gpu : takes_drivers ? gpus : std::vector<InventoryGpu>())
+                    {{}, wanted_flavour, accepts_drivers && !wanted_driver.empty()}};
+    for (const InventoryGpu& gpu : accepts_drivers ? gpus : std::vector<InventoryGpu>())
         facts.driver.gpus.push_back(gpu.vendor + ":" + gpu.device);
     for (const InventoryKernel& kernel : kernels)
         facts.kernels.push_back(kernel.release);
@@ -340,7 +340,7 @@ std::string to_text(const Inventory& inventory) {
                                 {"version_id", inventory.distribution.version}}},
                               {"kernels", kernels_of(inventory)},
                               {"gpus", gpus_of(inventory)},
-                              {"takes_drivers", inventory.takes_drivers},
+                              {"takes_drivers", inventory.accepts_drivers},
                               {"wanted_driver", inventory.wanted_driver},
                               {"wanted_flavour", inventory.wanted_flavour},
                               {"runtimes", runtimes_of(inventory)},

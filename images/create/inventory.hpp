@@ -86,7 +86,7 @@ struct Inventory {
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
     /// False if Version= says that others provide the driver, or that there is none.
-    bool takes_drivers = true;
+    bool accepts_drivers = true;
     std::string wanted_driver;  ///< in gpuhostd.conf; empty: the selected one
     std::string wanted_flavour; ///< in gpuhostd.conf; empty: either
     std::vector<InventoryRuntime> runtimes;

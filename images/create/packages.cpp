@@ -231,8 +231,8 @@ Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOpt
     const auto second_name = [&](const fs::directory_entry& entry) {
         return is_second_name(directory, entry);
     };
-    GPUHOST_CHECK(is_whole ? take_tree(made, directory, second_name)
-                           : take_files(made, source, options.directory));
+    GPUHOST_CHECK(is_whole ? add_tree(made, directory, second_name)
+                           : add_files(made, source, options.directory));
     GPUHOST_TRY(shop, Workshop::open(fs::absolute(options.scratch).string()));
     if (!is_whole)
         GPUHOST_CHECK(make_repository(made, shop, source, options));

@@ -139,14 +139,14 @@ Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
     return images;
 }
 
-Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, const FindFile& find,
-                                                   BlobSink& blobs) {
+Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, const FindFile& find,
+                                                     BlobSink& blobs) {
     GPUHOST_TRY(config, find(image.config));
-    return adopt_docker_image(image, config, find, blobs);
+    return convert_docker_image(image, config, find, blobs);
 }
 
-Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image, const FileDigest& config,
-                                                   const FindFile& find, BlobSink& blobs) {
+Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, const FileDigest& config,
+                                                     const FindFile& find, BlobSink& blobs) {
     GPUHOST_TRY(config_text, read_blob(blobs, config.sha256, document_limit));
     GPUHOST_TRY(config_json, base::parse_json(config_text, "'" + image.config + "'"));
     GPUHOST_TRY(layers, layers_of(image, config_json, find, blobs));

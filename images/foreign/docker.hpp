@@ -25,12 +25,13 @@ using FindFile = std::function<base::Result<content::FileDigest>(const std::stri
 
 /// Compares the layers with the configuration and adds an OCI manifest to `blobs`. Returns one descriptor for
 /// each name, or one without a name.
-[[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
-                                                                       const FindFile& find, BlobSink& blobs);
+[[nodiscard]] base::Result<std::vector<Descriptor>>
+convert_docker_image(const DockerImage& image, const FindFile& find, BlobSink& blobs);
 /// The same for a configuration that is not a file of the archive.
-[[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerImage& image,
-                                                                       const content::FileDigest& config,
-                                                                       const FindFile& find, BlobSink& blobs);
+[[nodiscard]] base::Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image,
+                                                                         const content::FileDigest& config,
+                                                                         const FindFile& find,
+                                                                         BlobSink& blobs);
 
 /// Returns the SHA-256 of the uncompressed layer; empty if the layer has no files. Fails with BadContent
 /// unless the layer is a tar, plain or compressed with gzip or zstd.

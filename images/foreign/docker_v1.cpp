@@ -120,8 +120,8 @@ Result<std::vector<DockerV1Image>> parse_docker_repositories(std::string_view do
     return list;
 }
 
-Result<std::vector<Descriptor>> adopt_docker_image(const DockerV1Image& image, const FindFile& find,
-                                                   BlobSink& blobs) {
+Result<std::vector<Descriptor>> convert_docker_image(const DockerV1Image& image, const FindFile& find,
+                                                     BlobSink& blobs) {
     GPUHOST_TRY(layers, layers_from(image.top, find, blobs));
     DockerImage made{layers.front().directory + "/json", image.names, {}};
     Json unpacked = Json::array();
@@ -138,7 +138,7 @@ Result<std::vector<Descriptor>> adopt_docker_image(const DockerV1Image& image, c
     }
     const Json config = config_of(layers.front().description, std::move(unpacked), std::move(history));
     GPUHOST_TRY(added, add_blob(blobs, base::dump(config)));
-    return adopt_docker_image(made, added, find, blobs);
+    return convert_docker_image(made, added, find, blobs);
 }
 
 } // namespace gpuhost::images

@@ -21,7 +21,7 @@ struct DockerV1Image {
 
 /// Makes a configuration from the layers' descriptions and continues as for newer archives. A layer without
 /// files becomes an entry of the history only.
-[[nodiscard]] base::Result<std::vector<Descriptor>> adopt_docker_image(const DockerV1Image& image,
-                                                                       const FindFile& find, BlobSink& blobs);
+[[nodiscard]] base::Result<std::vector<Descriptor>>
+convert_docker_image(const DockerV1Image& image, const FindFile& find, BlobSink& blobs);
 
 } // namespace gpuhost::images

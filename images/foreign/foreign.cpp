@@ -152,7 +152,7 @@ Result<Document> docker_index(const std::vector<Image>& images, const Members& m
     index.index = true;
     const auto find = [&](const std::string& path) { return members.find(path); };
     for (const Image& image : images) {
-        GPUHOST_TRY(descriptors, adopt_docker_image(image, find, blobs));
+        GPUHOST_TRY(descriptors, convert_docker_image(image, find, blobs));
         std::move(descriptors.begin(), descriptors.end(), std::back_inserter(index.content));
     }
     return index;

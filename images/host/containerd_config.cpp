@@ -28,7 +28,7 @@ constexpr std::string_view cri_0 = "plugins.cri.registry.";
 /// Makes the CRI pull by itself. The transfer service would take config_path for one directory.
 constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
 
-struct Said {
+struct ContainerdFacts {
     std::uint64_t version = 0; ///< in the first file
     std::string path;          ///< config_path
     bool local_pull = false;   ///< a list of directories is split
@@ -61,7 +61,7 @@ bool has(std::string_view text, std::string_view what) {
 /// Scans a file line by line, one setting each. Does not parse TOML: settings in other forms are not found.
 class Scan {
   public:
-    explicit Scan(Said& said) : said_(&said) {}
+    explicit Scan(ContainerdFacts& facts) : facts_(&facts) {}
 
     [[nodiscard]] std::uint64_t version() const { return version_; }
 
@@ -89,10 +89,10 @@ class Scan {
         if (key == "version")
             version_ = base::parse_uint(base::trim(value.substr(0, value.find('#')))).value_or(0);
         else if (key == local_pull)
-            said_->local_pull = base::starts_with(base::trim(value), "true");
+            facts_->local_pull = base::starts_with(base::trim(value), "true");
         else if (key == "disabled_plugins")
-            said_->cri_is_off = said_->cri_is_off || has(value, "io.containerd.grpc.v1.cri") ||
-                                has(value, "\"cri\"") || has(value, "'cri'");
+            facts_->cri_is_off = facts_->cri_is_off || has(value, "io.containerd.grpc.v1.cri") ||
+                                 has(value, "\"cri\"") || has(value, "'cri'");
         else if (key == "imports")
             import(value);
         for (const std::string_view registry : {cri_2, cri_1, cri_0})
@@ -106,22 +106,22 @@ class Scan {
             const std::string_view directory = path.substr(0, path.rfind('/'));
             const std::string_view name = path.substr(path.rfind('/') + 1);
             if (directory != drop_ins && directory != "conf.d") // "conf.d" is relative to the file
-                said_->imports = true;
+                facts_->imports = true;
             else if (has(name, "*"))
-                said_->drop_ins = true;
+                facts_->drop_ins = true;
             else
-                said_->named.emplace(name);
+                facts_->named.emplace(name);
         }
     }
     void of_registries(std::string_view key, std::string_view value) {
         if (key == "config_path")
-            said_->path = quote(value);
+            facts_->path = quote(value);
         constexpr std::string_view mirrors =
             "mirrors."; // "containerd config default" of old has the table, without any
-        said_->mirrors = said_->mirrors || (base::starts_with(key, mirrors) && key != mirrors);
+        facts_->mirrors = facts_->mirrors || (base::starts_with(key, mirrors) && key != mirrors);
     }
 
-    Said* said_;
+    ContainerdFacts* facts_;
     std::uint64_t version_ = 0;
     std::string table_;
     std::string key_;
@@ -129,27 +129,27 @@ class Scan {
 
 /// Reads the first file and the drop-ins that it imports, or all drop-ins. Returns nothing if a file is
 /// unreadable.
-std::optional<Said> read_configuration(const Root& root, bool with_all_drop_ins) {
-    Said said;
+std::optional<ContainerdFacts> read_configuration(const Root& root, bool with_all_drop_ins) {
+    ContainerdFacts facts;
     const auto read = [&](const std::string& file) {
         const auto text = root.read(file);
         if (!text && text.error().code != Errc::NotFound)
             return false;
-        Scan scan(said);
+        Scan scan(facts);
         for (const std::string_view line : base::split(text.value_or(""), '\n'))
             scan.line(line);
         if (file == configuration)
-            said.version = scan.version();
+            facts.version = scan.version();
         return true;
     };
     if (!read(std::string(configuration)))
         return std::nullopt;
     for (const std::string& name : root.list(drop_ins).value_or(std::vector<std::string>()))
         if (base::ends_with(name, ".toml") &&
-            (with_all_drop_ins || said.drop_ins || said.named.count(name) != 0) &&
+            (with_all_drop_ins || facts.drop_ins || facts.named.count(name) != 0) &&
             !read(std::string(drop_ins) + "/" + name))
             return std::nullopt;
-    return said;
+    return facts;
 }
 
 std::string_view without_slashes(std::string_view path) {
@@ -162,15 +162,15 @@ bool has_certs(const std::string& config_path) {
                        [](std::string_view path) { return without_slashes(path) == containerd_certs; });
 }
 
-bool is_right(const Said& said) {
-    return said.cri_is_off || without_slashes(said.path) == containerd_certs ||
-           (said.local_pull && has_certs(said.path));
+bool is_right(const ContainerdFacts& facts) {
+    return facts.cri_is_off || without_slashes(facts.path) == containerd_certs ||
+           (facts.local_pull && has_certs(facts.path));
 }
 
 /// Returns the line to write, with the table name for the version of the first file.
-std::string right_setting(const Said& said) {
+std::string right_setting(const ContainerdFacts& facts) {
     const std::string_view table =
-        said.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";
+        facts.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";
     return "config_path = \"" + std::string(containerd_certs) + "\" in [plugins.\"" + std::string(table) +
            "\".registry]";
 }
@@ -180,35 +180,36 @@ std::string right_setting(const Said& said) {
 std::string certs_problem(const Root& root) {
     const std::string file(configuration);
     const std::string lost = ": pods do not get this host's images";
-    const auto said = read_configuration(root, false);
+    const auto facts = read_configuration(root, false);
     const auto possible = read_configuration(root, true);
-    if (!said || !possible)
-        return file + " can't be read: pods get this host's images only if it sets " + right_setting(Said());
-    if (is_right(*said))
+    if (!facts || !possible)
+        return file + " can't be read: pods get this host's images only if it sets " +
+               right_setting(ContainerdFacts());
+    if (is_right(*facts))
         return {};
-    const std::string set = "set " + right_setting(*said) + (said->version == 0 ? " and version = 2" : "");
+    const std::string set = "set " + right_setting(*facts) + (facts->version == 0 ? " and version = 2" : "");
     const std::string by_hand = lost + "; " + set + ", and restart containerd";
     if (is_right(*possible))
         return file + " does not import " + std::string(drop_ins) + ", which sets config_path" + lost +
                "; set imports = [\"" + std::string(drop_ins) + "/*.toml\"] in it, and restart containerd";
-    if (said->mirrors)
+    if (facts->mirrors)
         return file + " has registry.mirrors" + lost + "; replace them: " + set + ", and restart containerd";
-    if (!said->path.empty() && !has_certs(said->path))
-        return file + " leads containerd to " + said->path + by_hand;
+    if (!facts->path.empty() && !has_certs(facts->path))
+        return file + " leads containerd to " + facts->path + by_hand;
     const std::string next = "; run 'gpuhostctl runtime configure', or " + set + ", and restart containerd";
-    if (!said->path.empty())
+    if (!facts->path.empty())
         return file +
                " sets config_path to a list: containerd 2.1 and later does not split it, and its pods do "
                "not get this host's images" +
                next;
-    return file + " does not set config_path" + (said->imports ? " (what it imports is not looked at)" : "") +
-           lost + next;
+    return file + " does not set config_path" +
+           (facts->imports ? " (what it imports is not looked at)" : "") + lost + next;
 }
 
 std::vector<std::string> other_registry_roots(const Root& root) {
-    const auto said = read_configuration(root, false);
+    const auto facts = read_configuration(root, false);
     std::vector<std::string> roots;
-    for (const std::string_view path : base::split(said ? said->path : std::string(), ':'))
+    for (const std::string_view path : base::split(facts ? facts->path : std::string(), ':'))
         if (const std::string_view plain = without_slashes(path); !plain.empty() && plain != containerd_certs)
             roots.emplace_back(plain);
     return roots;

@@ -85,14 +85,14 @@ Result<void> CrioPins::add(const std::string& name) const {
     if (!names.insert(name).second)
         return {};
     GPUHOST_CHECK(write(names, reload));
-    return reload.tell(patience_);
+    return reload.notify(patience_);
 }
 
-Result<void> CrioPins::tell() const {
+Result<void> CrioPins::notify() const {
     if (!root_->exists(crio_directory))
         return {};
     GPUHOST_TRY(reload, CrioReload::begin(*root_));
-    return reload.tell(patience_);
+    return reload.notify(patience_);
 }
 
 Result<void> CrioPins::retain(const std::function<bool(const std::string&)>& is_wanted) const {
@@ -103,7 +103,7 @@ Result<void> CrioPins::retain(const std::function<bool(const std::string&)>& is_
     const bool used = are_used();
     if (std::erase_if(names, [&](const std::string& name) { return !used || !is_wanted(name); }) != 0)
         GPUHOST_CHECK(write(names, reload));
-    return reload.tell(patience_);
+    return reload.notify(patience_);
 }
 
 } // namespace gpuhost::images

@@ -30,7 +30,7 @@ class CrioPins {
     /// not used.
     [[nodiscard]] base::Result<void> add(const std::string& name) const;
     /// Repeats an earlier notification that CRI-O did not receive. Does nothing if CRI-O is not on this host.
-    [[nodiscard]] base::Result<void> tell() const;
+    [[nodiscard]] base::Result<void> notify() const;
     /// Keeps the images for which `is_wanted` returns true, or none if the pins are not used. Repeats earlier
     /// notifications too.
     [[nodiscard]] base::Result<void>

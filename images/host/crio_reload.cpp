@@ -21,7 +21,7 @@ using base::Root;
 
 namespace {
 
-constexpr std::string_view untold = "/run/gpuhost/crio.untold";
+constexpr std::string_view untold = "/run/gpuhost/crio.reload-pending";
 
 /// Returns the process that answers at that socket; 0 if none listens. CRI-O listens long before it handles
 /// SIGHUP, which ends it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
@@ -72,7 +72,7 @@ Result<void> CrioReload::mark() const {
 
 /// Sends SIGHUP, which makes CRI-O reload its files. Keeps the mark if CRI-O does not listen: it may have
 /// read the old files already. It is told later.
-Result<void> CrioReload::tell(std::chrono::milliseconds patience) const {
+Result<void> CrioReload::notify(std::chrono::milliseconds patience) const {
     if (!root_->exists(untold))
         return {};
     GPUHOST_TRY(pid, serving_process(root_->host_path(crio_socket), patience));

@@ -26,7 +26,7 @@ class CrioReload {
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
     [[nodiscard]] base::Result<void> mark() const;
     /// Tells CRI-O, if there is a mark and CRI-O runs. Waits at most `patience` for its answer.
-    [[nodiscard]] base::Result<void> tell(std::chrono::milliseconds patience) const;
+    [[nodiscard]] base::Result<void> notify(std::chrono::milliseconds patience) const;
 
   private:
     CrioReload(const base::Root& root, base::UniqueFd lock) : root_(&root), lock_(std::move(lock)) {}

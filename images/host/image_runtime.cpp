@@ -86,7 +86,7 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
 
 /// Returns the sockets of Podman. Many hosts have Podman for other purposes, so it must be configured, unless
 /// CRI-O runs pods from the same storage.
-std::vector<std::string> podman_words(const base::Root& root, const RuntimeSettings& settings,
+std::vector<std::string> podman_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
     if (!settings.podman.empty() || !root.exists(crio_socket))
         return settings.podman;
@@ -99,7 +99,7 @@ std::vector<std::string> podman_words(const base::Root& root, const RuntimeSetti
 
 /// Returns the sockets of Docker. Excludes links to Podman's socket, such as /run/docker.sock from
 /// podman-docker.
-std::vector<std::string> docker_words(const base::Root& root, const RuntimeSettings& settings,
+std::vector<std::string> docker_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string> podman) {
     podman.emplace_back(podman_socket);
     const auto is_podman = [&](const std::string& word) {
@@ -129,7 +129,7 @@ Result<std::string> ask_client(const std::string& socket, std::vector<std::strin
     return std::move(finished.output);
 }
 
-ImageRuntimes find_image_runtimes(const base::Root& root, const RuntimeSettings& settings) {
+ImageRuntimes find_image_runtimes(const base::Root& root, const ImageRuntimeSettings& settings) {
     ImageRuntimes runtimes;
     find(root, {settings.containerd, ctrs, make<Containerd>}, runtimes);
     const std::vector<std::string> podman = podman_words(root, settings, runtimes.problems);

@@ -62,7 +62,7 @@ struct ImageRuntimes {
     std::vector<std::shared_ptr<const ImageRuntime>> found;
     std::vector<std::string> problems;
 };
-[[nodiscard]] ImageRuntimes find_image_runtimes(const base::Root& root, const RuntimeSettings& settings);
+[[nodiscard]] ImageRuntimes find_image_runtimes(const base::Root& root, const ImageRuntimeSettings& settings);
 
 /// Runs a client and returns its output, including standard error. Fails on a non-zero status, with the last
 /// line of output, and on a timeout.

@@ -270,7 +270,7 @@ bool will_lead_containerd(const Root& root, const core::Settings& settings) {
         if (const std::string path = hosts_path(registry); root.exists(path) && content::is_ours(root, path))
             files.insert(path);
     for (const FileOperation& change :
-         look_at_mirrors(root, mirrored_registries(root), mirror_settings(settings)).wrong)
+         observe_mirrors(root, mirrored_registries(root), mirror_settings(settings)).wrong)
         if (change.type == FileOperation::Type::Remove)
             files.erase(change.path);
         else if (base::ends_with(change.path, "/hosts.toml"))
@@ -278,7 +278,7 @@ bool will_lead_containerd(const Root& root, const core::Settings& settings) {
     return !files.empty();
 }
 
-Mirrors look_at_mirrors(const Root& root, const Registries& registries, const MirrorSettings& settings) {
+Mirrors observe_mirrors(const Root& root, const Registries& registries, const MirrorSettings& settings) {
     Mirrors mirrors{{}, registries.problems};
     std::vector<FileOperation> files;
     if (settings.enable && !is_registry(settings.address)) {

@@ -55,7 +55,7 @@ struct Mirrors {
 };
 /// Considers only runtimes on this host: those with a directory in /etc, and k3s and RKE2 also with a state
 /// directory.
-[[nodiscard]] Mirrors look_at_mirrors(const base::Root& root, const Registries& registries,
+[[nodiscard]] Mirrors observe_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
 /// Reports whether containerd has a hosts.toml of ours after these changes.
 [[nodiscard]] bool will_lead_containerd(const base::Root& root, const core::Settings& settings);

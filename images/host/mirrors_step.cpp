@@ -38,7 +38,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     const MirrorSettings settings{base::bool_or(args, "enable", false), base::string_or(args, "address", ""),
                                   base::bool_or(args, "upstream", true)};
     const Registries registries = mirrored_registries(context.root);
-    const Mirrors mirrors = look_at_mirrors(context.root, registries, settings);
+    const Mirrors mirrors = observe_mirrors(context.root, registries, settings);
     Json changed = Json::array();
     for (const content::FileOperation& file : mirrors.wrong) {
         const auto done = file.path == containers_file ? perform_for_crio(context.root, file)
@@ -56,7 +56,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
                          " has gone");
         changed.push_back(file.path);
     }
-    const Mirrors after = look_at_mirrors(context.root, registries, settings);
+    const Mirrors after = observe_mirrors(context.root, registries, settings);
     for (const std::string& why : after.left)
         context.warn(why);
     return Json{{"files", std::move(changed)}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step images.mirrors: changes the runtimes' files as look_at_mirrors() says. It follows the catalogue in its
+// Step images.mirrors: changes the runtimes' files as observe_mirrors() says. It follows the catalogue in its
 // state at that time, so it has no undo. Failures are warnings, because nothing is to be undone for them.
 #pragma once
 

@@ -191,7 +191,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
 PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
     if (!dry_run)
-        (void)CrioPins(*root_).tell(); // before the pulls, which may take hours; retain() reports errors
+        (void)CrioPins(*root_).notify(); // before the pulls, which may take hours; retain() reports errors
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);
     if (!pins.empty()) // without pins, an unreachable runtime does not matter

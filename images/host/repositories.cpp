@@ -99,7 +99,7 @@ Signed signed_bundles(const Root& root, const std::string& without) {
     return found;
 }
 
-void look_at_manager(const Root& root, const PackageManager& manager, const Signed& bundles, bool on,
+void observe_manager(const Root& root, const PackageManager& manager, const Signed& bundles, bool on,
                      Repositories& found) {
     const auto distributions = distributions_of(read_os_release(root));
     std::set<std::string> wanted;
@@ -181,13 +181,13 @@ std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree) 
     return text;
 }
 
-Repositories look_at_repositories(const Root& root, bool on, const std::string& without) {
+Repositories observe_repositories(const Root& root, bool on, const std::string& without) {
     const Signed bundles = signed_bundles(root, without);
     Repositories found;
     found.left = bundles.problems;
     for (const PackageManager& manager : managers)
         if (root.exists(manager.directory))
-            look_at_manager(root, manager, bundles, on, found);
+            observe_manager(root, manager, bundles, on, found);
     std::sort(found.bundles.begin(), found.bundles.end());
     found.bundles.erase(std::unique(found.bundles.begin(), found.bundles.end()), found.bundles.end());
     return found;

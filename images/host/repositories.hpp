@@ -37,7 +37,7 @@ struct Repositories {
 };
 /// Considers only package managers with a directory in /etc, packages for the host's present distribution,
 /// and signed bundles.
-[[nodiscard]] Repositories look_at_repositories(const base::Root& root, bool on,
+[[nodiscard]] Repositories observe_repositories(const base::Root& root, bool on,
                                                 const std::string& without = {});
 
 } // namespace gpuhost::images

@@ -74,7 +74,7 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
-    const Repositories repositories = look_at_repositories(context.root, base::bool_or(args, "on", false),
+    const Repositories repositories = observe_repositories(context.root, base::bool_or(args, "on", false),
                                                            base::string_or(args, "without", ""));
     for (const std::string& why : repositories.left)
         context.warn(why);

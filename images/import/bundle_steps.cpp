@@ -7,8 +7,8 @@
 #include "images/host/kubelet.hpp"
 #include "images/host/mirrors_step.hpp"
 #include "images/host/repositories_step.hpp"
-#include "images/import/adopt.hpp"
 #include "images/import/artifacts.hpp"
+#include "images/import/foreign_import.hpp"
 #include "images/import/import.hpp"
 #include "images/store/garbage.hpp"
 
@@ -115,7 +115,7 @@ std::uint64_t bytes_in_file(const BundleManifest& manifest) {
 }
 
 /// Fails on the second call: a pipe can be read once, and the worker that read it is gone.
-Result<void> take_pipe(const StepContext& context) {
+Result<void> receive_pipe(const StepContext& context) {
     const std::string taken = context.staging + "/pipe-was-read";
     if (context.root.exists(taken))
         return base::fail(Errc::Interrupted, "the worker that read the bundle died",
@@ -139,7 +139,7 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
     }
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
     Json report = report_of(bundle, plan);
-    if (plan.complete && bundle.manifest.artifacts.empty() && is_settled(context.root) &&
+    if (plan.complete && bundle.manifest.artifacts.empty() && is_finalized(context.root) &&
         !base::bool_or(args, "mends", false))
         report["skip"] = base::int_or(args, "steps_after", 0);
     else if (artifacts.others.empty())
@@ -153,7 +153,7 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(trust, load_trust(context.root));
     GPUHOST_TRY(input, input_of(context, args));
     if (!input.seekable())
-        GPUHOST_CHECK(take_pipe(context));
+        GPUHOST_CHECK(receive_pipe(context));
     context.progress(0, "verifying the signature");
     if (is_stream(args)) {
         GPUHOST_TRY(bundle, read_signed_manifest(input, trust));
@@ -188,18 +188,18 @@ Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& ar
     return ForeignInput{context.inputs.front().get(), names.front(), base::string_or(args, "image-name", "")};
 }
 
-Result<Problems> adopt_preflight(StepContext& context, const Json& args) {
+Result<Problems> convert_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, foreign_input_of(context, args));
     const auto checked = check_adoption(context.root, input, base::string_or(args, "name", ""));
     if (!checked)
         return Problems{problem_of(checked.error())};
-    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
+    warn_of_image_gc(context, args, unpacked_size(context.root, input));
     return Problems();
 }
 
-Result<Json> adopt_apply(StepContext& context, const Json& args) {
+Result<Json> convert_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, foreign_input_of(context, args));
-    warn_of_image_gc(context, args, bytes_to_adopt(context.root, input));
+    warn_of_image_gc(context, args, unpacked_size(context.root, input));
     std::uint64_t done = 0;
     std::uint64_t told = 0;
     const auto on_bytes = [&](std::uint64_t n) {
@@ -209,23 +209,23 @@ Result<Json> adopt_apply(StepContext& context, const Json& args) {
         told = done >> 20U;
         context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
     };
-    GPUHOST_TRY(adopted, adopt_images(context.root, input, base::string_or(args, "name", ""),
-                                      host_facts_from_json(args), policy_of(args), on_bytes));
+    GPUHOST_TRY(adopted, add_foreign_images(context.root, input, base::string_or(args, "name", ""),
+                                            host_facts_from_json(args), policy_of(args), on_bytes));
     for (const std::string& warning : adopted.warnings)
         context.warn(warning);
     return Json{
         {"name", adopted.manifest.name}, {"unsigned", true}, {"images", adopted.manifest.images.size()}};
 }
 
-core::StepKind adopt_kind() {
+core::StepKind convert_kind() {
     core::StepKind kind;
-    kind.name = "bundle.adopt";
+    kind.name = "bundle.convert";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(incoming_directory)};
     kind.deadline = std::chrono::hours(6);
     kind.interruptible = true;
-    kind.preflight = adopt_preflight;
-    kind.apply = adopt_apply;
+    kind.preflight = convert_preflight;
+    kind.apply = convert_apply;
     kind.undo = [](StepContext& context, const Json&) { return remove_other_incoming(context.root, ""); };
     return kind;
 }
@@ -246,7 +246,7 @@ Result<Json> commit_apply(StepContext& context, const Json& args) {
 
 Result<void> commit_undo(StepContext& context, const Json&) {
     GPUHOST_TRY(received, received_bundle(context.root));
-    return received ? take_back_bundle(context.root, *received) : Result<void>();
+    return received ? undo_receive(context.root, *received) : Result<void>();
 }
 
 core::StepKind commit_kind() {
@@ -270,12 +270,12 @@ bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
            before->packages.empty() && now->packages.empty();
 }
 
-Result<Json> settle_apply(StepContext& context, const Json& args) {
+Result<Json> finalize_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
     const bool same = received && !base::bool_or(args, "mends", true) &&
                       leads_nobody_elsewhere(context.root, received->name);
-    GPUHOST_CHECK(received ? settle_import(context.root, received->digest)
-                           : Catalogue(context.root).settle());
+    GPUHOST_CHECK(received ? finalize_import(context.root, received->digest)
+                           : Catalogue(context.root).finalize());
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // left by earlier imports
     // The blobs of the replaced generation, or of an abandoned import.
     if (auto freed = remove_garbage(context.root); !freed)
@@ -283,13 +283,13 @@ Result<Json> settle_apply(StepContext& context, const Json& args) {
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
 }
 
-core::StepKind settle_kind() {
+core::StepKind finalize_kind() {
     core::StepKind kind;
-    kind.name = "bundle.settle";
+    kind.name = "bundle.finalize";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
     kind.deadline = std::chrono::minutes(15);
-    kind.apply = settle_apply;
+    kind.apply = finalize_apply;
     return kind;
 }
 
@@ -322,9 +322,9 @@ core::StepKind remove_kind() {
 
 void register_bundle_steps(core::StepKinds& kinds) {
     kinds.add(receive_kind());
-    kinds.add(adopt_kind());
+    kinds.add(convert_kind());
     kinds.add(commit_kind());
-    kinds.add(settle_kind());
+    kinds.add(finalize_kind());
     kinds.add(remove_kind());
     kinds.add(mirrors_kind());
     kinds.add(repositories_kind());

@@ -10,7 +10,7 @@
 #include "images/host/repositories.hpp"
 #include "images/host/repositories_step.hpp"
 #include "images/images_settings.hpp"
-#include "images/import/adopt.hpp"
+#include "images/import/foreign_import.hpp"
 #include "images/import/import.hpp"
 #include "images/peers_settings.hpp"
 #include "images/store/catalogue.hpp"
@@ -46,10 +46,10 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
 /// is wrong.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
-    const std::size_t settle = plan.steps.size();
-    plan.steps.push_back({"bundle.settle", "remove what it replaces", Json::object(), true});
+    const std::size_t finalize = plan.steps.size();
+    plan.steps.push_back({"bundle.finalize", "remove what it replaces", Json::object(), true});
     add_followers(plan, desired.settings, true);
-    plan.steps[settle].args = {{"mends", mends}, {"followers", plan.steps.size() - settle - 1}};
+    plan.steps[finalize].args = {{"mends", mends}, {"followers", plan.steps.size() - finalize - 1}};
 }
 
 /// Reports whether all files that follow the catalogue are right.
@@ -153,7 +153,7 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     args["image-name"] = image.empty() ? "" : reference->text();
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back(
-        {"bundle.adopt", "unpack " + what + " and compare its blobs with their digests", args});
+        {"bundle.convert", "unpack " + what + " and compare its blobs with their digests", args});
     add_entry(plan, desired, host, !followers_are_right(observed));
     return plan;
 }
@@ -179,7 +179,7 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
 /// Lists the runtimes' files that differ from what they should be.
 Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
     const Registries registries = mirrored_registries(root);
-    const Mirrors mirrors = look_at_mirrors(root, registries, settings);
+    const Mirrors mirrors = observe_mirrors(root, registries, settings);
     Json wrong = Json::array();
     for (const content::FileOperation& file : mirrors.wrong)
         wrong.push_back(file.path);
@@ -187,7 +187,7 @@ Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
 }
 
 Json packages_of(const base::Root& root, const core::Settings& settings) {
-    const Repositories repositories = look_at_repositories(root, repositories_are_on(settings));
+    const Repositories repositories = observe_repositories(root, repositories_are_on(settings));
     Json wrong = Json::array();
     for (const content::FileOperation& file : repositories.wrong)
         wrong.push_back(file.path);
@@ -227,7 +227,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     const auto threshold = kubelet_threshold(root_);
     Json observed = to_json(HostFacts{host_platform(root_), installed_kernels(root_),
                                       distributions_of(read_os_release(root_)),
-                                      driver_wish_ ? driver_wish_(settings) : core::DriverWish()});
+                                      driver_filter_ ? driver_filter_(settings) : core::DriverFilter()});
     observed.update({{"bundles", std::move(bundles)},
                      {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                      {"packages", packages_of(root_, settings)},

@@ -9,7 +9,7 @@
 
 #include "daemon/base/root.hpp"
 #include "daemon/core/component.hpp"
-#include "daemon/core/driver_wish.hpp"
+#include "daemon/core/driver_filter.hpp"
 
 #include <functional>
 #include <utility>
@@ -19,12 +19,13 @@ namespace gpuhost::images {
 
 class ImagesComponent : public core::Component {
   public:
-    using AskWish = std::function<core::DriverWish(const core::Settings&)>;
+    using AskDriverFilter = std::function<core::DriverFilter(const core::Settings&)>;
 
     /// `root` must outlive the object. `import_steps` are the steps of other subsystems that use their
-    /// artifacts of a bundle. `driver_wish` returns the filter for drivers.
-    ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps, AskWish driver_wish = {})
-        : root_(root), import_steps_(std::move(import_steps)), driver_wish_(std::move(driver_wish)) {}
+    /// artifacts of a bundle. `driver_filter` returns the filter for drivers.
+    ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps,
+                    AskDriverFilter driver_filter = {})
+        : root_(root), import_steps_(std::move(import_steps)), driver_filter_(std::move(driver_filter)) {}
 
     [[nodiscard]] std::string_view name() const override { return "images"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
@@ -34,7 +35,7 @@ class ImagesComponent : public core::Component {
   private:
     const base::Root& root_;
     std::vector<core::Step> import_steps_;
-    AskWish driver_wish_;
+    AskDriverFilter driver_filter_;
 };
 
 } // namespace gpuhost::images

@@ -359,18 +359,18 @@ Result<BundleRecord> commit_unsigned(const Root& root, const Received& received,
     return commit(root, {std::move(manifest), {}, std::move(digest), std::move(text)}, host);
 }
 
-Result<void> take_back_bundle(const Root& root, const Received& received) {
-    return Catalogue(root).take_back(received.name, received.digest);
+Result<void> undo_receive(const Root& root, const Received& received) {
+    return Catalogue(root).undo_put(received.name, received.digest);
 }
 
-Result<void> settle_import(const Root& root, const std::string& digest) {
-    GPUHOST_CHECK(Catalogue(root).settle());
+Result<void> finalize_import(const Root& root, const std::string& digest) {
+    GPUHOST_CHECK(Catalogue(root).finalize());
     GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
     return root.remove(received_mark); // last: a second run would do nothing without it
 }
 
-bool is_settled(const Root& root) {
-    const auto kept = Catalogue(root).unsettled();
+bool is_finalized(const Root& root) {
+    const auto kept = Catalogue(root).unfinalized();
     const auto incoming = root.list(incoming_directory);
     return kept && kept->empty() && (!incoming || incoming->empty()) && !has_garbage(root);
 }

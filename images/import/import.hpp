@@ -71,15 +71,15 @@ struct Received {
 [[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
                                                        const content::TrustAnchors& trust,
                                                        const HostFacts& host);
-/// The same for the result of adopt_images(). The caller decides whether unsigned bundles are allowed.
+/// The same for the result of add_foreign_images(). The caller decides whether unsigned bundles are allowed.
 [[nodiscard]] base::Result<BundleRecord> commit_unsigned(const base::Root& root, const Received& received,
                                                          const HostFacts& host);
 /// Restores the catalogue as it was before commit_bundle(). Blobs in the store stay there: the next import of
 /// the bundle finds them.
-[[nodiscard]] base::Result<void> take_back_bundle(const base::Root& root, const Received& received);
+[[nodiscard]] base::Result<void> undo_receive(const base::Root& root, const Received& received);
 /// Ends the import; undo is impossible afterwards. Keeps what others left in the incoming directory.
-[[nodiscard]] base::Result<void> settle_import(const base::Root& root, const std::string& digest);
+[[nodiscard]] base::Result<void> finalize_import(const base::Root& root, const std::string& digest);
 /// Reports whether no earlier import left anything.
-[[nodiscard]] bool is_settled(const base::Root& root);
+[[nodiscard]] bool is_finalized(const base::Root& root);
 
 } // namespace gpuhost::images

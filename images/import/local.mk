@@ -2,8 +2,8 @@
 # may include: daemon/base daemon/content/archive daemon/content/crypto daemon/core images images/bundle
 #   images/create images/foreign images/host images/store
 images_libimages_a_SOURCES += \
-    %D%/adopt.cpp \
-    %D%/adopt.hpp \
+    %D%/foreign_import.cpp \
+    %D%/foreign_import.hpp \
     %D%/artifacts.cpp \
     %D%/artifacts.hpp \
     %D%/blob_stream.cpp \

@@ -240,12 +240,12 @@ void BlobFetch::end_blob(std::size_t index) {
         on_note_("blob sha256:" + blob.wanted.hex +
                  ": came with wrong bytes; fetching it again from one peer");
     std::set<std::size_t> brought;
-    for (const Taken& taken : blob.taken)
+    for (const Received& taken : blob.taken)
         brought.insert(taken.peer);
     if (!resumed && brought.size() == 1)
         give_up(*brought.begin(), "sent wrong bytes of blob sha256:" + blob.wanted.hex);
     blob.alone = !resumed;
-    blob.wrong = resumed ? std::vector<Taken>() : std::move(blob.taken);
+    blob.wrong = resumed ? std::vector<Received>() : std::move(blob.taken);
     repeat(index);
 }
 

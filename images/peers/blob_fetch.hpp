@@ -79,7 +79,7 @@ class BlobFetch {
         Time rests_until{0};
         std::string why; ///< reason of the last failure
     };
-    struct Taken { ///< the sender of a part, and a hash to compare its bytes
+    struct Received { ///< the sender of a part, and a hash to compare its bytes
         std::size_t peer = 0;
         std::size_t fingerprint = 0;
     };
@@ -91,8 +91,8 @@ class BlobFetch {
         std::optional<std::size_t> by; ///< this one
         std::set<std::size_t> lacking;
         std::set<std::size_t> deserters; ///< failed to send it alone
-        std::vector<Taken> taken;
-        std::vector<Taken> wrong; ///< from the failed attempt
+        std::vector<Received> taken;
+        std::vector<Received> wrong; ///< from the failed attempt
         std::size_t tries = 0;
     };
     struct Slot {

@@ -26,7 +26,7 @@ Result<void> Transfer::run(int pipe) {
                               "What came stays; the next fetch goes on from there.");
         GPUHOST_CHECK(fetch_.check());
         while (const auto part = fetch_.next(clock_()))
-            asked_.emplace(client_.start(peers_.request_of(*part)), *part);
+            in_flight_.emplace(client_.start(peers_.request_of(*part)), *part);
         for (PeerAnswer& answer : client_.wait(tick, out_.empty() ? -1 : pipe))
             take(answer);
     }
@@ -58,7 +58,7 @@ Result<bool> Transfer::write(int pipe) {
 }
 
 void Transfer::take(PeerAnswer& answer) {
-    const auto asked = asked_.extract(answer.id);
+    const auto asked = in_flight_.extract(answer.id);
     if (asked.empty())
         return; // of an earlier bundle
     const BlobFetch::Part& part = asked.mapped();

@@ -2,8 +2,8 @@
 // Transfers one bundle from peers into the pipe of an import.
 #pragma once
 
-#include "images/peers/pace.hpp"
 #include "images/peers/peers.hpp"
+#include "images/peers/rate_watchdog.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -37,8 +37,8 @@ class Transfer {
     std::string out_;
     std::size_t written_ = 0; ///< bytes of out_
     Clock clock_;
-    Pace pace_;
-    std::map<std::uint64_t, BlobFetch::Part> asked_;
+    RateWatchdog pace_;
+    std::map<std::uint64_t, BlobFetch::Part> in_flight_;
 };
 
 } // namespace gpuhost::images

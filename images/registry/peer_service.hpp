@@ -10,7 +10,7 @@
 #include "daemon/base/root.hpp"
 #include "images/registry/service.hpp"
 #include "images/registry/signed_blobs.hpp"
-#include "images/store/live.hpp"
+#include "images/store/cached_catalogue.hpp"
 
 namespace gpuhost::images {
 
@@ -32,7 +32,7 @@ class PeerService : public RegistryService {
     [[nodiscard]] Found<RegistryAnswer> manifest(const std::string& name) const;
 
     const base::Root& root_;
-    Live<SignedBlobs> blobs_;
+    CachedCatalogue<SignedBlobs> blobs_;
     RegistryMetrics metrics_;
 };
 

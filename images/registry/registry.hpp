@@ -9,7 +9,7 @@
 
 #include "daemon/base/root.hpp"
 #include "images/registry/service.hpp"
-#include "images/store/live.hpp"
+#include "images/store/cached_catalogue.hpp"
 #include "images/store/references.hpp"
 
 #include <mutex>
@@ -39,7 +39,7 @@ class Registry : public RegistryService {
     [[nodiscard]] RegistryAnswer metrics(const References& references) const;
 
     const base::Root& root_;
-    Live<References> references_;
+    CachedCatalogue<References> references_;
     RegistryMetrics metrics_;
     mutable std::mutex large_documents_;
 };

@@ -43,7 +43,7 @@ std::optional<std::string> unescape(std::string_view text) {
     return out;
 }
 
-Parsed<void> take_parameter(RegistryRequest& request, std::string_view pair) {
+Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
     const auto equals = pair.find('=');
     const std::string_view key = pair.substr(0, equals);
     const auto value =
@@ -68,34 +68,34 @@ bool is_sha512(std::string_view text) {
            text.find_first_not_of("0123456789abcdef", algorithm.size()) == std::string_view::npos;
 }
 
-Parsed<void> take_digest(RegistryRequest& request, std::string_view text) {
+Parsed<void> parse_digest(RegistryRequest& request, std::string_view text) {
     request.hex = digest_hex(text);
     if (request.hex.empty() && !is_sha512(text))
         return refuse(Code::DigestInvalid, 400, "a digest is sha256: and 64 lower-case hex digits");
     return {};
 }
 
-Parsed<void> take_reference(RegistryRequest& request, std::string_view text) {
+Parsed<void> parse_reference(RegistryRequest& request, std::string_view text) {
     if (text.find(':') != std::string_view::npos)
-        return take_digest(request, text);
+        return parse_digest(request, text);
     if (!is_tag(text))
         return refuse(Code::NameInvalid, 400, "a tag is up to 128 letters, digits, '.', '_' and '-'");
     request.tag = text;
     return {};
 }
 
-Parsed<void> take_endpoint(RegistryRequest& request, std::string_view verb, const std::string& object) {
+Parsed<void> parse_endpoint(RegistryRequest& request, std::string_view verb, const std::string& object) {
     if (verb == "blobs") {
         request.endpoint = Endpoint::Blob;
-        return take_digest(request, object);
+        return parse_digest(request, object);
     }
     if (verb == "manifests") {
         request.endpoint = Endpoint::Manifest;
-        return take_reference(request, object);
+        return parse_reference(request, object);
     }
     if (verb == "referrers") {
         request.endpoint = Endpoint::Referrers;
-        return take_digest(request, object);
+        return parse_digest(request, object);
     }
     request.endpoint = Endpoint::Tags;
     if (verb != "tags" || object != "list")
@@ -103,7 +103,7 @@ Parsed<void> take_endpoint(RegistryRequest& request, std::string_view verb, cons
     return {};
 }
 
-Parsed<void> take_path(RegistryRequest& request, const std::string& path) {
+Parsed<void> parse_path(RegistryRequest& request, const std::string& path) {
     if (path == "/v2" || path == "/v2/")
         return {};
     if (path == "/metrics") {
@@ -118,8 +118,8 @@ Parsed<void> take_path(RegistryRequest& request, const std::string& path) {
     if (!base::starts_with(path, prefix) || verb == std::string::npos || verb <= prefix.size())
         return refuse(Code::Unsupported, 404, "no such path in a registry");
     request.name = path.substr(prefix.size(), verb - prefix.size());
-    return take_endpoint(request, std::string_view(path).substr(verb + 1, object - verb - 1),
-                         path.substr(object + 1));
+    return parse_endpoint(request, std::string_view(path).substr(verb + 1, object - verb - 1),
+                          path.substr(object + 1));
 }
 
 /// The path and query of "http://HOST/PATH": RFC 9112 has servers accept it.
@@ -149,9 +149,9 @@ Parsed<RegistryRequest> parse_registry_request(std::string_view target) {
     RegistryRequest request;
     if (question != std::string_view::npos)
         for (const std::string& pair : base::split(target.substr(question + 1), '&'))
-            if (auto taken = take_parameter(request, pair); !taken)
+            if (auto taken = parse_parameter(request, pair); !taken)
                 return tl::unexpected<RegistryError>(std::move(taken).error());
-    if (auto taken = take_path(request, *path); !taken)
+    if (auto taken = parse_path(request, *path); !taken)
         return tl::unexpected<RegistryError>(std::move(taken).error());
     return request;
 }

@@ -255,7 +255,7 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     return root_.rename(made, place);
 }
 
-Result<void> Catalogue::take_back(const std::string& name, const std::string& digest) const {
+Result<void> Catalogue::undo_put(const std::string& name, const std::string& digest) const {
     const std::string place = path_of(name);
     const std::string kept = beside(name);
     GPUHOST_TRY(is_there, is_of(place, digest));
@@ -265,10 +265,10 @@ Result<void> Catalogue::take_back(const std::string& name, const std::string& di
     } else if (is_there && root_.exists(kept + "/record.json")) {
         GPUHOST_CHECK(root_.exchange(kept, place));
     }
-    return settle();
+    return finalize();
 }
 
-Result<std::vector<std::string>> Catalogue::unsettled() const {
+Result<std::vector<std::string>> Catalogue::unfinalized() const {
     auto names = root_.list(catalogue_directory);
     if (!names && names.error().code == Errc::NotFound)
         return std::vector<std::string>();
@@ -285,8 +285,8 @@ Result<std::vector<std::string>> Catalogue::unsettled() const {
     return names;
 }
 
-Result<void> Catalogue::settle() const {
-    GPUHOST_TRY(names, unsettled());
+Result<void> Catalogue::finalize() const {
+    GPUHOST_TRY(names, unfinalized());
     for (const std::string& name : names)
         GPUHOST_CHECK(root_.remove_tree(path_of(name)));
     return {};

@@ -80,7 +80,7 @@ class Catalogue {
     [[nodiscard]] base::Result<std::vector<std::string>> names() const;
     /// Fails with NotFound if there is no such bundle, and with BadContent if its record is damaged.
     [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
-    /// Returns the record that put() replaced, until settle(). Fails with NotFound if there was none.
+    /// Returns the record that put() replaced, until finalize(). Fails with NotFound if there was none.
     [[nodiscard]] base::Result<BundleRecord> replaced(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
@@ -89,14 +89,15 @@ class Catalogue {
     [[nodiscard]] base::Result<std::string> signed_manifest(const std::string& name) const;
     [[nodiscard]] base::Result<base::UniqueFd> open_signed_manifest(const std::string& name) const;
 
-    /// Replaces the entry of that name atomically and durably. Keeps the old entry beside it until settle().
+    /// Replaces the entry of that name atomically and durably. Keeps the old entry beside it until
+    /// finalize().
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
     /// Undoes a complete or partial put() of the bundle whose manifest is `digest`: restores the old entry.
-    [[nodiscard]] base::Result<void> take_back(const std::string& name, const std::string& digest) const;
+    [[nodiscard]] base::Result<void> undo_put(const std::string& name, const std::string& digest) const;
     /// Removes the old entries that put() kept. Undo is impossible afterwards.
-    [[nodiscard]] base::Result<void> settle() const;
-    /// Returns the names that settle() would remove.
-    [[nodiscard]] base::Result<std::vector<std::string>> unsettled() const;
+    [[nodiscard]] base::Result<void> finalize() const;
+    /// Returns the names that finalize() would remove.
+    [[nodiscard]] base::Result<std::vector<std::string>> unfinalized() const;
     /// Frees disk space by removing the large files of an entry that is about to be removed. Keeps its record
     /// and list of blobs.
     [[nodiscard]] base::Result<void> strip(const std::string& name) const;

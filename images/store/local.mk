@@ -13,8 +13,8 @@ images_libimages_a_SOURCES += \
     %D%/generations.hpp \
     %D%/link_tree.cpp \
     %D%/link_tree.hpp \
-    %D%/live.cpp \
-    %D%/live.hpp \
+    %D%/cached_catalogue.cpp \
+    %D%/cached_catalogue.hpp \
     %D%/packages.cpp \
     %D%/packages.hpp \
     %D%/pins.cpp \

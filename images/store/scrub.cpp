@@ -26,7 +26,7 @@ namespace {
 using OnBytes = std::function<void(std::uint64_t)>;
 
 /// Limit of the damages listed one by one: a lost disk damages all blobs, and status must stay short.
-constexpr std::size_t most_told = 1000;
+constexpr std::size_t most_listed = 1000;
 constexpr std::size_t scrub_limit = 4U << 20U; ///< of scrub.json
 /// More unreadable blobs than this indicate an absent disk, not bad sectors.
 constexpr std::size_t most_unreadable = 16;
@@ -111,7 +111,7 @@ void drop_unowned(const Root& root, std::vector<Damage>& damages) {
 }
 
 /// Removes the damaged blob, unless an import has replaced it meanwhile.
-bool take_name(const Root& root, const Damage& damage) {
+bool record_name(const Root& root, const Damage& damage) {
     const auto named = root.lstat(path_of(damage.blob.hex));
     return named && damage.inode != 0 && named->st_ino == damage.inode &&
            changed_ns(*named) == damage.changed_ns && BlobStore(root).remove(damage.blob.hex).has_value();
@@ -133,13 +133,13 @@ void read_again(const Root& root, std::vector<Damage>& damages) {
     std::erase_if(damages, [](const Damage& damage) { return damage.why.empty(); });
 }
 
-void take_names(const Root& root, std::vector<Damage>& damages, std::uint64_t blobs) {
+void record_names(const Root& root, std::vector<Damage>& damages, std::uint64_t blobs) {
     const auto unreadable =
         static_cast<std::size_t>(std::count_if(damages.begin(), damages.end(), is_unreadable));
     const bool is_away = unreadable > most_unreadable || unreadable == blobs;
     for (Damage& damage : damages)
         if (!damage.missing && (damage.readable || !is_away))
-            damage.removed = take_name(root, damage);
+            damage.removed = record_name(root, damage);
 }
 
 Json to_json(const Damage& damage) {
@@ -226,7 +226,7 @@ Scrub Scrubber::run(const OnBytes& on_bytes) const {
     });
     read_again(*root_, scrub.damages);
     drop_unowned(*root_, scrub.damages);
-    take_names(*root_, scrub.damages, blobs_);
+    record_names(*root_, scrub.damages, blobs_);
     for (const Damage& damage : scrub.damages)
         for (const std::string& bundle : damage.bundles)
             if (scrub.bundles.count(bundle) == 0)
@@ -239,7 +239,7 @@ Scrub Scrubber::run(const OnBytes& on_bytes) const {
 Json to_json(const Scrub& scrub) {
     Json damaged = Json::array();
     for (const Damage& damage : scrub.damages)
-        if (damaged.size() < most_told)
+        if (damaged.size() < most_listed)
             damaged.push_back(to_json(damage));
     const std::size_t more = scrub.damages.size() - damaged.size();
     return {{"finished", scrub.finished},    {"blobs", scrub.blobs}, {"bytes", scrub.bytes},
@@ -258,7 +258,7 @@ Json last_scrub(const Root& root) {
         return nullptr;
     Json damaged = Json::array();
     for (const Json& damage : base::member(*scrub, "damaged"))
-        if (damaged.size() < most_told && still_so(root, damage, base::member(*scrub, "manifests")))
+        if (damaged.size() < most_listed && still_so(root, damage, base::member(*scrub, "manifests")))
             damaged.push_back(damage);
     (*scrub)["damaged"] = std::move(damaged);
     return std::move(*scrub);

@@ -5,8 +5,8 @@
 // exclude modules.
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/host_programs.hpp"
-#include "kmod/boot/image_tool.hpp"
 #include "kmod/boot/initramfs.hpp"
+#include "kmod/boot/initramfs_tool.hpp"
 #include "kmod/step_kind.hpp"
 
 #include <cerrno>

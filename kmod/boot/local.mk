@@ -2,12 +2,12 @@
 # may include: daemon/base daemon/content/archive daemon/content/set daemon/core kmod kmod/build kmod/module
 #   kmod/store kmod/units
 kmod_libkmod_gpu_a_SOURCES += \
-    %D%/gone_kernels.cpp \
-    %D%/gone_kernels.hpp \
+    %D%/removed_kernels.cpp \
+    %D%/removed_kernels.hpp \
     %D%/host_programs.cpp \
     %D%/host_programs.hpp \
-    %D%/image_tool.cpp \
-    %D%/image_tool.hpp \
+    %D%/initramfs_tool.cpp \
+    %D%/initramfs_tool.hpp \
     %D%/images.cpp \
     %D%/images.hpp \
     %D%/initramfs.cpp \

@@ -3,7 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "kmod/module/goal.hpp"
-#include "kmod/units/locked_parts.hpp"
+#include "kmod/units/companion_services.hpp"
 
 #include <algorithm>
 #include <set>

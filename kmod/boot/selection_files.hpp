@@ -65,7 +65,7 @@ struct SelectionFiles {
 [[nodiscard]] std::string current_userland(const base::Root& root);
 
 /// Returns what makes the programs in its userland's bin/ available. These are links, or for a locked part
-/// with a package on the host (locked_parts.hpp) its unit's drop-in.
+/// with a package on the host (companion_services.hpp) its unit's drop-in.
 [[nodiscard]] std::vector<content::FileOperation> tools_of(const base::Root& root,
                                                            const std::optional<Driver>& driver);
 

@@ -100,7 +100,7 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     if (!signing.passphrase_file.empty())
         check_secret(context.root, signing.passphrase_file, problems);
     const std::string kernel = base::string_or(args, "kernel", {});
-    if (!takes_hash(kernel_config(context.root, kernel), signing.hash))
+    if (!supports_hash(kernel_config(context.root, kernel), signing.hash))
         problems.push_back({Errc::Unsupported, "kernel " + kernel + " was built without " + signing.hash,
                             "Set SigningHash= to one that its configuration has."});
     const auto signer =

@@ -173,7 +173,7 @@ std::vector<std::string> gpu_nodes(const base::Root& root) {
     return nodes;
 }
 
-bool devices_look_complete(const base::Root& root) {
+bool devices_complete(const base::Root& root) {
     const auto rules = device_rules(root);
     if (!rules)
         return true;

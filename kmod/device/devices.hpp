@@ -31,7 +31,7 @@ struct DeviceRules {
 [[nodiscard]] std::vector<std::string> gpu_nodes(const base::Root& root);
 /// Returns whether missing_devices() would be empty, without a query of the driver about its GPUs. Such a
 /// query can wait for a busy GPU, and the daemon must not wait.
-[[nodiscard]] bool devices_look_complete(const base::Root& root);
+[[nodiscard]] bool devices_complete(const base::Root& root);
 /// Creates missing nodes, and the links in /dev/char by which containers are given devices.
 [[nodiscard]] base::Result<void> make_devices(const base::Root& root);
 

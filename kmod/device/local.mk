@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base kmod kmod/load kmod/module kmod/units
 kmod_libkmod_gpu_a_SOURCES += \
-    %D%/apart.cpp \
-    %D%/apart.hpp \
+    %D%/isolated.cpp \
+    %D%/isolated.hpp \
     %D%/cuda.cpp \
     %D%/cuda.hpp \
     %D%/devices.cpp \

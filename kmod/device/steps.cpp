@@ -14,14 +14,14 @@
 // warning.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
-#include "kmod/device/apart.hpp"
 #include "kmod/device/cuda.hpp"
 #include "kmod/device/devices.hpp"
+#include "kmod/device/isolated.hpp"
 #include "kmod/device/nvml.hpp"
 #include "kmod/load/converge.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/step_kind.hpp"
-#include "kmod/units/locked_parts.hpp"
+#include "kmod/units/companion_services.hpp"
 
 #include <algorithm>
 
@@ -58,9 +58,9 @@ std::string cuda_library(const base::Json& args) {
 }
 
 /// Runs the library's code in a process of its own, because the worker may have more steps to run.
-Result<NvmlReport> ask_nvml_apart(const base::Root& root, const base::Json& args) {
+Result<NvmlReport> query_nvml_isolated(const base::Root& root, const base::Json& args) {
     const std::string library = root.host_path(nvml_library(args));
-    GPUHOST_TRY(answer, run_apart("NVML", [&]() -> Result<base::Json> {
+    GPUHOST_TRY(answer, run_isolated("NVML", [&]() -> Result<base::Json> {
                     GPUHOST_TRY(report, ask_nvml(library));
                     return base::Json{{"version", report.driver_version},
                                       {"devices", report.devices},
@@ -71,9 +71,9 @@ Result<NvmlReport> ask_nvml_apart(const base::Root& root, const base::Json& args
                       static_cast<unsigned>(base::int_or(answer, "split", 0))};
 }
 
-Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const base::Json& args) {
+Result<std::vector<std::string>> add_vectors_isolated(const base::Root& root, const base::Json& args) {
     const std::string library = root.host_path(cuda_library(args));
-    GPUHOST_TRY(answer, run_apart("CUDA", [&]() -> Result<base::Json> {
+    GPUHOST_TRY(answer, run_isolated("CUDA", [&]() -> Result<base::Json> {
                     GPUHOST_TRY(gpus, add_vectors(library));
                     return base::Json{{"gpus", gpus}};
                 }));
@@ -84,7 +84,7 @@ Result<std::vector<std::string>> add_vectors_apart(const base::Root& root, const
 /// validation reports a GPU that cannot start.
 void keep_gpus_awake(const StepContext& context) {
     context.progress(-1, "starting the GPUs");
-    core::keep_open(context, gpu_nodes(context.root));
+    core::hold_open(context, gpu_nodes(context.root));
 }
 
 std::string level_of(const base::Json& args) {
@@ -104,7 +104,7 @@ PreflightResult validate_preflight(StepContext& context, const base::Json& args)
         problems.push_back({Errc::NotFound,
                             "Validation=" + level_of(args) + ", but this driver came without NVML",
                             "import libnvidia-ml1 of the same version, or set Validation=kernel"});
-    for (Problem& problem : check_locked_parts(context.root, userland, version, units))
+    for (Problem& problem : check_companion_services(context.root, userland, version, units))
         problems.push_back(std::move(problem));
     for (const std::string& sentence : unfit_switch_libraries(context.root, userland, version, units))
         context.warn(sentence);
@@ -179,11 +179,11 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
     context.progress(-1, "computing on each GPU");
     const bool fabric = base::bool_or(args, "fabric", false);
     const std::uint64_t until = base::monotonic_us() + (fabric ? fabric_patience_us : 0);
-    auto computed = add_vectors_apart(context.root, args);
+    auto computed = add_vectors_isolated(context.root, args);
     while (!computed && computed.error().code == Errc::Busy && base::monotonic_us() < until) {
         context.progress(-1, "waiting for the fabric of NVSwitches");
         ::usleep(2'000'000);
-        computed = add_vectors_apart(context.root, args);
+        computed = add_vectors_isolated(context.root, args);
     }
     // This is so at boot, where the fabric manager starts after the driver.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
@@ -191,7 +191,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));
-    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
+    GPUHOST_TRY(report, query_nvml_isolated(context.root, args));
     const std::vector<std::string> served = served_gpus(context.root);
     GPUHOST_CHECK(
         check_count(context, "CUDA",
@@ -201,7 +201,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
 }
 
 Result<base::Json> validate(StepContext& context, const base::Json& args) {
-    const Goal goal = goal_from_json(base::member(args, "goal"));
+    const ModuleGoal goal = goal_from_json(base::member(args, "goal"));
     GPUHOST_CHECK(check_kernel(context.root, goal));
     GPUHOST_CHECK(check_gpus(context.root, goal, base::strings_or_empty(args, "gpus")));
     GPUHOST_CHECK(check_devices(context.root));
@@ -209,7 +209,7 @@ Result<base::Json> validate(StepContext& context, const base::Json& args) {
         return base::Json{{"level", "kernel"}};
     keep_gpus_awake(context);
     context.progress(-1, "asking NVML");
-    GPUHOST_TRY(report, ask_nvml_apart(context.root, args));
+    GPUHOST_TRY(report, query_nvml_isolated(context.root, args));
     if (report.driver_version != goal.version)
         return base::fail(Errc::Failed,
                           "NVML sees driver " + report.driver_version + ", not " + goal.version);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // holders.wait waits, before any change, until only the client units hold the driver. holders.clear fails if
-// a process still holds the driver after the block in kmod/load/door.hpp is set. With policy "terminate" it
-// terminates holders first.
-// args: {"policy": "refuse"|"wait"|"terminate", "units": [those that a later step stops], "timeout_usec",
-// "grace_usec"}.
+// a process still holds the driver after the block in kmod/load/autoload_block.hpp is set. With policy
+// "terminate" it terminates holders first. args: {"policy": "refuse"|"wait"|"terminate", "units": [those that
+// a later step stops], "timeout_usec", "grace_usec"}.
 #include "daemon/base/clock.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/module/kernel_state.hpp"

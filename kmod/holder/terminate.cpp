@@ -57,7 +57,7 @@ void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patien
 
 /// Opens a descriptor of each process before it checks the process: the pid may belong to another process by
 /// now.
-base::Result<std::vector<Target>> take_hold(const base::Root& root, const std::vector<Holder>& holders) {
+base::Result<std::vector<Target>> open_targets(const base::Root& root, const std::vector<Holder>& holders) {
     std::vector<Target> targets;
     for (const Holder& holder : holders) {
         if (is_sacred(holder))
@@ -87,7 +87,7 @@ void look_again(const base::Root& root, std::vector<Target>& targets) {
 
 base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& holders,
                              std::chrono::milliseconds grace) {
-    GPUHOST_TRY(targets, take_hold(root, holders));
+    GPUHOST_TRY(targets, open_targets(root, holders));
     for (const Target& target : targets)
         send(target, SIGTERM);
     wait_for_end(targets, grace);

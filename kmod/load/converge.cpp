@@ -7,7 +7,7 @@
 #include "kmod/holder/holders.hpp"
 #include "kmod/load/console.hpp"
 #include "kmod/load/module_lock.hpp"
-#include "kmod/load/movement.hpp"
+#include "kmod/load/module_ops.hpp"
 #include "kmod/module/file.hpp"
 #include "kmod/module/graph.hpp"
 #include "kmod/module/kernel_error.hpp"
@@ -26,8 +26,7 @@ using base::Result;
 
 /// Waits until no module is being loaded or unloaded. Fails with RebootRequired after `patience`: the process
 /// that loads or unloads is no longer ours.
-Result<std::vector<LoadedModule>> settled_modules(const base::Root& root,
-                                                  std::chrono::milliseconds patience) {
+Result<std::vector<LoadedModule>> stable_modules(const base::Root& root, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
         std::vector<LoadedModule> modules = loaded_driver(root);
@@ -53,8 +52,8 @@ std::string with_options(const ModuleOptions& others, const std::string& module,
     return found->second + (own.empty() ? "" : " ") + own;
 }
 
-Move load_move(const base::Root& root, const std::string& kernel, const ModuleOptions& others,
-               const GoalModule& module) {
+ModuleOp load_op(const base::Root& root, const std::string& kernel, const ModuleOptions& others,
+                 const GoalModule& module) {
     std::string path = module.path;
     if (path.empty()) {
         LoadedModule loaded;
@@ -66,15 +65,15 @@ Move load_move(const base::Root& root, const std::string& kernel, const ModuleOp
     // modprobe names a module after its file: Debian's nvidia-current.ko is the module nvidia.
     if (const std::string file = module_name(path); !path.empty() && file != module.name)
         parameters = with_options(others, file, parameters);
-    const Move::Type type = path.empty() ? Move::Type::LoadByName : Move::Type::Load;
+    const ModuleOp::Type type = path.empty() ? ModuleOp::Type::LoadByName : ModuleOp::Type::Load;
     return {type, module.name, std::move(path), std::move(parameters), module.optional};
 }
 
 /// Reads the modules' files into the page cache before anything is unloaded, so that a slow disk does not
 /// lengthen the downtime.
-void read_ahead(const base::Root& root, const std::vector<Move>& moves) {
-    for (const Move& move : moves) {
-        if (move.type != Move::Type::Load)
+void read_ahead(const base::Root& root, const std::vector<ModuleOp>& moves) {
+    for (const ModuleOp& move : moves) {
+        if (move.type != ModuleOp::Type::Load)
             continue;
         if (auto fd = root.open_file(move.path, O_RDONLY)) {
             struct stat st {};
@@ -100,9 +99,10 @@ std::string unserved_text(const base::Root& root, const std::string& gpu) {
            (answers_on_pci(root, gpu) ? "" : ": it does not answer on the PCI bus");
 }
 
-class Converger {
+class ModuleConverger {
   public:
-    Converger(const base::Root& root, ModuleLoader& loader, const Goal& goal, const ConvergeOptions& options)
+    ModuleConverger(const base::Root& root, ModuleLoader& loader, const ModuleGoal& goal,
+                    const ConvergeOptions& options)
         : root_(root), loader_(loader), goal_(goal), options_(options), others_(options_of_others(root)) {}
 
     Result<ConvergeReport> run() {
@@ -126,51 +126,51 @@ class Converger {
 
   private:
     Result<void> approach() {
-        GPUHOST_TRY(modules, settled_modules(root_, options_.module_deadline));
+        GPUHOST_TRY(modules, stable_modules(root_, options_.module_deadline));
         const std::vector<LoadedModule> going = to_unload(modules, goal_);
         GPUHOST_TRY(coming, missing(modules, going));
         return going.empty() && coming.empty() ? Result<void>{} : move(going, coming);
     }
 
     /// Returns the loads that the goal still needs after `going` is unloaded, in load order.
-    Result<std::vector<Move>> missing(const std::vector<LoadedModule>& modules,
-                                      const std::vector<LoadedModule>& going) const {
+    Result<std::vector<ModuleOp>> missing(const std::vector<LoadedModule>& modules,
+                                          const std::vector<LoadedModule>& going) const {
         GPUHOST_TRY(order, load_order(goal_.modules));
         const auto has = [](const std::vector<LoadedModule>& list, const std::string& name) {
             return std::any_of(list.begin(), list.end(),
                                [&](const auto& module) { return module.name == name; });
         };
-        std::vector<Move> moves;
+        std::vector<ModuleOp> moves;
         for (const GoalModule& module : order)
             if (!has(modules, module.name) || has(going, module.name))
-                moves.push_back(load_move(root_, options_.kernel, others_, module));
+                moves.push_back(load_op(root_, options_.kernel, others_, module));
         return moves;
     }
 
-    Result<void> move(const std::vector<LoadedModule>& going, const std::vector<Move>& coming) {
+    Result<void> move(const std::vector<LoadedModule>& going, const std::vector<ModuleOp>& coming) {
         GPUHOST_CHECK(load_dependencies());
         read_ahead(root_, coming);
-        std::vector<Move> moves = hide_console(going);
+        std::vector<ModuleOp> moves = hide_console(going);
         moves.reserve(moves.size() + going.size() + coming.size());
         for (const LoadedModule& module : going)
-            moves.push_back({Move::Type::Unload, module.name, {}, {}, false});
+            moves.push_back({ModuleOp::Type::Unload, module.name, {}, {}, false});
         moves.insert(moves.end(), coming.begin(), coming.end());
-        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
         if (report_.first_unload_us == 0)
             report_.first_unload_us = result.first_unload_us;
         report(moves, result);
-        return result.failure ? fail_move(moves[result.failure->index], *result.failure) : Result<void>{};
+        return result.failure ? fail_op(moves[result.failure->index], *result.failure) : Result<void>{};
     }
 
     /// Takes the console off nvidia_drm. This is optional: the kernel may unload the module even if it fails.
-    std::vector<Move> hide_console(const std::vector<LoadedModule>& going) {
+    std::vector<ModuleOp> hide_console(const std::vector<LoadedModule>& going) {
         const auto console = driver_console(root_);
         if (!console || !console->bound ||
             std::none_of(going.begin(), going.end(),
                          [](const LoadedModule& module) { return module.name == "nvidia_drm"; }))
             return {};
         console_hidden_ = true;
-        return {{Move::Type::UnbindConsole, console->name, {}, {}, true}};
+        return {{ModuleOp::Type::UnbindConsole, console->name, {}, {}, true}};
     }
 
     /// Binds the console again, unless the kernel did so when the module was loaded. Returns the reasons for
@@ -179,27 +179,28 @@ class Converger {
         const auto console = driver_console(root_);
         if (!console || console->bound || (!options_.console && !console_hidden_))
             return std::vector<std::string>{};
-        const std::vector<Move> moves{{Move::Type::BindConsole, console->name, {}, {}, true}};
-        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+        const std::vector<ModuleOp> moves{{ModuleOp::Type::BindConsole, console->name, {}, {}, true}};
+        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
         if (result.failure)
-            return base::fail(move_error(moves.front(), *result.failure));
+            return base::fail(op_error(moves.front(), *result.failure));
         return notes_of(moves, result);
     }
 
-    std::vector<std::string> notes_of(const std::vector<Move>& moves, const MovesResult& result) const {
+    std::vector<std::string> notes_of(const std::vector<ModuleOp>& moves,
+                                      const ModuleOpsResult& result) const {
         std::vector<std::string> notes;
-        for (const MoveFailure& note : result.notes)
-            notes.push_back(move_error(moves[note.index], note).message);
+        for (const ModuleOpFailure& note : result.notes)
+            notes.push_back(op_error(moves[note.index], note).message);
         return notes;
     }
 
-    void report(const std::vector<Move>& moves, const MovesResult& result) {
+    void report(const std::vector<ModuleOp>& moves, const ModuleOpsResult& result) {
         std::size_t next_note = 0;
         for (std::size_t i = 0; i < result.done; ++i) {
             if (next_note < result.notes.size() && result.notes[next_note].index == i)
-                report_.notes.push_back(move_error(moves[i], result.notes[next_note++]).message);
-            else if (moves[i].type != Move::Type::UnbindConsole)
-                (moves[i].type == Move::Type::Unload ? report_.unloaded : report_.loaded)
+                report_.notes.push_back(op_error(moves[i], result.notes[next_note++]).message);
+            else if (moves[i].type != ModuleOp::Type::UnbindConsole)
+                (moves[i].type == ModuleOp::Type::Unload ? report_.unloaded : report_.loaded)
                     .push_back(moves[i].name);
         }
     }
@@ -212,20 +213,20 @@ class Converger {
                                       [](const auto& module) { return module.optional; }),
                        required.end());
         const std::vector<std::string> needed = outside_dependencies(required);
-        std::vector<Move> moves;
+        std::vector<ModuleOp> moves;
         for (const std::string& name : outside_dependencies(goal_.modules))
-            moves.push_back({Move::Type::LoadByName,
+            moves.push_back({ModuleOp::Type::LoadByName,
                              name,
                              {},
                              with_options(others_, name, {}),
                              std::find(needed.begin(), needed.end(), name) == needed.end()});
-        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
-        return result.failure ? base::fail(move_error(moves[result.failure->index], *result.failure))
+        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
+        return result.failure ? base::fail(op_error(moves[result.failure->index], *result.failure))
                               : Result<void>{};
     }
 
-    MoveOptions move_options(const std::vector<Move>& moves) const {
-        MoveOptions options;
+    ModuleOpOptions op_options(const std::vector<ModuleOp>& moves) const {
+        ModuleOpOptions options;
         options.deadline = options_.module_deadline;
         options.in_use_patience = options_.in_use_patience;
         options.on_begin = [this, &moves](std::size_t index) {
@@ -236,20 +237,20 @@ class Converger {
         return options;
     }
 
-    base::Error move_error(const Move& move, const MoveFailure& failure) const {
+    base::Error op_error(const ModuleOp& move, const ModuleOpFailure& failure) const {
         switch (failure.reason) {
-        case MoveFailure::Reason::Hung:
+        case ModuleOpFailure::Reason::Hung:
             lock_->leave_hung(describe(move));
             return hung_error(describe(move));
-        case MoveFailure::Reason::Died:
+        case ModuleOpFailure::Reason::Died:
             return {Errc::Interrupted, describe(move) + ": the process that did it died", {}};
-        case MoveFailure::Reason::Refused:
+        case ModuleOpFailure::Reason::Refused:
             break;
         }
-        if (move.type == Move::Type::UnbindConsole || move.type == Move::Type::BindConsole)
+        if (move.type == ModuleOp::Type::UnbindConsole || move.type == ModuleOp::Type::BindConsole)
             return console_error(describe(move), failure.error);
-        return move.type == Move::Type::Unload ? unload_error(move.name, failure.error)
-                                               : load_error(move.name, failure.error);
+        return move.type == ModuleOp::Type::Unload ? unload_error(move.name, failure.error)
+                                                   : load_error(move.name, failure.error);
     }
 
     /// Describes the users of a module other than modules.
@@ -262,8 +263,8 @@ class Converger {
         return users.empty() ? "the kernel itself" : base::join(users, " and ");
     }
 
-    Result<void> fail_move(const Move& move, const MoveFailure& failure) {
-        base::Error error = move_error(move, failure);
+    Result<void> fail_op(const ModuleOp& move, const ModuleOpFailure& failure) {
+        base::Error error = op_error(move, failure);
         if (error.code != Errc::InUse)
             return base::fail(std::move(error));
         error.message += " by " + users_of(move.name);
@@ -279,14 +280,14 @@ class Converger {
     /// console again. Returns the reasons why optional modules were not loaded.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
-        std::vector<Move> moves;
+        std::vector<ModuleOp> moves;
         for (const GoalModule& module : order)
             if (std::find(report_.unloaded.begin(), report_.unloaded.end(), module.name) !=
                 report_.unloaded.end())
-                moves.push_back(load_move(root_, options_.kernel, others_, module));
-        GPUHOST_TRY(result, run_moves(loader_, moves, move_options(moves)));
+                moves.push_back(load_op(root_, options_.kernel, others_, module));
+        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
         if (result.failure)
-            return base::fail(move_error(moves[result.failure->index], *result.failure));
+            return base::fail(op_error(moves[result.failure->index], *result.failure));
         std::vector<std::string> notes = notes_of(moves, result);
         GPUHOST_TRY(shown, show_console());
         notes.insert(notes.end(), shown.begin(), shown.end());
@@ -295,7 +296,7 @@ class Converger {
 
     const base::Root& root_;
     ModuleLoader& loader_;
-    const Goal& goal_;
+    const ModuleGoal& goal_;
     const ConvergeOptions& options_;
     const ModuleOptions others_; ///< from modprobe's configuration
     ModuleLock* lock_ = nullptr;
@@ -305,12 +306,12 @@ class Converger {
 
 } // namespace
 
-Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader, const Goal& goal,
+Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader, const ModuleGoal& goal,
                                 const ConvergeOptions& options) {
-    return Converger(root, loader, goal, options).run();
+    return ModuleConverger(root, loader, goal, options).run();
 }
 
-Result<void> check_kernel(const base::Root& root, const Goal& goal) {
+Result<void> check_kernel(const base::Root& root, const ModuleGoal& goal) {
     const std::vector<LoadedModule> modules = loaded_driver(root);
     for (const LoadedModule& module : modules)
         if (!is_as_wanted(module, goal))
@@ -332,7 +333,8 @@ Result<void> check_kernel(const base::Root& root, const Goal& goal) {
     return {};
 }
 
-Result<void> check_gpus(const base::Root& root, const Goal& goal, const std::vector<std::string>& required) {
+Result<void> check_gpus(const base::Root& root, const ModuleGoal& goal,
+                        const std::vector<std::string>& required) {
     if (goal.version.empty())
         return {};
     const std::vector<std::string> unserved = unserved_gpus(root);

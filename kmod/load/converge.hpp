@@ -18,7 +18,7 @@ namespace gpuhost::kmod {
 
 struct ConvergeOptions {
     std::string kernel;
-    Goal before; ///< the state to restore if a module turns out to be in use halfway
+    ModuleGoal before; ///< the state to restore if a module turns out to be in use halfway
     std::chrono::milliseconds module_deadline{120'000};
     /// must be well below the deadline, else a busy module counts as hung
     std::chrono::milliseconds in_use_patience{1'000};
@@ -41,14 +41,14 @@ struct ConvergeReport {
 /// if a module hangs in the kernel. After any other error the kernel is in an intermediate state; call
 /// converge() with another goal to repair it.
 [[nodiscard]] base::Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader,
-                                                    const Goal& goal, const ConvergeOptions& options);
+                                                    const ModuleGoal& goal, const ConvergeOptions& options);
 
 /// Checks that the kernel has exactly the modules of `goal`. The error says what differs.
-[[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const Goal& goal);
+[[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const ModuleGoal& goal);
 
 /// Fails if the driver serves none of the GPUs that it should drive, or lacks one of `required`. A GPU that
 /// does not respond on its bus is not required: no other driver would serve it either.
-[[nodiscard]] base::Result<void> check_gpus(const base::Root& root, const Goal& goal,
+[[nodiscard]] base::Result<void> check_gpus(const base::Root& root, const ModuleGoal& goal,
                                             const std::vector<std::string>& required);
 /// Returns a sentence for each GPU that the driver should drive and does not serve.
 [[nodiscard]] std::vector<std::string> describe_unserved_gpus(const base::Root& root);

@@ -22,7 +22,7 @@ namespace {
 using base::Result;
 using core::StepContext;
 
-Goal goal_of(const base::Json& args, std::string_view key) {
+ModuleGoal goal_of(const base::Json& args, std::string_view key) {
     return goal_from_json(base::member(args, key));
 }
 
@@ -45,7 +45,7 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
 
 /// Warns of parameters that a module does not have. They do not prevent loading, and the kernel only mentions
 /// them in its log.
-void warn_of_unknown_parameters(const StepContext& context, const Goal& goal) {
+void warn_of_unknown_parameters(const StepContext& context, const ModuleGoal& goal) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty() || module.parameters.empty())
             continue;
@@ -72,7 +72,7 @@ Result<base::Json> apply(StepContext& context, const base::Json& args) {
                       {"validated_us", report.validated_us}};
 }
 
-std::string directory_of(const Goal& goal) {
+std::string directory_of(const ModuleGoal& goal) {
     const auto module = std::find_if(goal.modules.begin(), goal.modules.end(),
                                      [](const GoalModule& each) { return !each.path.empty(); });
     return module == goal.modules.end() ? std::string() : module->path.substr(0, module->path.rfind('/'));
@@ -120,7 +120,7 @@ core::StepKind modules_converge_kind() {
     kind.preflight = converge_preflight;
     kind.apply = apply;
     kind.verify = [](StepContext& context, const base::Json& args) -> Result<void> {
-        const Goal goal = goal_of(args, "to");
+        const ModuleGoal goal = goal_of(args, "to");
         GPUHOST_CHECK(check_kernel(context.root, goal));
         return check_gpus(context.root, goal, base::strings_or_empty(args, "gpus"));
     };

@@ -29,8 +29,8 @@ class ModuleLoader {
 };
 
 /// Returns a loader that does not read modprobe's configuration. No install command runs, no blacklist
-/// applies, and the block in kmod/load/door.hpp affects others only. Options are passed as parameters
-/// (kmod/boot/modprobe_options.hpp).
+/// applies, and the block in kmod/load/autoload_block.hpp affects others only. Options are passed as
+/// parameters (kmod/boot/modprobe_options.hpp).
 [[nodiscard]] std::unique_ptr<ModuleLoader> make_module_loader(const base::Root& root);
 
 } // namespace gpuhost::kmod

@@ -6,12 +6,12 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/converge.cpp \
     %D%/converge.hpp \
     %D%/converge_steps.cpp \
-    %D%/door.cpp \
-    %D%/door.hpp \
-    %D%/door_steps.cpp \
+    %D%/autoload_block.cpp \
+    %D%/autoload_block.hpp \
+    %D%/autoload_steps.cpp \
     %D%/loader.hpp \
     %D%/loader_libkmod.cpp \
     %D%/module_lock.cpp \
     %D%/module_lock.hpp \
-    %D%/movement.cpp \
-    %D%/movement.hpp
+    %D%/module_ops.cpp \
+    %D%/module_ops.hpp

@@ -5,7 +5,7 @@
 
 namespace gpuhost::kmod {
 
-base::Json to_json(const Goal& goal) {
+base::Json to_json(const ModuleGoal& goal) {
     base::Json modules = base::Json::array();
     for (const GoalModule& module : goal.modules)
         modules.push_back({{"name", module.name},
@@ -18,8 +18,8 @@ base::Json to_json(const Goal& goal) {
     return {{"version", goal.version}, {"modules", std::move(modules)}};
 }
 
-Goal goal_from_json(const base::Json& value) {
-    Goal goal;
+ModuleGoal goal_from_json(const base::Json& value) {
+    ModuleGoal goal;
     goal.version = base::string_or(value, "version", "");
     for (const base::Json& item : base::member(value, "modules"))
         goal.modules.push_back({base::string_or(item, "name", ""), base::string_or(item, "path", ""),

@@ -20,13 +20,13 @@ struct GoalModule {
     bool optional = false;  ///< a failure to load it is a note and causes no undo
 };
 
-struct Goal {
+struct ModuleGoal {
     std::string version; ///< of the driver; empty: no NVIDIA driver
     std::vector<GoalModule> modules;
 };
 
-[[nodiscard]] base::Json to_json(const Goal& goal);
-[[nodiscard]] Goal goal_from_json(const base::Json& value);
+[[nodiscard]] base::Json to_json(const ModuleGoal& goal);
+[[nodiscard]] ModuleGoal goal_from_json(const base::Json& value);
 
 /// Splits "nvidia.NVreg_A=1 nvidia-uvm.b=2" by module, in the kernel's spelling. Words of another form are
 /// left out.

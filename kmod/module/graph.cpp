@@ -10,7 +10,7 @@ namespace {
 /// Repeatedly takes the first item for which `ready` is true. Items left at the end are part of a cycle, or
 /// depend on one.
 template <class T, class Ready>
-std::vector<T> take_in_order(std::vector<T>& left, Ready ready) {
+std::vector<T> visit_in_order(std::vector<T>& left, Ready ready) {
     std::vector<T> taken;
     for (;;) {
         const auto next = std::find_if(left.begin(), left.end(), ready);
@@ -30,7 +30,7 @@ bool names_one_of(const std::vector<std::string>& names, const std::vector<T>& i
 
 } // namespace
 
-bool is_as_wanted(const LoadedModule& loaded, const Goal& goal) {
+bool is_as_wanted(const LoadedModule& loaded, const ModuleGoal& goal) {
     const auto same = std::find_if(goal.modules.begin(), goal.modules.end(),
                                    [&](const GoalModule& wanted) { return wanted.name == loaded.name; });
     return same != goal.modules.end() && (same->version.empty() || same->version == loaded.version) &&
@@ -40,13 +40,13 @@ bool is_as_wanted(const LoadedModule& loaded, const Goal& goal) {
 std::vector<LoadedModule> unload_order(const std::vector<LoadedModule>& loaded) {
     std::vector<LoadedModule> left = loaded;
     std::vector<LoadedModule> order =
-        take_in_order(left, [&](const LoadedModule& module) { return !names_one_of(module.holders, left); });
+        visit_in_order(left, [&](const LoadedModule& module) { return !names_one_of(module.holders, left); });
     // The kernel has no cycles. If it shows one, an attempt to unload tells more than leaving modules out.
     order.insert(order.end(), left.begin(), left.end());
     return order;
 }
 
-std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded, const Goal& goal) {
+std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded, const ModuleGoal& goal) {
     std::set<std::string> going;
     const auto mark = [&](const LoadedModule& module, auto&& self) -> void {
         if (!going.insert(module.name).second)
@@ -68,7 +68,7 @@ std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded, con
 base::Result<std::vector<GoalModule>> load_order(const std::vector<GoalModule>& modules) {
     std::vector<GoalModule> left = modules;
     std::vector<GoalModule> order =
-        take_in_order(left, [&](const GoalModule& module) { return !names_one_of(module.depends, left); });
+        visit_in_order(left, [&](const GoalModule& module) { return !names_one_of(module.depends, left); });
     if (!left.empty())
         return base::fail(base::Errc::BadContent, "module '" + left.front().name + "' depends on itself");
     return order;
@@ -83,7 +83,7 @@ std::vector<std::string> outside_dependencies(const std::vector<GoalModule>& mod
     return names;
 }
 
-bool lacks(const std::vector<LoadedModule>& loaded, const Goal& goal) {
+bool lacks(const std::vector<LoadedModule>& loaded, const ModuleGoal& goal) {
     return std::any_of(goal.modules.begin(), goal.modules.end(), [&](const GoalModule& wanted) {
         return !wanted.optional && std::none_of(loaded.begin(), loaded.end(), [&](const auto& module) {
             return module.name == wanted.name && module.state == "live";

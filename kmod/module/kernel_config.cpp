@@ -26,7 +26,7 @@ std::string kernel_config(const base::Root& root, const std::string& release) {
     return root.read("/boot/config-" + release).value_or(std::string());
 }
 
-bool takes_hash(std::string_view config, std::string_view hash) {
+bool supports_hash(std::string_view config, std::string_view hash) {
     for (const HashOption& row : options)
         if (row.hash == hash)
             return !is_off(config, row.option); // built as a module: loaded on demand

@@ -14,6 +14,6 @@ namespace gpuhost::kmod {
 
 /// Returns whether a kernel with this configuration can check module signatures over `hash` ("sha512").
 /// Returns true if the configuration is missing or does not mention it.
-[[nodiscard]] bool takes_hash(std::string_view config, std::string_view hash);
+[[nodiscard]] bool supports_hash(std::string_view config, std::string_view hash);
 
 } // namespace gpuhost::kmod

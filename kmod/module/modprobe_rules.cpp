@@ -8,7 +8,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-bool takes_nvidias_place(const std::string& line) {
+bool replaces_nvidia(const std::string& line) {
     const std::vector<std::string> words = base::split_words(line);
     return words.size() > 2 && (words[0] == "install" || words[0] == "alias") &&
            base::starts_with(words[1], "nvidia");
@@ -29,7 +29,7 @@ std::vector<std::string> rules_in_place_of_nvidia(const base::Root& root) {
             if (!text || !base::ends_with(name, ".conf"))
                 continue;
             const std::vector<std::string> lines = base::split(*text, '\n');
-            if (std::any_of(lines.begin(), lines.end(), takes_nvidias_place))
+            if (std::any_of(lines.begin(), lines.end(), replaces_nvidia))
                 files.push_back(path);
         }
     return files;

@@ -20,11 +20,11 @@ base::Json to_json(const Observed& observed) {
     for (const InstalledKernel& kernel : observed.kernels)
         kernels.push_back({{"release", kernel.release}, {"headers", kernel.headers}});
     base::Json gone = base::Json::array();
-    for (const GoneKernel& kernel : observed.gone_kernels)
+    for (const GoneKernel& kernel : observed.removed_kernels)
         gone.push_back(to_json(kernel));
     return {{"kernel", observed.kernel},
             {"kernels", std::move(kernels)},
-            {"gone_kernels", std::move(gone)},
+            {"removed_kernels", std::move(gone)},
             {"gpus", std::move(gpus)},
             {"loaded", std::move(loaded)},
             {"loaded_version", observed.loaded_version},
@@ -40,7 +40,7 @@ base::Json to_json(const Observed& observed) {
             {"packaged_units", observed.packaged_units},
             {"initramfs", observed.initramfs},
             {"devices_complete", observed.devices_complete},
-            {"door", observed.door_shut ? "shut" : "open"}};
+            {"autoload", observed.autoload_blocked ? "blocked" : "allowed"}};
 }
 
 Observed observed_from_json(const base::Json& value) {
@@ -49,8 +49,8 @@ Observed observed_from_json(const base::Json& value) {
     for (const base::Json& kernel : base::member(value, "kernels"))
         observed.kernels.push_back(
             {base::string_or(kernel, "release", ""), base::bool_or(kernel, "headers", false)});
-    for (const base::Json& kernel : base::member(value, "gone_kernels"))
-        observed.gone_kernels.push_back(gone_kernel_from_json(kernel));
+    for (const base::Json& kernel : base::member(value, "removed_kernels"))
+        observed.removed_kernels.push_back(gone_kernel_from_json(kernel));
     for (const base::Json& gpu : base::member(value, "gpus"))
         observed.gpus.push_back(gpu_from_json(gpu));
     for (const base::Json& module : base::member(value, "loaded"))
@@ -69,7 +69,7 @@ Observed observed_from_json(const base::Json& value) {
         if (image.is_string())
             observed.initramfs[kernel] = image.get<std::string>();
     observed.devices_complete = base::bool_or(value, "devices_complete", true);
-    observed.door_shut = base::string_or(value, "door", "open") == "shut";
+    observed.autoload_blocked = base::string_or(value, "autoload", "allowed") == "blocked";
     return observed;
 }
 

@@ -2,8 +2,8 @@
 // The driver's state as the daemon observes it, from which plans are made.
 #pragma once
 
-#include "kmod/boot/gone_kernels.hpp"
 #include "kmod/boot/initramfs.hpp"
+#include "kmod/boot/removed_kernels.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/store/store.hpp"
@@ -18,7 +18,7 @@ namespace gpuhost::kmod {
 struct Observed {
     std::string kernel;
     std::vector<InstalledKernel> kernels; ///< in order of release
-    std::vector<GoneKernel> gone_kernels;
+    std::vector<GoneKernel> removed_kernels;
     std::vector<PciGpu> gpus;
     std::vector<LoadedModule> loaded;
     std::string loaded_version;
@@ -33,7 +33,7 @@ struct Observed {
     std::vector<std::string> packaged_units;      ///< packaged_units()
     std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
     bool devices_complete = true;
-    bool door_shut = false;
+    bool autoload_blocked = false;
 
     [[nodiscard]] const Selection* selection() const; ///< for the running kernel
 };

@@ -51,7 +51,7 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
 /// kernel may be imported before that kernel is installed.
 bool was_there(const std::string& kernel, const Observed& observed) {
     return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
-           std::any_of(observed.gone_kernels.begin(), observed.gone_kernels.end(),
+           std::any_of(observed.removed_kernels.begin(), observed.removed_kernels.end(),
                        [&](const GoneKernel& gone) { return gone.release == kernel; });
 }
 
@@ -146,7 +146,7 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     if (plan.reasons.empty())
         plan.reasons.emplace_back("the driver store is empty");
     // A link is removed before its target.
-    for (const GoneKernel& kernel : observed.gone_kernels)
+    for (const GoneKernel& kernel : observed.removed_kernels)
         if (is_gone(kernel.release, observed)) {
             plan.reasons.push_back("kernel " + kernel.release + " is not installed, and boots nothing");
             plan.steps.push_back(

@@ -3,14 +3,14 @@
 
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/device/devices.hpp"
+#include "kmod/load/autoload_block.hpp"
 #include "kmod/load/console.hpp"
-#include "kmod/load/door.hpp"
 #include "kmod/plan/clean_plan.hpp"
 #include "kmod/plan/requests.hpp"
 #include "kmod/plan/select_plan.hpp"
 #include "kmod/store/flavour_choice.hpp"
 #include "kmod/units/client_units.hpp"
-#include "kmod/units/locked_parts.hpp"
+#include "kmod/units/companion_services.hpp"
 
 #include <algorithm>
 
@@ -74,7 +74,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.kernel = kernel;
     for (const std::string& release : installed_kernels(root_))
         observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
-    observed.gone_kernels = find_gone_kernels(root_, kernel);
+    observed.removed_kernels = find_removed_kernels(root_, kernel);
     observed.gpus = nvidia_gpus(root_);
     observed.loaded = loaded_driver(root_);
     for (const LoadedModule& module : observed.loaded)
@@ -96,8 +96,8 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     if (const auto console = driver_console(root_); console && console->bound)
         observed.console = console->name;
     observed.initramfs = unknown_initramfs(root_, observed.kernels);
-    observed.devices_complete = devices_look_complete(root_);
-    observed.door_shut = door_is_shut(root_);
+    observed.devices_complete = devices_complete(root_);
+    observed.autoload_blocked = autoload_blocked(root_);
     return to_json(observed);
 }
 
@@ -144,7 +144,7 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
         gpus_to_drive(observed.gpus).empty())
         return std::nullopt;
-    if (modules_to_take(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
+    if (modules_to_import(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
         return std::nullopt;
     return build_plan(version, {observed.kernel}, false, driver, value);
 }

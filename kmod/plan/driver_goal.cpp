@@ -71,11 +71,11 @@ std::vector<std::string> with_dependencies(std::vector<std::string> names, const
 
 } // namespace
 
-Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
-              const Observed& observed, std::vector<Problem>& problems) {
+ModuleGoal goal_for(const ModuleSet& set, const std::string& version, const DriverSettings& settings,
+                    const Observed& observed, std::vector<Problem>& problems) {
     const std::vector<std::string> required = with_dependencies(wanted_names(settings), set);
     const Parameters parameters = split_parameters(settings.parameters);
-    Goal goal{version, {}};
+    ModuleGoal goal{version, {}};
     std::vector<std::string> found;
     for (const ModuleFile& file : set.modules) {
         const bool was_loaded =
@@ -113,9 +113,9 @@ Goal goal_for(const ModuleSet& set, const std::string& version, const DriverSett
     return goal;
 }
 
-Goal goal_as_loaded(const Observed& observed) {
+ModuleGoal goal_as_loaded(const Observed& observed) {
     const Parameters parameters = parse_modprobe_options(observed.options);
-    Goal goal{observed.loaded_version, {}};
+    ModuleGoal goal{observed.loaded_version, {}};
     for (const LoadedModule& loaded : observed.loaded)
         goal.modules.push_back({loaded.name, path_in_store(observed.store, observed.kernel, loaded),
                                 loaded.version, loaded.srcversion, used_by(loaded.name, observed.loaded),

@@ -21,43 +21,43 @@ using core::Problem;
 using core::Step;
 
 /// The target of one request, with the settings that it overrides.
-struct Wish {
+struct DriverRequest {
     enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
     std::string request; ///< empty: apply without a request
     DriverSettings settings;
     std::string version; ///< empty: none
 };
 
-Wish read_wish(const core::Desired& desired, const Observed& observed) {
+DriverRequest read_request(const core::Desired& desired, const Observed& observed) {
     const Json& request = base::member(desired.request, "driver");
     const std::string kind = base::string_or(request, "request", "");
-    Wish wish{Wish::Kind::Apply, kind, driver_settings(desired.settings), {}};
-    wish.settings.holder_policy = base::string_or(request, "holders", wish.settings.holder_policy);
+    DriverRequest desired{DriverRequest::Kind::Apply, kind, driver_settings(desired.settings), {}};
+    desired.settings.holder_policy = base::string_or(request, "holders", desired.settings.holder_policy);
     const std::int64_t timeout = base::int_or(request, "holder-timeout-usec", -1);
     if (timeout >= 0)
-        wish.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
+        desired.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
     const Selection* const selection = observed.selection();
     if (kind == "rollback") {
-        wish.kind = Wish::Kind::Rollback;
+        desired.kind = DriverRequest::Kind::Rollback;
         if (selection != nullptr && selection->previous)
-            wish.version = selection->previous->version;
-        return wish;
+            desired.version = selection->previous->version;
+        return desired;
     }
-    wish.kind = kind == "swap" ? Wish::Kind::Swap : Wish::Kind::Apply;
-    wish.version = base::string_or(request, "version", wish.settings.version);
-    if (wish.version.empty())
-        wish.version = version_in_use(wish.settings, observed);
-    return wish;
+    desired.kind = kind == "swap" ? DriverRequest::Kind::Swap : DriverRequest::Kind::Apply;
+    desired.version = base::string_or(request, "version", desired.settings.version);
+    if (desired.version.empty())
+        desired.version = version_in_use(desired.settings, observed);
+    return desired;
 }
 
 /// The input from which the steps are made.
-struct Change {
+struct DriverChange {
     const Observed& observed;
     DriverSettings settings;
     std::optional<Driver> from; ///< currently selected
     Driver to;
-    Goal loaded;
-    Goal goal;
+    ModuleGoal loaded;
+    ModuleGoal goal;
     core::StepsAround around;       ///< of other subsystems
     std::vector<std::string> units; ///< clients to stop and start
     bool modules = false;           ///< other modules must be loaded
@@ -72,7 +72,7 @@ struct Change {
     [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
-bool options_differ(const Change& change) {
+bool options_differ(const DriverChange& change) {
     return change.observed.options != modprobe_options(change.settings.parameters);
 }
 
@@ -84,7 +84,7 @@ bool is_policy(const std::string& word) {
     return std::find(policies.begin(), policies.end(), word) != policies.end();
 }
 
-bool names(const Goal& goal, const std::string& name) {
+bool names(const ModuleGoal& goal, const std::string& name) {
     return std::any_of(goal.modules.begin(), goal.modules.end(),
                        [&](const GoalModule& module) { return module.name == name; });
 }
@@ -97,14 +97,14 @@ Json usec(std::chrono::milliseconds time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-Json holder_args(const Change& change) {
+Json holder_args(const DriverChange& change) {
     return {{"policy", change.settings.holder_policy},
             {"units", change.units},
             {"timeout_usec", usec(change.settings.holder_timeout)},
             {"grace_usec", usec(change.settings.terminate_grace)}};
 }
 
-Json select_args(const Change& change) {
+Json select_args(const DriverChange& change) {
     const Selection* const selection = change.observed.selection();
     Selection next{change.to.generation, std::nullopt};
     if (selection != nullptr)
@@ -122,15 +122,15 @@ Json select_args(const Change& change) {
 
 /// Returns the GPUs that a new driver must serve; otherwise the swap is undone. Empty if nothing is unloaded,
 /// as at boot: one GPU that does not work must not disable the others.
-std::vector<std::string> gpus_to_keep(const Change& change) {
+std::vector<std::string> gpus_to_hold_open(const DriverChange& change) {
     return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
 }
 
-Json converge_args(const Change& change) {
+Json converge_args(const DriverChange& change) {
     return {{"kernel", change.observed.kernel},
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
-            {"gpus", gpus_to_keep(change)},
+            {"gpus", gpus_to_hold_open(change)},
             {"selects", change.selects},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
@@ -139,9 +139,9 @@ Json converge_args(const Change& change) {
 }
 
 /// Returns the modules of both drivers, and nouveau, which would bind a GPU that has no driver for a moment.
-Json door_args(const Change& change) {
+Json autoload_args(const DriverChange& change) {
     std::vector<std::string> names{"nouveau"};
-    for (const Goal* goal : {&change.loaded, &change.goal})
+    for (const ModuleGoal* goal : {&change.loaded, &change.goal})
         for (const GoalModule& module : goal->modules)
             names.push_back(module.name);
     std::sort(names.begin(), names.end());
@@ -153,10 +153,10 @@ void add(std::vector<Step>& steps, const std::vector<Step>& more) {
     steps.insert(steps.end(), more.begin(), more.end());
 }
 
-void add_steps_before(const Change& change, std::vector<Step>& steps) {
+void add_steps_before(const DriverChange& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
     if (!change.only_loads())
-        steps.push_back({"door.shut", "keep others from loading a driver", door_args(change)});
+        steps.push_back({"autoload.block", "keep others from loading a driver", autoload_args(change)});
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
     if (change.unload)
@@ -178,13 +178,13 @@ constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
 
 /// Returns whether the GPUs need the fabric manager. GPUs connected by NVSwitches compute only while it runs,
 /// and it is a client that stops for a swap.
-bool waits_for_fabric(const Change& change) {
+bool waits_for_fabric(const DriverChange& change) {
     return change.unload &&
            std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
 }
 
 /// Adds driver.compute only if modules change. Otherwise the GPUs may be in use and lack the memory for it.
-void add_computing(const Change& change, std::vector<Step>& steps) {
+void add_computing(const DriverChange& change, std::vector<Step>& steps) {
     if (change.settings.validation != "cuda" || !change.modules)
         return;
     if (waits_for_fabric(change))
@@ -194,22 +194,22 @@ void add_computing(const Change& change, std::vector<Step>& steps) {
     steps.push_back({"driver.compute",
                      "compute on each GPU",
                      {{"userland", change.to.userland},
-                      {"gpus", gpus_to_keep(change)},
+                      {"gpus", gpus_to_hold_open(change)},
                       {"fabric", waits_for_fabric(change)}}});
 }
 
-void add_steps_after(const Change& change, std::vector<Step>& steps) {
+void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
     steps.push_back({"driver.validate",
                      "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
                      {{"level", change.settings.validation},
                       {"goal", to_json(change.goal)},
-                      {"gpus", gpus_to_keep(change)},
+                      {"gpus", gpus_to_hold_open(change)},
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
     // From here on containers and clients may use the driver, so an undo could not unload it any more.
-    if ((change.modules && !change.only_loads()) || change.observed.door_shut)
-        steps.push_back({"door.open", "let others load drivers again", door_args(change), true});
+    if ((change.modules && !change.only_loads()) || change.observed.autoload_blocked)
+        steps.push_back({"autoload.unblock", "let others load drivers again", autoload_args(change), true});
     add(steps, change.around.after);
     if (!change.unload || change.units.empty())
         return;
@@ -217,7 +217,7 @@ void add_steps_after(const Change& change, std::vector<Step>& steps) {
     add(steps, change.around.after); // clients create sockets, by which others reach them
 }
 
-std::vector<Step> make_steps(const Change& change) {
+std::vector<Step> make_steps(const DriverChange& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
     if (change.selects) // first, since it takes a minute or more; its result stays valid
@@ -237,7 +237,7 @@ std::vector<Step> make_steps(const Change& change) {
             {"units.reload", "lead " + base::join(units, ", ") + " to its program", {{"units", units}}});
     if (change.modules || change.devices)
         steps.push_back(driver_devices_step());
-    if (!steps.empty() || change.observed.door_shut)
+    if (!steps.empty() || change.observed.autoload_blocked)
         add_steps_after(change, steps);
     return steps;
 }
@@ -247,7 +247,7 @@ std::string unreadable(const Selection& selection, const std::string& kernel) {
            ", can't be read in the driver store, so there is no way back to it";
 }
 
-void add_reasons(const Change& change, Plan& plan) {
+void add_reasons(const DriverChange& change, Plan& plan) {
     const Observed& observed = change.observed;
     const Selection* const selection = observed.selection();
     if (change.modules && !change.unload && observed.loaded_version == change.goal.version)
@@ -273,8 +273,8 @@ void add_reasons(const Change& change, Plan& plan) {
         plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
     if (change.devices)
         plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
-    if (observed.door_shut)
-        plan.reasons.push_back("an earlier swap left the door shut");
+    if (observed.autoload_blocked)
+        plan.reasons.push_back("an interrupted swap left the autoload block in place");
     for (const GoalModule& module : change.loaded.modules)
         if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
             plan.reasons.push_back("module '" + module.name + "' is loaded now, and driver " +
@@ -293,65 +293,68 @@ void add_reasons(const Change& change, Plan& plan) {
             " are not in the driver store; to go back they are looked for in /lib/modules");
 }
 
-void name_plan(const Wish& wish, const Observed& observed, Plan& plan) {
-    plan.kind = wish.kind == Wish::Kind::Rollback ? "driver.rollback"
-                : wish.kind == Wish::Kind::Swap   ? "driver.swap"
-                                                  : "apply";
-    if (wish.version.empty()) // a rollback without a target
+void name_plan(const DriverRequest& desired, const Observed& observed, Plan& plan) {
+    plan.kind = desired.kind == DriverRequest::Kind::Rollback ? "driver.rollback"
+                : desired.kind == DriverRequest::Kind::Swap   ? "driver.swap"
+                                                              : "apply";
+    if (desired.version.empty()) // a rollback without a target
         plan.title = "go back to the driver before";
     else if (observed.loaded_version.empty())
-        plan.title = "load driver " + wish.version;
-    else if (observed.loaded_version == wish.version)
-        plan.title = "keep driver " + wish.version;
+        plan.title = "load driver " + desired.version;
+    else if (observed.loaded_version == desired.version)
+        plan.title = "keep driver " + desired.version;
     else
-        plan.title = "swap driver " + observed.loaded_version + " → " + wish.version;
+        plan.title = "swap driver " + observed.loaded_version + " → " + desired.version;
 }
 
-std::optional<Driver> choose(const Wish& wish, const Observed& observed, std::vector<Problem>& problems) {
-    if (wish.kind == Wish::Kind::Apply)
-        if (auto driver = selected_driver(observed, wish.settings, wish.version))
+std::optional<Driver> choose(const DriverRequest& desired, const Observed& observed,
+                             std::vector<Problem>& problems) {
+    if (desired.kind == DriverRequest::Kind::Apply)
+        if (auto driver = selected_driver(observed, desired.settings, desired.version))
             return driver;
-    if (wish.kind != Wish::Kind::Rollback)
-        return find_driver(observed, wish.settings, wish.version, problems);
+    if (desired.kind != DriverRequest::Kind::Rollback)
+        return find_driver(observed, desired.settings, desired.version, problems);
     auto driver = driver_of(observed.store, *observed.selection()->previous);
     if (!driver)
         problems.push_back({Errc::NotFound,
-                            "driver " + wish.version + ", selected before, is not in the driver store",
+                            "driver " + desired.version + ", selected before, is not in the driver store",
                             "import it again: gpuhostctl driver import FILE…"});
     return driver;
 }
 
 /// Chooses the flavour, except for a rollback: its target was chosen before.
-void choose_flavour_for(Wish& wish, const Observed& observed, Plan& plan) {
-    if (wish.kind == Wish::Kind::Rollback)
+void choose_flavour_for(DriverRequest& desired, const Observed& observed, Plan& plan) {
+    if (desired.kind == DriverRequest::Kind::Rollback)
         return;
-    FlavourChoice choice = choose_flavour(observed.store, wish.version, wish.settings.flavour, observed.gpus);
-    wish.settings.flavour = std::move(choice.flavour);
+    FlavourChoice choice =
+        choose_flavour(observed.store, desired.version, desired.settings.flavour, observed.gpus);
+    desired.settings.flavour = std::move(choice.flavour);
     for (std::string& reason : choice.reasons)
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
     // One GPU that the selected driver does not support must not disable the others.
-    if (wish.kind == Wish::Kind::Apply && selected_driver(observed, wish.settings, wish.version))
+    if (desired.kind == DriverRequest::Kind::Apply &&
+        selected_driver(observed, desired.settings, desired.version))
         plan.reasons.push_back(choice.problem->text);
     else
         plan.problems.push_back(*std::move(choice.problem));
 }
 
-void fill(Wish wish, const Observed& observed, const core::StepsAround& around, Plan& plan) {
-    choose_flavour_for(wish, observed, plan);
-    const auto driver = choose(wish, observed, plan.problems);
+void fill(DriverRequest desired, const Observed& observed, const core::StepsAround& around, Plan& plan) {
+    choose_flavour_for(desired, observed, plan);
+    const auto driver = choose(desired, observed, plan.problems);
     if (!driver)
         return;
-    const ModuleSet* const set = observed.store.find_modules(wish.version, driver->generation.modules);
-    Change change{observed,
-                  wish.settings,
-                  std::nullopt,
-                  *driver,
-                  goal_as_loaded(observed),
-                  goal_for(*set, wish.version, wish.settings, observed, plan.problems),
-                  {},
-                  {}};
+    const ModuleSet* const set = observed.store.find_modules(desired.version, driver->generation.modules);
+    DriverChange change{observed,
+                        desired.settings,
+                        std::nullopt,
+                        *driver,
+                        goal_as_loaded(observed),
+                        goal_for(*set, desired.version, desired.settings, observed, plan.problems),
+                        {},
+                        {}};
     change.around = around;
     change.units = observed.units;
     const Selection* const selection = observed.selection();
@@ -362,7 +365,7 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
             {Errc::BadContent, unreadable(*selection, observed.kernel),
              "import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
              "to swap without a way back"});
-    change.asked = wish.kind != Wish::Kind::Apply;
+    change.asked = desired.kind != DriverRequest::Kind::Apply;
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks(observed.loaded, change.goal);
     change.selects = selection == nullptr || !(selection->generation == driver->generation);
@@ -376,7 +379,7 @@ void fill(Wish wish, const Observed& observed, const core::StepsAround& around, 
         plan.driver = core::DriverChange{
             observed.kernel,
             change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,
-            wish.version};
+            desired.version};
     add_reasons(change, plan);
 }
 
@@ -387,28 +390,28 @@ Step driver_devices_step() {
 }
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
-    const Wish wish = read_wish(desired, observed);
-    if (wish.settings.owner != DriverOwner::Gpuhost)
-        return hands_off_plan(wish.settings.owner, wish.request, observed);
+    const DriverRequest desired = read_request(desired, observed);
+    if (desired.settings.owner != DriverOwner::Gpuhost)
+        return hands_off_plan(desired.settings.owner, desired.request, observed);
     Plan plan;
-    name_plan(wish, observed, plan);
-    if (!is_policy(wish.settings.holder_policy)) {
+    name_plan(desired, observed, plan);
+    if (!is_policy(desired.settings.holder_policy)) {
         plan.problems.push_back({Errc::InvalidArgument,
-                                 "'" + wish.settings.holder_policy + "' is no policy for holders",
+                                 "'" + desired.settings.holder_policy + "' is no policy for holders",
                                  "say refuse, wait or terminate"});
-    } else if (!wish.version.empty()) {
-        fill(wish, observed, around, plan);
-    } else if (wish.kind == Wish::Kind::Rollback) {
+    } else if (!desired.version.empty()) {
+        fill(desired, observed, around, plan);
+    } else if (desired.kind == DriverRequest::Kind::Rollback) {
         plan.problems.push_back({Errc::NotFound,
                                  "no driver was selected for " + observed.kernel + " before this one",
                                  "swap to a version by name: gpuhostctl driver swap VERSION"});
-    } else if (wish.kind == Wish::Kind::Swap) {
+    } else if (desired.kind == DriverRequest::Kind::Swap) {
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
                                  "name one: gpuhostctl driver swap VERSION"});
     } else {
         plan.title = "nothing to do";
         plan.reasons.push_back("no driver version is configured or selected");
-        plan.undecided = driver_to_choose(observed, wish.settings);
+        plan.undecided = driver_to_choose(observed, desired.settings);
     }
     return plan;
 }

@@ -9,7 +9,7 @@ void register_driver_steps(core::StepKinds& kinds) {
     kinds.add(initramfs_clear_kind());
     kinds.add(driver_prepare_kind());
     kinds.add(holders_wait_kind());
-    kinds.add(door_shut_kind());
+    kinds.add(autoload_block_kind());
     kinds.add(units_stop_kind());
     kinds.add(holders_clear_kind());
     kinds.add(modules_converge_kind());
@@ -17,7 +17,7 @@ void register_driver_steps(core::StepKinds& kinds) {
     kinds.add(driver_devices_kind());
     kinds.add(driver_validate_kind());
     kinds.add(driver_compute_kind());
-    kinds.add(door_open_kind());
+    kinds.add(autoload_unblock_kind());
     kinds.add(units_start_kind());
     kinds.add(units_quiesce_kind());
     kinds.add(units_reload_kind());

@@ -4,7 +4,7 @@
 //   holders.wait      Modules  waits until no process holds the driver (policy wait only)
 //   initramfs.clear   Boot     removes GPU drivers from the images with which the kernel boots
 //   driver.prepare    System   creates what the selection links to, and a module index beside the real one
-//   door.shut, .open  System   blocks others from loading drivers, and allows it again
+//   autoload.block, .open  System   blocks others from loading drivers, and allows it again
 //   units.stop,.start Units    stops known clients, and starts them again
 //   holders.clear     Units    fails if a process holds the driver, or ends it (policy terminate)
 //   modules.converge  Modules  unloads and loads modules

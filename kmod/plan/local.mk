@@ -13,8 +13,8 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/driver_plan.hpp \
     %D%/driver_steps.cpp \
     %D%/driver_steps.hpp \
-    %D%/driver_wish.cpp \
-    %D%/driver_wish.hpp \
+    %D%/driver_filter.cpp \
+    %D%/driver_filter.hpp \
     %D%/requests.cpp \
     %D%/requests.hpp \
     %D%/select_plan.cpp \

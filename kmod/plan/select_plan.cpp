@@ -59,7 +59,7 @@ void refuse(const std::string& value, Plan& plan) {
                              "to have gpuhostd run a driver, set Version= to one or leave it out"});
 }
 
-void look_at_preinstalled(const Observed& observed, Plan& plan) {
+void check_preinstalled(const Observed& observed, Plan& plan) {
     const ProbedGpus gpus = probed_gpus(observed.gpus);
     if (gpus.driven.empty() && gpus.left.empty())
         plan.reasons.emplace_back("there is no NVIDIA GPU for a driver on this host's PCI buses");
@@ -167,7 +167,7 @@ Plan hands_off_plan(DriverOwner owner, const std::string& request, const Observe
         plan.title = request + " the driver";
         refuse(owner_word(owner), plan);
     } else if (owner == DriverOwner::Preinstalled) {
-        look_at_preinstalled(observed, plan);
+        check_preinstalled(observed, plan);
     } else {
         plan.reasons.emplace_back("Version=off: the driver is not gpuhostd's");
     }

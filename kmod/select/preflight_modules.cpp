@@ -87,7 +87,7 @@ void check_module(const GoalModule& module, std::string_view image, const Kernel
                             std::string(rebuild_hint)});
 }
 
-void check_goal(const StepContext& context, const Goal& goal, const KernelRules& rules,
+void check_goal(const StepContext& context, const ModuleGoal& goal, const KernelRules& rules,
                 std::vector<Problem>& problems) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty())
@@ -102,7 +102,7 @@ void check_goal(const StepContext& context, const Goal& goal, const KernelRules&
 }
 
 /// Checks that the loaded modules can be loaded again if the new driver fails.
-void check_way_back(const StepContext& context, const Goal& from, const std::string& kernel,
+void check_way_back(const StepContext& context, const ModuleGoal& from, const std::string& kernel,
                     std::vector<Problem>& problems) {
     for (const GoalModule& module : from.modules) {
         if (module.optional)
@@ -142,7 +142,7 @@ std::vector<LoadedModule> wait_for_coming(const StepContext& context, std::chron
     }
 }
 
-const GoalModule* find(const Goal& goal, const std::string& name) {
+const GoalModule* find(const ModuleGoal& goal, const std::string& name) {
     const auto found = std::find_if(goal.modules.begin(), goal.modules.end(),
                                     [&](const GoalModule& module) { return module.name == name; });
     return found == goal.modules.end() ? nullptr : &*found;
@@ -163,7 +163,7 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
 
 /// Checks whether the kernel can load and unload modules at all. An administrator may have disabled it, and a
 /// kernel may be built without unload support. Such a kernel counts no references.
-void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& to,
+void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const ModuleGoal& to,
                         std::vector<Problem>& problems) {
     const std::vector<LoadedModule> going = to_unload(loaded, to);
     if (root.read_line("/proc/sys/kernel/modules_disabled").value_or("0") == "1" &&
@@ -185,8 +185,8 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
 
 /// Finds modules that a swap could unload but perhaps not load again. In the goal they have no file of a set.
 /// A module loaded after the plan was made is in neither goal.
-void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const Goal& from,
-                  const Goal& to, std::vector<Problem>& problems) {
+void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const ModuleGoal& from,
+                  const ModuleGoal& to, std::vector<Problem>& problems) {
     const Store store = read_store(root).value_or(Store());
     for (const LoadedModule& module : loaded) {
         const GoalModule* const wanted = find(to, module.name);
@@ -215,8 +215,8 @@ PreflightResult converge_preflight(StepContext& context, const base::Json& args)
     rules.symbols = kernel_symbol_versions(context.root, rules.release);
     if (!rules.symbols)
         context.progress(-1, "symbol versions are not checked: no Module.symvers of " + rules.release);
-    const Goal from = goal_from_json(base::member(args, "from"));
-    const Goal to = goal_from_json(base::member(args, "to"));
+    const ModuleGoal from = goal_from_json(base::member(args, "from"));
+    const ModuleGoal to = goal_from_json(base::member(args, "to"));
     check_goal(context, to, rules, problems);
     check_way_back(context, from, rules.release, problems);
     const auto patience = usec_or(args, "module_deadline_usec", std::chrono::minutes(2));

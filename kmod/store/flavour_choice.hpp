@@ -25,8 +25,8 @@ struct FlavourChoice {
                                            const std::string& wanted, const std::vector<PciGpu>& gpus);
 
 /// Returns the modules of `version` that a swap uses for `kernel` on this host; null if the store has none.
-[[nodiscard]] const ModuleSet* modules_to_take(const Store& store, const std::string& version,
-                                               const std::string& kernel, const std::string& wanted,
-                                               const std::vector<PciGpu>& gpus);
+[[nodiscard]] const ModuleSet* modules_to_import(const Store& store, const std::string& version,
+                                                 const std::string& kernel, const std::string& wanted,
+                                                 const std::vector<PciGpu>& gpus);
 
 } // namespace gpuhost::kmod

@@ -28,6 +28,6 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/store.hpp \
     %D%/supported_gpus.cpp \
     %D%/supported_gpus.hpp \
-    %D%/take.cpp \
-    %D%/take.hpp \
+    %D%/unpack_bundle.cpp \
+    %D%/unpack_bundle.hpp \
     %D%/verify.cpp

@@ -34,7 +34,7 @@ Result<std::vector<Manifest>> PackageModules::stage(const std::string& version, 
     std::vector<Manifest> manifests;
     for (const auto& [kernel, taken] : kernels_) {
         std::vector<ModuleInput> inputs;
-        for (const Taken& module : taken)
+        for (const Stored& module : taken)
             inputs.push_back({module.fd.get(), module.file});
         GPUHOST_TRY(manifest, stage_modules(staging_, inputs, space));
         if (manifest.version != version || manifest.kernel != kernel)

@@ -25,12 +25,12 @@ class PackageModules {
     [[nodiscard]] base::Result<std::vector<Manifest>> stage(const std::string& version, std::uint64_t space);
 
   private:
-    struct Taken {
+    struct Stored {
         base::UniqueFd fd;
         std::string file;
     };
     const base::Root& staging_;
-    std::map<std::string, std::vector<Taken>> kernels_;
+    std::map<std::string, std::vector<Stored>> kernels_;
     std::size_t count_ = 0;
 };
 

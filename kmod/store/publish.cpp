@@ -134,7 +134,7 @@ Result<Publication> check_staged(const StepContext& context, const Json& args) {
 }
 
 Result<Json> apply(StepContext& context, const Json& args) {
-    GPUHOST_CHECK(content::take_over(context.root, context.staging));
+    GPUHOST_CHECK(content::claim_staging(context.root, context.staging));
     // An earlier run that wrote its intent has checked everything, and the staged files have been root's
     // since then.
     GPUHOST_TRY(known, content::read_publication(context.root, context.staging));

@@ -122,7 +122,7 @@ class Stager {
                 GPUHOST_CHECK(read_gpus(package, name));
                 ++counts.kept;
             } else if (const auto module = module_place(*entry)) {
-                GPUHOST_CHECK(take_module(*entry, *module, package, name));
+                GPUHOST_CHECK(stage_module(*entry, *module, package, name));
                 ++counts.kept;
             } else if (auto placed = place_in_userland(*entry)) {
                 GPUHOST_CHECK(keep(*entry, *placed, package, userland, name));
@@ -151,7 +151,7 @@ class Stager {
             links_.emplace(placed.path, entry.target);
             return {};
         }
-        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader limits a member to its size
+        GPUHOST_CHECK(reserve_space(entry.size, where)); // the archive's reader limits a member to its size
         GPUHOST_CHECK(userland.add(placed.path, placed.executable, package.data(),
                                    [this](std::uint64_t n) { advance(n); }));
         if (base::starts_with(placed.path, "lib/"))
@@ -203,7 +203,7 @@ class Stager {
     }
 
     Result<void> seal_source(const Given& given, const std::string& directory) {
-        GPUHOST_CHECK(take_space(given.bytes, given.file.name));
+        GPUHOST_CHECK(reserve_space(given.bytes, given.file.name));
         GPUHOST_TRY(manifest, stage_source(staging_, given, version_, directory,
                                            [this](std::uint64_t n) { advance(n); }));
         result_.places.push_back(set_place(manifest));
@@ -211,7 +211,7 @@ class Stager {
     }
 
     Result<void> pack_source(const Given& given, const ArchiveEntry& entry, content::Package& package) {
-        GPUHOST_CHECK(take_space(entry.size, given.file.name)); // compressed it needs less
+        GPUHOST_CHECK(reserve_space(entry.size, given.file.name)); // compressed it needs less
         if (auto packed = sources_.take(entry, package); !packed)
             return base::fail(packed.error().context(given.file.name));
         advance(entry.size);
@@ -225,12 +225,12 @@ class Stager {
         return {};
     }
 
-    Result<void> take_module(const ArchiveEntry& entry, const ModulePlace& place, content::Package& package,
-                             const std::string& name) {
+    Result<void> stage_module(const ArchiveEntry& entry, const ModulePlace& place, content::Package& package,
+                              const std::string& name) {
         const std::string where = name + ": '" + entry.path + "'";
         if (entry.type != ArchiveEntry::Type::File)
             return base::fail(Errc::Unsupported, where + " is a link");
-        GPUHOST_CHECK(take_space(entry.size, where));
+        GPUHOST_CHECK(reserve_space(entry.size, where));
         GPUHOST_CHECK(modules_.take(place, package.data()));
         advance(entry.size);
         return {};
@@ -248,7 +248,7 @@ class Stager {
 
     /// Subtracts `bytes` from the space that is left. Fails with NoSpace if it is too small. The size that a
     /// package declares is only an estimate.
-    Result<void> take_space(std::uint64_t bytes, const std::string& what) {
+    Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(Errc::NoSpace,
                               what + ": no space is left for its " + std::to_string(bytes >> 20U) + " MiB",

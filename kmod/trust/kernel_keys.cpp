@@ -13,7 +13,7 @@ constexpr std::size_t keys_limit = 8U << 20; // 50,000 lines
 constexpr std::string_view blanks = " \t";
 
 /// Returns the first word of `line` and removes it.
-std::string_view take_word(std::string_view& line) {
+std::string_view next_word(std::string_view& line) {
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
     const std::string_view word = line.substr(0, line.find_first_of(blanks));
     line.remove_prefix(word.size());
@@ -53,7 +53,7 @@ std::optional<Keyring> kernel_keyring(std::uint32_t serial, std::string_view tex
 void add_line(KernelKeys& keys, std::string_view line) {
     std::array<std::string_view, 8> words; // number, flags, uses, timeout, permissions, uid, gid, type
     for (std::string_view& word : words)
-        word = take_word(line);
+        word = next_word(line);
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
     const auto serial = words[0].size() == 8 ? base::parse_uint(words[0], 16) : std::nullopt;
     if (!serial || !is_usable(words[1]) || words[5] != "0")

@@ -160,7 +160,7 @@ std::optional<Problem> signature_problem(const std::string& module, std::string_
         return enforced ? std::optional(problem(Errc::AccessDenied, module, "is not signed" + signed_only))
                         : std::nullopt;
     const content::ModuleSignature& signature = **read;
-    if (enforced && !takes_hash(rules.config, signature.hash))
+    if (enforced && !supports_hash(rules.config, signature.hash))
         return problem(
             Errc::AccessDenied, module,
             "is signed over " + signature.hash + ", which this kernel was built without" + signed_only,

@@ -90,7 +90,7 @@ Result<SecureBoot> read_secure_boot(const base::Root& root, const DriverSettings
     const std::vector<PciGpu> gpus = nvidia_gpus(root);
     for (const DriverVersion& version : store.versions) {
         const ModuleSet* const taken =
-            modules_to_take(store, version.version, boot.kernel, settings.flavour, gpus);
+            modules_to_import(store, version.version, boot.kernel, settings.flavour, gpus);
         for (const ModuleSet& set : version.modules)
             if (&set == taken || (set.digest == chosen && set.kernel == boot.kernel)) {
                 boot.sets.push_back(verdict(root, version.version, set, boot.rules));
@@ -108,13 +108,13 @@ Json to_json(const SecureBoot& boot) {
     if (boot.site)
         site = Json{{"name", boot.site->name},
                     {"key_id", boot.site->key_id},
-                    {"until", boot.site->until},
+                    {"not_after", boot.site->until},
                     {"kernel", name(trust_of(*boot.site, boot.rules))}};
     return Json{{"kernel", boot.kernel},
                 {"secure_boot", boot.state},
                 {"enforcement", boot.rules.enforcement},
                 {"keys", boot.rules.keys ? to_json(*boot.rules.keys) : Json()},
-                {"keyrings_told", boot.rules.keys && boot.rules.keys->in_keyrings},
+                {"keyrings_known", boot.rules.keys && boot.rules.keys->in_keyrings},
                 {"certificate", std::move(site)},
                 {"certificate_error", boot.site_error},
                 {"sets", std::move(sets)}};

@@ -3,6 +3,6 @@
 kmod_libkmod_gpu_a_SOURCES += \
     %D%/client_units.cpp \
     %D%/client_units.hpp \
-    %D%/locked_parts.cpp \
-    %D%/locked_parts.hpp \
+    %D%/companion_services.cpp \
+    %D%/companion_services.hpp \
     %D%/unit_steps.cpp

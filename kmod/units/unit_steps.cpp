@@ -11,7 +11,7 @@
 #include "daemon/base/process.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/units/client_units.hpp"
-#include "kmod/units/locked_parts.hpp"
+#include "kmod/units/companion_services.hpp"
 
 #include <algorithm>
 
@@ -159,8 +159,9 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     return stop(context, stopped(context, args));
 }
 
-/// Returns whether systemd has read our drop-in of the unit (kmod/units/locked_parts.hpp). NeedDaemonReload=
-/// does not report a new drop-in directory. A removed drop-in needs no reload: it ignores a missing program.
+/// Returns whether systemd has read our drop-in of the unit (kmod/units/companion_services.hpp).
+/// NeedDaemonReload= does not report a new drop-in directory. A removed drop-in needs no reload: it ignores a
+/// missing program.
 Result<bool> is_known(const StepContext& context, const std::string& unit) {
     const std::string drop_in = unit_drop_in(unit, {}).path;
     if (!context.root.exists(drop_in))

@@ -3,7 +3,8 @@
 //
 //   admission HOSTS
 //
-// A line a case: what the fleet is like, the median and the most milliseconds of CPU that the same decision took.
+// A line a case: what the fleet is like, the median and the most milliseconds of CPU that the same decision
+// took.
 #include "daemon/cluster/rollout/admission.hpp"
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 //
 //   blob-client PORT CLIENTS (each|shared) <FILE
 //
-// FILE has one path a line. With `each` every client gets all of them, with `shared` they divide them. Each keeps its
-// connection; the kernel drops the bodies. Prints the seconds from the first request to the end of the last answer.
+// FILE has one path a line. With `each` every client gets all of them, with `shared` they divide them. Each
+// keeps its connection; the kernel drops the bodies. Prints the seconds from the first request to the end of
+// the last answer.
 #include <algorithm>
 #include <array>
 #include <barrier>

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     fuzz::require(found->size() <= 2 * limits.members, "the number of members is bounded");
     for (const std::string& path : *found)
-        fuzz::require(content::takes_gpu(path) && path.find("..") == std::string::npos,
+        fuzz::require(content::claims_gpu(path) && path.find("..") == std::string::npos,
                       "what is found is a module's path");
     return 0;
 }

@@ -26,12 +26,12 @@ Told tell(std::string_view text, std::size_t at_once) {
 
 /// What is changed is not to be changed again, so that a host and a server come to an end.
 void check(const base::Json& node) {
-    const cluster::NodeWish wish{{"gpuhost.io/not-ready"}, true, {std::string(cluster::driver_ready)}};
+    const cluster::NodeDesired desired{{"gpuhost.io/not-ready"}, true, {std::string(cluster::driver_ready)}};
     cluster::Readiness readiness = cluster::readiness_without_daemon({base::Errc::Failed, "gone", ""});
     for (const char* status : {"True", "False"}) {
         readiness.conditions.front().status = status;
         readiness.gpus = status[0] == 'T' ? 1 : 0;
-        auto change = cluster::change_node(node, readiness, wish, "2026-11-23T16:00:00Z");
+        auto change = cluster::change_node(node, readiness, desired, "2026-11-23T16:00:00Z");
         for (const cluster::NodePatch& patch : change.node)
             fuzz::require(!patch.body.is_null() && !patch.said.empty(), "what is changed is told");
         const auto joined = cluster::joined(std::move(change.status));

@@ -29,6 +29,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr content::InitramfsLimits limits{1U << 20U, 4U << 20U, 1'000};
     if (const auto found = content::gpu_modules_of_unified_image(fd.get(), "6.1", "input", limits))
         for (const std::string& path : *found)
-            fuzz::require(content::takes_gpu(path), "what is found is a module's path");
+            fuzz::require(content::claims_gpu(path), "what is found is a module's path");
     return 0;
 }

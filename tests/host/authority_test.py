@@ -18,7 +18,7 @@ from lines import Lines
 ACCESS_DENIED = 12
 PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
 LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Describe"}
-OWN = {"Manager.LendKubeletCredentials", "Manager.SetClusterWish"}  # for root and a user of gpuhost's own, whatever polkit says
+OWN = {"Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and a user of gpuhost's own, whatever polkit says
 NO_POLKIT = "no dbus and gi modules for Python"
 NOBODY = pwd.getpwnam("nobody").pw_uid
 

@@ -223,7 +223,7 @@ def check_unsigned(t, host):
     words = ("bundle", "import", "--unsigned", "--name=airgap")
     case = Case(host, words, *paths, lambda: host.ctl("bundle", "remove", "airgap", check=0))
     for change in CHANGES:
-        status = case.run(t, "unsigned, before it is read", change, case.at_gate("apply bundle.adopt before"))
+        status = case.run(t, "unsigned, before it is read", change, case.at_gate("apply bundle.convert before"))
         t.equal(status, 0 if change in (overwrite, rename, unlink) else BAD_CONTENT, "as it must")
 
 

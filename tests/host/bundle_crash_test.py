@@ -117,11 +117,11 @@ def import_outcomes(recording, moment, power_cut, _earlier):
         return (recording.outcome, "cancelled")
     if moment.where.startswith(("apply images.mirrors", "apply packages.repositories")):
         return ("committed",)
-    if moment.where.startswith("apply bundle.settle"):  # one record before, it was not begun
+    if moment.where.startswith("apply bundle.finalize"):  # one record before, it was not begun
         return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
-    if power_cut or moment.where.startswith(("preflight", "apply bundle.receive", "apply bundle.adopt")):
+    if power_cut or moment.where.startswith(("preflight", "apply bundle.receive", "apply bundle.convert")):
         return ("rolled-back", "refused", "cancelled")
-    if moment.where.startswith(("apply driver.take before", "apply bundle.commit before")):  # one record before, the one before it had not ended
+    if moment.where.startswith(("apply driver.unpack before", "apply bundle.commit before")):  # one record before, the one before it had not ended
         return ("rolled-back", "committed")
     return ("committed",)
 
@@ -149,7 +149,7 @@ class Kind(typing.NamedTuple):
     outcomes: typing.Callable
 
 
-IMPORT = Kind("bundle.settle", False, "apply bundle.commit after", import_outcomes)
+IMPORT = Kind("bundle.finalize", False, "apply bundle.commit after", import_outcomes)
 REMOVAL = Kind("bundle.remove", True, "apply packages.repositories after", removal_outcomes)
 
 

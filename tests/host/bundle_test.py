@@ -144,7 +144,7 @@ def check_import(t, host, maker):
         t.ok(len(plan["warnings"]) == 1 and IMAGE_GC in plan["warnings"][0], "in JSON too", plan)
         size = sum(len(layer) for layer in maker.layers)
         app, busybox = shown(host, maker)["images"]
-        t.ok(app["taken"] and busybox["taken"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
+        t.ok(app["selected"] and busybox["selected"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
              app, busybox)
         t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm), "but for what is for another machine", busybox)
         run = host.ctl("bundle", "import", bundle)
@@ -205,7 +205,7 @@ def check_again(t, host, maker):
     for left in ("store/incoming/" + "0" * 64 + "/blob", "store/sha256/" + "0" * 64, "catalogue/.x.tmp"):
         write(host.path("/var/lib/gpuhost/" + left), "")
         every = steps_of_import(host, bundle)
-        t.ok("bundle.settle" in every and not os.path.exists(host.path("/var/lib/gpuhost/" + left)),
+        t.ok("bundle.finalize" in every and not os.path.exists(host.path("/var/lib/gpuhost/" + left)),
              f"unless one before it left {left[:20]}", every)
 
 
@@ -278,7 +278,7 @@ def check_scrub(t, host, maker):
 def check_followers(t, host, maker):
     """What leads runtimes to bundles is looked at where that may have changed."""
     maker.create(generation=8, name="next.bundle")
-    taken = ["bundle.receive", "bundle.commit", "bundle.settle"]
+    taken = ["bundle.receive", "bundle.commit", "bundle.finalize"]
     t.equal(steps_of_import(host, maker.path("next.bundle")), taken, "a generation with the same registries leads nobody elsewhere")
     hosts = host.path("/etc/containerd/certs.d/docker.io/hosts.toml")
     os.unlink(hosts)
@@ -300,13 +300,13 @@ def check_delta(t, host, maker):
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
     t.ok(run.returncode == NOT_FOUND and "leaves out" in run.stderr and "sha256:" in run.stderr, "without that it is refused", run.stderr)
     said = shown(host, maker, "delta.bundle")
-    t.ok(len(said["host"]["lacks"]) == said["absent"] >= 5 and f"leaves out {said['absent']} blobs" in run.stderr
+    t.ok(len(said["host"]["missing"]) == said["absent"] >= 5 and f"leaves out {said['absent']} blobs" in run.stderr
          and all(lacked["digest"] in maker.ctl("bundle", "show", maker.path("delta.bundle"), "--trust", maker.site.file("ca.pem"), "--root", host.root).stdout
-                 for lacked in said["host"]["lacks"]), "and show names all that is not here", said["host"], run.stderr)
-    t.ok("bytes" not in said["images"][0] and said["images"][0]["taken"], "the size of what nobody has is not known", said["images"])
+                 for lacked in said["host"]["missing"]), "and show names all that is not here", said["host"], run.stderr)
+    t.ok("bytes" not in said["images"][0] and said["images"][0]["selected"], "the size of what nobody has is not known", said["images"])
     host.ctl("bundle", "import", maker.path("old.bundle"), check=0)
     said = shown(host, maker, "delta.bundle")
-    t.ok(said["host"]["lacks"] == [] and said["host"]["missing_bytes"] > 0 and said["images"][0]["missing_bytes"] == 0,
+    t.ok(said["host"]["missing"] == [] and said["host"]["missing_bytes"] > 0 and said["images"][0]["missing_bytes"] == 0,
          "with it here, nothing that is left out", said)
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
     t.ok(run.returncode == 0 and state(host) == seen, "and with it brings all of the new one", run.stderr, state(host))
@@ -316,7 +316,7 @@ def check_delta(t, host, maker):
     os.rename(blobs, blobs + ".aside")
     os.symlink("sha256", blobs)
     said = shown(host, maker)
-    t.ok("sha256" in said["host"]["problem"] and "missing_bytes" not in said["host"] and said["images"][0]["taken"] and
+    t.ok("sha256" in said["host"]["problem"] and "missing_bytes" not in said["host"] and said["images"][0]["selected"] and
          "missing_bytes" not in said["images"][0], "and that a store can't be read", said)
     os.unlink(blobs)
     os.rename(blobs + ".aside", blobs)

@@ -17,7 +17,7 @@ from initramfs_files import CLEAN, DRACUT, ENTRY, IMAGE, MAKE, MAKE_ENTRY, STALE
 from one_version import mixture
 
 SWAP = 6  # the operation, after four imports and the first load
-NO_RETURN = "door.open"
+NO_RETURN = "autoload.unblock"
 LAST = "apply driver.validate after"  # before that
 
 

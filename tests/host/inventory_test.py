@@ -137,7 +137,7 @@ def check_one_host(t, host, maker):
     t.ok(dry.returncode == 0 and not os.path.exists(maker.path("site.bundle")), "a dry run writes nothing", dry.stderr)
     t.equal(said["content"], ["image registry.example/app:v1", f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"],
             "and names what would go in")
-    t.equal([one["why"] for one in said["left_out"]],
+    t.equal([one["why"] for one in said["omitted"]],
             [f"for {what}, of which there is no host" for what in (
                 f"kernel {KERNEL} on {OTHER} with an NVIDIA GPU", "kernel 6.6.6 with an NVIDIA GPU", OTHER)],
             "and what is left out, and why")
@@ -180,7 +180,7 @@ def check_unserved(t, host, maker):
     one_platform = SPEC.replace("Reference=v{generation}", f"Reference=v{{generation}}\nPlatforms={HERE}")
     run = maker.create("--for", inventory, "--for", arm, "--json=short", spec=one_platform, generation=2)
     said = json.loads(run.stdout)
-    t.equal(said["unserved"], [
+    t.equal(said["unmet"], [
         {"host": "gpu1", "what": "has generation 2 of the bundle with other content: this one needs a higher generation"},
         {"host": "arm1", "what": f"image registry.example/app:v1 is not there for {OTHER}"},
         {"host": "arm1", "what": f"kernel 7.0.0: no modules of driver {NEW}, and no source to build them"},
@@ -195,7 +195,7 @@ def check_unserved(t, host, maker):
                          removed_bundles=[{"name": "site", "generation": 7}], kernels=[{"release": "7.0.0", "headers": True, "compiler": False}],
                          drivers=[{"version": OLD, "userland": True, "source": True, "modules": []}])
     run = maker.create("--for", bare, "--dry-run", "--json=short", generation=2)
-    t.equal([row["what"] for row in json.loads(run.stdout)["unserved"] if NEW not in row["what"]], [
+    t.equal([row["what"] for row in json.loads(run.stdout)["unmet"] if NEW not in row["what"]], [
         "had generation 7 of the bundle until it was removed, and takes no older one",
         f"kernel 7.0.0: no modules of driver {OLD}, and no compiler to build its source"],
         "a wanted driver that is there but can't be built is named, and a bundle that was newer")
@@ -219,7 +219,7 @@ def check_flavours(t, maker, inventory):
     def made(name, **keys):
         run = maker.create("--for", maker.changed(inventory, name, **{**fresh, **keys}), "--dry-run", "--json=short", spec=flavours)
         said = json.loads(run.stdout)
-        return [line for line in said["content"] if line.startswith("driver")], [row["what"] for row in said["unserved"]]
+        return [line for line in said["content"] if line.startswith("driver")], [row["what"] for row in said["unmet"]]
     packages, modules = f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"
     t.equal(made("either"), ([packages, modules + ", open", modules + ", proprietary"], []), "a host that takes either flavour gets both")
     t.equal(made("closed", wanted_flavour="proprietary"), ([packages, modules + ", proprietary"], []), "one that wants a flavour gets that")
@@ -228,7 +228,7 @@ def check_flavours(t, maker, inventory):
     t.equal(made("wanted", gpus=[]), ([packages, modules + ", open", modules + ", proprietary"], []), "but if it wants one")
     only_open = flavours[:flavours.index(f"[Modules {NEW} {KERNEL}]\nFlavour=proprietary")]
     run = maker.create("--for", maker.changed(inventory, "closed", **fresh, wanted_flavour="proprietary"), "--dry-run", "--json=short", spec=only_open)
-    t.equal([row["what"] for row in json.loads(run.stdout)["unserved"]],
+    t.equal([row["what"] for row in json.loads(run.stdout)["unmet"]],
             [f"kernel {KERNEL}: no proprietary modules of driver {NEW}, and no source to build them"], "what is of the wrong flavour does not serve")
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kubeconfig-probe FILE...: what is made of each, a line of JSON for a test to compare; relative paths begin beside it.
+// kubeconfig-probe FILE...: what is made of each, a line of JSON for a test to compare; relative paths begin
+// beside it.
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/cluster/kube/credentials.hpp"

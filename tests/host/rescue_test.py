@@ -176,7 +176,7 @@ def check_interrupted_swaps(t, host, swap):
     """The swap's worker stood at a gate when the power went."""
     wrong, forward = [], False
     for moment in swap.moments:
-        forward = forward or moment.where == "apply door.open before"
+        forward = forward or moment.where == "apply autoload.unblock before"
         for wanted in (OLD, NEW):
             restore(host, moment.tree)
             turn_off(host)

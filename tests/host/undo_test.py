@@ -23,7 +23,7 @@ from programs import PATIENCE, end
 
 STATE = "/var/lib/gpuhost"
 SWAP = 6  # the operation, after four imports and the first load
-NO_RETURN = "apply door.open before"
+NO_RETURN = "apply autoload.unblock before"
 FAILS = "apply driver.validate before"
 SETTINGS = "[Driver]\nTerminateGrace=300ms\n"
 SAMPLE = 8  # gates of each harm

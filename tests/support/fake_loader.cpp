@@ -6,17 +6,17 @@
 // or unload is done by a process of its own that nobody kills, as the kernel finishes what it began when its
 // caller dies.
 //
-// nvidia_drm loaded with fbdev=1 brings a framebuffer, and the text console takes it over: then the module is in use until
-// somebody takes the console off.
+// nvidia_drm loaded with fbdev=1 brings a framebuffer, and the text console takes it over: then the module is
+// in use until somebody takes the console off.
 //
 // /fake-kernel/control tells it to misbehave, one line each, "load|unload MODULE[@VERSION] BEHAVIOUR":
 //   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
 //   hang      does not come back for 20 s     die      the calling process dies, nothing done
 //   delay MS  takes this long                 race      somebody loads it a moment before
-// "bind|unbind vtcon1 BEHAVIOUR" for the console, and "probe ADDRESS[@VERSION] errno N": nvidia does not take this GPU.
-// Where signatures are enforced it takes none of a module without one.
-// /fake-kernel/keyrings/NAME has the numbers of the keys in a keyring of /proc/keys.
-// /fake-kernel/log gets a line for each load and unload that was done: "load nvidia 550.163.01".
+// "bind|unbind vtcon1 BEHAVIOUR" for the console, and "probe ADDRESS[@VERSION] errno N": nvidia does not take
+// this GPU. Where signatures are enforced it takes none of a module without one. /fake-kernel/keyrings/NAME
+// has the numbers of the keys in a keyring of /proc/keys. /fake-kernel/log gets a line for each load and
+// unload that was done: "load nvidia 550.163.01".
 #include "daemon/base/handle.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
@@ -138,7 +138,7 @@ class FakeKernel {
             return EAGAIN;
         if (const int error = misbehave("unload", name, module->version, "going"); error != 0)
             return error;
-        return done(take_out(*module), "unload", name, module->version);
+        return done(remove_module(*module), "unload", name, module->version);
     }
 
     int bind(const std::string& console, bool bound) const {
@@ -208,11 +208,11 @@ class FakeKernel {
         make_directories("/proc");
         write("/proc/devices", devices);
         if (info.name == "nvidia_drm" && parameters.find("fbdev=1") != std::string::npos)
-            take_over_console();
+            claim_console();
         return info.name == "nvidia" ? start_gpus(info.version) : base::Result<void>{};
     }
 
-    void take_over_console() const {
+    void claim_console() const {
         write("/sys/class/graphics/fb0/name", "nvidia-drmdrmfb\n");
         write("/sys/class/vtconsole/vtcon1/name", "(M) frame buffer device\n");
         write("/sys/class/vtconsole/vtcon1/bind", "1\n");
@@ -262,7 +262,7 @@ class FakeKernel {
         return {};
     }
 
-    base::Result<void> take_out(const LoadedModule& module) const {
+    base::Result<void> remove_module(const LoadedModule& module) const {
         if (module.name == "nvidia") {
             GPUHOST_CHECK(root_.remove_tree("/proc/driver/nvidia"));
             for (const PciGpu& gpu : nvidia_gpus(root_))

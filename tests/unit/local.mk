@@ -27,7 +27,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_core_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam)
 %C%_core_tests_LDADD = $(test_libs) $(core_libs)
 %C%_core_tests_SOURCES = \
-    %D%/core/cluster_wish_test.cpp \
+    %D%/core/cluster_desired_test.cpp \
     %D%/core/journal_test.cpp \
     %D%/core/settings_test.cpp \
     %D%/core/transaction_test.cpp \
@@ -60,7 +60,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS)
 %C%_images_tests_SOURCES = \
-    %D%/images/import/adopt_test.cpp \
+    %D%/images/import/foreign_import_test.cpp \
     %D%/images/peers/blob_fetch_test.cpp \
     %D%/images/registry/peer_service_test.cpp \
     %D%/images/import/blob_stream_test.cpp \
@@ -121,19 +121,19 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_kmod_tests_CPPFLAGS = $(test_cppflags)
 %C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
 %C%_kmod_tests_SOURCES = \
-    %D%/kmod/device/apart_test.cpp \
+    %D%/kmod/device/isolated_test.cpp \
     %D%/kmod/boot/images_test.cpp \
     %D%/kmod/build/log_test.cpp \
     %D%/kmod/build/build_test.cpp \
     %D%/kmod/load/console_test.cpp \
     %D%/kmod/load/converge_test.cpp \
     %D%/kmod/device/devices_test.cpp \
-    %D%/kmod/load/door_test.cpp \
+    %D%/kmod/load/autoload_block_test.cpp \
     %D%/kmod/plan/driver_component_test.cpp \
     %D%/kmod/plan/driver_plan_test.cpp \
     %D%/kmod/plan/driver_steps_test.cpp \
     %D%/kmod/store/flavour_choice_test.cpp \
-    %D%/kmod/boot/gone_kernels_test.cpp \
+    %D%/kmod/boot/removed_kernels_test.cpp \
     %D%/kmod/module/graph_test.cpp \
     %D%/kmod/holder/parse_test.cpp \
     %D%/kmod/holder/holders_test.cpp \
@@ -222,7 +222,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs) $(ctl_libs)
 %C%_rollout_tests_SOURCES = \
     %D%/programs/gpuhost_cluster/host_test.cpp \
-    %D%/programs/gpuhost_cluster/look_test.cpp \
+    %D%/programs/gpuhost_cluster/daemon_observer_test.cpp \
     %D%/cluster/upgrade/event_sender_test.cpp \
     %D%/cluster/upgrade/gpu_users_test.cpp \
     %D%/cluster/node/host_agent_test.cpp \

@@ -187,7 +187,7 @@ std::uint64_t Api::watch(const std::string& path, std::function<void()> on_begin
     asked.deadline = std::chrono::milliseconds(0);
     asked.silence = watch_silence;
     asked.on_bytes = [lines = std::make_shared<EventLines>(std::move(on_event))](std::string_view bytes) {
-        return lines->take(bytes);
+        return lines->feed(bytes);
     };
     return start(std::move(asked), std::move(done));
 }

@@ -41,7 +41,7 @@ Block make_block(std::string_view label, std::string_view body) {
 }
 
 /// Takes the next block off the front of `pem`. A block begins at the start of a line, as in OpenSSL and Go.
-std::optional<Block> take_block(std::string_view& pem) {
+std::optional<Block> next_block(std::string_view& pem) {
     for (std::size_t at = pem.find(begin); at != std::string_view::npos; at = pem.find(begin)) {
         const bool begins_line = at == 0 || pem[at - 1] == '\n';
         pem.remove_prefix(at + begin.size());
@@ -62,7 +62,7 @@ std::optional<Block> take_block(std::string_view& pem) {
 
 template <class Predicate>
 std::optional<Block> find_block(std::string_view pem, const Predicate& wanted) {
-    while (auto block = take_block(pem))
+    while (auto block = next_block(pem))
         if (wanted(*block))
             return block;
     return std::nullopt;

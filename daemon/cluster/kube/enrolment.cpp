@@ -38,9 +38,9 @@ const Json* condition_of(const Json& request, std::string_view type) {
 
 } // namespace
 
-Enrolment::Enrolment(const base::Root& root, Api& api, std::string node, Say say, OnIssued on_issued)
-    : root_(root), api_(api), node_(std::move(node)), say_(std::move(say)), on_issued_(std::move(on_issued)),
-      backoff_(first_wait, most_wait) {}
+Enrolment::Enrolment(const base::Root& root, Api& api, std::string node, LogLine log_line, OnIssued on_issued)
+    : root_(root), api_(api), node_(std::move(node)), log_(std::move(log_line)),
+      on_issued_(std::move(on_issued)), backoff_(first_wait, most_wait) {}
 
 std::optional<Time> Enrolment::due() const {
     const auto other = watch_ ? watch_->due() : std::nullopt;
@@ -101,14 +101,14 @@ void Enrolment::submitted(ApiAnswer&& answer) {
     if (!answer.done() && answer.status != conflict)
         return fail(answer.error, answer.retry_after);
     if (answer.done())
-        say_("asked for a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
+        log_("asked for a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
     backoff_.reset();
     error_ = {};
     follow();
 }
 
 void Enrolment::follow() {
-    const auto see = [this](const Json& request) { take(request); };
+    const auto see = [this](const Json& request) { handle(request); };
     const auto lost = [this] {
         // The controller manager removes requests that nobody approves within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' is gone, and is made again", ""};
@@ -124,7 +124,7 @@ void Enrolment::follow() {
                       [lost](Json&&) { lost(); }, [this](const Error& trouble) { error_ = trouble; }});
 }
 
-void Enrolment::take(const Json& request) {
+void Enrolment::handle(const Json& request) {
     if (ended_)
         return;
     for (const char* type : {"Denied", "Failed"})
@@ -139,7 +139,7 @@ void Enrolment::take(const Json& request) {
     if (!kept)
         return fail(kept.error());
     ended_ = true;
-    say_("got a certificate by '" + name_ + "'");
+    log_("got a certificate by '" + name_ + "'");
     on_issued_();
 }
 
@@ -160,15 +160,15 @@ void Enrolment::refused(const Json& condition) {
     const std::string why = string_or(condition, "message", "");
     error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),
               "Ask who approves certificates in this cluster."};
-    say_(error_.message);
+    log_(error_.message);
     if (const auto removed = root_.remove(cluster::pending_key); !removed)
-        say_(removed.error().message);
+        log_(removed.error().message);
     due_ = now() + after_refusal;
 }
 
 void Enrolment::fail(const Error& error, std::optional<std::chrono::seconds> at_least) {
     if (error.message != error_.message)
-        say_(error.message);
+        log_(error.message);
     error_ = error;
     due_ = now() + std::max<Time>(backoff_.next(), at_least.value_or(std::chrono::seconds(0)));
 }

@@ -19,11 +19,11 @@ class Enrolment {
   public:
     /// Called when the certificate has been written to its file.
     using OnIssued = std::function<void()>;
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `api` needs the right to create and read certificate signing requests. `root` and `api` must outlive
     /// it.
-    Enrolment(const base::Root& root, Api& api, std::string node, Say say, OnIssued on_issued);
+    Enrolment(const base::Root& root, Api& api, std::string node, LogLine log_line, OnIssued on_issued);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -38,7 +38,7 @@ class Enrolment {
     [[nodiscard]] base::Result<void> submit();
     void submitted(ApiAnswer&& answer);
     void follow();
-    void take(const base::Json& request);
+    void handle(const base::Json& request);
     [[nodiscard]] base::Result<void> keep(const std::string& certificate);
     void refused(const base::Json& condition);
     void fail(const base::Error& error, std::optional<std::chrono::seconds> at_least = {});
@@ -46,7 +46,7 @@ class Enrolment {
     const base::Root& root_;
     Api& api_;
     std::string node_;
-    Say say_;
+    LogLine log_;
     OnIssued on_issued_;
     Backoff backoff_;
     std::string name_;

@@ -5,7 +5,7 @@
 
 namespace gpuhost::cluster {
 
-bool EventLines::take(std::string_view bytes) {
+bool EventLines::feed(std::string_view bytes) {
     for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
         if (rest_.size() + end > longest)
             return false;

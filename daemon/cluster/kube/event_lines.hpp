@@ -19,7 +19,7 @@ class EventLines {
 
     /// Calls `on_event` for each complete line. Returns false if a line is too long or not a JSON object; the
     /// rest is ignored.
-    [[nodiscard]] bool take(std::string_view bytes);
+    [[nodiscard]] bool feed(std::string_view bytes);
 
   private:
     std::function<void(base::Json&&)> on_event_;

@@ -60,7 +60,7 @@ Result<Entry> follow(const Json& document, std::string_view kind, const Entry& c
 }
 
 /// Returns an absolute path; "" if the member is absent or empty.
-Result<std::string> take_path(const Entry& entry, const std::string& key, const std::string& directory) {
+Result<std::string> parse_path(const Entry& entry, const std::string& key, const std::string& directory) {
     const std::string path = string_or(entry.value, key, "");
     if (std::any_of(path.begin(), path.end(), is_control))
         return base::fail(Errc::BadContent, entry.where + ": " + key + " is no path");
@@ -68,8 +68,8 @@ Result<std::string> take_path(const Entry& entry, const std::string& key, const 
 }
 
 /// Reads KEY-data or KEY. Fails if both are set, like other Kubernetes clients.
-Result<Material> take_material(const Entry& entry, const std::string& key, const std::string& directory) {
-    GPUHOST_TRY(path, take_path(entry, key, directory));
+Result<Material> read_material(const Entry& entry, const std::string& key, const std::string& directory) {
+    GPUHOST_TRY(path, parse_path(entry, key, directory));
     const std::string data = string_or(entry.value, key + "-data", "");
     if (!data.empty() && !path.empty())
         return base::fail(Errc::BadContent, entry.where + ": has both " + key + " and " + key + "-data",
@@ -88,7 +88,7 @@ Result<void> check_kind(const Json& document, std::string_view what) {
                       "A kubeconfig has kind: Config and apiVersion: v1.");
 }
 
-Result<void> take_cluster(const Entry& cluster, const std::string& directory, Kubeconfig& config) {
+Result<void> read_cluster(const Entry& cluster, const std::string& directory, Kubeconfig& config) {
     const std::string server = string_or(cluster.value, "server", "");
     if (server.empty())
         return base::fail(Errc::BadContent, cluster.where + ": has no server",
@@ -110,7 +110,7 @@ Result<void> take_cluster(const Entry& cluster, const std::string& directory, Ku
     if (base::bool_or(cluster.value, "insecure-skip-tls-verify", false))
         return base::fail(Errc::Refused, cluster.where + ": has insecure-skip-tls-verify",
                           "The server is always verified: give certificate-authority-data instead.");
-    GPUHOST_TRY(authority, take_material(cluster, "certificate-authority", directory));
+    GPUHOST_TRY(authority, read_material(cluster, "certificate-authority", directory));
     if (authority.empty())
         return base::fail(Errc::Refused,
                           cluster.where + ": has no certificate-authority, so that any authority which this "
@@ -151,16 +151,16 @@ Result<void> refuse_user(const Entry& user) {
     return {};
 }
 
-Result<void> take_user(const Entry& user, const std::string& directory, Kubeconfig& config) {
+Result<void> read_user(const Entry& user, const std::string& directory, Kubeconfig& config) {
     GPUHOST_CHECK(refuse_user(user));
-    GPUHOST_TRY(certificate, take_material(user, "client-certificate", directory));
-    GPUHOST_TRY(key, take_material(user, "client-key", directory));
+    GPUHOST_TRY(certificate, read_material(user, "client-certificate", directory));
+    GPUHOST_TRY(key, read_material(user, "client-key", directory));
     if (certificate.empty() != key.empty())
         return base::fail(Errc::BadContent,
                           user.where + (key.empty() ? ": has a client-certificate without its client-key"
                                                     : ": has a client-key without its client-certificate"),
                           "Give both, or a token and none of them.");
-    GPUHOST_TRY(token_file, take_path(user, "tokenFile", directory));
+    GPUHOST_TRY(token_file, parse_path(user, "tokenFile", directory));
     const Material token{token_file.empty() ? string_or(user.value, "token", "") : "", token_file};
     if (certificate.empty() && token.empty())
         return base::fail(
@@ -205,8 +205,8 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what
     GPUHOST_TRY(context, find_entry(document, "context", config.context, what));
     GPUHOST_TRY(cluster, follow(document, "cluster", context, config.cluster, what));
     GPUHOST_TRY(user, follow(document, "user", context, config.user, what));
-    GPUHOST_CHECK(take_cluster(cluster, directory, config));
-    GPUHOST_CHECK(take_user(user, directory, config));
+    GPUHOST_CHECK(read_cluster(cluster, directory, config));
+    GPUHOST_CHECK(read_user(user, directory, config));
     GPUHOST_CHECK(check_texts(config, cluster, user));
     return config;
 }

@@ -43,7 +43,7 @@ std::string name_within(const std::string& collection, const Json& object) {
 Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
     : api_(api), collection_(std::move(collection)), selector_(std::move(selector)),
       handlers_(std::move(handlers)), backoff_(first_wait, most_wait), page_(first_page),
-      as_told_(begin == Begin::AsTold) {}
+      from_version_(begin == Begin::FromVersion) {}
 
 Watch::~Watch() {
     if (request_ != 0)
@@ -54,7 +54,7 @@ void Watch::turn() {
     if (!due_ || now() < *due_)
         return;
     due_.reset();
-    if (version_.empty() && !as_told_)
+    if (version_.empty() && !from_version_)
         list();
     else
         follow();
@@ -85,7 +85,7 @@ void Watch::list_again() {
     version_.clear();
     continue_.clear();
     names_.clear();
-    as_told_ = false;
+    from_version_ = false;
 }
 
 void Watch::listed(ApiAnswer&& answer) {
@@ -131,11 +131,11 @@ void Watch::follow() {
             began_ = heard_ = now();
             up_to_date();
         },
-        [this](Json&& event) { take(std::move(event)); },
+        [this](Json&& event) { handle(std::move(event)); },
         [this](ApiAnswer&& answer) { followed(std::move(answer)); });
 }
 
-void Watch::take(Json&& event) {
+void Watch::handle(Json&& event) {
     heard_ = now();
     const std::string type = base::string_or(event, "type", "");
     Json& object = event["object"];

@@ -29,7 +29,7 @@ class Watch {
     enum class Begin {
         Listed, ///< reports absent objects, too
         /// Saves one request. Reports existing objects first, but not which ones are absent.
-        AsTold,
+        FromVersion,
     };
 
     /// `collection` is a path; `selector` is a part of its query, or empty. `api` must outlive it.
@@ -54,7 +54,7 @@ class Watch {
     void follow();
     void listed(ApiAnswer&& answer);
     void list_again();
-    void take(base::Json&& event);
+    void handle(base::Json&& event);
     void followed(ApiAnswer&& answer);
     void later(const base::Error& why, std::optional<std::chrono::seconds> at_least = {});
     void up_to_date();
@@ -69,7 +69,7 @@ class Watch {
     std::string continue_;      ///< token of the next page
     unsigned page_;             ///< objects per page
     std::set<std::string> names_;
-    bool as_told_; ///< Begin::AsTold, and not listed yet
+    bool from_version_; ///< Begin::AsTold, and not listed yet
     std::optional<Time> due_ = Time(0);
     std::optional<Time> began_; ///< while watching: when the server accepted the watch
     std::optional<Time> heard_; ///< while watching: when the server last sent anything

@@ -54,14 +54,14 @@ std::span<const SettingKey> cluster_setting_keys() {
 ClusterSettings cluster_settings(const core::Settings& settings) {
     ClusterSettings values;
     values.node = settings.string(section, "NodeName");
-    values.wish.taints = settings.words(section, "StartupTaints");
-    values.wish.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
+    values.desired.taints = settings.words(section, "StartupTaints");
+    values.desired.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
     values.upgrades = settings.boolean(section, "Upgrades");
     values.candidate = settings.boolean(section, "Candidate");
     values.metrics_listen = settings.string(section, "MetricsListen");
     const std::string last = settings.string(section, "ReadyWhen");
     for (const auto& [name, type] : conditions) {
-        values.wish.ready.emplace_back(type);
+        values.desired.ready.emplace_back(type);
         if (name == last)
             break;
     }

@@ -14,7 +14,7 @@ namespace gpuhost::cluster {
 
 struct ClusterSettings {
     std::string node; ///< empty: the host's name
-    NodeWish wish;
+    NodeDesired desired;
     bool upgrades = true;
     bool candidate = false;
     std::string metrics_listen; ///< empty: metrics are not served

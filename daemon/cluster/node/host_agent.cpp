@@ -44,11 +44,11 @@ Json to_json(const Condition& condition) {
 
 } // namespace
 
-HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author)
-    : api_(api), name_(std::move(node)), wish_(std::move(wish)), say_(std::move(say)), author_(author),
-      backoff_(first_wait, most_wait),
+HostAgent::HostAgent(Api& api, std::string node, NodeDesired desired, LogLine log_line, NodeAuthor* author)
+    : api_(api), name_(std::move(node)), desired_(std::move(desired)), log_(std::move(log_line)),
+      author_(author), backoff_(first_wait, most_wait),
       watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + percent_encoded(name_),
-             {[this](Json&& listed) { take_node(std::move(listed)); },
+             {[this](Json&& listed) { on_node(std::move(listed)); },
               [this](const std::set<std::string>& names) {
                   if (names.count(name_) == 0)
                       lose_node();
@@ -57,7 +57,7 @@ HostAgent::HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAut
 
 void HostAgent::set_readiness(Readiness readiness) {
     readiness_ = std::move(readiness);
-    is_told_ = true;
+    daemon_known_ = true;
     act();
 }
 
@@ -83,11 +83,11 @@ void HostAgent::turn() {
     act();
 }
 
-void HostAgent::take_node(Json&& node) {
+void HostAgent::on_node(Json&& node) {
     if (string_or(member(node, "metadata"), "name", "") != name_)
         return; // the server does not support field selectors
     if (!is_known_ || node_.is_null())
-        say_("node '" + name_ + "' is there");
+        log_("node '" + name_ + "' is there");
     if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
         node_ = std::move(node);
         conflicts_ = 0;
@@ -100,7 +100,7 @@ void HostAgent::take_node(Json&& node) {
 
 void HostAgent::lose_node() {
     if (!is_known_ || !node_.is_null())
-        say_("there is no node '" + name_ + "'; it is the kubelet that makes it");
+        log_("there is no node '" + name_ + "'; it is the kubelet that makes it");
     is_known_ = true;
     node_ = nullptr;
     if (author_ != nullptr)
@@ -108,7 +108,7 @@ void HostAgent::lose_node() {
 }
 
 void HostAgent::act() {
-    if (!writes_ && !due_ && is_told_ && !node_.is_null())
+    if (!writes_ && !due_ && daemon_known_ && !node_.is_null())
         write();
 }
 
@@ -116,7 +116,7 @@ void HostAgent::act() {
 void HostAgent::write() {
     held_until_.reset();
     held_.clear();
-    NodeChange change = change_node(node_, readiness_, wish_, kube_time(base::realtime_us()));
+    NodeChange change = change_node(node_, readiness_, desired_, kube_time(base::realtime_us()));
     NodePatch patch = not_held(std::move(change.status));
     if (patch.body.is_null())
         patch.body = beat(std::move(change.heartbeat));
@@ -148,7 +148,8 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
         }
         held_until_ = std::min(held_until_.value_or(*until), *until);
         if (held_.empty())
-            held_ = patch.said.empty() ? "annotation " + std::string(key::record) : patch.said.front();
+            held_ = patch.changes_made.empty() ? "annotation " + std::string(key::record)
+                                               : patch.changes_made.front();
     }
     return joined(std::move(free));
 }
@@ -164,9 +165,9 @@ Json HostAgent::beat(Json&& patch) {
 }
 
 void HostAgent::note_held() {
-    if (std::exchange(held_told_, !held_.empty()) || held_.empty())
+    if (std::exchange(hold_logged_, !held_.empty()) || held_.empty())
         return;
-    say_("node '" + name_ +
+    log_("node '" + name_ +
          "': something else takes this back each time, so it is written less often: " + held_);
 }
 
@@ -177,12 +178,12 @@ void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
                      [this, status, authored, patch](ApiAnswer&& answer) {
                          if (answer.done()) {
-                             if (status && patch.said.empty())
+                             if (status && patch.changes_made.empty())
                                  beat_at_ = now();
                              else
                                  damper_.wrote(patch.body, now());
-                             for (const std::string& line : patch.said)
-                                 say_("node '" + name_ + "': " + line);
+                             for (const std::string& line : patch.changes_made)
+                                 log_("node '" + name_ + "': " + line);
                          }
                          if (answer.done() && authored)
                              author_->written(answer.body);
@@ -197,11 +198,11 @@ void HostAgent::written(ApiAnswer&& answer) {
     if (answer.done()) {
         backoff_.reset();
         refusal_ = {};
-        return take_node(std::move(answer.body));
+        return on_node(std::move(answer.body));
     }
     if (answer.status != conflict) {
         if (answer.error.message != refusal_.message)
-            say_("node '" + name_ + "' can't be written: " + answer.error.message);
+            log_("node '" + name_ + "' can't be written: " + answer.error.message);
         refusal_ = std::move(answer.error);
     }
     // After a restore of the server's store, the watch does not deliver the conflicting version.
@@ -212,10 +213,10 @@ void HostAgent::written(ApiAnswer&& answer) {
 }
 
 void HostAgent::note(const Error& trouble) {
-    if (trouble.message != trouble_.message)
-        say_(trouble.message.empty() ? "watching node '" + name_ + "' at " + api_.config().server
+    if (trouble.message != last_error_.message)
+        log_(trouble.message.empty() ? "watching node '" + name_ + "' at " + api_.config().server
                                      : "can't watch node '" + name_ + "': " + trouble.message);
-    trouble_ = trouble;
+    last_error_ = trouble;
 }
 
 Json HostAgent::document() const {
@@ -225,21 +226,21 @@ Json HostAgent::document() const {
     Json published = Json::array();
     for (const Condition& condition : conditions_of(node_))
         published.push_back(to_json(condition));
-    Error error = trouble_.message.empty() ? refusal_ : trouble_;
+    Error error = last_error_.message.empty() ? refusal_ : last_error_;
     if (error.message.empty() && !held_.empty())
         error = {base::Errc::Refused, "something else takes back what is written on the node: " + held_,
                  "Find it with: kubectl get node " + name_ + " -o yaml --show-managed-fields"};
     return {{"server", api_.config().server},
             {"user", api_.config().user},
             {"node", name_},
-            {"state", !trouble_.message.empty() ? "disconnected"
-                      : !is_known_              ? "connecting"
-                      : node_.is_null()         ? "no-node"
-                                                : "connected"},
+            {"state", !last_error_.message.empty() ? "disconnected"
+                      : !is_known_                 ? "connecting"
+                      : node_.is_null()            ? "no-node"
+                                                   : "connected"},
             {"error", error.message.empty() ? Json() : base::to_json(error)},
             {"conditions", std::move(conditions)},
             {"published", std::move(published)},
-            {"taints", taints_of(node_, wish_)}};
+            {"taints", taints_of(node_, desired_)}};
 }
 
 } // namespace gpuhost::cluster

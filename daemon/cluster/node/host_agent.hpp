@@ -28,11 +28,12 @@ class NodeAuthor {
 
 class HostAgent {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `node` is the name of the host's Node. `api` and `author` must outlive the agent; `author` may be
     /// null.
-    HostAgent(Api& api, std::string node, NodeWish wish, Say say, NodeAuthor* author = nullptr);
+    HostAgent(Api& api, std::string node, NodeDesired desired, LogLine log_line,
+              NodeAuthor* author = nullptr);
 
     void set_readiness(Readiness readiness);
     /// Retries at once, with the new credentials.
@@ -45,7 +46,7 @@ class HostAgent {
     [[nodiscard]] base::Json document() const;
 
   private:
-    void take_node(base::Json&& node);
+    void on_node(base::Json&& node);
     void lose_node();
     void write();
     [[nodiscard]] NodePatch not_held(std::vector<NodePatch>&& patches);
@@ -58,24 +59,24 @@ class HostAgent {
 
     Api& api_;
     std::string name_;
-    NodeWish wish_;
-    Say say_;
+    NodeDesired desired_;
+    LogLine log_;
     NodeAuthor* author_;
     Backoff backoff_;
     base::Json node_; ///< as the server has it; null: absent or not known yet
     bool is_known_ = false;
     Readiness readiness_;
-    bool is_told_ = false;   ///< the daemon has answered, or is known to be down
-    bool writes_ = false;    ///< a write is in flight
-    unsigned conflicts_ = 0; ///< conflicts in a row for the same version of the Node
+    bool daemon_known_ = false; ///< the daemon has answered, or is known to be down
+    bool writes_ = false;       ///< a write is in flight
+    unsigned conflicts_ = 0;    ///< conflicts in a row for the same version of the Node
     std::optional<Time> due_;
-    base::Error trouble_; ///< error of the connection
-    base::Error refusal_; ///< error of the last write
+    base::Error last_error_; ///< error of the connection
+    base::Error refusal_;    ///< error of the last write
     WriteDamper damper_;
     std::optional<Time> beat_at_;    ///< time of the last heartbeat
     std::optional<Time> held_until_; ///< when the first of the delayed patches may be written
     std::string held_;               ///< description of a delayed patch; empty: none
-    bool held_told_ = false;
+    bool hold_logged_ = false;
     Watch watch_; ///< declared last: its handlers use the other members
 };
 

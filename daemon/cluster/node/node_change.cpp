@@ -47,8 +47,8 @@ std::vector<Condition> conditions_after(const Json& node, const Readiness& readi
     return after;
 }
 
-bool is_ready(const std::vector<Condition>& conditions, const NodeWish& wish) {
-    return std::all_of(wish.ready.begin(), wish.ready.end(), [&](const std::string& type) {
+bool is_ready(const std::vector<Condition>& conditions, const NodeDesired& desired) {
+    return std::all_of(desired.ready.begin(), desired.ready.end(), [&](const std::string& type) {
         return std::any_of(conditions.begin(), conditions.end(),
                            [&](const Condition& c) { return c.type == type && c.status == "True"; });
     });
@@ -80,19 +80,20 @@ void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gp
     patches.push_back(std::move(patch));
 }
 
-void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready, const NodeWish& wish) {
-    const std::vector<std::string> there = taints_of(node, wish);
-    const bool add = !ready && wish.taint_when_not_ready && !wish.taints.empty() && there.empty();
+void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready,
+                   const NodeDesired& desired) {
+    const std::vector<std::string> there = taints_of(node, desired);
+    const bool add = !ready && desired.taint_when_not_ready && !desired.taints.empty() && there.empty();
     if (!add && (!ready || there.empty()))
         return;
     Json taints = Json::array();
     for (const Json& taint : elements(member(node, "spec"), "taints"))
-        if (!ready || !has(wish.taints, string_or(taint, "key", "")))
+        if (!ready || !has(desired.taints, string_or(taint, "key", "")))
             taints.push_back(taint);
     if (add)
-        taints.push_back({{"key", wish.taints.front()}, {"effect", "NoSchedule"}});
+        taints.push_back({{"key", desired.taints.front()}, {"effect", "NoSchedule"}});
     NodePatch patch{patch_of(node),
-                    {add ? "taint " + wish.taints.front() + ":NoSchedule, since the host is not ready"
+                    {add ? "taint " + desired.taints.front() + ":NoSchedule, since the host is not ready"
                          : "the host is ready, so these taints are taken off: " + base::join(there, ", ")}};
     patch.body["spec"]["taints"] = taints.empty() ? Json() : std::move(taints);
     patches.push_back(std::move(patch));
@@ -158,10 +159,10 @@ std::vector<Condition> conditions_of(const Json& node) {
     return ours;
 }
 
-std::vector<std::string> taints_of(const Json& node, const NodeWish& wish) {
+std::vector<std::string> taints_of(const Json& node, const NodeDesired& desired) {
     std::vector<std::string> there;
     for (const Json& taint : elements(member(node, "spec"), "taints"))
-        if (std::string key = string_or(taint, "key", ""); has(wish.taints, key) && !has(there, key))
+        if (std::string key = string_or(taint, "key", ""); has(desired.taints, key) && !has(there, key))
             there.push_back(std::move(key));
     return there;
 }
@@ -170,18 +171,19 @@ NodePatch joined(std::vector<NodePatch>&& patches) {
     NodePatch whole;
     for (NodePatch& patch : patches) {
         merge(whole.body, patch.body);
-        std::move(patch.said.begin(), patch.said.end(), std::back_inserter(whole.said));
+        std::move(patch.changes_made.begin(), patch.changes_made.end(),
+                  std::back_inserter(whole.changes_made));
     }
     return whole;
 }
 
-NodeChange change_node(const Json& node, const Readiness& readiness, const NodeWish& wish,
+NodeChange change_node(const Json& node, const Readiness& readiness, const NodeDesired& desired,
                        const std::string& now) {
     NodeChange change;
     change_conditions(change, node, readiness, now);
     if (readiness.gpus)
         change_label(change.node, node, *readiness.gpus > 0);
-    change_taints(change.node, node, is_ready(conditions_after(node, readiness), wish), wish);
+    change_taints(change.node, node, is_ready(conditions_after(node, readiness), desired), desired);
     return change;
 }
 

@@ -13,15 +13,15 @@ namespace gpuhost::cluster {
 
 /// The configured taints and conditions:
 /// https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
-struct NodeWish {
+struct NodeDesired {
     std::vector<std::string> taints;   ///< keys of taints that keep pods away until the host is ready
     bool taint_when_not_ready = false; ///< also add the first of them whenever the host is not ready
     std::vector<std::string> ready;    ///< types of the conditions that make the host ready
 };
 
 struct NodePatch {
-    base::Json body;               ///< null: no change
-    std::vector<std::string> said; ///< the changes, for the log, one line each
+    base::Json body;                       ///< null: no change
+    std::vector<std::string> changes_made; ///< the changes, for the log, one line each
 };
 
 struct NodeChange {
@@ -40,12 +40,12 @@ inline constexpr std::int64_t heartbeat = 270;
 
 /// Returns the changes. All patches name the version of `node`: a server with a later version refuses them.
 /// `now`: "2026-11-22T16:00:00Z".
-[[nodiscard]] NodeChange change_node(const base::Json& node, const Readiness& readiness, const NodeWish& wish,
-                                     const std::string& now);
+[[nodiscard]] NodeChange change_node(const base::Json& node, const Readiness& readiness,
+                                     const NodeDesired& desired, const std::string& now);
 
 /// Returns gpuhost's conditions on a Node.
 [[nodiscard]] std::vector<Condition> conditions_of(const base::Json& node);
-/// Returns the keys of the taints of `wish` that are on a Node.
-[[nodiscard]] std::vector<std::string> taints_of(const base::Json& node, const NodeWish& wish);
+/// Returns the keys of the taints of `desired` that are on a Node.
+[[nodiscard]] std::vector<std::string> taints_of(const base::Json& node, const NodeDesired& desired);
 
 } // namespace gpuhost::cluster

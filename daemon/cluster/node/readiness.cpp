@@ -116,7 +116,8 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
         return condition(driver_ready, "False",
                          state == "reboot-required" ? "RebootRequired" : "OtherSelected",
                          "the kernel runs driver " + loaded + ", the libraries are those of " + selected);
-    if (string_or(observed, "door", "open") != "open" || !base::bool_or(observed, "devices_complete", true))
+    if (string_or(observed, "autoload", "allowed") != "allowed" ||
+        !base::bool_or(observed, "devices_complete", true))
         return condition(driver_ready, "False", "NoDevices",
                          "driver " + loaded + " is loaded, and its device nodes are not all there");
     const ServedGpus served = served_gpus(member(observed, "gpus"));

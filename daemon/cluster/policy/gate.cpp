@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t longest_name = 64;
 constexpr std::size_t longest_query = 4096; ///< the query is part of the URL
 constexpr std::size_t most_patterns = 64;
-constexpr std::size_t longest_said = 200; ///< bytes of a text from an external source
+constexpr std::size_t longest_shown = 200; ///< bytes of a text from an external source
 constexpr std::int64_t longest_interval = 86'400;
 
 tl::unexpected<base::Error> wrong(const std::string& what) {
@@ -138,11 +138,11 @@ std::string shut(const Gate& gate, const std::string& why) {
 }
 
 /// Returns `text` on one line, with limited length.
-std::string said(std::string text) {
+std::string quoted_text(std::string text) {
     std::replace_if(text.begin(), text.end(), is_control, ' ');
-    if (text.size() <= longest_said)
+    if (text.size() <= longest_shown)
         return text;
-    std::size_t end = longest_said;
+    std::size_t end = longest_shown;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
         --end; // not inside a character
     return text.substr(0, end) + "…";
@@ -160,9 +160,9 @@ std::string series_text(const Json& sample) {
 std::string finding(const Gate& gate, const Json& sample) {
     const Json& metric = member(sample, "metric");
     if (gate.is_alerts)
-        return shut(gate, "alert '" + said(string_or(metric, "alertname", "?")) + "' is " +
-                              said(string_or(metric, "alertstate", "firing")));
-    return shut(gate, "its query finds " + said(series_text(sample)));
+        return shut(gate, "alert '" + quoted_text(string_or(metric, "alertname", "?")) + "' is " +
+                              quoted_text(string_or(metric, "alertstate", "firing")));
+    return shut(gate, "its query finds " + quoted_text(series_text(sample)));
 }
 
 std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std::string& before) {
@@ -189,10 +189,10 @@ std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
 /// Describes an error of the server. Only "bad_data" includes the server's message: other messages may differ
 /// each time.
 std::string refusal(unsigned status, const Json& body) {
-    const std::string type = said(string_or(body, "errorType", ""));
+    const std::string type = quoted_text(string_or(body, "errorType", ""));
     std::string words = "answered " + std::to_string(status) + (type.empty() ? "" : ", " + type);
     if (type == "bad_data")
-        words += ": " + said(string_or(body, "error", ""));
+        words += ": " + quoted_text(string_or(body, "error", ""));
     return words;
 }
 
@@ -229,7 +229,7 @@ std::string gate_target(const Gate& gate) {
 }
 
 std::string why_shut(const Gate& gate, std::string_view problem) {
-    return shut(gate, "can't ask " + gate.url + ": " + said(std::string(problem)));
+    return shut(gate, "can't ask " + gate.url + ": " + quoted_text(std::string(problem)));
 }
 
 std::string why_shut(const Gate& gate, unsigned status, std::string_view body, const std::string& before) {

@@ -17,7 +17,7 @@ struct Ignored {
 
 constexpr std::string_view from_bundles = "drivers come from bundles, not from a registry";
 constexpr std::string_view no_container = "there is no driver container";
-constexpr std::string_view says_flavour = "Flavour= of gpuhostd.conf(5) says it";
+constexpr std::string_view names_flavour = "Flavour= of gpuhostd.conf(5) says it";
 constexpr std::string_view no_repository = "packages come in bundles; no repository is asked";
 constexpr std::string_view no_virtual = "drivers for virtual GPUs are not gpuhost's";
 constexpr std::string_view installed_toolkit = "the toolkit is installed on the host, not by a container";
@@ -30,8 +30,8 @@ constexpr std::array ignored{
     Ignored{"driver.imagePullSecrets", from_bundles},
     Ignored{"driver.image", from_bundles},
     Ignored{"driver.usePrecompiled", "hosts take built modules where a bundle has them, and build others"},
-    Ignored{"driver.kernelModuleType", says_flavour},
-    Ignored{"driver.useOpenKernelModules", says_flavour},
+    Ignored{"driver.kernelModuleType", names_flavour},
+    Ignored{"driver.useOpenKernelModules", names_flavour},
     Ignored{"driver.kernelModuleConfig", "ModuleParameters= of gpuhostd.conf(5) says it"},
     Ignored{"driver.useNvidiaDriverCRD", "rollout.pools has what NVIDIADriver objects are for"},
     Ignored{"driver.rdma", "modules for peer memory are not gpuhost's"},

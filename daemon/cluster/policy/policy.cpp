@@ -32,7 +32,7 @@ class Reader {
     [[nodiscard]] CountOrShare share(std::string_view path) const { return as_share(merged_.at(path)); }
 
     [[nodiscard]] Selector selector(std::string_view path) {
-        return take(Selector::parse(text(path)), std::string(path));
+        return checked(Selector::parse(text(path)), std::string(path));
     }
 
     [[nodiscard]] const Json& list(std::string_view path) {
@@ -45,7 +45,7 @@ class Reader {
     }
 
     template <typename T>
-    T take(base::Result<T> read, const std::string& path) {
+    T checked(base::Result<T> read, const std::string& path) {
         if (read)
             return std::move(*read);
         problem(path, read.error().message);
@@ -89,7 +89,7 @@ PodRules pod_rules(Reader& read, const std::string& path) {
 }
 
 /// Applies k8s-driver-manager's rules, which are used where no controller moves pods.
-void take_manager_rules(UpgradePolicy& policy, Reader& read) {
+void read_manager_rules(UpgradePolicy& policy, Reader& read) {
     const auto path = [](const char* name) { return "driver.manager.env." + std::string(name); };
     PodRules rules;
     rules.force = read.boolean(path("DRAIN_USE_FORCE"));
@@ -109,7 +109,7 @@ Wave read_wave(Reader& read, const Json& value, std::size_t index) {
     if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "size", "soakSeconds"});
         !unknown.empty())
         read.problem(path, unknown);
-    wave.selector = read.take(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
+    wave.selector = read.checked(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
     if (const Json& size = base::member(value, "size"); size.is_number_unsigned() || size.is_string())
         wave.size = Reader::as_share(size);
     wave.soak = Seconds(std::clamp<std::int64_t>(base::int_or(value, "soakSeconds", 0), 0, 1'000'000'000));
@@ -134,7 +134,7 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     policy.drain.enabled = read.boolean(above + "drain.enable");
     policy.drain.selector = read.selector(above + "drain.podSelector");
     if (policy.mode == UpgradeMode::OnRequest)
-        take_manager_rules(policy, read);
+        read_manager_rules(policy, read);
     policy.override_pdb = read.is("rollout.pdb", "override-after-timeout");
     policy.failure_budget = read.share("rollout.failureBudget");
     policy.retries = read.count("rollout.retries");
@@ -150,11 +150,11 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
         read.problem("rollout.waves", "has more than " + std::to_string(most_waves) + " elements");
     policy.waves.resize(std::min(policy.waves.size(), most_waves));
     for (const Json& window : read.list("rollout.windows"))
-        policy.windows.push_back(read.take(parse_window(window),
-                                           "rollout.windows[" + std::to_string(policy.windows.size()) + "]"));
+        policy.windows.push_back(read.checked(
+            parse_window(window), "rollout.windows[" + std::to_string(policy.windows.size()) + "]"));
     for (const Json& gate : read.list("rollout.gates"))
         policy.gates.push_back(
-            read.take(parse_gate(gate), "rollout.gates[" + std::to_string(policy.gates.size()) + "]"));
+            read.checked(parse_gate(gate), "rollout.gates[" + std::to_string(policy.gates.size()) + "]"));
     return policy;
 }
 
@@ -170,7 +170,7 @@ Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
     if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "driver", "rollout"});
         !unknown.empty())
         read.problem(path, unknown);
-    pool.selector = read.take(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
+    pool.selector = read.checked(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
     PolicyLayer layer{"pool '" + pool.name + "'", Json::object()};
     for (const char* part : {"driver", "rollout"})
         if (const Json& given = base::member(value, part); !given.is_null())

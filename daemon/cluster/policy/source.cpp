@@ -17,7 +17,7 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
-constexpr Time look_for_kind{30 * 60'000};   ///< when to check again for a kind that is not served
+constexpr Time kind_interval{30 * 60'000};   ///< when to check again for a kind that is not served
 
 std::string name_of(const Json& object) {
     return string_or(member(object, "metadata"), "name", "");
@@ -73,8 +73,8 @@ MergedPolicy merge_texts(const PolicyTexts& texts) {
     return merged;
 }
 
-PolicySource::PolicySource(Api& api, const base::Root& root, Say say)
-    : api_(api), root_(root), say_(std::move(say)),
+PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
+    : api_(api), root_(root), log_(std::move(log_line)),
       config_map_watch_(api, config_maps_path, "fieldSelector=metadata.name%3D" + std::string(config_map),
                         {[this](Json&& object) {
                              if (name_of(object) != config_map)
@@ -107,7 +107,7 @@ void PolicySource::read_file() {
         texts_.file.reset();
     std::string trouble = text || !is_there ? "" : text.error().message;
     if (std::exchange(file_trouble_, trouble) != trouble && !trouble.empty())
-        say_(trouble);
+        log_(trouble);
 }
 
 void PolicySource::refresh() {
@@ -144,7 +144,7 @@ void PolicySource::watch_cluster_policies() {
 /// Logs only denied access. An unreachable server is already logged for the Node.
 void PolicySource::note(const std::string& what, const Error& trouble, Error& known) {
     if (std::exchange(known, trouble).message != trouble.message && trouble.code == Errc::AccessDenied)
-        say_("can't watch " + what + ": " + trouble.message);
+        log_("can't watch " + what + ": " + trouble.message);
 }
 
 const Error& PolicySource::trouble() const {
@@ -154,7 +154,7 @@ const Error& PolicySource::trouble() const {
 std::optional<Time> PolicySource::due() const {
     std::optional<Time> due = config_map_watch_.due();
     for (const auto& other :
-         {cluster_policies_watch_ ? cluster_policies_watch_->due() : std::nullopt, look_again_})
+         {cluster_policies_watch_ ? cluster_policies_watch_->due() : std::nullopt, poll_at_})
         if (other)
             due = due ? std::min(*due, *other) : *other;
     return due;
@@ -162,8 +162,8 @@ std::optional<Time> PolicySource::due() const {
 
 void PolicySource::turn() {
     config_map_watch_.turn();
-    if (look_again_ && now() >= *look_again_) {
-        look_again_.reset();
+    if (poll_at_ && now() >= *poll_at_) {
+        poll_at_.reset();
         watch_cluster_policies();
     }
     if (cluster_policies_watch_)
@@ -171,7 +171,7 @@ void PolicySource::turn() {
     if (!std::exchange(is_not_served_, false))
         return;
     cluster_policies_watch_.reset();
-    look_again_ = now() + look_for_kind;
+    poll_at_ = now() + kind_interval;
     cluster_policies_.clear();
     cluster_policies_known_ = true;
     choose();
@@ -206,7 +206,7 @@ void PolicySource::merge() {
     policy_ = read_policy(merged_);
     ++changes_;
     for (const std::string& problem : policy_->problems)
-        say_("the policy has a problem: " + problem);
+        log_("the policy has a problem: " + problem);
 }
 
 Json PolicySource::document() const {

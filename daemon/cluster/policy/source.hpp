@@ -31,10 +31,10 @@ struct PolicyTexts {
 
 class PolicySource {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `api` and `root` must outlive it.
-    PolicySource(Api& api, const base::Root& root, Say say);
+    PolicySource(Api& api, const base::Root& root, LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -59,13 +59,13 @@ class PolicySource {
 
     Api& api_;
     const base::Root& root_;
-    Say say_;
+    LogLine log_;
     PolicyTexts texts_;
     std::map<std::string, base::Json> cluster_policies_;
     bool cluster_policies_known_ = false;
     bool config_map_known_ = false;
     bool is_not_served_ = false; ///< the server does not serve ClusterPolicy
-    std::optional<Time> look_again_;
+    std::optional<Time> poll_at_;
     base::Error cluster_policies_trouble_;
     base::Error config_map_trouble_;
     std::string file_trouble_;

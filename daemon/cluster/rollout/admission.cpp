@@ -126,7 +126,7 @@ class PoolRound {
             return turn_for_wave(*a) < turn_for_wave(*b);
         });
         for (Member* const member : order)
-            member->wave = take_room(room, member->host->waves);
+            member->wave = claim_slot(room, member->host->waves);
     }
 
     [[nodiscard]] std::pair<unsigned, std::int64_t> turn_for_wave(const Member& member) const {
@@ -141,7 +141,7 @@ class PoolRound {
 
     /// Takes a place in the first wave that selects the host and is not full. Returns the number of waves if
     /// there is none.
-    static std::size_t take_room(std::vector<unsigned>& room, std::uint64_t waves) {
+    static std::size_t claim_slot(std::vector<unsigned>& room, std::uint64_t waves) {
         for (std::size_t i = 0; i < room.size(); ++i)
             if ((waves >> i & 1U) != 0 && room[i] > 0) {
                 --room[i];
@@ -294,7 +294,7 @@ class PoolRound {
     Reason common_reason(const Member& member, unsigned left) {
         Reason why = place_reason(member, left);
         if (why.text.empty()) {
-            look_at_gates();
+            check_gates();
             why.text = gate_reason_;
         }
         if (reason_.empty())
@@ -324,7 +324,7 @@ class PoolRound {
     }
 
     /// Checks the gates. Called only once a host could begin, so that no gate is asked needlessly.
-    void look_at_gates() {
+    void check_gates() {
         if (std::exchange(gates_seen_, true))
             return;
         for (const Gate& gate : policy_.gates) {
@@ -367,7 +367,7 @@ bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
         return true;
     const bool under_way = is_known && is_under_way(host->second.node.state);
     if (!grant.taken && !under_way)
-        return grant.silent >= taken_within;
+        return grant.silent >= claim_deadline;
     // The host uses the duration that the grant was created with, even if the policy has changed.
     if (policy.silence.count() == 0 || grant.silent < std::max(policy.silence, 2 * grant.duration))
         return false;

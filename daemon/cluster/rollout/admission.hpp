@@ -52,7 +52,7 @@ inline constexpr unsigned away_after = 3;
 
 /// A grant that its host does not take within this time is revoked. A host renews its grant as soon as its
 /// watch shows it.
-inline constexpr Seconds taken_within{60};
+inline constexpr Seconds claim_deadline{60};
 
 struct PoolNumbers {
     unsigned hosts = 0;

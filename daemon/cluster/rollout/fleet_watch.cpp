@@ -37,16 +37,16 @@ void keep(Map& map, const std::set<std::string>& names) {
 
 } // namespace
 
-FleetWatch::FleetWatch(Api& api, const base::Root& root, PolicySource::Say say)
-    : policy_(api, root, std::move(say)),
+FleetWatch::FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine log_line)
+    : policy_(api, root, std::move(log_line)),
       leases_(api, leases_path, "",
-              {[this](Json&& lease) { take_lease(std::move(lease)); },
-               [this](const std::set<std::string>& names) { keep_leases(names); },
+              {[this](Json&& lease) { on_lease(std::move(lease)); },
+               [this](const std::set<std::string>& names) { retain_leases(names); },
                [this](Json&& lease) { forget_lease(name_of(lease)); },
                [this](const Error& trouble) { leases_trouble_ = trouble; }}),
       nodes_(api, "/api/v1/nodes", "",
-             {[this](Json&& node) { take_node(std::move(node)); },
-              [this](const std::set<std::string>& names) { keep_nodes(names); },
+             {[this](Json&& node) { on_node(std::move(node)); },
+              [this](const std::set<std::string>& names) { retain_nodes(names); },
               [this](Json&& node) {
                   if (facts_.fleet.hosts.erase(name_of(node)) != 0)
                       changed();
@@ -63,7 +63,7 @@ std::optional<Time> FleetWatch::due() const {
 
 void FleetWatch::turn() {
     policy_.turn();
-    take_policy();
+    on_policy();
     leases_.turn();
     if (policy_.policy() != nullptr)
         nodes_.turn();
@@ -95,7 +95,7 @@ void FleetWatch::changed() {
 }
 
 /// Reads the Nodes again when the policy changes: their pools depend on labels, which are not kept.
-void FleetWatch::take_policy() {
+void FleetWatch::on_policy() {
     if (policy_.changes() == policy_seen_)
         return;
     if (std::exchange(policy_seen_, policy_.changes()) != 0)
@@ -106,7 +106,7 @@ void FleetWatch::take_policy() {
 }
 
 /// Shows a Node with the GPU label even where gpuhost-cluster does not run, because it should run there.
-void FleetWatch::take_node(Json&& node) {
+void FleetWatch::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
     if (made.managed || made.gpu_label)
@@ -116,13 +116,13 @@ void FleetWatch::take_node(Json&& node) {
     changed();
 }
 
-void FleetWatch::keep_nodes(const std::set<std::string>& names) {
+void FleetWatch::retain_nodes(const std::set<std::string>& names) {
     keep(facts_.fleet.hosts, names);
     nodes_listed_ = true;
     changed();
 }
 
-void FleetWatch::take_lease(Json&& lease) {
+void FleetWatch::on_lease(Json&& lease) {
     LeaseFacts facts = lease_facts(lease);
     heard_ = now();
     if (facts.name == leader_lease) {
@@ -154,7 +154,7 @@ void FleetWatch::forget_lease(const std::string& name) {
     changed();
 }
 
-void FleetWatch::keep_leases(const std::set<std::string>& names) {
+void FleetWatch::retain_leases(const std::set<std::string>& names) {
     std::set<std::string> nodes;
     for (const std::string& name : names)
         nodes.insert(granted_node(name));

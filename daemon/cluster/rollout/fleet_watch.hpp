@@ -17,7 +17,7 @@ namespace gpuhost::cluster {
 class FleetWatch {
   public:
     /// `api` and `root` must outlive it.
-    FleetWatch(Api& api, const base::Root& root, PolicySource::Say say);
+    FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -37,12 +37,12 @@ class FleetWatch {
     [[nodiscard]] const LeaseFacts& leader() const { return facts_.leader; }
 
   private:
-    void take_policy();
-    void take_node(base::Json&& node);
-    void keep_nodes(const std::set<std::string>& names);
-    void take_lease(base::Json&& lease);
+    void on_policy();
+    void on_node(base::Json&& node);
+    void retain_nodes(const std::set<std::string>& names);
+    void on_lease(base::Json&& lease);
     void forget_lease(const std::string& name);
-    void keep_leases(const std::set<std::string>& names);
+    void retain_leases(const std::set<std::string>& names);
     void changed();
 
     PolicySource policy_;

@@ -35,7 +35,7 @@ Time interval_of(const Gate& gate) {
 
 } // namespace
 
-GateKeeper::GateKeeper(const base::Root& root, Say say) : root_(root), say_(std::move(say)) {}
+GateKeeper::GateKeeper(const base::Root& root, LogLine log_line) : root_(root), log_(std::move(log_line)) {}
 
 bool GateKeeper::is_fresh(const Gate& gate, const Known& known) {
     return known.shut && now() < known.answered + interval_of(gate);
@@ -82,7 +82,7 @@ std::optional<Time> GateKeeper::due() const {
 bool GateKeeper::turn() {
     if (client_)
         for (const http::Answer& answer : client_->work())
-            take(answer);
+            handle(answer);
     for (const Gate& gate : wanted_) {
         Known& known = known_[gate];
         if (known.request != 0 || is_fresh(gate, known))
@@ -90,7 +90,7 @@ bool GateKeeper::turn() {
         if (auto request = ask(gate))
             known.request = *request;
         else
-            settle(gate, known, why_shut(gate, request.error().message));
+            record(gate, known, why_shut(gate, request.error().message));
     }
     return std::exchange(changed_, false);
 }
@@ -129,23 +129,23 @@ Result<std::string> GateKeeper::authorities(const Gate& gate) const {
     return base::fail(Errc::NotFound, "this host has no list of authorities; caFile can name one");
 }
 
-void GateKeeper::take(const http::Answer& answer) {
+void GateKeeper::handle(const http::Answer& answer) {
     const auto asked = std::find_if(known_.begin(), known_.end(),
                                     [&](const auto& one) { return one.second.request == answer.id; });
     if (asked == known_.end())
         return;
     auto& [gate, known] = *asked;
     known.request = 0;
-    settle(gate, known,
+    record(gate, known,
            answer.failure != http::Failure::None
                ? why_shut(gate, answer.problem)
                : why_shut(gate, answer.status, answer.body, known.shut.value_or("")));
 }
 
-void GateKeeper::settle(const Gate& gate, Known& known, std::string shut) {
+void GateKeeper::record(const Gate& gate, Known& known, std::string shut) {
     const std::string before = known.shut.value_or("");
     if (shut != before)
-        say_(shut.empty() ? "gate '" + gate.name + "' is open" : shut);
+        log_(shut.empty() ? "gate '" + gate.name + "' is open" : shut);
     // Report an open gate to the leader each time: it may have waited for the answer.
     changed_ = changed_ || shut.empty() || shut != before;
     known.shut = std::move(shut);

@@ -19,10 +19,10 @@ namespace gpuhost::cluster {
 
 class GateKeeper {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `root` contains the authorities and tokens, and must outlive it.
-    GateKeeper(const base::Root& root, Say say);
+    GateKeeper(const base::Root& root, LogLine log_line);
 
     /// Asks these gates from now on, until the next call.
     void want(std::set<Gate> gates);
@@ -43,12 +43,12 @@ class GateKeeper {
 
     [[nodiscard]] base::Result<std::uint64_t> ask(const Gate& gate);
     [[nodiscard]] base::Result<std::string> authorities(const Gate& gate) const;
-    void take(const http::Answer& answer);
-    void settle(const Gate& gate, Known& known, std::string shut);
+    void handle(const http::Answer& answer);
+    void record(const Gate& gate, Known& known, std::string shut);
     [[nodiscard]] static bool is_fresh(const Gate& gate, const Known& known);
 
     const base::Root& root_;
-    Say say_;
+    LogLine log_;
     std::set<Gate> wanted_;
     std::map<Gate, Known> known_;
     bool changed_ = false;

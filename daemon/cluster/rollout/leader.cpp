@@ -67,19 +67,20 @@ void sooner(std::optional<Time>& due, std::optional<Time> other) {
 
 } // namespace
 
-Leader::Leader(Api& api, GateKeeper& gates, std::string node, Say say)
-    : api_(api), gates_(gates), name_(std::move(node)), say_(std::move(say)), backoff_(first_wait, most_wait),
+Leader::Leader(Api& api, GateKeeper& gates, std::string node, LogLine log_line)
+    : api_(api), gates_(gates), name_(std::move(node)), log_(std::move(log_line)),
+      backoff_(first_wait, most_wait),
       own_(api, leases_path, only(leader_lease),
-           {[this](Json&& lease) { take_lease(lease_facts(lease)); },
+           {[this](Json&& lease) { on_lease(lease_facts(lease)); },
             [this](const std::set<std::string>& names) {
                 if (names.empty())
                     lose_lease();
             },
             [this](Json&&) { lose_lease(); },
             [this](const Error& trouble) {
-                if (trouble.message != trouble_ && trouble.code == base::Errc::AccessDenied)
-                    say_("can't watch who leads: " + trouble.message);
-                trouble_ = trouble.message;
+                if (trouble.message != last_error_ && trouble.code == base::Errc::AccessDenied)
+                    log_("can't watch who leads: " + trouble.message);
+                last_error_ = trouble.message;
             }}) {}
 
 void Leader::set_policy(const Policy* policy) {
@@ -101,7 +102,7 @@ std::optional<Time> Leader::due() const {
         sooner(due, lease_due_);
     sooner(due, valid_until_);
     sooner(due, decide_due_);
-    for (const auto& [node, until] : doubts_)
+    for (const auto& [node, until] : unconfirmed_grants_)
         sooner(due, until);
     sooner(due, gates_.due());
     for (const Watch* const watch : watches())
@@ -126,7 +127,7 @@ void Leader::turn() {
     for (Watch* const watch : watches())
         if (watch != nullptr)
             watch->turn();
-    if (std::erase_if(doubts_, [](const auto& doubt) { return now() >= doubt.second; }) != 0)
+    if (std::erase_if(unconfirmed_grants_, [](const auto& doubt) { return now() >= doubt.second; }) != 0)
         grants_->list_anew();
     if (gates_.turn())
         changed();
@@ -136,7 +137,7 @@ void Leader::turn() {
 
 // Election
 
-void Leader::take_lease(const LeaseFacts& lease) {
+void Leader::on_lease(const LeaseFacts& lease) {
     if (!lease_there_ || lease.renewed != lease_.renewed || lease.holder != lease_.holder)
         lease_seen_ = now();
     lease_ = lease;
@@ -193,13 +194,13 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
         // 409: another candidate was first, and the watch will report it. Other errors are retried.
         const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
         lease_due_ = now() + (leads() ? std::min(wait, renew_every) : wait);
-        if (answer.status != 409 && answer.error.message != trouble_)
-            say_("can't write who leads: " + answer.error.message);
-        trouble_ = answer.status == 409 ? "" : answer.error.message;
+        if (answer.status != 409 && answer.error.message != last_error_)
+            log_("can't write who leads: " + answer.error.message);
+        last_error_ = answer.status == 409 ? "" : answer.error.message;
         return;
     }
     backoff_.reset();
-    trouble_.clear();
+    last_error_.clear();
     const bool led = leads();
     lease_ = lease_facts(answer.body);
     lease_there_ = true;
@@ -216,7 +217,7 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
 /// Begins a term. Reads everything again, now that it holds the lease.
 void Leader::begin() {
     term_ = term_of(lease_);
-    say_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
+    log_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
     watch_fleet();
 }
 
@@ -224,24 +225,24 @@ void Leader::begin() {
 void Leader::watch_fleet() {
     nodes_ = std::make_unique<Watch>(
         api_, nodes_path, "",
-        WatchHandlers{[this](Json&& node) { take_node(std::move(node)); },
-                      [this](const std::set<std::string>& names) { keep_nodes(names); },
+        WatchHandlers{[this](Json&& node) { on_node(std::move(node)); },
+                      [this](const std::set<std::string>& names) { retain_nodes(names); },
                       [this](Json&& node) { lose_node(name_of(node)); },
                       [this](const Error& trouble) { note_trouble("nodes", trouble); }});
     grants_ = std::make_unique<Watch>(
         api_, leases_path, "",
-        WatchHandlers{[this](Json&& lease) { take_grant(std::move(lease)); },
-                      [this](const std::set<std::string>& names) { keep_grants(names); },
+        WatchHandlers{[this](Json&& lease) { on_grant(std::move(lease)); },
+                      [this](const std::set<std::string>& names) { retain_grants(names); },
                       [this](Json&& lease) { forget_grant(name_of(lease)); },
                       [this](const Error& trouble) { note_trouble("leases", trouble); }});
 }
 
 void Leader::end(const std::string& why) {
-    say_("this host does not lead any more: " + why);
+    log_("this host does not lead any more: " + why);
     term_.clear();
     valid_until_.reset();
     decide_due_.reset();
-    doubts_.clear();
+    unconfirmed_grants_.clear();
     nodes_.reset();
     grants_.reset();
     gates_.forget();
@@ -250,7 +251,7 @@ void Leader::end(const std::string& why) {
     labels_.clear();
     grant_seen_.clear();
     leases_.clear();
-    asked_.clear();
+    in_flight_.clear();
     fleet_ = {};
     admission_ = {};
     published_.clear();
@@ -263,7 +264,7 @@ void Leader::end(const std::string& why) {
 
 /// Ignores a Node without gpuhost-cluster, because there may be many. Keeps one that has a grant, which may
 /// have lost its record during its upgrade.
-void Leader::take_node(Json&& node) {
+void Leader::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
     if (!made.managed && fleet_.grants.count(name) == 0)
@@ -289,7 +290,7 @@ void Leader::lose_node(const std::string& name) {
     changed();
 }
 
-void Leader::keep_nodes(const std::set<std::string>& names) {
+void Leader::retain_nodes(const std::set<std::string>& names) {
     std::set<std::string> gone;
     for (const auto& [name, host] : fleet_.hosts)
         if (names.count(name) == 0)
@@ -308,7 +309,7 @@ void Leader::place_all() {
     changed();
 }
 
-void Leader::take_grant(Json&& lease) {
+void Leader::on_grant(Json&& lease) {
     LeaseFacts facts = lease_facts(lease);
     const std::string node = granted_node(facts.name);
     const auto before = leases_.find(facts.name);
@@ -318,7 +319,7 @@ void Leader::take_grant(Json&& lease) {
         if (renewed)
             grant_seen_[node] = now();
         fleet_.grants[node] = {node, facts.node_uid, Seconds(0), facts.duration, facts.taken};
-        doubts_.erase(node);
+        unconfirmed_grants_.erase(node);
     }
     leases_[name] = std::move(facts);
     changed();
@@ -327,8 +328,9 @@ void Leader::take_grant(Json&& lease) {
 void Leader::forget_grant(const std::string& name) {
     leases_.erase(name);
     const std::string node = granted_node(name);
-    const auto asked = asked_.find(node);
-    const bool may_come = (asked != asked_.end() && asked->second) || doubts_.count(node) != 0;
+    const auto asked = in_flight_.find(node);
+    const bool may_come =
+        (asked != in_flight_.end() && asked->second) || unconfirmed_grants_.count(node) != 0;
     if (!may_come) {
         fleet_.grants.erase(node);
         grant_seen_.erase(node);
@@ -336,7 +338,7 @@ void Leader::forget_grant(const std::string& name) {
     changed();
 }
 
-void Leader::keep_grants(const std::set<std::string>& leases) {
+void Leader::retain_grants(const std::set<std::string>& leases) {
     std::set<std::string> gone;
     for (const auto& [name, lease] : leases_)
         gone.insert(name);
@@ -357,7 +359,7 @@ void Leader::changed() {
 }
 
 /// Updates the durations that the admission uses to the current time.
-void Leader::tell_time() {
+void Leader::mark_time() {
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
             grant.silent = std::chrono::duration_cast<Seconds>(now() - seen->second);
@@ -370,13 +372,13 @@ void Leader::decide() {
     if (!leads() || !knows_fleet() || policy_ == nullptr)
         return;
     decided_ = now();
-    tell_time();
+    mark_time();
     admission_ =
         admit(fleet_, *policy_, gates_.states(), static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
     gates_.want(admission_.asks);
     if (!fleet_.grants.empty()) {
-        const Seconds silence = policy_->silence.count() == 0 ? taken_within : policy_->silence;
-        decide_due_ = now() + std::chrono::duration_cast<Time>(std::min(silence, taken_within)) / 4;
+        const Seconds silence = policy_->silence.count() == 0 ? claim_deadline : policy_->silence;
+        decide_due_ = now() + std::chrono::duration_cast<Time>(std::min(silence, claim_deadline)) / 4;
     }
     if (admission_.again) {
         const std::int64_t left =
@@ -399,7 +401,7 @@ void Leader::decide() {
 }
 
 void Leader::grant(const std::string& node) {
-    if (asked_.count(node) != 0)
+    if (in_flight_.count(node) != 0)
         return;
     const FleetHost& host = fleet_.hosts[node];
     const std::string& version = policy_->pools[host.pool].policy.version;
@@ -409,11 +411,11 @@ void Leader::grant(const std::string& node) {
     // It counts from now on, whenever the answer arrives.
     fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration, false};
     grant_seen_[node] = now();
-    asked_[node] = true;
+    in_flight_[node] = true;
     (void)api_.create(leases_path, new_grant(host.node, version, term_, duration, base::realtime_us()),
                       [this, node, version, term = term_](ApiAnswer&& answer) {
                           if (answer.done())
-                              say_("node '" + node + "' may upgrade to version " + version);
+                              log_("node '" + node + "' may upgrade to version " + version);
                           if (term == term_)
                               granted(node, answer);
                       });
@@ -423,41 +425,41 @@ void Leader::grant(const std::string& node) {
 /// returned its grant when the answer arrives.
 void Leader::granted(const std::string& node, const ApiAnswer& answer) {
     // libcurl repeats a request when the connection broke, and the first one may have succeeded.
-    asked_.erase(node);
+    in_flight_.erase(node);
     const bool is_refused =
         answer.status >= 400 && answer.status < 500 && answer.status != exists && !answer.done();
     if (leases_.count(grant_name(node)) == 0) {
         if (is_refused)
             fleet_.grants.erase(node);
         else
-            doubts_[node] = now() + request_lives;
+            unconfirmed_grants_[node] = now() + request_lives;
     }
     if (answer.done())
         return;
     if (answer.status != exists)
-        say_("can't grant node '" + node + "' its upgrade: " + answer.error.message);
+        log_("can't grant node '" + node + "' its upgrade: " + answer.error.message);
     sooner(decide_due_, now() + backoff_.next());
 }
 
 void Leader::revoke(const std::string& node) {
     const auto lease = leases_.find(grant_name(node));
-    if (lease == leases_.end() || asked_.count(node) != 0)
+    if (lease == leases_.end() || in_flight_.count(node) != 0)
         return;
-    asked_[node] = false;
+    in_flight_[node] = false;
     const Json object = {
         {"metadata", {{"uid", lease->second.uid}, {"resourceVersion", lease->second.version}}}};
     (void)api_.remove(
         lease_path(lease->first), object,
         [this, node, uid = lease->second.node_uid, term = term_](ApiAnswer&& answer) {
             if (term == term_)
-                asked_.erase(node);
+                in_flight_.erase(node);
             if (answer.done()) {
-                say_("node '" + node +
+                log_("node '" + node +
                      "' has lost its grant: nothing was heard of it, or it is another node now");
                 if (term == term_)
                     note_unused(node, uid);
             } else if (answer.status != 404 && answer.status != 409)
-                say_("can't take the grant of node '" + node + "' away: " + answer.error.message);
+                log_("can't take the grant of node '" + node + "' away: " + answer.error.message);
         });
 }
 
@@ -484,7 +486,7 @@ void Leader::note_trouble(const std::string& what, const Error& trouble) {
     const std::string text =
         ("the leader can't read " + what + ": " + trouble.message).substr(0, most_trouble);
     if (std::exchange(blind_[what], text) != text)
-        say_(text);
+        log_(text);
     if (knows_fleet() || policy_ == nullptr)
         return;
     Json waits = Json::object();
@@ -517,7 +519,7 @@ void Leader::publish(const std::string& text) {
             return;
         }
         has_rollout_ = answer.status == exists;
-        say_("can't say why hosts wait: " + answer.error.message);
+        log_("can't say why hosts wait: " + answer.error.message);
         sooner(decide_due_, now() + backoff_.next());
     };
     if (has_rollout_ || leases_.count(rollout_lease) != 0)

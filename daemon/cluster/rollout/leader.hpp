@@ -21,10 +21,10 @@ namespace gpuhost::cluster {
 
 class Leader {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `node` is the name of this host's Node. `api` and `gates` must outlive it.
-    Leader(Api& api, GateKeeper& gates, std::string node, Say say);
+    Leader(Api& api, GateKeeper& gates, std::string node, LogLine log_line);
 
     /// Sets the policy; null: not known. `policy` must stay valid until the next call.
     void set_policy(const Policy* policy);
@@ -39,7 +39,7 @@ class Leader {
     [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
 
   private:
-    void take_lease(const LeaseFacts& lease);
+    void on_lease(const LeaseFacts& lease);
     void lose_lease();
     void seize();
     void renew();
@@ -48,14 +48,14 @@ class Leader {
     void begin();
     void end(const std::string& why);
     void watch_fleet();
-    void take_node(base::Json&& node);
+    void on_node(base::Json&& node);
     void lose_node(const std::string& name);
-    void keep_nodes(const std::set<std::string>& names);
-    void take_grant(base::Json&& lease);
+    void retain_nodes(const std::set<std::string>& names);
+    void on_grant(base::Json&& lease);
     void forget_grant(const std::string& name);
-    void keep_grants(const std::set<std::string>& leases);
+    void retain_grants(const std::set<std::string>& leases);
     void place_all();
-    void tell_time();
+    void mark_time();
     void decide();
     void grant(const std::string& node);
     void granted(const std::string& node, const ApiAnswer& answer);
@@ -71,7 +71,7 @@ class Leader {
     Api& api_;
     GateKeeper& gates_;
     std::string name_;
-    Say say_;
+    LogLine log_;
     const Policy* policy_ = nullptr;
 
     // The lease
@@ -83,7 +83,7 @@ class Leader {
     std::optional<Time> lease_due_;
     std::string term_;                ///< set while it leads; answers of another term are ignored
     std::optional<Time> valid_until_; ///< set while it leads
-    std::string trouble_;
+    std::string last_error_;
     Backoff backoff_;
 
     // The fleet, known while it leads
@@ -91,7 +91,7 @@ class Leader {
     std::map<std::string, std::string> labels_;
     std::map<std::string, Time> grant_seen_;   ///< time of the last renewal of each grant
     std::map<std::string, LeaseFacts> leases_; ///< keyed by name
-    std::map<std::string, bool> asked_; ///< nodes whose grant is being created (true) or deleted (false)
+    std::map<std::string, bool> in_flight_; ///< nodes whose grant is being created (true) or deleted (false)
     Fleet fleet_;
     Admission admission_;
     bool nodes_listed_ = false;
@@ -104,7 +104,7 @@ class Leader {
     bool has_rollout_ = false; ///< a Lease to publish in exists, though the watch may not show it yet
     /// Nodes whose grant is unconfirmed, with the time until which it may still appear. The grant counts
     /// until then.
-    std::map<std::string, Time> doubts_;
+    std::map<std::string, Time> unconfirmed_grants_;
     std::unique_ptr<Watch> nodes_;
     std::unique_ptr<Watch> grants_;
     Watch own_; ///< declared last: its handlers use the other members

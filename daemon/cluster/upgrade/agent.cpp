@@ -40,8 +40,8 @@ void sooner(std::optional<Time>& due, std::optional<Time> other) {
 
 } // namespace
 
-UpgradeAgent::UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say say)
-    : api_(api), name_(std::move(node)), host_(host), say_(std::move(say)), sender_(api, say_),
+UpgradeAgent::UpgradeAgent(Api& api, std::string node, UpgradeHost& host, LogLine log_line)
+    : api_(api), name_(std::move(node)), host_(host), log_(std::move(log_line)), sender_(api, log_),
       backoff_(first_wait, most_wait) {}
 
 std::optional<Time> UpgradeAgent::due() const {
@@ -92,8 +92,8 @@ void UpgradeAgent::no_node() {
 
 // State on the Node
 
-UpgradeSituation UpgradeAgent::situation(const Json& node) const {
-    UpgradeSituation at;
+UpgradeInput UpgradeAgent::situation(const Json& node) const {
+    UpgradeInput at;
     at.node = upgrade_node(node);
     at.labels = labels_of(node);
     at.now = unix_now();
@@ -136,9 +136,9 @@ NodePatch UpgradeAgent::change(const Json& node) {
         uid_ = std::move(uid);
         lease_due_ = now();
     }
-    const UpgradeSituation at = situation(node);
+    const UpgradeInput at = situation(node);
     pool_ = at.pool;
-    move_ = next_move(at);
+    move_ = next_op(at);
     mind_grant(move_, is_under_way(at.node.state));
     due_.reset();
     if (move_.due)
@@ -192,7 +192,7 @@ bool UpgradeAgent::is_ours() const {
     return lease_ && lease_->holder == name_ && !uid_.empty() && lease_->node_uid == uid_;
 }
 
-void UpgradeAgent::mind_grant(const UpgradeMove& move, bool under_way) {
+void UpgradeAgent::mind_grant(const UpgradeDecision& move, bool under_way) {
     if ((move.wants_grant || under_way) && !grant_watch_)
         watch_grant(under_way);
     if (!move.wants_grant && !under_way && grant_watch_ &&
@@ -213,14 +213,14 @@ void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
         std::make_unique<Watch>(api_, leases_path, only(grant_name(name_)),
-                                WatchHandlers{[this](Json&& lease) { take_lease(lease_facts(lease)); },
+                                WatchHandlers{[this](Json&& lease) { on_lease(lease_facts(lease)); },
                                               [this](const std::set<std::string>& names) {
                                                   lease_known_ = true;
                                                   if (names.empty())
                                                       lose_lease();
                                               },
                                               [this](Json&&) { lose_lease(); }, [](const Error&) {}},
-                                from_list ? Watch::Begin::Listed : Watch::Begin::AsTold);
+                                from_list ? Watch::Begin::Listed : Watch::Begin::FromVersion);
 }
 
 void UpgradeAgent::watch_waits(bool wanted) {
@@ -235,10 +235,10 @@ void UpgradeAgent::watch_waits(bool wanted) {
             WatchHandlers{
                 [this](Json&& lease) { waits_ = base::string_or(lease_facts(lease).waits, pool_, ""); },
                 [](const std::set<std::string>&) {}, [this](Json&&) { waits_.clear(); }, [](const Error&) {}},
-            Watch::Begin::AsTold);
+            Watch::Begin::FromVersion);
 }
 
-void UpgradeAgent::take_lease(const LeaseFacts& lease) {
+void UpgradeAgent::on_lease(const LeaseFacts& lease) {
     if (lease.name != grant_name(name_))
         return;
     lease_known_ = true;
@@ -278,7 +278,7 @@ void UpgradeAgent::confirm() {
                            lease_due_ = returns_ ? now() : *renewed_ + as_time(lease_->duration) / 3;
                            return;
                        }
-                       say_("the grant to upgrade is of a leader that leads no more: it does not count");
+                       log_("the grant to upgrade is of a leader that leads no more: it does not count");
                        give_back();
                    });
 }

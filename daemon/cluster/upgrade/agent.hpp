@@ -19,10 +19,10 @@ namespace gpuhost::cluster {
 
 class UpgradeAgent final : public NodeAuthor {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `node` is the name of this host's Node. `api` and `host` must outlive the agent.
-    UpgradeAgent(Api& api, std::string node, UpgradeHost& host, Say say);
+    UpgradeAgent(Api& api, std::string node, UpgradeHost& host, LogLine log_line);
 
     /// Sets the policy; null: not known. `policy` must stay valid until the next call.
     void set_policy(const Policy* policy) { policy_ = policy; }
@@ -38,20 +38,20 @@ class UpgradeAgent final : public NodeAuthor {
 
     /// True when the Node is known and no upgrade of this host is under way.
     [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
-    /// UpgradeMove::offer
+    /// UpgradeDecision::offer
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
 
     [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
 
   private:
-    [[nodiscard]] UpgradeSituation situation(const base::Json& node) const;
+    [[nodiscard]] UpgradeInput situation(const base::Json& node) const;
     [[nodiscard]] Task validators(const Labels& labels) const;
     [[nodiscard]] bool is_granted() const;
     [[nodiscard]] bool is_ours() const;
-    void mind_grant(const UpgradeMove& move, bool under_way);
+    void mind_grant(const UpgradeDecision& move, bool under_way);
     void watch_grant(bool from_list);
     void watch_waits(bool wanted);
-    void take_lease(const LeaseFacts& lease);
+    void on_lease(const LeaseFacts& lease);
     void lose_lease();
     void confirm();
     void renew();
@@ -61,11 +61,11 @@ class UpgradeAgent final : public NodeAuthor {
     Api& api_;
     std::string name_;
     UpgradeHost& host_;
-    Say say_;
+    LogLine log_;
     const Policy* policy_ = nullptr;
 
     std::string uid_;                   ///< UID of the Node
-    UpgradeMove move_;                  ///< the last decision of next_move()
+    UpgradeDecision move_;              ///< the last decision of next_op()
     std::vector<UpgradeEvent> events_;  ///< sent after the Node is written
     std::vector<std::string> failures_; ///< UpgradePatch::failures of the last write
     EventSender sender_;

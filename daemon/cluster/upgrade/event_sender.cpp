@@ -26,16 +26,16 @@ bool may_pass(unsigned status) {
 
 } // namespace
 
-EventSender::EventSender(Api& api, Say say)
-    : api_(api), say_(std::move(say)), backoff_(first_wait, most_wait) {}
+EventSender::EventSender(Api& api, LogLine log_line)
+    : api_(api), log_(std::move(log_line)), backoff_(first_wait, most_wait) {}
 
 void EventSender::send(const UpgradeNode& node, const UpgradeEvent& event) {
-    std::erase_if(told_, [](const auto& one) { return now() >= one.second + same_text; });
+    std::erase_if(sent_at_, [](const auto& one) { return now() >= one.second + same_text; });
     std::string text = node.uid + " " + std::to_string(node.record.attempts) + " " + event.message;
-    if (!told_.emplace(text, now()).second)
+    if (!sent_at_.emplace(text, now()).second)
         return;
     if (queue_.size() >= most_queued) { // the first one may be in flight
-        told_.erase(queue_[1].text);
+        sent_at_.erase(queue_[1].text);
         queue_.erase(queue_.begin() + 1);
     }
     queue_.push_back({std::move(text), upgrade_event(node, event, base::realtime_us())});
@@ -70,9 +70,9 @@ void EventSender::answered(const ApiAnswer& answer) {
         return;
     }
     if (!answer.done() && answer.status != conflict) {
-        told_.erase(queue_.front().text);
-        if (std::exchange(said_, answer.error.message) != answer.error.message)
-            say_("can't create an event: " + answer.error.message);
+        sent_at_.erase(queue_.front().text);
+        if (std::exchange(logged_, answer.error.message) != answer.error.message)
+            log_("can't create an event: " + answer.error.message);
     }
     backoff_.reset();
     tries_ = 0;

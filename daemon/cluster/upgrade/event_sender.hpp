@@ -18,10 +18,10 @@ namespace gpuhost::cluster {
 
 class EventSender {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `api` must outlive the sender.
-    EventSender(Api& api, Say say);
+    EventSender(Api& api, LogLine log_line);
     EventSender(const EventSender&) = delete;
     EventSender& operator=(const EventSender&) = delete;
 
@@ -36,7 +36,7 @@ class EventSender {
     void answered(const ApiAnswer& answer);
 
     Api& api_;
-    Say say_;
+    LogLine log_;
     Backoff backoff_;
     struct Queued {
         std::string text; ///< key in `told_`
@@ -46,8 +46,8 @@ class EventSender {
     unsigned tries_ = 0;       ///< tries of the first one
     bool asks_ = false;
     std::optional<Time> due_;
-    std::map<std::string, Time> told_; ///< text → when it was queued; lost events are removed
-    std::string said_;                 ///< the last logged reason for lost events
+    std::map<std::string, Time> sent_at_; ///< text → when it was queued; lost events are removed
+    std::string logged_;                  ///< the last logged reason for lost events
 };
 
 } // namespace gpuhost::cluster

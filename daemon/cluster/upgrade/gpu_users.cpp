@@ -43,9 +43,9 @@ std::string claim_path(const PodFacts& pod, const std::string& claim) {
 
 } // namespace
 
-GpuUsers::GpuUsers(std::function<void()> look, std::function<void()> changed,
-                   std::function<void(const std::string&)> say)
-    : look_(std::move(look)), changed_(std::move(changed)), say_(std::move(say)) {}
+GpuUsers::GpuUsers(std::function<void()> query, std::function<void()> changed,
+                   std::function<void(const std::string&)> log_line)
+    : query_(std::move(query)), changed_(std::move(changed)), log_(std::move(log_line)) {}
 
 void GpuUsers::begin(Api& api) {
     end();
@@ -56,19 +56,19 @@ void GpuUsers::end() {
     api_ = nullptr;
     claims_.clear();
     holders_.reset();
-    looks_ = is_current_ = false;
+    querying_ = is_current_ = false;
     failures_ = 0;
-    trouble_.clear();
-    look_at_.reset();
+    last_error_.clear();
+    query_at_.reset();
 }
 
 std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
     std::string unknown;
     std::set<std::string> named;
     if (!holders_)
-        look();
+        query();
     if (!holders_)
-        unknown = "which processes use the driver" + (trouble_.empty() ? "" : ": " + trouble_);
+        unknown = "which processes use the driver" + (last_error_.empty() ? "" : ": " + last_error_);
     for (auto& [uid, pod] : pods) {
         for (const std::string& name : pod.claims) {
             const auto [found, is_new] = claims_.try_emplace(claim_path(pod, name));
@@ -94,9 +94,9 @@ void GpuUsers::outdate() {
 }
 
 bool GpuUsers::confirm() {
-    const bool was = is_current_ && !looks_;
+    const bool was = is_current_ && !querying_;
     if (!was)
-        look();
+        query();
     return was;
 }
 
@@ -105,30 +105,30 @@ std::string GpuUsers::trouble() const {
         return (one.second.state == Claim::State::Asked || one.second.state == Claim::State::Failed) &&
                !one.second.trouble.empty();
     });
-    return trouble_.empty() && claim != claims_.end() ? claim->second.trouble : trouble_;
+    return last_error_.empty() && claim != claims_.end() ? claim->second.trouble : last_error_;
 }
 
-void GpuUsers::look() {
-    if (looks_ || look_at_)
+void GpuUsers::query() {
+    if (querying_ || query_at_)
         return;
-    looks_ = is_current_ = true;
-    look_();
+    querying_ = is_current_ = true;
+    query_();
 }
 
 void GpuUsers::found(Holders holders) {
-    if (!std::exchange(looks_, false))
+    if (!std::exchange(querying_, false))
         return;
     if (holders) {
         holders_ = std::move(*holders);
         failures_ = 0;
-        trouble_.clear();
+        last_error_.clear();
     } else if (holders.error().code == Errc::Busy || ++failures_ < most_failures) {
-        trouble_ = holders.error().message;
-        look_at_ = now() + between_tries;
+        last_error_ = holders.error().message;
+        query_at_ = now() + between_tries;
         is_current_ = false;
     } else {
         // The swap checks for holders itself and does not begin while any remain.
-        say_("can't see which pods use the driver, only those that ask for a GPU are moved: " +
+        log_("can't see which pods use the driver, only those that ask for a GPU are moved: " +
              holders.error().message);
         if (!holders_)
             holders_.emplace();
@@ -137,7 +137,7 @@ void GpuUsers::found(Holders holders) {
 }
 
 std::optional<Time> GpuUsers::due() const {
-    std::optional<Time> due = look_at_;
+    std::optional<Time> due = query_at_;
     for (const auto& [path, claim] : claims_)
         if (claim.state == Claim::State::Failed)
             due = due ? std::min(*due, claim.again) : claim.again;
@@ -148,8 +148,8 @@ void GpuUsers::turn() {
     const auto at = due();
     if (!at || now() < *at)
         return;
-    if (look_at_ && now() >= *look_at_)
-        look_at_.reset();
+    if (query_at_ && now() >= *query_at_)
+        query_at_.reset();
     for (auto& [path, claim] : claims_)
         if (claim.state == Claim::State::Failed && now() >= claim.again) {
             claim.state = Claim::State::Asked;
@@ -188,7 +188,7 @@ void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& an
         claim.since = now();
     if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
         // Moving one pod needlessly does less harm than leaving one on a driver that is unloaded.
-        say_("can't read " + path.substr(1) +
+        log_("can't read " + path.substr(1) +
              ", which is taken for a claim of a GPU: " + answer.error.message);
         claim.state = Claim::State::OfGpu;
         return;

@@ -23,8 +23,8 @@ class GpuUsers {
 
     /// `look` starts a search for the holders on the host; found() receives the result, at once or later.
     /// `changed` is called when mark() may know more.
-    GpuUsers(std::function<void()> look, std::function<void()> changed,
-             std::function<void(const std::string&)> say);
+    GpuUsers(std::function<void()> query, std::function<void()> changed,
+             std::function<void(const std::string&)> log_line);
 
     /// Starts asking `api`, which connects with the kubelet's credentials. `api` must stay valid until end().
     void begin(Api& api);
@@ -47,7 +47,7 @@ class GpuUsers {
     void turn();
 
   private:
-    void look();
+    void query();
     void ask(const std::string& claim, std::string_view version);
     void answered(const std::string& claim, std::string_view version, const ApiAnswer& answer);
 
@@ -60,17 +60,17 @@ class GpuUsers {
     };
     void failed(const std::string& path, Claim& claim, const ApiAnswer& answer);
 
-    std::function<void()> look_;
+    std::function<void()> query_;
     std::function<void()> changed_;
-    std::function<void(const std::string&)> say_;
+    std::function<void(const std::string&)> log_;
     Api* api_ = nullptr;
     std::map<std::string, Claim> claims_; ///< keyed by path below the API version
     std::optional<std::set<std::string>> holders_;
-    bool looks_ = false;
+    bool querying_ = false;
     bool is_current_ = false; ///< nothing has changed the holders since the last look
     unsigned failures_ = 0;   ///< failures in a row
-    std::string trouble_;
-    std::optional<Time> look_at_; ///< when to look again
+    std::string last_error_;
+    std::optional<Time> query_at_; ///< when to look again
 };
 
 } // namespace gpuhost::cluster

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t most_event = 1000; ///< the server accepts at most 1024
 
-class Change {
+class PatchBuilder {
   public:
-    explicit Change(const Json& node) : metadata_(member(node, "metadata")) {}
+    explicit PatchBuilder(const Json& node) : metadata_(member(node, "metadata")) {}
 
     /// Sets a label or annotation; an empty `value` removes it.
     bool label(const std::string& name, std::string_view value) { return set("labels", name, value); }
@@ -45,9 +45,9 @@ class Change {
 
 } // namespace
 
-UpgradePatch upgrade_patch(const Json& node, const UpgradeMove& move) {
+UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
     const UpgradeNode before = upgrade_node(node);
-    Change change(node);
+    PatchBuilder change(node);
     UpgradePatch patch;
     bool more = false;
     const auto annotate = [&](const char* name, const std::string& value) {

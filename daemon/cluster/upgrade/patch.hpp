@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the changes to a Node that an UpgradeMove requires. Pure.
+// Computes the changes to a Node that an UpgradeDecision requires. Pure.
 #pragma once
 
 #include "daemon/cluster/node/node_change.hpp"
@@ -14,7 +14,7 @@ struct UpgradePatch {
     std::vector<std::string> failures; ///< event texts up to the reason, sent if the server refuses
 };
 
-[[nodiscard]] UpgradePatch upgrade_patch(const base::Json& node, const UpgradeMove& move);
+[[nodiscard]] UpgradePatch upgrade_patch(const base::Json& node, const UpgradeDecision& move);
 
 /// Returns an event about the Node, in namespace default like the kubelet's. See
 /// https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/.

@@ -54,10 +54,10 @@ std::string pod_path(const PodFacts& pod) {
 
 } // namespace
 
-PodMover::PodMover(std::string node, Open open, std::function<void()> look, Say say)
-    : node_(std::move(node)), open_(std::move(open)), say_(std::move(say)),
+PodMover::PodMover(std::string node, Open open, std::function<void()> query, LogLine log_line)
+    : node_(std::move(node)), open_(std::move(open)), log_(std::move(log_line)),
       users_(
-          std::move(look), [this] { due_ = now(); }, say_),
+          std::move(query), [this] { due_ = now(); }, log_),
       backoff_(first_wait, most_wait) {}
 
 void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since) {
@@ -73,7 +73,7 @@ void PodMover::be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t s
     pods_.clear();
     ask_at_.clear();
     in_the_way_.clear();
-    trouble_.clear();
+    last_error_.clear();
     reopen_at_.reset();
     listed_ = all_asked_ = validator_seen_ = false;
     due_.reset();
@@ -105,7 +105,7 @@ void PodMover::turn() {
     if (!due_ || now() < *due_)
         return;
     due_.reset();
-    look();
+    query();
 }
 
 /// Opens the credentials anew. Valid ones may have expired in the meantime: the kubelet renews its own, and
@@ -121,7 +121,7 @@ void PodMover::begin() {
     const auto opened = open_();
     if (!opened) {
         const bool is_asked = opened.error().code == Errc::Busy; // ends by itself
-        if (!is_asked || trouble_.empty())
+        if (!is_asked || last_error_.empty())
             task_.text = opened.error().message;
         reopen_at_ = now() + backoff_.next();
         if (is_asked)
@@ -135,7 +135,7 @@ void PodMover::begin() {
     users_.begin(*api_);
     watch_ = std::make_unique<Watch>(
         *api_, "/api/v1/pods", "fieldSelector=spec.nodeName%3D" + percent_encoded(node_),
-        WatchHandlers{[this](Json&& pod) { take(pod_facts(pod)); },
+        WatchHandlers{[this](Json&& pod) { handle(pod_facts(pod)); },
                       [this](const std::set<std::string>& names) { keep(names); },
                       [this](Json&& pod) {
                           pods_.erase(pod_facts(pod).uid);
@@ -144,7 +144,7 @@ void PodMover::begin() {
                       [this](const Error& trouble) { note(trouble); }});
 }
 
-void PodMover::take(PodFacts&& pod) {
+void PodMover::handle(PodFacts&& pod) {
     validator_seen_ = validator_seen_ || pod.is_validator;
     // Removes an earlier pod of the same name whose deletion was missed.
     std::erase_if(pods_, [&](const auto& other) {
@@ -169,12 +169,12 @@ void PodMover::see_pods() {
 /// Reads the credentials again after any error that lasts: servers and proxies do not reliably report which
 /// error it is.
 void PodMover::note(const Error& trouble) {
-    trouble_ = trouble.message;
-    if (!trouble_.empty())
+    last_error_ = trouble.message;
+    if (!last_error_.empty())
         task_.late_from = trouble.code == Errc::AccessDenied ? 0 : blind;
     else if (listed_)
         see_pods();
-    if (trouble_.empty()) {
+    if (last_error_.empty()) {
         backoff_.reset();
         reopen_at_.reset();
     } else if (!reopen_at_ && task_.state == Task::State::Running) {
@@ -251,8 +251,8 @@ bool PodMover::is_validator_due() const {
 
 /// Returns what must be known before pods are chosen; nothing: all is known.
 std::optional<std::string> PodMover::awaited() {
-    if (!trouble_.empty())
-        return "can't see this node's pods: " + trouble_;
+    if (!last_error_.empty())
+        return "can't see this node's pods: " + last_error_;
     if (!listed_)
         return task_.text;
     if (act_ != UpgradeAct::Validate) {
@@ -269,14 +269,14 @@ std::optional<std::string> PodMover::awaited() {
 /// Fails once the time is over and an error persists. A list or a look in progress ends by itself.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
-    const bool is_hindered = !trouble_.empty() || !users_.trouble().empty();
+    const bool is_hindered = !last_error_.empty() || !users_.trouble().empty();
     if (is_hindered && is_over())
         return fail(task_.text);
     due_ = now() + Time(1'000);
 }
 
 /// Determines what is left to do and does what is due.
-void PodMover::look() {
+void PodMover::query() {
     if (!policy_ || task_.state != Task::State::Running)
         return;
     if (const auto first = awaited())
@@ -325,7 +325,7 @@ void PodMover::ask(const PodFacts& pod) {
     };
     const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
     if (is_late()) { // only where the policy overrides budgets
-        say_("deletes pod " + pod.text() + ": it did not leave within " +
+        log_("deletes pod " + pod.text() + ": it did not leave within " +
              std::to_string(rules().timeout.count()) + " s");
         // A pod that remains after its grace period does not end by itself.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
@@ -344,7 +344,7 @@ void PodMover::answered(const std::string& uid, const std::string& text, ApiAnsw
     if (answer.done() || answer.status == not_found) {
         in_the_way_.erase(uid);
         if (answer.done())
-            say_("pod " + text + " is asked to leave");
+            log_("pod " + text + " is asked to leave");
         return;
     }
     if (answer.retry_after)
@@ -353,7 +353,7 @@ void PodMover::answered(const std::string& uid, const std::string& text, ApiAnsw
     const std::string budget = answer.status == too_many ? budget_in_the_way(answer.body) : "";
     std::string why = budget.empty() ? answer.error.message : budget;
     if (in_the_way_[uid] != why)
-        say_("pod " + text + " does not leave: " + why);
+        log_("pod " + text + " does not leave: " + why);
     in_the_way_[uid] = std::move(why);
 }
 

@@ -19,13 +19,13 @@ namespace gpuhost::cluster {
 
 class PodMover {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
     /// Opens the API server with the kubelet's credentials. The result must stay valid as long as the
     /// PodMover, or until the next call.
     using Open = std::function<base::Result<Api*>()>;
 
     /// `look` starts a search for the pods that hold the driver; found() receives the result.
-    PodMover(std::string node, Open open, std::function<void()> look, Say say);
+    PodMover(std::string node, Open open, std::function<void()> query, LogLine log_line);
 
     /// Starts `act`; None ends the current one. Keeps a copy of `policy`.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
@@ -38,8 +38,8 @@ class PodMover {
 
   private:
     void begin();
-    void look();
-    void take(PodFacts&& pod);
+    void query();
+    void handle(PodFacts&& pod);
     void keep(const std::set<std::string>& names);
     void note(const base::Error& trouble);
     void see_pods();
@@ -58,7 +58,7 @@ class PodMover {
 
     std::string node_;
     Open open_;
-    Say say_;
+    LogLine log_;
     Api* api_ = nullptr;
     UpgradeAct act_ = UpgradeAct::None;
     std::optional<UpgradePolicy> policy_;
@@ -68,7 +68,7 @@ class PodMover {
     std::map<std::string, PodFacts> pods_;          ///< keyed by UID
     std::map<std::string, Time> ask_at_;            ///< UID → when to ask (again)
     std::map<std::string, std::string> in_the_way_; ///< UID → reason why the pod still runs
-    std::string trouble_;                           ///< error of the watch: pods_ is not up to date
+    std::string last_error_;                        ///< error of the watch: pods_ is not up to date
     std::optional<Time> reopen_at_;                 ///< when to read the credentials (again)
     bool validator_seen_ = false;                   ///< a DaemonSet that creates validators exists
     bool listed_ = false;

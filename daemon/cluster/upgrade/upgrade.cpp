@@ -23,7 +23,7 @@ constexpr std::int64_t set_back = 60;
 
 class Step {
   public:
-    explicit Step(const UpgradeSituation& situation)
+    explicit Step(const UpgradeInput& situation)
         : at_(situation), policy_(*situation.policy), node_(situation.node) {
         move_.state = node_.state;
         move_.record = node_.record;
@@ -31,7 +31,7 @@ class Step {
         move_.was_unschedulable = node_.was_unschedulable;
     }
 
-    UpgradeMove run() {
+    UpgradeDecision run() {
         if (node_.record.since > at_.now + set_back && at_.swap.state == Task::State::None) {
             move_.record.since = at_.now;
             move_.record.retry_at = 0;
@@ -71,14 +71,14 @@ class Step {
             failed();
             break;
         }
-        take_request();
+        read_request();
         return std::move(move_);
     }
 
   private:
     // Conditions
 
-    [[nodiscard]] bool has_wish() const {
+    [[nodiscard]] bool has_desired_version() const {
         return policy_.driver_enabled && !policy_.version.empty() && at_.driver.has_gpus;
     }
     [[nodiscard]] bool runs_wanted() const {
@@ -86,13 +86,14 @@ class Step {
     }
     /// Requested by an administrator, on the Node or on the host.
     [[nodiscard]] bool is_requested() const {
-        return node_.requested || (at_.driver.requested == policy_.version && has_wish() && !runs_wanted());
+        return node_.requested ||
+               (at_.driver.requested == policy_.version && has_desired_version() && !runs_wanted());
     }
     [[nodiscard]] bool is_pinned_elsewhere() const {
         return !at_.driver.pinned.empty() && at_.driver.pinned != policy_.version;
     }
     [[nodiscard]] bool is_paused() const {
-        return !has_wish() || (policy_.mode == UpgradeMode::OnRequest && !move_.record.requested);
+        return !has_desired_version() || (policy_.mode == UpgradeMode::OnRequest && !move_.record.requested);
     }
     [[nodiscard]] bool is_late(Seconds timeout) const {
         return timeout.count() != 0 && at_.now >= node_.record.since + timeout.count();
@@ -121,9 +122,9 @@ class Step {
         move_.act = UpgradeAct::None;
         move_.due.reset();
         if (state != Unknown && state != node_.state)
-            tell("Successfully updated node state label to " + std::string(state_name(state)));
+            add_event("Successfully updated node state label to " + std::string(state_name(state)));
         if (state == DrainRequired)
-            tell(scheduling_drain);
+            add_event(scheduling_drain);
     }
 
     void stay(UpgradeAct act, std::string reason) {
@@ -131,18 +132,18 @@ class Step {
         move_.reason = std::move(reason);
     }
 
-    void tell(std::string message) { move_.events.push_back({false, std::move(message)}); }
+    void add_event(std::string message) { move_.events.push_back({false, std::move(message)}); }
     void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
 
     /// Drops the host's request once the Node has recorded it. Offers the version to the host's
     /// administrators where the host waits for a request.
-    void take_request() {
+    void read_request() {
         const bool is_on_node =
             is_under_way(node_.state) || (node_.state == UpgradeRequired &&
                                           node_.record.state == UpgradeRequired && node_.record.requested);
         move_.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_on_node);
-        const bool waits =
-            policy_.mode == UpgradeMode::OnRequest && has_wish() && !runs_wanted() && !is_pinned_elsewhere();
+        const bool waits = policy_.mode == UpgradeMode::OnRequest && has_desired_version() &&
+                           !runs_wanted() && !is_pinned_elsewhere();
         if (waits && (move_.state == Unknown || move_.state == UpgradeDone || move_.state == UpgradeFailed))
             move_.offer = policy_.version;
     }
@@ -207,9 +208,9 @@ class Step {
     // States
 
     void idle() {
-        if (is_requested() && has_wish())
+        if (is_requested() && has_desired_version())
             return begin(true);
-        if (!has_wish())
+        if (!has_desired_version())
             return forget();
         if (runs_wanted()) {
             if (policy_.mode == UpgradeMode::OnRequest)
@@ -291,8 +292,9 @@ class Step {
             record.cordoned = cordoned;
             record.since = at_.now;
         }
-        if (!has_wish() || is_paused())
-            return forget(has_wish() ? "version " + policy_.version + " is wanted; autoUpgrade is off" : "");
+        if (!has_desired_version() || is_paused())
+            return forget(
+                has_desired_version() ? "version " + policy_.version + " is wanted; autoUpgrade is off" : "");
         if (!record.requested && runs_wanted())
             return done();
         if (is_pinned_elsewhere()) {
@@ -424,9 +426,9 @@ class Step {
             return to_swap();
         if (at_.pods.is_done()) {
             if (!deletes)
-                tell(drained_node);
+                add_event(drained_node);
             else if (!at_.pods.text.empty())
-                tell("Deleted workload pods on the node for the driver upgrade");
+                add_event("Deleted workload pods on the node for the driver upgrade");
             move_.record.drained = !deletes;
             return to_swap();
         }
@@ -497,7 +499,7 @@ class Step {
             record.boot = at_.driver.boot;
             if (!record.drained) {
                 record.since = at_.now; // starts the drain's timeout
-                tell(scheduling_drain);
+                add_event(scheduling_drain);
             }
         }
         if (!record.drained) {
@@ -509,7 +511,7 @@ class Step {
                 return stay(UpgradeAct::Drain, "drains the node before it is rebooted" +
                                                    (at_.pods.text.empty() ? "" : ": " + at_.pods.text));
             record.drained = true;
-            tell(drained_node);
+            add_event(drained_node);
         }
         stay(UpgradeAct::Reboot, "reboots");
     }
@@ -588,9 +590,10 @@ class Step {
     }
 
     void failed() {
-        if (has_wish() && node_.record.version != policy_.version && policy_.mode != UpgradeMode::OnRequest)
+        if (has_desired_version() && node_.record.version != policy_.version &&
+            policy_.mode != UpgradeMode::OnRequest)
             return runs_wanted() ? done() : begin(false);
-        if (is_requested() && has_wish())
+        if (is_requested() && has_desired_version())
             return begin(true);
         // The upgrade failed with no driver, for example because the host went down during a swap, and the
         // earlier driver runs again.
@@ -605,17 +608,17 @@ class Step {
         done();
     }
 
-    const UpgradeSituation& at_;
+    const UpgradeInput& at_;
     const UpgradePolicy& policy_;
     const UpgradeNode& node_;
-    UpgradeMove move_;
+    UpgradeDecision move_;
 };
 
 } // namespace
 
-UpgradeMove next_move(const UpgradeSituation& situation) {
+UpgradeDecision next_op(const UpgradeInput& situation) {
     if (situation.policy == nullptr || !situation.driver.is_known) {
-        UpgradeMove still;
+        UpgradeDecision still;
         still.state = situation.node.state;
         still.record = situation.node.record;
         still.reason = situation.node.reason;
@@ -628,7 +631,7 @@ UpgradeMove next_move(const UpgradeSituation& situation) {
         }
         return still;
     }
-    UpgradeMove move = Step(situation).run();
+    UpgradeDecision move = Step(situation).run();
     move.reason = shortened(std::move(move.reason), most_text);
     move.record.cause = shortened(std::move(move.record.cause), most_text);
     return move;

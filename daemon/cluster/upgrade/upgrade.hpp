@@ -45,7 +45,7 @@ struct HostDriver {
     std::string boot;   ///< ID of this boot
 };
 
-struct UpgradeSituation {
+struct UpgradeInput {
     UpgradeNode node;
     Labels labels;
     std::string pool;
@@ -82,7 +82,7 @@ struct UpgradeEvent {
     std::string message;
 };
 
-struct UpgradeMove {
+struct UpgradeDecision {
     UpgradeState state = UpgradeState::Unknown; ///< written to the Node, with the record
     UpgradeRecord record;
     std::string reason;             ///< written to the Node; empty: none
@@ -101,7 +101,7 @@ struct UpgradeMove {
     std::vector<UpgradeEvent> events; ///< sent after the Node is written
 };
 
-[[nodiscard]] UpgradeMove next_move(const UpgradeSituation& situation);
+[[nodiscard]] UpgradeDecision next_op(const UpgradeInput& situation);
 
 /// Return the changed labels that keep NVIDIA's own operands off a node while its driver changes, and that
 /// bring them back, like k8s-driver-manager.

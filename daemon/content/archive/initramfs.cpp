@@ -72,7 +72,7 @@ class Image {
         return {what_, limits_.members, [this](const std::string& path) {
                     // The kernel also unpacks a path with "..", but no tool creates one, and nothing would
                     // load it.
-                    if (auto inside = safe_relative_path(path); inside && takes_gpu(*inside))
+                    if (auto inside = safe_relative_path(path); inside && claims_gpu(*inside))
                         found_.push_back(*std::move(inside));
                 }};
     }
@@ -121,7 +121,7 @@ class Image {
 
 } // namespace
 
-bool takes_gpu(std::string_view path) {
+bool claims_gpu(std::string_view path) {
     // If the directory is a link, dracut packs the link, and the file at its target.
     for (const std::string_view top : {"usr/lib/modules/", "lib/modules/", "var/lib/gpuhost/driver/"})
         if (base::starts_with(path, top))

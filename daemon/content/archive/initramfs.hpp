@@ -22,7 +22,7 @@ struct InitramfsLimits {
 /// Returns whether the path is that of a kernel module that binds an NVIDIA GPU. Such a module is one of
 /// NVIDIA's driver, under any name that a distribution gives it ("nvidia-current-drm.ko.xz"), or nouveau. The
 /// kernel's own modules that are named after NVIDIA do not count.
-[[nodiscard]] bool takes_gpu(std::string_view path);
+[[nodiscard]] bool claims_gpu(std::string_view path);
 
 /// Returns the paths of such modules in an image, without a leading "/". If there are any, the kernel has
 /// them before the root is mounted. Fails with BadContent if the image is damaged or over a limit, and with

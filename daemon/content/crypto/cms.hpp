@@ -95,7 +95,7 @@ class SigningKey {
                                                         const std::string& hash) const;
 
   private:
-    [[nodiscard]] base::Result<void> take_certificates(std::string_view pem);
+    [[nodiscard]] base::Result<void> add_certificates(std::string_view pem);
     [[nodiscard]] base::Result<void> check() const;
     base::CHandle<evp_pkey_st, free_key> key_;
     base::CHandle<x509_st, free_certificate> certificate_;

@@ -62,7 +62,7 @@ Result<SigningKey> SigningKey::from_pem(std::string_view key, std::string_view c
     if (!made.key_)
         return no_key("reading the key", secret.asked,
                       "A PEM key, and its passphrase if it has one, are needed.");
-    GPUHOST_CHECK(made.take_certificates(certificates));
+    GPUHOST_CHECK(made.add_certificates(certificates));
     return made;
 }
 
@@ -76,11 +76,11 @@ Result<SigningKey> SigningKey::from_uri(const std::string& uri, std::string_view
             "looking for key '" + uri + "'", secret.asked,
             "For a pkcs11: URI OpenSSL needs a provider that openssl.cnf(5) loads, or the engine pkcs11; the "
             "key's PIN; and in the URI what tells it from others.");
-    GPUHOST_CHECK(made.take_certificates(certificates));
+    GPUHOST_CHECK(made.add_certificates(certificates));
     return made;
 }
 
-Result<void> SigningKey::take_certificates(std::string_view pem) {
+Result<void> SigningKey::add_certificates(std::string_view pem) {
     const BioPtr bio = memory_bio(pem);
     certificate_.reset(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
     chain_.reset(sk_X509_new_null());

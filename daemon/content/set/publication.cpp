@@ -40,7 +40,7 @@ Result<void> make_newest(const Root& root, const std::string& path) {
 
 } // namespace
 
-Result<void> take_over(const Root& root, const std::string& staging) {
+Result<void> claim_staging(const Root& root, const std::string& staging) {
     GPUHOST_TRY(directory, open_directory(root, staging));
     const bool is_root = ::geteuid() == 0;
     if ((is_root && ::fchown(directory.get(), 0, 0) < 0) || ::fchmod(directory.get(), 0700) < 0)

@@ -2,8 +2,8 @@
 // Moves sets from a transaction's staging directory to their places in a store. A run that was interrupted
 // anywhere can be repeated or undone.
 //
-// The staging directory belonged to its parser, which may have left anything in it. take_over() runs first;
-// after that, only what we wrote ourselves counts.
+// The staging directory belonged to its parser, which may have left anything in it. claim_staging() runs
+// first; after that, only what we wrote ourselves counts.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -24,7 +24,7 @@ struct Publication {
 
 /// Makes the staging directory writable for root alone. The parser's worker has ended by then, with its whole
 /// cgroup.
-[[nodiscard]] base::Result<void> take_over(const base::Root& root, const std::string& staging);
+[[nodiscard]] base::Result<void> claim_staging(const base::Root& root, const std::string& staging);
 
 /// Returns what an earlier run wrote. Returns nothing if no run wrote it; then no set was moved.
 [[nodiscard]] base::Result<std::optional<Publication>> read_publication(const base::Root& root,

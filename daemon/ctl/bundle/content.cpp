@@ -28,7 +28,7 @@ struct Host {
     std::set<const Member*> lacks; ///< needed members that are not in the store
 };
 
-Host look_at_host(const BundleReader& bundle, const base::Root& root) {
+Host host_share(const BundleReader& bundle, const base::Root& root) {
     Host host{read_host_facts(root), false, {}, {}};
     const auto store = root.list(images::blobs_directory);
     host.known = store || store.error().code == Errc::NotFound;
@@ -60,7 +60,7 @@ std::uint64_t bytes_of(const std::vector<const Member*>& members) {
 
 /// Adds the size of an item, and what this host would do with it.
 void add_share(Json& item, const Result<std::vector<const Member*>>& members, const Host& host, bool taken) {
-    item["taken"] = taken;
+    item["selected"] = taken;
     // An unreadable document is not an error here: a pipe can't be read again, and a delta omits documents.
     if (!members && members.error().code != Errc::Unsupported && members.error().code != Errc::NotFound)
         item["problem"] = members.error().message;
@@ -134,10 +134,10 @@ Json host_share(const BundleReader& bundle, const base::Root& root, const Host& 
     }
     share["missing_blobs"] = host.lacks.size();
     share["missing_bytes"] = bytes_of({host.lacks.begin(), host.lacks.end()});
-    share["lacks"] = Json::array();
+    share["missing"] = Json::array();
     for (const Member& member : bundle.manifest().members)
         if (member.absent && host.lacks.count(&member) != 0)
-            share["lacks"].push_back({{"digest", "sha256:" + member.hex}, {"size", member.size}});
+            share["missing"].push_back({{"digest", "sha256:" + member.hex}, {"size", member.size}});
     if (std::string why = refusal(bundle, root, host.facts); !why.empty())
         share["refused"] = std::move(why);
     return share;
@@ -157,7 +157,7 @@ Json document_of(const BundleReader& bundle, const base::Root& root) {
         bytes += member.absent ? 0 : member.size;
         absent += member.absent ? 1 : 0;
     }
-    const Host host = look_at_host(bundle, root);
+    const Host host = host_share(bundle, root);
     const images::BundleItems items(manifest, reader_of(bundle, root));
     return {{"name", manifest.name},
             {"generation", manifest.generation},

@@ -6,7 +6,7 @@
 #include "kmod/driver_settings.hpp"
 #include "kmod/module/headers.hpp"
 #include "kmod/module/kernel_state.hpp"
-#include "kmod/plan/driver_wish.hpp"
+#include "kmod/plan/driver_filter.hpp"
 #include "kmod/store/store.hpp"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ std::map<std::string, std::string, std::less<>> debian_packages(const Root& root
 images::HostFacts read_host_facts(const Root& root) {
     const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;
     return {images::host_platform(root), images::installed_kernels(root),
-            images::distributions_of(images::read_os_release(root)), kmod::driver_wish(root, settings)};
+            images::distributions_of(images::read_os_release(root)), kmod::driver_filter(root, settings)};
 }
 
 base::Result<Inventory> read_inventory(const Root& root) {
@@ -169,7 +169,7 @@ base::Result<Inventory> read_inventory(const Root& root) {
     add_gpus(inventory, root);
     const auto driver =
         kmod::driver_settings(core::load_settings(root, {kmod::driver_setting_keys()}).settings);
-    inventory.takes_drivers = driver.owner == kmod::DriverOwner::Gpuhost;
+    inventory.accepts_drivers = driver.owner == kmod::DriverOwner::Gpuhost;
     inventory.wanted_driver = driver.version;
     inventory.wanted_flavour = driver.flavour == "any" ? "" : driver.flavour;
     add_runtimes(inventory, root);

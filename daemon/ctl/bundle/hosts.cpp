@@ -82,12 +82,12 @@ void add_hosts(Json& document, const BundleHosts& hosts) {
     document["hosts"] = Json::array();
     for (const images::Inventory& host : hosts.hosts)
         document["hosts"].push_back(host.hostname);
-    document["left_out"] = Json::array();
+    document["omitted"] = Json::array();
     for (const images::LeftOut& left : hosts.left_out)
-        document["left_out"].push_back({{"why", left.why}, {"blobs", left.blobs}, {"bytes", left.bytes}});
-    document["unserved"] = Json::array();
+        document["omitted"].push_back({{"why", left.why}, {"blobs", left.blobs}, {"bytes", left.bytes}});
+    document["unmet"] = Json::array();
     for (const images::Unserved& one : hosts.unserved)
-        document["unserved"].push_back({{"host", one.host}, {"what", one.what}});
+        document["unmet"].push_back({{"host", one.host}, {"what", one.what}});
 }
 
 std::string render_hosts(const BundleHosts& hosts) {

@@ -117,7 +117,7 @@ std::string size_of(const Json& item) {
 std::string share_of(const Json& item) {
     if (std::string problem = text_of(item, "problem"); !problem.empty())
         return problem;
-    if (!base::bool_or(item, "taken", false))
+    if (!base::bool_or(item, "selected", false))
         return "not for it";
     if (!item.contains("missing_bytes"))
         return "takes it";
@@ -134,7 +134,7 @@ void add_host_lines(Facts& facts, const Json& host) {
         facts.add("Problem", "what it has is not known: " + why);
     if (const std::string why = text_of(host, "refused"); !why.empty())
         facts.add("Problem", "it would refuse this bundle: " + why);
-    for (const Json& blob : list_of(host, "lacks"))
+    for (const Json& blob : list_of(host, "missing"))
         facts.add("Missing", text_of(blob, "digest") + ", " + human_bytes(number_of(blob, "size")) +
                                  ", which the bundle leaves out");
 }

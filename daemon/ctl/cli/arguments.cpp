@@ -215,8 +215,8 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words) {
             unknown.push_back(name);
             continue;
         }
-        const bool takes_next = !option->argument.empty() && !option->argument_optional && !value;
-        const auto given = takes_next && i + 1 < words.size() ? std::optional(words[++i]) : value;
+        const bool consumes_next = !option->argument.empty() && !option->argument_optional && !value;
+        const auto given = consumes_next && i + 1 < words.size() ? std::optional(words[++i]) : value;
         GPUHOST_CHECK(check_value(*option, given));
         arguments.given_.push_back({option->name, given.value_or("")});
     }

@@ -72,13 +72,13 @@ class Follower {
 
     /// Draws the changes of one interval together. The end of the operation is not delayed.
     [[nodiscard]] Result<void> wait_for_change() {
-        const auto next_look = std::chrono::steady_clock::now() + redraw_interval;
+        const auto next_poll = std::chrono::steady_clock::now() + redraw_interval;
         GPUHOST_TRY(event, next_event(std::nullopt));
-        for (auto now = std::chrono::steady_clock::now(); event != Client::Event::Ended && now < next_look;
+        for (auto now = std::chrono::steady_clock::now(); event != Client::Event::Ended && now < next_poll;
              now = std::chrono::steady_clock::now()) {
             if (event == Client::Event::Gone)
                 return wait_for_daemon();
-            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_look - now)));
+            GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_poll - now)));
             event = more;
         }
         return event == Client::Event::Gone ? wait_for_daemon() : Result<void>();

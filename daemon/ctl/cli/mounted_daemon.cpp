@@ -23,12 +23,12 @@ constexpr int client_fd = 3; ///< number of the client's socket in the daemon
 
 /// Starts gpuhostd in a new session, so that Ctrl-C ends the client but never interrupts a change, and no
 /// terminal stops its output. The daemon keeps stderr, where it reports what it undoes.
-Result<pid_t> spawn(const std::string& directory, bool look, int client, int output) {
+Result<pid_t> spawn(const std::string& directory, bool read_only, int client, int output) {
     std::string rescue = "--rescue=" + directory;
     std::string socket = "--client=" + std::to_string(client_fd);
     std::string name = "gpuhostd";
-    std::string only_look = "--look";
-    std::array<char*, 5> argv{name.data(), rescue.data(), socket.data(), look ? only_look.data() : nullptr,
+    std::string option = "--read-only";
+    std::array<char*, 5> argv{name.data(), rescue.data(), socket.data(), read_only ? option.data() : nullptr,
                               nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -65,7 +65,7 @@ std::string wait_for_word(int fd) {
 
 } // namespace
 
-Result<MountedDaemon> MountedDaemon::start(const std::string& directory, bool look) {
+Result<MountedDaemon> MountedDaemon::start(const std::string& directory, bool read_only) {
     std::array<int, 2> sockets{};
     std::array<int, 2> pipes{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) < 0)
@@ -76,7 +76,7 @@ Result<MountedDaemon> MountedDaemon::start(const std::string& directory, bool lo
         return fail_errno("pipe", errno);
     const UniqueFd reader(pipes[0]);
     UniqueFd writer(pipes[1]);
-    GPUHOST_TRY(pid, spawn(directory, look, client.get(), writer.get()));
+    GPUHOST_TRY(pid, spawn(directory, read_only, client.get(), writer.get()));
     client.reset();
     writer.reset();
     MountedDaemon daemon(std::move(ours), pid);

@@ -21,18 +21,18 @@ inline constexpr Option mounted{"root", "DIRECTORY", "of the system mounted ther
 class MountedDaemon {
   public:
     /// Returns after the daemon has undone unfinished operations of that system, which it reports on stderr.
-    /// With `look` it changes nothing.
-    [[nodiscard]] static base::Result<MountedDaemon> start(const std::string& directory, bool look);
+    /// With `read_only` it changes nothing.
+    [[nodiscard]] static base::Result<MountedDaemon> start(const std::string& directory, bool read_only);
     MountedDaemon(MountedDaemon&& other) noexcept
         : socket_(std::move(other.socket_)), pid_(std::exchange(other.pid_, -1)) {}
     MountedDaemon& operator=(MountedDaemon&&) = delete;
     MountedDaemon(const MountedDaemon&) = delete;
     MountedDaemon& operator=(const MountedDaemon&) = delete;
     /// Waits for the daemon's exit, so that the system can be unmounted. It exits when the socket is closed,
-    /// also if take_socket() moved it.
+    /// also if release_socket() moved it.
     ~MountedDaemon();
 
-    [[nodiscard]] base::UniqueFd take_socket() { return std::move(socket_); }
+    [[nodiscard]] base::UniqueFd release_socket() { return std::move(socket_); }
 
   private:
     MountedDaemon(base::UniqueFd socket, pid_t pid) : socket_(std::move(socket)), pid_(pid) {}

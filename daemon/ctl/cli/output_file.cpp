@@ -79,7 +79,7 @@ Result<void> OutputFile::replace() {
 }
 
 /// NFS supports link(2) but not RENAME_NOREPLACE. FAT supports only the latter.
-Result<void> OutputFile::take_free_name() {
+Result<void> OutputFile::create_unique() {
     if (!temporary_.empty() &&
         ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
         temporary_.clear();
@@ -100,7 +100,7 @@ Result<void> OutputFile::finish() {
         return base::fail_errno("'" + path_ + "'", errno);
     if (!temporary_.empty() && ::fchmod(fd_.get(), mode_) < 0) // mkostemp(3) uses mode 0600
         return base::fail_errno("'" + path_ + "'", errno);
-    return existing_ == Existing::Keep ? take_free_name() : replace();
+    return existing_ == Existing::Keep ? create_unique() : replace();
 }
 
 std::string directory_of(const std::string& path) {

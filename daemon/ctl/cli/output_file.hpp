@@ -33,7 +33,7 @@ class OutputFile {
   private:
     OutputFile() = default;
     [[nodiscard]] base::Result<void> replace();
-    [[nodiscard]] base::Result<void> take_free_name();
+    [[nodiscard]] base::Result<void> create_unique();
     [[nodiscard]] base::Result<void> give_temporary_name();
     [[nodiscard]] std::string self() const;
 

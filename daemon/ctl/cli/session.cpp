@@ -36,7 +36,7 @@ Result<void> Session::use_mounted(bool look) {
                           "nobody is left there to be asked how it ended");
     GPUHOST_TRY(mounted, MountedDaemon::start(*directory, look));
     mounted_.emplace(std::move(mounted));
-    GPUHOST_TRY(client, Client::over(mounted_->take_socket()));
+    GPUHOST_TRY(client, Client::over(mounted_->release_socket()));
     client_ = std::move(client);
     return {};
 }

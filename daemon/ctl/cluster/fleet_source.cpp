@@ -39,7 +39,7 @@ Result<FleetSource> FleetSource::start(const std::string& root, bool follow) {
 Result<FleetSource::Event> FleetSource::wait(std::chrono::milliseconds most, int interrupt) {
     const auto end = std::chrono::steady_clock::now() + most;
     for (;;) {
-        GPUHOST_TRY(taken, take_line());
+        GPUHOST_TRY(taken, read_line());
         if (taken)
             return Event::Document;
         const auto left =
@@ -71,7 +71,7 @@ Result<void> FleetSource::read() {
                : Result<void>();
 }
 
-Result<bool> FleetSource::take_line() {
+Result<bool> FleetSource::read_line() {
     const std::size_t end = buffer_.find('\n', searched_);
     searched_ = end == std::string::npos ? buffer_.size() : 0;
     if (end == std::string::npos)

@@ -25,7 +25,7 @@ class FleetSource {
 
   private:
     explicit FleetSource(base::Running program) : program_(std::move(program)) {}
-    [[nodiscard]] base::Result<bool> take_line();
+    [[nodiscard]] base::Result<bool> read_line();
     [[nodiscard]] base::Result<void> read();
 
     base::Running program_;

@@ -35,7 +35,7 @@ constexpr std::array options{ca_option, token_option, no_start_option, no_wait_o
 constexpr const char* group = "gpuhost";
 constexpr std::size_t most_authorities = 1U << 20U;
 constexpr std::size_t most_token = 64U << 10U;
-constexpr std::chrono::milliseconds between_looks{500};
+constexpr std::chrono::milliseconds between_polls{500};
 constexpr unsigned patience = 30; ///< polls before the user is told that there is no answer
 
 Result<std::string> required(const Session& session, const Option& option) {
@@ -116,7 +116,7 @@ Result<void> refuse_second(const base::Root& root) {
 Result<int> follow(Session& session, const base::Root& root) {
     std::string request;
     std::string problem;
-    for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_looks)) {
+    for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_polls)) {
         const auto text = root.read(cluster::status_file);
         if (!text && looks == patience)
             session.note("gpuhost-cluster says nothing yet; see: journalctl -u gpuhost-cluster\n");

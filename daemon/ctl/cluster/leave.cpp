@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/paths.hpp"
-#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/cluster_desired.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cluster/service.hpp"
@@ -15,11 +15,11 @@ constexpr std::array options{root_option};
 
 /// Removes the state that the cluster wants. A running daemon applies that at once. Otherwise, and below
 /// another root, it takes effect at the next start.
-base::Result<void> end_wish(Session& session, const base::Root& root) {
+base::Result<void> withdraw_desired(Session& session, const base::Root& root) {
     const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
     if (!client || !(*client)->running().value_or(false))
-        return root.remove(core::cluster_wish_file);
-    GPUHOST_TRY(id, (*client)->start(manager_call("SetClusterWish", {std::string("{}")}), {}));
+        return root.remove(core::cluster_desired_file);
+    GPUHOST_TRY(id, (*client)->start(manager_call("SetDesiredState", {std::string("{}")}), {}));
     if (id != 0)
         session.note("Operation " + std::to_string(id) +
                      " has the toolkit follow gpuhostd.conf alone again.\n");
@@ -34,7 +34,7 @@ base::Result<int> run(Session& session) {
                           "Remove it first.");
     if (root.is_host())
         GPUHOST_CHECK(control_cluster_service({"disable", "--now"}));
-    GPUHOST_CHECK(end_wish(session, root));
+    GPUHOST_CHECK(withdraw_desired(session, root));
     for (const char* path : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities,
                              cluster::own_kubeconfig, cluster::own_identity, cluster::pending_key})
         GPUHOST_CHECK(root.remove(path));

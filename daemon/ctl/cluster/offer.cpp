@@ -26,7 +26,7 @@ base::Result<ClusterOffer> cluster_offer(Client& client, const Options& only) {
         return ClusterOffer{};
     GPUHOST_TRY(host, client.describe_host());
     ClusterOffer offer;
-    offer.driver = base::string_or(member(member(host, "cluster"), "wish"), driver, "");
+    offer.driver = base::string_or(member(member(host, "cluster"), "desired"), driver, "");
     if (!offer.driver.empty() && given == only.end())
         offer.rest = all_but_driver(member(host, "components"));
     return offer;

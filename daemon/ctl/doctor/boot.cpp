@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor/doctor.hpp"
-#include "kmod/load/door.hpp"
+#include "kmod/load/autoload_block.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,8 @@ namespace {
 
 /// Returns true for the files of the selected driver and for the file that blocks autoload during a swap.
 bool is_ours(const std::string& path) {
-    return path.ends_with(kmod::door_file) || base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
+    return path.ends_with(kmod::autoload_block_file) ||
+           base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
 }
 
 bool is_blocked(const DoctorFacts& facts, std::string_view module) {

@@ -39,7 +39,7 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
     for (const std::string& kernel : images::installed_kernels(root))
         if (base::is_kernel_release(kernel))
             facts.kernels.push_back(
-                {kernel, kmod::modules_to_take(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
+                {kernel, kmod::modules_to_import(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
                  kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 
@@ -141,7 +141,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     facts.served = kmod::served_gpus(root);
     facts.loaded = kmod::loaded_driver(root);
     facts.nouveau_loaded = kmod::loaded_module(root, "nouveau").has_value();
-    facts.devices_complete = kmod::devices_look_complete(root);
+    facts.devices_complete = kmod::devices_complete(root);
     facts.nouveau_on_command_line = command_line_blocks_nouveau(root.read_line("/proc/cmdline").value_or(""));
     facts.clear_initramfs = settings.clear_initramfs;
     add_kernels(facts, root, settings.flavour);

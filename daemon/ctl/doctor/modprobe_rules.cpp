@@ -16,7 +16,7 @@ std::string with_underscores(std::string module) {
 }
 
 /// Removes a line from `text` and returns it. A backslash at its end joins the next line.
-std::string take_line(std::string_view& text) {
+std::string read_line(std::string_view& text) {
     std::string line;
     for (bool goes_on = true; goes_on && !text.empty();) {
         const std::string_view part = text.substr(0, text.find('\n'));
@@ -32,7 +32,7 @@ std::string take_line(std::string_view& text) {
 std::vector<ModprobeRule> modprobe_rules(std::string_view text, const std::string& file) {
     std::vector<ModprobeRule> rules;
     while (!text.empty()) {
-        const auto words = base::split_words(take_line(text));
+        const auto words = base::split_words(read_line(text));
         if (words.size() < 2 || (words[0] != "install" && words[0] != "blacklist"))
             continue;
         const std::string module = with_underscores(words[1]);

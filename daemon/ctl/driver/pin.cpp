@@ -27,7 +27,7 @@ Result<void> add(Versions& pins, const std::string& version) {
     return {};
 }
 
-Result<void> take_away(Versions& pins, const std::string& version) {
+Result<void> unpin(Versions& pins, const std::string& version) {
     if (std::erase(pins, version) == 0)
         return base::fail(base::Errc::NotFound, "'" + version + "' is not pinned",
                           "Pinned: " + (pins.empty() ? "nothing" : base::join(pins, ", ")) + ".");
@@ -35,7 +35,7 @@ Result<void> take_away(Versions& pins, const std::string& version) {
 }
 
 /// Reloads gpuhostd if it is running. Otherwise it reads the files when it starts.
-Result<void> tell_daemon(Session& session) {
+Result<void> reload_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     const auto runs = client->running();
     if (!runs || !*runs)
@@ -54,7 +54,7 @@ Result<int> run(Session& session) {
         GPUHOST_CHECK(change(pins, version));
     GPUHOST_CHECK(core::write_list(root, kmod::driver_setting_keys(), kmod::driver_pins, pins));
     if (root.is_host())
-        GPUHOST_CHECK(tell_daemon(session));
+        GPUHOST_CHECK(reload_daemon(session));
     session.print(pins.empty() ? "No driver is pinned.\n" : "Pinned: " + base::join(pins, ", ") + "\n");
     return 0;
 }
@@ -84,7 +84,7 @@ const Verb driver_unpin_verb{
     1,
     100,
     options,
-    run<take_away>,
+    run<unpin>,
 };
 
 } // namespace gpuhost::ctl

@@ -104,18 +104,18 @@ void wait_for_others(Session& session, Client& client, const Deadline& deadline)
 }
 
 /// Reads NewKernel= from the files, if the daemon does not report it.
-std::string configured_wish() {
+std::string configured_version() {
     const auto root = base::Root::open("/");
     return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
                       .settings.string("Driver", "NewKernel")
                 : std::string();
 }
 
-int unprepared(const Session& session, std::string_view wish) {
+int unprepared(const Session& session, std::string_view desired) {
     session.note(
         "gpuhostd: the new kernel would boot without an NVIDIA driver. When what is said above is mended: "
         "gpuhostctl driver prepare\n");
-    return wish == "require" ? base::info(Errc::Refused).exit_code : 0;
+    return desired == "require" ? base::info(Errc::Refused).exit_code : 0;
 }
 
 /// A missing driver must not fail the installation of a kernel package, unless an administrator requires it.
@@ -128,16 +128,16 @@ Result<int> run_hook(Session& session, const Deadline& deadline) {
     }
     const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
     if (!driver || driver->is_null()) {
-        const std::string wish = configured_wish();
-        if (wish == "ignore")
+        const std::string desired = configured_version();
+        if (desired == "ignore")
             return 0;
         session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not looked at this host yet", {}}
                                 : driver.error());
-        return unprepared(session, wish);
+        return unprepared(session, desired);
     }
-    const std::string wish = text_of(*driver, "new_kernel");
+    const std::string desired = text_of(*driver, "new_kernel");
     const std::vector<std::string>& kernels = session.arguments().words();
-    if (wish == "ignore" || std::none_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+    if (desired == "ignore" || std::none_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
             return concerns(**client, kernel);
         }))
         return 0;
@@ -145,7 +145,7 @@ Result<int> run_hook(Session& session, const Deadline& deadline) {
     const auto status = prepare_all(session, deadline);
     if (!status)
         session.complain(status.error());
-    return status && *status == 0 ? 0 : unprepared(session, wish);
+    return status && *status == 0 ? 0 : unprepared(session, desired);
 }
 
 Result<int> run(Session& session) {

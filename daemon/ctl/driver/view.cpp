@@ -194,7 +194,7 @@ void add_driver_lines(Facts& facts, const Screen& screen, const Json& driver) {
     const auto units = base::strings_or_empty(driver, "units");
     if (!units.empty())
         facts.add("Clients", printable(base::join(units, " ")));
-    if (text_of(driver, "door") == "shut")
+    if (text_of(driver, "autoload") == "blocked")
         facts.add("Door", screen.paint(Style::Warn, "shut") + ", loading of GPU modules is blocked");
 }
 

@@ -17,7 +17,7 @@ Verdict not_ok(std::string text, std::string hint) {
     return {false, std::move(text), std::move(hint)};
 }
 
-Found look_at_daemon(const Json& host, const Json& operation) {
+Found daemon_verdict(const Json& host, const Json& operation) {
     const std::string state = text_of(host, "state");
     if (state == "reboot-required")
         return not_ok("this host has to be rebooted", "Reboot it: systemctl reboot");
@@ -31,7 +31,7 @@ Found look_at_daemon(const Json& host, const Json& operation) {
     return std::nullopt;
 }
 
-Found look_at_component(std::string_view name, const Json& component) {
+Found component_verdict(std::string_view name, const Json& component) {
     if (const Json& error = base::member(component, "error"); error.is_object())
         return not_ok(printable(name) + ": " + text_of(error, "message"),
                       "See why: journalctl --unit=gpuhostd");
@@ -46,11 +46,11 @@ Found look_at_component(std::string_view name, const Json& component) {
 }
 
 /// Checks the driver first: it is the main purpose of the host.
-Found look_at_components(const Json& components) {
-    if (Found found = look_at_component("driver", base::member(components, "driver")))
+Found components_verdict(const Json& components) {
+    if (Found found = component_verdict("driver", base::member(components, "driver")))
         return found;
     for (const auto& component : components.items())
-        if (Found found = look_at_component(component.key(), component.value()))
+        if (Found found = component_verdict(component.key(), component.value()))
             return found;
     return std::nullopt;
 }
@@ -59,7 +59,7 @@ std::string count(std::size_t gpus) {
     return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
 }
 
-Verdict look_at_gpus(const Json& driver) {
+Verdict gpus_verdict(const Json& driver) {
     std::size_t served = 0;
     std::vector<std::string> unserved; // without GPUs bound to another driver, such as vfio-pci
     for (const Json& gpu : list_of(driver, "gpus")) {
@@ -86,12 +86,12 @@ Verdict look_at_gpus(const Json& driver) {
 } // namespace
 
 Verdict verdict_of(const Json& host, const Json& operation) {
-    if (Found found = look_at_daemon(host, operation))
+    if (Found found = daemon_verdict(host, operation))
         return *std::move(found);
     const Json& components = base::member(host, "components");
-    if (Found found = look_at_components(components))
+    if (Found found = components_verdict(components))
         return *std::move(found);
-    return look_at_gpus(base::member(base::member(components, "driver"), "observed"));
+    return gpus_verdict(base::member(base::member(components, "driver"), "observed"));
 }
 
 Json to_json(const Verdict& verdict) {

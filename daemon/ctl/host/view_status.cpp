@@ -75,9 +75,9 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
 
 /// Shows what the cluster's policy wants, and who starts the upgrade.
 void add_cluster(Facts& facts, const Json& cluster) {
-    const Json& wish = base::member(cluster, "wish");
-    const std::string toolkit = text_of(wish, "toolkit");
-    const std::string driver = text_of(wish, "driver");
+    const Json& desired = base::member(cluster, "desired");
+    const std::string toolkit = text_of(desired, "toolkit");
+    const std::string driver = text_of(desired, "driver");
     const std::string requested = text_of(cluster, "upgrade_requested");
     if (!toolkit.empty())
         facts.add("Cluster", "wants toolkit " + toolkit);

@@ -41,7 +41,7 @@ Result<Answer> ask(Client& client, bool converged) {
     return *ready ? Answer::Ready : Answer::NotYet;
 }
 
-Result<int> say_verdict(const Session& session, Client& client) {
+Result<int> print_verdict(const Session& session, Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     const Verdict verdict = verdict_of(host, base::Json());
     if (verdict.ok)
@@ -65,7 +65,7 @@ Result<int> run(Session& session) {
     for (;;) {
         GPUHOST_TRY(answer, ask(*client, converged));
         if (answer == Answer::Ready)
-            return converged ? 0 : say_verdict(session, *client);
+            return converged ? 0 : print_verdict(session, *client);
         GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
         if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,

@@ -23,7 +23,7 @@ Result<void> add(Pins& pins, const std::string& word) {
     return {};
 }
 
-Result<void> take_away(Pins& pins, const std::string& word) {
+Result<void> unpin(Pins& pins, const std::string& word) {
     const auto pin = images::Pin::parse(word);
     const auto left = std::remove_if(pins.begin(), pins.end(), [&](const std::string& other) {
         return other == word || (pin && other == pin->text());
@@ -71,7 +71,7 @@ const Verb image_unpin_verb{
     1,
     1000,
     options,
-    run<take_away>,
+    run<unpin>,
 };
 
 } // namespace gpuhost::ctl

@@ -7,7 +7,7 @@
 #include "daemon/ctl/cli/view.hpp"
 #include "images/host/crio_reload.hpp"
 #include "images/images_settings.hpp"
-#include "images/store/live.hpp"
+#include "images/store/cached_catalogue.hpp"
 #include "images/store/pins.hpp"
 
 #include <optional>

@@ -18,30 +18,30 @@ constexpr const char* request_file = "/run/gpuhost/upgrade-request";
 
 void ClusterSide::load() {
     const std::string text =
-        root_.read(core::cluster_wish_file, base::ini_size_limit).value_or(std::string());
-    wish_.toolkit = core::cluster_wish_from_settings(text).toolkit;
+        root_.read(core::cluster_desired_file, base::ini_size_limit).value_or(std::string());
+    desired_.toolkit = core::cluster_desired_from_settings(text).toolkit;
     const std::string version = root_.read_line(request_file).value_or(std::string());
     requested_ = base::is_driver_version(version) ? version : std::string();
 }
 
-Result<bool> ClusterSide::keep(const core::ClusterWish& wish) {
-    const bool changes = wish.toolkit != wish_.toolkit;
-    if (changes && wish.toolkit.empty())
-        GPUHOST_CHECK(root_.remove(core::cluster_wish_file));
+Result<bool> ClusterSide::keep(const core::ClusterDesired& desired) {
+    const bool changes = desired.toolkit != desired_.toolkit;
+    if (changes && desired.toolkit.empty())
+        GPUHOST_CHECK(root_.remove(core::cluster_desired_file));
     else if (changes)
-        GPUHOST_CHECK(root_.write_atomic(core::cluster_wish_file, core::settings_text(wish)));
-    wish_ = wish;
+        GPUHOST_CHECK(root_.write_atomic(core::cluster_desired_file, core::settings_text(desired)));
+    desired_ = desired;
     return changes;
 }
 
 Result<void> ClusterSide::request_upgrade(const std::string& version) {
     if (version == requested_)
         return {};
-    if (!version.empty() && version != wish_.driver)
+    if (!version.empty() && version != desired_.driver)
         return base::fail(Errc::Refused,
-                          wish_.driver.empty()
+                          desired_.driver.empty()
                               ? "no driver of the cluster's waits for this host"
-                              : "the cluster wants driver " + wish_.driver + " here, not " + version,
+                              : "the cluster wants driver " + desired_.driver + " here, not " + version,
                           "See: gpuhostctl cluster status");
     if (version.empty()) {
         GPUHOST_CHECK(root_.remove(request_file));
@@ -54,7 +54,7 @@ Result<void> ClusterSide::request_upgrade(const std::string& version) {
 }
 
 base::Json ClusterSide::document() const {
-    return {{"wish", core::to_json(wish_)}, {"upgrade_requested", requested_}};
+    return {{"desired", core::to_json(desired_)}, {"upgrade_requested", requested_}};
 }
 
 } // namespace gpuhost::host

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
-#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/cluster_desired.hpp"
 
 #include <string>
 
@@ -17,21 +17,21 @@ class ClusterSide {
 
     void load();
     /// Stores the cluster's configuration. Returns true if settings change with it.
-    [[nodiscard]] base::Result<bool> keep(const core::ClusterWish& wish);
+    [[nodiscard]] base::Result<bool> keep(const core::ClusterDesired& desired);
     /// Clears the driver when gpuhost-cluster disconnects: no client would handle an upgrade request.
-    void withdraw_driver() { wish_.driver.clear(); }
+    void withdraw_driver() { desired_.driver.clear(); }
 
     /// Requests that gpuhost-cluster upgrade this host to `version`. Fails with Refused unless this is the
     /// driver that the cluster's configuration names. Empty withdraws the request. Remembered until the next
     /// boot.
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
 
-    /// Returns {"wish": {…}, "upgrade_requested": version or ""}.
+    /// Returns {"desired": {…}, "upgrade_requested": version or ""}.
     [[nodiscard]] base::Json document() const;
 
   private:
     const base::Root& root_;
-    core::ClusterWish wish_;
+    core::ClusterDesired desired_;
     std::string requested_;
 };
 

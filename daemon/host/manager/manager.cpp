@@ -86,9 +86,9 @@ Manager::Manager(Event& event, const base::Root& root, Runner& runner, Component
 Result<void> Manager::start(Mode mode) {
     mode_ = mode;
     load_settings();
-    GPUHOST_CHECK(mode == Mode::Look ? runner_.look() : runner_.resume());
+    GPUHOST_CHECK(mode == Mode::ReadOnly ? runner_.inspect() : runner_.resume());
     started_ = true;
-    settle();
+    reevaluate();
     return {};
 }
 
@@ -109,19 +109,19 @@ void Manager::load_settings() {
     runner_.set_settings(settings_.to_json());
 }
 
-Json Manager::lend_kubelet_files() const {
+Json Manager::kubelet_files() const {
     return read_kubelet_files(root_, settings_.words("Cluster", "KubeletFiles"));
 }
 
 std::vector<std::string> Manager::reload() {
     notify::reloading();
     load_settings();
-    settle();
+    reevaluate();
     notify::ready(state());
     return problems_;
 }
 
-Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, core::Subject subject) {
+Result<std::uint64_t> Manager::set_desired_state(const core::ClusterDesired& desired, core::Subject subject) {
     if (const Operation* const running = runner_.running())
         return base::fail(Errc::Busy, "operation " + std::to_string(running->id) + " runs",
                           "Ask again when it has ended.");
@@ -130,13 +130,13 @@ Result<std::uint64_t> Manager::set_cluster_wish(const core::ClusterWish& wish, c
         return observed ? base::member(*observed, "wanted") : Json();
     };
     const Json before = wanted_toolkit();
-    GPUHOST_TRY(is_another, cluster_.keep(wish));
+    GPUHOST_TRY(is_another, cluster_.keep(desired));
     if (is_another)
         load_settings();
-    settle();
+    reevaluate();
     // Changes that come from an administrator's files wait for an administrator.
     const Json after = wanted_toolkit();
-    if (after == before && !base::bool_or(after, "of_cluster", false))
+    if (after == before && !base::bool_or(after, "from_cluster", false))
         return 0;
     auto wanted = plan(Json::object(), "toolkit runtime");
     if (!wanted || !wanted->problems.empty() || wanted->steps.empty())
@@ -163,7 +163,7 @@ bool Manager::wants_to_converge(const core::Component& component, const Json& ob
                        [&](const core::Step& step) { return component.converge_after(step, observed); });
 }
 
-const Result<Json>& Manager::look(core::Component& component) {
+const Result<Json>& Manager::observe(core::Component& component) {
     if (const auto turn = event_.turn(); !turn || turn != seen_in_turn_) {
         seen_.clear();
         seen_in_turn_ = turn;
@@ -178,7 +178,7 @@ const Result<Json>& Manager::look(core::Component& component) {
 /// ended, whatever its outcome.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
-        const Result<Json>& observed = look(*component);
+        const Result<Json>& observed = observe(*component);
         if (!observed || !wants_to_converge(*component, *observed))
             continue;
         auto plan = component->before_converging(settings_, *observed);
@@ -201,9 +201,9 @@ void Manager::converge() {
     converged_ = true;
     core::Plan all = everything();
     for (const auto& component : components_) {
-        const Result<Json>& observed = look(*component);
+        const Result<Json>& observed = observe(*component);
         if (!observed) {
-            log::warning("can't look at the " + std::string(component->name()) + ": " +
+            log::warning("can't observe the " + std::string(component->name()) + ": " +
                          observed.error().message + ", ignoring");
             continue;
         }
@@ -236,12 +236,12 @@ void Manager::operation_ended(const Operation& operation) {
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);
     // On the loop's next turn: the runner has not finished its own end yet, and may resume another operation.
-    if (auto later = event_.soon([this] { settle(); }))
+    if (auto later = event_.soon([this] { reevaluate(); }))
         later_ = *std::move(later);
 }
 
 /// Observes the host again, runs what waits for the end of an operation, and reports the resulting state.
-void Manager::settle() {
+void Manager::reevaluate() {
     converge();
     if (converged_ && !ready_ && !runner_.running()) {
         ready_ = true;
@@ -280,7 +280,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
         const bool asked = request.contains(name) || std::erase(missing, name) != 0;
         if ((!request.empty() || !names.empty()) && !asked)
             continue;
-        const Result<Json>& observed = look(*component);
+        const Result<Json>& observed = observe(*component);
         if (!observed) {
             const Error error = observed.error().context("looking at the " + std::string(component->name()));
             if (is_one)
@@ -317,7 +317,7 @@ Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
 Result<Json> Manager::observe(std::string_view component) {
     for (const auto& candidate : components_)
         if (candidate->name() == component)
-            return look(*candidate).map_error([&](const Error& error) {
+            return observe(*candidate).map_error([&](const Error& error) {
                 return error.context("looking at the " + std::string(component));
             });
     return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
@@ -327,7 +327,7 @@ Json Manager::describe() {
     Json components = Json::object();
     for (const auto& component : components_) {
         Json& entry = components[std::string(component->name())];
-        const Result<Json>& observed = look(*component);
+        const Result<Json>& observed = observe(*component);
         if (!observed) {
             entry["error"] = base::to_json(observed.error());
             continue;

@@ -24,9 +24,9 @@ class Manager {
     using Keys = std::vector<std::span<const core::SettingKey>>;
 
     enum class Mode {
-        Live,    ///< on the running host: converges at start
-        Mounted, ///< on an offline system: does what is requested, and nothing by itself
-        Look,    ///< on an offline system: read-only
+        Live,     ///< on the running host: converges at start
+        Mounted,  ///< on an offline system: does what is requested, and nothing by itself
+        ReadOnly, ///< on an offline system: read-only
     };
 
     /// All references must outlive the manager.
@@ -50,18 +50,18 @@ class Manager {
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// Returns what a component observes, see look().
+    /// Returns what a component observes, see observe().
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// Returns the history of driver changes, newest first.
     [[nodiscard]] base::Json driver_history() const;
     /// Returns read_kubelet_files() for the paths in KubeletFiles=.
-    [[nodiscard]] base::Json lend_kubelet_files() const;
+    [[nodiscard]] base::Json kubelet_files() const;
     /// Applies the cluster's configuration to the toolkit and the runtimes, if it differs from the previous
     /// one. Returns the operation, or 0 for none. Problems of these components are not an error; describe()
     /// lists them. Fails with Busy, without a change, while another operation runs.
-    [[nodiscard]] base::Result<std::uint64_t> set_cluster_wish(const core::ClusterWish& wish,
-                                                               core::Subject subject);
+    [[nodiscard]] base::Result<std::uint64_t> set_desired_state(const core::ClusterDesired& desired,
+                                                                core::Subject subject);
     void withdraw_cluster_driver();
     /// See ClusterSide::request_upgrade().
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
@@ -77,10 +77,10 @@ class Manager {
     void load_settings();
     /// Observes a component at most once in each turn of the loop: what the daemon starts changes the host in
     /// a later turn. The reference is valid for this turn, and until settings are loaded.
-    [[nodiscard]] const base::Result<base::Json>& look(core::Component& component);
+    [[nodiscard]] const base::Result<base::Json>& observe(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
-    void settle();
+    void reevaluate();
     [[nodiscard]] bool wants_to_converge(const core::Component& component, const base::Json& observed) const;
     void operation_ended(const Operation& operation);
     [[nodiscard]] bool is_as_wanted();

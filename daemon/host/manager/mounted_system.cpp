@@ -82,7 +82,7 @@ Result<void> mount_at(const char* source, const std::string& target, const char*
     return {};
 }
 
-Result<void> say_that_nothing_runs(const base::Root& root) {
+Result<void> report_not_running(const base::Root& root) {
     sd_id128_t boot{};
     if (const int r = sd_id128_randomize(&boot); r < 0)
         return fail_errno("making up a boot", -r);
@@ -119,7 +119,7 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
         GPUHOST_CHECK(mount_at("tmpfs", rescue_place + std::string(empty), "tmpfs",
                                MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));
     GPUHOST_TRY(root, base::Root::open(rescue_place));
-    GPUHOST_CHECK(say_that_nothing_runs(root));
+    GPUHOST_CHECK(report_not_running(root));
     return std::string(rescue_place);
 }
 

@@ -192,7 +192,7 @@ void Runner::advance() {
 }
 
 void Runner::run(const Action& action) {
-    if (current_->adopt) {
+    if (current_->recover) {
         launch(action);
         return;
     }
@@ -201,7 +201,7 @@ void Runner::run(const Action& action) {
     start.step = action.step;
     append(std::move(start), [this, action] {
         ++current_->starts;
-        if (!has_work(action) || (asleep_ && needs_running_system(action)))
+        if (!has_work(action) || (offline_ && needs_running_system(action)))
             pass_over(action);
         else
             launch(action);
@@ -254,7 +254,7 @@ void Runner::launch(const Action& action) {
             return;
         }
     } else {
-        auto worker = start_or_adopt(launch, std::move(callbacks));
+        auto worker = start_or_recover(launch, std::move(callbacks));
         if (!worker) {
             not_started(action, worker.error().context("starting a worker"));
             return;
@@ -266,11 +266,11 @@ void Runner::launch(const Action& action) {
         current_->worker->kill();
 }
 
-Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, JobCallbacks callbacks) {
-    if (current_->adopt) {
-        auto worker = launcher_.adopt(launch, std::move(callbacks));
-        // keep trying to adopt: the old worker may still run, and must not get a second one beside it
-        current_->adopt = !worker;
+Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, JobCallbacks callbacks) {
+    if (current_->recover) {
+        auto worker = launcher_.recover(launch, std::move(callbacks));
+        // keep trying to recover: the old worker may still run, and must not get a second one beside it
+        current_->recover = !worker;
         return worker;
     }
     GPUHOST_CHECK(prepare_staging());
@@ -287,7 +287,7 @@ Result<std::unique_ptr<Worker>> Runner::start_or_adopt(const Launch& launch, Job
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool past_return = transaction.past_return();
-    if (action.phase == Phase::Undo || current_->adopt ||
+    if (action.phase == Phase::Undo || current_->recover ||
         (past_return && ++current_->refused_launches < most_refused_launches))
         wait(error.message, [this, action] { launch(action); });
     else if (!past_return && transaction.attempts() < core::Transaction::max_attempts &&
@@ -358,7 +358,7 @@ Runner::Need Runner::need_of(const Action& action) const {
 /// one that failed is unknown.
 bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
     return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
-           current_->inputs.empty() && !(asleep_ && needs_running_system(next));
+           current_->inputs.empty() && !(offline_ && needs_running_system(next));
 }
 
 /// Returns the total time of all actions that the worker will run after this one if nothing fails.
@@ -398,7 +398,7 @@ Launch Runner::make_launch(const Action& action) const {
         launch.writable = kind->writable;
     launch.sandbox = need.sandbox;
     launch.deadline = need.deadline;
-    if (!current_->adopt) // an adopted worker's stdin closed with the previous daemon
+    if (!current_->recover) // an recovered worker's stdin closed with the previous daemon
         launch.more = time_for_followers(action, need.sandbox);
     return launch;
 }

@@ -45,7 +45,7 @@ class Runner {
     void listen(Listener listener) { listener_ = std::move(listener); }
     /// Marks the system below the root as offline, so that nothing that ends with a boot still runs. Call
     /// before resume().
-    void set_asleep() { asleep_ = true; }
+    void set_offline() { offline_ = true; }
     /// Sets the pause between two attempts to write the journal; for tests.
     void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
     /// Sets the pause between two attempts to start a worker; for tests.
@@ -58,7 +58,7 @@ class Runner {
     [[nodiscard]] base::Result<void> resume();
     /// Reads the journals without resuming, in place of resume(). Unfinished operations are listed as they
     /// were left, and nothing can be started.
-    [[nodiscard]] base::Result<void> look();
+    [[nodiscard]] base::Result<void> inspect();
 
     /// Starts a plan with steps and without problems. Fails with Busy, naming the running operation. If
     /// `check_only` is set, the operation ends after preflight, in Outcome::Checked or Refused.
@@ -85,8 +85,8 @@ class Runner {
         Operation operation;
         core::Journal journal;
         std::vector<base::UniqueFd> inputs;
-        unsigned starts = 0; ///< number of Start records so far; part of the jobs' names
-        bool adopt = false;  ///< the phase in flight may have a worker from a previous daemon
+        unsigned starts = 0;  ///< number of Start records so far; part of the jobs' names
+        bool recover = false; ///< the phase in flight may have a worker from a previous daemon
         /// Runs the phase in flight, or is idle and may run the next one.
         std::unique_ptr<Worker> worker;
         core::Sandbox sandbox = core::Sandbox::Store; ///< the worker's
@@ -128,8 +128,8 @@ class Runner {
     void not_started(const core::Action& action, const base::Error& error);
     void run_again(const core::Action& action);
     void wait(const std::string& why, const Event::Callback& then);
-    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_adopt(const Launch& launch,
-                                                                       JobCallbacks callbacks);
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_recover(const Launch& launch,
+                                                                         JobCallbacks callbacks);
     void later(std::chrono::seconds pause, const Event::Callback& then);
     [[nodiscard]] std::string current_job() const;
     [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
@@ -169,7 +169,7 @@ class Runner {
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
     Sweeper sweeper_;
-    bool asleep_ = false;
+    bool offline_ = false;
     bool looking_ = false;
     std::chrono::seconds journal_pause_{5};
     std::chrono::seconds launch_pause_{2};

@@ -47,7 +47,7 @@ Result<void> Runner::resume() {
     return {};
 }
 
-Result<void> Runner::look() {
+Result<void> Runner::inspect() {
     looking_ = true;
     GPUHOST_TRY(ids, core::list_journals(root_));
     for (const std::uint64_t id : ids)
@@ -126,7 +126,7 @@ void Runner::resume_next() {
     const core::Transaction& transaction = current_->operation.transaction;
     // A worker can only survive within the same boot.
     current_->operation.of_earlier_boot = transaction.boot_id() != boot_id_;
-    current_->adopt = transaction.in_flight() && !current_->operation.of_earlier_boot;
+    current_->recover = transaction.in_flight() && !current_->operation.of_earlier_boot;
     const std::string id = std::to_string(current_->operation.id);
     log::event(log::Level::Notice, message::operation_resumed, {{"GPUHOST_OPERATION_ID", id}},
                "operation " + id + " (" + transaction.plan().title + ") was interrupted, taking it up again");
@@ -136,17 +136,17 @@ void Runner::resume_next() {
         if (current_->operation.transaction.undoing())
             current_->operation.progress = 1; // it decreases from there
         // After a reboot the undo starts right away: there is no phase to wait for.
-        current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
+        current_->recover = current_->recover && current_->operation.transaction.in_flight();
         await_leftover([this] { go_back_if_unrecorded(); });
     });
 }
 
 /// Waits for a worker of the previous daemon that may still be exiting, so that none is started beside it.
-/// Does not wait if the phase in flight is the newest job's: then that worker is adopted.
+/// Does not wait if the phase in flight is the newest job's: then that worker is recovered.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
-    if (job.empty() || current_->operation.of_earlier_boot || (current_->adopt && job == current_job())) {
+    if (job.empty() || current_->operation.of_earlier_boot || (current_->recover && job == current_job())) {
         then();
         return;
     }
@@ -158,7 +158,7 @@ void Runner::await_leftover(const Event::Callback& then) {
         then();
     };
     say("waiting for a worker's end");
-    if (auto worker = launcher_.adopt(launch, {{}, ended}))
+    if (auto worker = launcher_.recover(launch, {{}, ended}))
         current_->worker = *std::move(worker);
     else
         wait(worker.error().message, [this, then] { await_leftover(then); });
@@ -183,7 +183,7 @@ void Runner::go_back_if_unrecorded() {
         for (const std::string& job : unrecorded)
             if (const auto removed = root_.remove_tree(core::job_directory(job)); !removed)
                 warn(removed.error().message + ", ignoring");
-        current_->adopt = current_->adopt && current_->operation.transaction.in_flight();
+        current_->recover = current_->recover && current_->operation.transaction.in_flight();
         advance();
     });
 }

@@ -44,7 +44,7 @@ class JobWatch {
     JobWatch(JobCallbacks callbacks, std::function<void()> kill, Until until = Until::ProcessEnd)
         : callbacks_(std::move(callbacks)), kill_(std::move(kill)), until_(until) {}
 
-    /// Starts watching. Progress may be reported before this returns: what an adopted job wrote unwatched.
+    /// Starts watching. Progress may be reported before this returns: what an recovered job wrote unwatched.
     /// The end never is.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, std::string_view job);
     /// Stops watching, reads the remaining events and calls `ended`, which may destroy this object. Without a

@@ -23,7 +23,7 @@ class JobWorker : public Worker {
 
   protected:
     /// `job` is the job that the worker was started with, which names it. `socket` is the daemon's end of its
-    /// stdin, invalid for an adopted worker.
+    /// stdin, invalid for an recovered worker.
     JobWorker(Event& event, const base::Root& root, std::string job, base::UniqueFd socket)
         : event_(event), root_(root), job_(std::move(job)), socket_(std::move(socket)) {}
 

@@ -40,7 +40,7 @@ struct JobEnd {
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
     /// Called once, when no process of the worker is left that can be killed, or when the worker is idle.
-    /// Never called before start(), adopt() or go_on() has returned.
+    /// Never called before start(), recover() or go_on() has returned.
     std::function<void(JobEnd)> ended;
 };
 
@@ -68,9 +68,9 @@ class Launcher {
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
     /// Adopts the worker of a job that a previous daemon started. `ended` is also called if it exited long
-    /// ago. An adopted worker is never idle.
-    [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
-                                                                      JobCallbacks callbacks) = 0;
+    /// ago. An recovered worker is never idle.
+    [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> recover(const Launch& launch,
+                                                                        JobCallbacks callbacks) = 0;
     /// The user that workers with this sandbox run as, and that owns their job and staging directories.
     struct Owner {
         uid_t uid;

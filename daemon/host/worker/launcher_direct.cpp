@@ -51,7 +51,7 @@ class DirectWorker : public JobWorker {
     DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
         : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
 
-    /// Watches the process. An adopted worker that has exited already (no pidfd) ends on the loop's next
+    /// Watches the process. An recovered worker that has exited already (no pidfd) ends on the loop's next
     /// turn.
     Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
@@ -171,7 +171,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
     return worker;
 }
 
-Result<std::unique_ptr<Worker>> DirectLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
+Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
     UniqueFd pidfd;
     pid_t pid = 0;
     const std::string job = first_job(root_, launch.request.job);

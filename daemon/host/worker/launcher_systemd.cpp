@@ -188,8 +188,8 @@ class SystemdWorker : public JobWorker {
         : JobWorker(event, root, job, std::move(socket)), bus_(bus), unit_(unit_of(job)),
           path_(std::move(path)), patience_(patience) {}
 
-    Result<void> attach(const Launch& launch, JobCallbacks callbacks, bool adopted) {
-        GPUHOST_CHECK(follow(launch, std::move(callbacks), !adopted));
+    Result<void> attach(const Launch& launch, JobCallbacks callbacks, bool recovered) {
+        GPUHOST_CHECK(follow(launch, std::move(callbacks), !recovered));
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
                                           "org.freedesktop.DBus.Properties", "PropertiesChanged",
                                           call<&SystemdWorker::changed>, nullptr, this);
@@ -202,7 +202,7 @@ class SystemdWorker : public JobWorker {
         ask_when_overdue_by(launch.deadline);
         ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
         // The unit's own deadline may cover several jobs.
-        if (adopted || launch.more.count() > 0)
+        if (recovered || launch.more.count() > 0)
             kill_after(launch.deadline + patience_.overdue);
         return {};
     }
@@ -221,9 +221,9 @@ class SystemdWorker : public JobWorker {
     void ask() {
         if (sd_bus_is_open(bus_) <= 0)
             return;
-        const int r = sd_bus_call_method_async(bus_, base::OutPtr(call_), systemd_name, path_.c_str(),
-                                               "org.freedesktop.DBus.Properties", "GetAll",
-                                               call<&SystemdWorker::told_state>, this, "s", unit_interface);
+        const int r = sd_bus_call_method_async(
+            bus_, base::OutPtr(call_), systemd_name, path_.c_str(), "org.freedesktop.DBus.Properties",
+            "GetAll", call<&SystemdWorker::on_active_state>, this, "s", unit_interface);
         if (r < 0)
             ask_after(patience_.again);
     }
@@ -288,17 +288,17 @@ class SystemdWorker : public JobWorker {
     void started(sd_bus_message* message) {
         const sd_bus_error* error = sd_bus_message_get_error(message);
         if (error && is_silence(*error))
-            not_told(*error);
+            on_query_failed(*error);
         else if (error)
             end(&SystemdWorker::not_started, bus_error("starting a worker's unit", error));
     }
 
-    void told_state(sd_bus_message* message) {
+    void on_active_state(sd_bus_message* message) {
         const sd_bus_error* error = sd_bus_message_get_error(message);
         if (error && is_about_unit(*error))
             end(died("it is gone"));
         else if (error)
-            not_told(*error);
+            on_query_failed(*error);
         else if (read_properties(message, unit_interface) < 0)
             ask_after(patience_.again);
         else if (is_over())
@@ -307,7 +307,7 @@ class SystemdWorker : public JobWorker {
             ask_when_overdue();
     }
 
-    void not_told(const sd_bus_error& error) {
+    void on_query_failed(const sd_bus_error& error) {
         base::log::warning(bus_error("no answer about '" + unit_ + "', asking again", &error).message);
         ask_after(patience_.again);
     }
@@ -430,7 +430,7 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
     return worker;
 }
 
-Result<std::unique_ptr<Worker>> SystemdLauncher::adopt(const Launch& launch, JobCallbacks callbacks) {
+Result<std::unique_ptr<Worker>> SystemdLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
     const std::string job = first_job(root_, launch.request.job);
     GPUHOST_TRY(path, path_of(unit_of(job)));
     auto worker = std::make_unique<SystemdWorker>(event_, root_, job, path, UniqueFd(), bus_, patience_);

@@ -25,8 +25,8 @@ class SystemdLauncher : public Launcher {
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) override;
-    [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
-                                                              JobCallbacks callbacks) override;
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> recover(const Launch& launch,
+                                                                JobCallbacks callbacks) override;
     [[nodiscard]] base::Result<Owner> owner(core::Sandbox sandbox) const override;
 
   private:

@@ -46,7 +46,7 @@ class Reporter {
 };
 
 Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
-    std::vector<UniqueFd> inputs = take_descriptors(STDIN_FILENO, expected);
+    std::vector<UniqueFd> inputs = receive_descriptors(STDIN_FILENO, expected);
     if (inputs.size() != expected)
         return base::fail(Errc::Failed, "the input files did not arrive", "Ask again with the same files.");
     return inputs;
@@ -171,7 +171,7 @@ int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
         return 1;
     }
     std::vector<UniqueFd> kept;
-    for (std::optional<std::string> next = job; next; next = take_job(STDIN_FILENO))
+    for (std::optional<std::string> next = job; next; next = receive_job(STDIN_FILENO))
         if (const int status = run_job(*root, kinds, *next, kept); status != 0)
             return status;
     return 0;

@@ -83,7 +83,7 @@ Result<WorkerSocket> socket_with(std::span<const int> descriptors) {
     return made;
 }
 
-std::vector<UniqueFd> take_descriptors(int socket, std::size_t expected) {
+std::vector<UniqueFd> receive_descriptors(int socket, std::size_t expected) {
     std::vector<UniqueFd> taken;
     while (taken.size() < expected && receive(socket, taken)) {
     }
@@ -96,7 +96,7 @@ Result<void> send_job(int socket, std::string_view job) {
     return {};
 }
 
-std::optional<std::string> take_job(int socket) {
+std::optional<std::string> receive_job(int socket) {
     std::array<char, 256> name{};
     ssize_t length = 0;
     do

@@ -24,11 +24,11 @@ struct WorkerSocket {
 [[nodiscard]] base::Result<WorkerSocket> socket_with(std::span<const int> descriptors);
 
 /// Receives descriptors in their order; fewer than `expected` if the stream ends early.
-[[nodiscard]] std::vector<base::UniqueFd> take_descriptors(int socket, std::size_t expected);
+[[nodiscard]] std::vector<base::UniqueFd> receive_descriptors(int socket, std::size_t expected);
 
 [[nodiscard]] base::Result<void> send_job(int socket, std::string_view job);
 
 /// Waits for the next job; returns nullopt if there is none.
-[[nodiscard]] std::optional<std::string> take_job(int socket);
+[[nodiscard]] std::optional<std::string> receive_job(int socket);
 
 } // namespace gpuhost::host

@@ -22,7 +22,7 @@ using cluster::now;
 using cluster::Time;
 
 constexpr Time between_documents{1'000};
-constexpr Time between_looks{5'000};  ///< at the reader and the clock
+constexpr Time between_polls{5'000};  ///< at the reader and the clock
 constexpr Time between_stats{30'000}; ///< of the files of the credentials and the policy
 constexpr Time patience{3'000};       ///< how long an error may last before the first document
 constexpr Time silence{20'000};       ///< how long the server may be silent before the first document
@@ -44,20 +44,20 @@ class FleetProgram {
             if (!follow_ && has_shown_)
                 break;
             refresh();
-            api_.wait(std::clamp(next() - now(), Time(0), between_looks));
+            api_.wait(std::clamp(next() - now(), Time(0), between_polls));
         }
         return {};
     }
 
   private:
     [[nodiscard]] Time next() const {
-        const Time due = watch_.due().value_or(now() + between_looks);
+        const Time due = watch_.due().value_or(now() + between_polls);
         return has_news() ? std::min(due, std::max(show_at_, now())) : due;
     }
 
     [[nodiscard]] bool has_news() const {
         return watch_.is_known() && watch_.trouble().message.empty() &&
-               (watch_.changes() != seen_ || told_trouble_ || silent() != told_silent_);
+               (watch_.changes() != seen_ || error_printed_ || silent() != silent_printed_);
     }
 
     [[nodiscard]] bool silent() const { return cluster::is_silent(watch_.leader(), clock_seconds()); }
@@ -70,8 +70,8 @@ class FleetProgram {
             troubled_since_ = now();
         if (!has_shown_)
             GPUHOST_CHECK(give_up(trouble));
-        if (has_shown_ && troubled_since_ && now() >= *troubled_since_ + patience && !told_trouble_) {
-            told_trouble_ = true;
+        if (has_shown_ && troubled_since_ && now() >= *troubled_since_ + patience && !error_printed_) {
+            error_printed_ = true;
             print({{"error", base::to_json(trouble)}});
         }
         if (has_news() && now() >= show_at_)
@@ -92,11 +92,11 @@ class FleetProgram {
 
     void show() {
         seen_ = watch_.changes();
-        told_silent_ = silent();
+        silent_printed_ = silent();
         Json document = watch_.document(clock_seconds());
         document["server"] = api_.config().server;
         std::string text = base::dump(document);
-        if (!std::exchange(told_trouble_, false) && text == shown_)
+        if (!std::exchange(error_printed_, false) && text == shown_)
             return;
         shown_ = std::move(text);
         write(shown_);
@@ -134,8 +134,8 @@ class FleetProgram {
     Time refresh_at_ = began_ + between_stats;
     Time show_at_{0};
     std::optional<Time> troubled_since_;
-    bool told_trouble_ = false;
-    bool told_silent_ = false;
+    bool error_printed_ = false;
+    bool silent_printed_ = false;
     bool has_shown_ = false;
     std::string shown_;
 };

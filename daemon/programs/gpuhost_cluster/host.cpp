@@ -58,7 +58,7 @@ std::string text_of(const Json& error) {
 
 /// Returns whether the error says nothing about the version: gpuhostd is busy, or the call timed out and may
 /// have been executed.
-bool says_nothing(const base::Error& error) {
+bool is_silent(const base::Error& error) {
     return error.code == Errc::Busy || error.code == Errc::Timeout;
 }
 
@@ -78,17 +78,17 @@ bool is_swap(const std::string& kind) {
 
 } // namespace
 
-ClusterHost::ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, Say say)
-    : daemon_(daemon), root_(root), node_(std::move(node)), say_(std::move(say)),
+ClusterHost::ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line)
+    : daemon_(daemon), root_(root), node_(std::move(node)), log_(std::move(log_line)),
       mover_(
-          node_, [this] { return open_kubelet(); }, [this] { look_for_holders(); },
-          [this](const std::string& line) { say_(line); }) {}
+          node_, [this] { return open_kubelet(); }, [this] { query_holders(); },
+          [this](const std::string& line) { log_(line); }) {}
 
 void ClusterHost::see(const DaemonState& state) {
     if (check_id_ != 0)
         follow_check(described(state, check_id_));
-    if (look_id_ != 0)
-        follow_look(described(state, look_id_));
+    if (query_id_ != 0)
+        follow_query(described(state, query_id_));
     if (!swap_asks_)
         asked_swap_ = {}; // an executed call is in this state
     follow_swap(state);
@@ -145,15 +145,15 @@ void ClusterHost::lose() {
     check_again_.reset();
     ++check_number_;
     dry_runs_.clear();
-    look_is_stale_ = false;
-    if (std::exchange(look_id_, 0) != 0)
+    query_is_stale_ = false;
+    if (std::exchange(query_id_, 0) != 0)
         mover_.found(base::fail(Errc::Busy, "gpuhostd is not there"));
 }
 
 // Operations of the daemon
 
 std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const {
-    for (const std::uint64_t id : {check_id_, look_id_})
+    for (const std::uint64_t id : {check_id_, query_id_})
         if (id != 0 && described(state, id) == nullptr)
             return id;
     // Find the newest swap that is not a dry run.
@@ -239,13 +239,13 @@ void ClusterHost::swap_answered(const Result<std::uint64_t>& started, const std:
     if (started || started.error().code != Errc::Timeout)
         asked_swap_ = {};
     if (!started) {
-        say_("the driver can't be swapped to version " + version + ": " + started.error().message);
-        if (!says_nothing(started.error()))
+        log_("the driver can't be swapped to version " + version + ": " + started.error().message);
+        if (!is_silent(started.error()))
             swap_ = {
                 ~std::uint64_t{0}, version, since, {Task::State::Failed, started.error().message, false}};
         return;
     }
-    say_("swaps the driver to version " + version);
+    log_("swaps the driver to version " + version);
     swap_ = {*started,
              version,
              static_cast<std::int64_t>(base::realtime_us()) / second_us,
@@ -324,7 +324,7 @@ void ClusterHost::end_check(Task result) {
 /// Repeats the check soon after an error that passes by itself and says nothing about the version. Any other
 /// error fails the check.
 void ClusterHost::check_failed(const base::Error& why) {
-    if (!says_nothing(why))
+    if (!is_silent(why))
         return end_check({Task::State::Failed, why.message, false});
     end_check({});
     check_again_ = cluster::now() + between_tries;
@@ -350,9 +350,9 @@ void ClusterHost::follow_check(Described operation) {
 
 /// Finds the holders by a dry run of a swap, which reports a problem for each of them. Only the daemon's
 /// workers see other users' processes.
-void ClusterHost::look_for_holders() {
-    look_is_stale_ = look_id_ != 0 || look_asks_;
-    if (look_is_stale_) // an earlier look is in progress: look again when it has ended
+void ClusterHost::query_holders() {
+    query_is_stale_ = query_id_ != 0 || look_asks_;
+    if (query_is_stale_) // an earlier look is in progress: look again when it has ended
         return;
     look_asks_ = true;
     daemon_.start(
@@ -360,29 +360,29 @@ void ClusterHost::look_for_holders() {
         [this](const Result<std::uint64_t>& started) {
             look_asks_ = false;
             if (started && *started != 0) {
-                look_id_ = *started;
+                query_id_ = *started;
                 return;
             }
-            if (std::exchange(look_is_stale_, false))
-                return look_for_holders();
+            if (std::exchange(query_is_stale_, false))
+                return query_holders();
             if (!started)
-                mover_.found(base::fail(says_nothing(started.error()) ? Errc::Busy : started.error().code,
+                mover_.found(base::fail(is_silent(started.error()) ? Errc::Busy : started.error().code,
                                         started.error().message, started.error().hint));
             else // the version is already in use
                 mover_.found(std::set<std::string>());
         });
 }
 
-void ClusterHost::follow_look(Described described) {
+void ClusterHost::follow_query(Described described) {
     if (described == nullptr)
         return;
     const auto& operation = *described;
     const std::string state = operation ? string_or(*operation, "state", "") : "";
     if (is_running(state))
         return;
-    look_id_ = 0;
-    if (std::exchange(look_is_stale_, false))
-        return look_for_holders();
+    query_id_ = 0;
+    if (std::exchange(query_is_stale_, false))
+        return query_holders();
     if (!operation)
         return mover_.found(base::fail(operation.error()));
     const Json& problems = member(*operation, "problems");
@@ -414,7 +414,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
             swap_again_ = cluster::now() + between_tries;
             daemon_.cancel(swap_.id, [this](const Result<void>& cancelled) {
                 if (!cancelled)
-                    say_("can't cancel the swap: " + cancelled.error().message);
+                    log_("can't cancel the swap: " + cancelled.error().message);
             });
         }
         return;
@@ -424,7 +424,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
         swap_again_ = cluster::now() + between_tries;
         daemon_.order(ctl::manager_call("Reboot", {ctl::Options{}}), [this](const Result<void>& rebooted) {
             if (!rebooted)
-                say_("can't reboot this host: " + rebooted.error().message);
+                log_("can't reboot this host: " + rebooted.error().message);
         });
         return;
     default:
@@ -435,7 +435,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
 void ClusterHost::drop_request() {
     daemon_.ask(ctl::manager_call("RequestUpgrade", {std::string()}), [this](const Result<Json>& dropped) {
         if (!dropped)
-            say_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
+            log_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
     });
     driver_.requested.clear(); // the daemon reports it again if the call fails
 }
@@ -461,17 +461,17 @@ int ClusterHost::descriptor() const {
 /// Requests the current credentials: the kubelet replaces its certificate every few months. Stores them where
 /// only this program can read them.
 void ClusterHost::lend(std::function<void()> lent) {
-    lend_asks_ = true;
-    daemon_.ask(ctl::manager_call("LendKubeletCredentials"),
+    credentials_pending_ = true;
+    daemon_.ask(ctl::manager_call("GetKubeletCredentials"),
                 [this, lent = std::move(lent)](const Result<Json>& answer) {
-                    lend_asks_ = false;
-                    lent_ = answer ? take_lent(*answer) : base::fail(answer.error());
+                    credentials_pending_ = false;
+                    lent_ = answer ? store_kubelet_files(*answer) : base::fail(answer.error());
                     lent_at_ = cluster::now();
                     lent();
                 });
 }
 
-Result<std::string> ClusterHost::take_lent(const Json& lent) {
+Result<std::string> ClusterHost::store_kubelet_files(const Json& lent) {
     const auto files = base::string_map_or_empty(lent, "files");
     GPUHOST_CHECK(root_.make_directories(cluster::kubelet_directory, 0700));
     std::string kubeconfig;
@@ -508,7 +508,7 @@ Result<void> ClusterHost::check_lent() const {
 /// Fails with Busy until gpuhostd has answered. The pod mover then tries again.
 Result<cluster::Api*> ClusterHost::open_kubelet() {
     const bool fresh = lent_at_ && cluster::now() < *lent_at_ + lent_for;
-    if (!fresh && !lend_asks_)
+    if (!fresh && !credentials_pending_)
         lend([this] { mover_.reopen(); });
     if (!fresh)
         return base::fail(Errc::Busy, "asks gpuhostd for the kubelet's credentials");

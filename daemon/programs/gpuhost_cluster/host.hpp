@@ -7,7 +7,7 @@
 #include "daemon/client/async_client.hpp"
 #include "daemon/cluster/upgrade/host.hpp"
 #include "daemon/cluster/upgrade/pod_mover.hpp"
-#include "daemon/programs/gpuhost_cluster/look.hpp"
+#include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
 
 #include <functional>
 #include <optional>
@@ -19,10 +19,10 @@ namespace gpuhost {
 
 class ClusterHost final : public cluster::UpgradeHost {
   public:
-    using Say = std::function<void(const std::string& line)>;
+    using LogLine = std::function<void(const std::string& line)>;
 
     /// `daemon` and `root` must outlive it. `node` is the name of the host's Node.
-    ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, Say say);
+    ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line);
 
     /// Returns the next operation whose description see() needs.
     [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
@@ -51,13 +51,13 @@ class ClusterHost final : public cluster::UpgradeHost {
     void dry_run_check();
     void end_check(cluster::Task result);
     void check_failed(const base::Error& why);
-    void look_for_holders();
-    void follow_look(Described operation);
+    void query_holders();
+    void follow_query(Described operation);
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
     void swap_answered(const base::Result<std::uint64_t>& started, const std::string& version,
                        std::int64_t since);
     void lend(std::function<void()> lent);
-    [[nodiscard]] base::Result<std::string> take_lent(const base::Json& files);
+    [[nodiscard]] base::Result<std::string> store_kubelet_files(const base::Json& files);
     [[nodiscard]] base::Result<base::Root> kubelet_root() const;
     [[nodiscard]] base::Result<cluster::Api> open_lent(const base::Root& below) const;
     [[nodiscard]] base::Result<void> check_lent() const;
@@ -66,7 +66,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     ctl::AsyncClient& daemon_;
     const base::Root& root_;
     std::string node_;
-    Say say_;
+    LogLine log_;
     cluster::HostDriver driver_;
 
     std::string store_; ///< the drivers' store when last seen
@@ -77,10 +77,10 @@ class ClusterHost final : public cluster::UpgradeHost {
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
 
-    std::string pods_version_;  ///< version of the swap that pods must leave for
-    std::uint64_t look_id_ = 0; ///< ID of the dry run that finds the holders; 0: none
-    bool look_asks_ = false;    ///< its start is not answered yet
-    bool look_is_stale_ = false;
+    std::string pods_version_;   ///< version of the swap that pods must leave for
+    std::uint64_t query_id_ = 0; ///< ID of the dry run that finds the holders; 0: none
+    bool look_asks_ = false;     ///< its start is not answered yet
+    bool query_is_stale_ = false;
     std::set<std::uint64_t> dry_runs_; ///< they change nothing, however they end
 
     /// The newest operation that changes the driver, or would change it.
@@ -98,7 +98,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     /// Path of the kubelet's kubeconfig below kubelet_directory.
     base::Result<std::string> lent_ = std::string();
     std::optional<cluster::Time> lent_at_;
-    bool lend_asks_ = false;
+    bool credentials_pending_ = false;
     std::optional<base::Root> kubelet_root_;
     std::optional<cluster::Api> kubelet_;
     cluster::PodMover mover_;

@@ -44,7 +44,7 @@ Tells Kubernetes whether this host is ready for pods with GPUs. Started by syste
 )";
 
 constexpr const char* user = "gpuhost"; ///< user that the service runs as
-constexpr Time check_takes{30'000};
+constexpr Time check_allowed{30'000};
 constexpr Time between_stats{30'000}; ///< of the credentials' files
 
 struct Options {
@@ -57,7 +57,7 @@ struct Options {
     [[nodiscard]] bool is_service() const { return !check && !fleet; }
 };
 
-void say(const std::string& line) {
+void log_line(const std::string& line) {
     base::log::info(line);
 }
 
@@ -65,7 +65,7 @@ void say(const std::string& line) {
 Result<void> join(const base::Root& root, const std::string& node, StatusFile& status) {
     GPUHOST_TRY(api, cluster::Api::open(root, cluster::bootstrap_kubeconfig));
     bool issued = false;
-    cluster::Enrolment enrolment(root, api, node, say, [&issued] { issued = true; });
+    cluster::Enrolment enrolment(root, api, node, log_line, [&issued] { issued = true; });
     host::notify::ready("joining");
     while (!issued) {
         enrolment.turn();
@@ -79,7 +79,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
         const Time most = enrolment.due().value_or(cluster::now() + between_stats) - cluster::now();
         api.wait(std::clamp(most, Time(0), between_stats));
         if (auto refreshed = api.refresh(); refreshed && *refreshed)
-            say("took up other credentials to join with");
+            log_line("took up other credentials to join with");
     }
     const Json made = cluster::kubeconfig_of(api.config(), api.credentials().authorities);
     return root.write_atomic(cluster::own_kubeconfig, base::dump_pretty(made) + "\n", 0600);
@@ -91,7 +91,7 @@ Result<int> check(cluster::Api& api, const std::string& node) {
     std::optional<cluster::ApiAnswer> answer;
     (void)api.get("/api/v1/nodes/" + cluster::percent_encoded(node),
                   [&answer](cluster::ApiAnswer&& got) { answer = std::move(got); });
-    const Time end = cluster::now() + check_takes;
+    const Time end = cluster::now() + check_allowed;
     while (!answer) {
         const Time left = end - cluster::now();
         if (left <= Time(0))

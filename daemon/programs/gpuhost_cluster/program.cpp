@@ -21,13 +21,13 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time look_again{300'000}; ///< poll the host: not every change of its state has a signal
-constexpr Time between_looks{500};
+constexpr Time poll_interval{300'000}; ///< poll the host: not every change of its state has a signal
+constexpr Time between_polls{500};
 constexpr Time daemon_restarts{15'000}; ///< wait before it is reported as stopped
 /// Between checks of the credentials' and the policy's files, and between tries to serve metrics.
 constexpr Time between_stats{30'000};
 
-void say(const std::string& line) {
+void log_line(const std::string& line) {
     base::log::info(line);
 }
 
@@ -57,7 +57,7 @@ std::optional<Time> Renewal::due() const {
 bool Renewal::turn() {
     if (!enrolment_ && base::realtime_us() / 1'000'000 >= at_)
         enrolment_ =
-            std::make_unique<cluster::Enrolment>(root_, api_, node_, say, [this] { issued_ = true; });
+            std::make_unique<cluster::Enrolment>(root_, api_, node_, log_line, [this] { issued_ = true; });
     if (enrolment_)
         enrolment_->turn();
     if (!issued_)
@@ -80,23 +80,23 @@ ClusterProgram::ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon,
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
       metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
-      policy_(api, root, say), wish_(daemon, say),
-      look_(
+      policy_(api, root, log_line), desired_(daemon, log_line),
+      observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
-          [this](const DaemonState& state) { take_look(state); }),
-      agent_(api, node, settings.wish, say, [&]() -> cluster::NodeAuthor* {
+          [this](const DaemonState& state) { on_observed(state); }),
+      agent_(api, node, settings.desired, log_line, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
-          host_.emplace(daemon, root, node, say);
-          upgrade_.emplace(api, node, *host_, say);
+          host_.emplace(daemon, root, node, log_line);
+          upgrade_.emplace(api, node, *host_, log_line);
           return &*upgrade_;
       }()) {
     if (renews)
         renewal_.emplace(root, api, node);
     metrics_listen_ = settings.metrics_listen;
     if (settings.candidate) {
-        gates_.emplace(root, say);
-        leader_.emplace(api, *gates_, node, say);
+        gates_.emplace(root, log_line);
+        leader_.emplace(api, *gates_, node, log_line);
     }
 }
 
@@ -111,7 +111,7 @@ Result<void> ClusterProgram::run() {
     lose_daemon(); // until the bus reports it
     host::notify::ready("");
     for (;;) {
-        look();
+        observe();
         turn();
         refresh();
         report();
@@ -138,7 +138,7 @@ void ClusterProgram::listen() {
     }
     metrics_server_ = std::move(*server);
     watch(metrics_server_->descriptor());
-    say("serves metrics at http://" + metrics_listen_ + "/metrics");
+    log_line("serves metrics at http://" + metrics_listen_ + "/metrics");
 }
 
 /// Adds a descriptor. One that is already watched is unchanged; closed ones are removed by the kernel.
@@ -152,7 +152,7 @@ void ClusterProgram::watch(int descriptor) {
 /// Runs all parts, in an order that writes decisions in the same round.
 void ClusterProgram::turn() {
     policy_.turn();
-    take_policy();
+    on_policy();
     if (leader_)
         leader_->turn();
     if (host_)
@@ -160,18 +160,18 @@ void ClusterProgram::turn() {
     if (upgrade_)
         upgrade_->turn();
     agent_.turn();
-    tell_wish();
+    publish_desired();
 }
 
 /// Sends the desired state to the daemon, unless the policy has problems or an upgrade is in progress.
-void ClusterProgram::tell_wish() {
+void ClusterProgram::publish_desired() {
     const cluster::Policy* const policy = policy_.policy();
     if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
         return;
-    wish_.tell({policy->toolkit, upgrade_ ? upgrade_->offer() : std::string()});
+    desired_.publish({policy->toolkit, upgrade_ ? upgrade_->offer() : std::string()});
 }
 
-void ClusterProgram::take_policy() {
+void ClusterProgram::on_policy() {
     if (policy_.changes() == policy_seen_)
         return;
     policy_seen_ = policy_.changes();
@@ -182,9 +182,9 @@ void ClusterProgram::take_policy() {
 }
 
 Time ClusterProgram::next() const {
-    Time soonest = look_.busy() ? refresh_at_ : std::min(look_at_, refresh_at_);
+    Time soonest = observer_.busy() ? refresh_at_ : std::min(observe_at_, refresh_at_);
     for (const auto& due :
-         {agent_.due(), policy_.due(), wish_.due(), renewal_ ? renewal_->due() : std::nullopt,
+         {agent_.due(), policy_.due(), desired_.due(), renewal_ ? renewal_->due() : std::nullopt,
           host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
           leader_ ? leader_->due() : std::nullopt, metrics_server_ ? metrics_server_->due() : std::nullopt})
         soonest = std::min(soonest, due.value_or(soonest));
@@ -196,47 +196,47 @@ Result<void> ClusterProgram::wait() {
     watch(host_ ? host_->descriptor() : -1);
     watch(gates_ ? gates_->descriptor() : -1);
     GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
-    take(event);
+    handle(event);
     return {};
 }
 
-void ClusterProgram::take(ctl::AsyncClient::Event event) {
+void ClusterProgram::handle(ctl::AsyncClient::Event event) {
     using Event = ctl::AsyncClient::Event;
     if (event == Event::Gone)
         lose_daemon();
     if (event == Event::Came || event == Event::Changed || event == Event::Ended) {
         gone_ = false;
-        look_at_ = std::min(look_at_, std::max(cluster::now(), looked_at_ + between_looks));
+        observe_at_ = std::min(observe_at_, std::max(cluster::now(), observed_at_ + between_polls));
     }
 }
 
 void ClusterProgram::lose_daemon() {
     gone_ = true;
-    look_.cancel();
-    look_at_ = cluster::now() + daemon_restarts;
+    observer_.cancel();
+    observe_at_ = cluster::now() + daemon_restarts;
 }
 
-void ClusterProgram::look() {
-    if (look_.busy() || cluster::now() < look_at_)
+void ClusterProgram::observe() {
+    if (observer_.busy() || cluster::now() < observe_at_)
         return;
-    looked_at_ = cluster::now();
-    look_at_ = looked_at_ + look_again;
+    observed_at_ = cluster::now();
+    observe_at_ = observed_at_ + poll_interval;
     if (!gone_)
-        return look_.begin();
+        return observer_.begin();
     DaemonState state;
     state.host =
         base::fail(Errc::Failed, "gpuhostd is not running", "Start it with: systemctl start gpuhostd");
-    take_look(state);
+    on_observed(state);
 }
 
-void ClusterProgram::take_look(const DaemonState& state) {
+void ClusterProgram::on_observed(const DaemonState& state) {
     const auto& host = state.host;
     if (!host) // a daemon that hung sends no signal when it continues
-        look_at_ = std::min(look_at_, cluster::now() + daemon_restarts);
+        observe_at_ = std::min(observe_at_, cluster::now() + daemon_restarts);
     if (host)
-        wish_.see(*host);
+        desired_.see(*host);
     else
-        wish_.lose();
+        desired_.lose();
     if (host_ && host)
         host_->see(state);
     else if (host_)
@@ -256,7 +256,7 @@ void ClusterProgram::refresh() {
     if (!refreshed) {
         base::log::warning("the credentials stay as they were: " + refreshed.error().message);
     } else if (*refreshed) {
-        say("took up new credentials");
+        log_line("took up new credentials");
         agent_.retry();
         policy_.retry();
         if (upgrade_)

@@ -10,9 +10,9 @@
 #include "daemon/cluster/policy/source.hpp"
 #include "daemon/cluster/rollout/leader.hpp"
 #include "daemon/cluster/upgrade/agent.hpp"
+#include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
+#include "daemon/programs/gpuhost_cluster/desired_publisher.hpp"
 #include "daemon/programs/gpuhost_cluster/host.hpp"
-#include "daemon/programs/gpuhost_cluster/look.hpp"
-#include "daemon/programs/gpuhost_cluster/wish.hpp"
 
 #include <memory>
 #include <optional>
@@ -67,16 +67,16 @@ class ClusterProgram {
   private:
     [[nodiscard]] cluster::Time next() const;
     [[nodiscard]] base::Result<void> wait();
-    void take(ctl::AsyncClient::Event event);
+    void handle(ctl::AsyncClient::Event event);
     void lose_daemon();
     void listen();
     void watch(int descriptor);
-    void look();
-    void take_look(const DaemonState& state);
+    void observe();
+    void on_observed(const DaemonState& state);
     void refresh();
-    void take_policy();
+    void on_policy();
     void turn();
-    void tell_wish();
+    void publish_desired();
     void report();
 
     ctl::AsyncClient& daemon_;
@@ -86,16 +86,16 @@ class ClusterProgram {
     StatusFile metrics_file_;
     std::string state_; ///< last state reported to systemd
     bool gone_ = true;  ///< the daemon is not on the bus, or not known yet
-    cluster::Time look_at_{0};
-    cluster::Time looked_at_{0};
+    cluster::Time observe_at_{0};
+    cluster::Time observed_at_{0};
     cluster::Time refresh_at_;
     std::uint64_t policy_seen_ = 0;
     base::UniqueFd epoll_; ///< all descriptors to wait for, except the daemon's
     std::optional<Renewal> renewal_;
     cluster::PolicySource policy_;
-    WishTeller wish_;
+    DesiredPublisher desired_;
     std::optional<ClusterHost> host_;
-    DaemonLook look_;
+    DaemonObserver observer_;
     std::optional<cluster::UpgradeAgent> upgrade_;
     std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;

@@ -108,7 +108,7 @@ class Object {
 
     /// `read` converts an element to T.
     template <class T>
-    [[nodiscard]] Result<void> take_all(const char* key, std::vector<T>& values,
+    [[nodiscard]] Result<void> read_all(const char* key, std::vector<T>& values,
                                         Result<T> (*read)(const Json&, const std::string&)) {
         return each(key, [&](const Json& value, const std::string& where) -> Result<void> {
             GPUHOST_TRY(made, read(value, where));
@@ -142,8 +142,8 @@ class Object {
         return value.get<Number>();
     }
 
-    template <class Take>
-    [[nodiscard]] Result<void> each(const char* key, Take take) {
+    template <class Read>
+    [[nodiscard]] Result<void> each(const char* key, Read take) {
         const Json* const list = find(key);
         if (list == nullptr)
             return {};
@@ -223,10 +223,10 @@ Result<SpecEdits> read_edits(const Json& value, const std::string& where) {
     GPUHOST_TRY(object, Object::of(value, where));
     SpecEdits edits;
     GPUHOST_CHECK(object.take("env", edits.env));
-    GPUHOST_CHECK(object.take_all("deviceNodes", edits.nodes, read_node));
-    GPUHOST_CHECK(object.take_all("netDevices", edits.net_devices, read_net_device));
-    GPUHOST_CHECK(object.take_all("hooks", edits.hooks, read_hook));
-    GPUHOST_CHECK(object.take_all("mounts", edits.mounts, read_mount));
+    GPUHOST_CHECK(object.read_all("deviceNodes", edits.nodes, read_node));
+    GPUHOST_CHECK(object.read_all("netDevices", edits.net_devices, read_net_device));
+    GPUHOST_CHECK(object.read_all("hooks", edits.hooks, read_hook));
+    GPUHOST_CHECK(object.read_all("mounts", edits.mounts, read_mount));
     if (const Json* const rdt = object.find("intelRdt")) {
         GPUHOST_TRY(read, read_intel_rdt(*rdt, object.place("intelRdt")));
         edits.intel_rdt = std::move(read);
@@ -236,7 +236,7 @@ Result<SpecEdits> read_edits(const Json& value, const std::string& where) {
     return edits;
 }
 
-Result<void> take_edits(Object& object, SpecEdits& edits) {
+Result<void> read_edits(Object& object, SpecEdits& edits) {
     if (const Json* const value = object.find("containerEdits")) {
         GPUHOST_TRY(read, read_edits(*value, object.place("containerEdits")));
         edits = std::move(read);
@@ -249,7 +249,7 @@ Result<SpecDevice> read_device(const Json& value, const std::string& where) {
     SpecDevice device;
     GPUHOST_CHECK(object.require("name", device.name));
     GPUHOST_CHECK(object.take("annotations", device.annotations));
-    GPUHOST_CHECK(take_edits(object, device.edits));
+    GPUHOST_CHECK(read_edits(object, device.edits));
     GPUHOST_CHECK(object.finish());
     return device;
 }
@@ -282,8 +282,8 @@ Result<Spec> spec_from_json(const Json& document, std::string_view what) {
     GPUHOST_CHECK(object.require("cdiVersion", spec.version));
     GPUHOST_CHECK(object.require("kind", spec.kind));
     GPUHOST_CHECK(object.take("annotations", spec.annotations));
-    GPUHOST_CHECK(object.take_all("devices", spec.devices, read_device));
-    GPUHOST_CHECK(take_edits(object, spec.edits));
+    GPUHOST_CHECK(object.read_all("devices", spec.devices, read_device));
+    GPUHOST_CHECK(read_edits(object, spec.edits));
     GPUHOST_CHECK(object.finish());
     return spec;
 }

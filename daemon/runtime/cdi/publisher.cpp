@@ -70,7 +70,7 @@ void wake_gpus(const core::StepContext& context) {
         if (gpu.uuid.empty() && stat_character_device(context.root, node))
             nodes.push_back(std::move(node));
     }
-    core::keep_open(context, nodes);
+    core::hold_open(context, nodes);
 }
 
 class Publisher {

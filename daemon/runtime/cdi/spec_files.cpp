@@ -50,7 +50,7 @@ class HostCheck {
                 if (is_new(hook.path))
                     check(hook);
         }
-        tell_gone();
+        report_gone();
         check_driver(spec);
         return std::move(stale_);
     }
@@ -59,7 +59,7 @@ class HostCheck {
     bool is_new(const std::string& path) { return seen_.insert(path).second; }
 
     /// Adds one sentence for each directory: a removed driver leaves dozens of missing files.
-    void tell_gone() {
+    void report_gone() {
         for (const auto& [directory, paths] : gone_)
             stale_.push_back(paths.front() + (paths.size() == 1
                                                   ? " is not there"

@@ -47,7 +47,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
 }
 
 /// Returns reasons that apply once, until a record exists.
-Texts reasons_to_look(const Json& observed) {
+Texts reasons_to_observe(const Json& observed) {
     Texts reasons;
     for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))
         reasons.push_back("'" + path + "' may be gpuhostd's, of which there is no record");
@@ -81,7 +81,7 @@ Texts cdi_reasons(const CdiSettings& settings, const Json& observed) {
     const auto record = cdi_record_from_json(base::member(observed, "record"));
     const std::string driver = observed_driver(observed);
     if (!settings.enable || driver.empty())
-        return record ? reasons_for_none(settings, *record) : reasons_to_look(observed);
+        return record ? reasons_for_none(settings, *record) : reasons_to_observe(observed);
     Texts reasons = record ? differences(settings, base::member(observed, "inputs"), *record)
                            : Texts{"containers have not been told of driver " + driver};
     for (const std::string& path : base::strings_or_empty(observed, "missing"))

@@ -119,7 +119,7 @@ bool is_driver_ready(const Root& host) {
 }
 
 /// Returns whether containers get this driver by CDI. Trusts other tools if gpuhost's CDI is off.
-bool are_containers_told(const Root& host, const std::string& version, bool cdi) {
+bool containers_have_gpus(const Root& host, const std::string& version, bool cdi) {
     if (!cdi)
         return true;
     const auto told = read_cdi_record(host);
@@ -149,7 +149,7 @@ bool do_runtimes_give(const Root& host, const ValidationSettings& settings) {
 
 bool do_containers_get(const Root& host, const ValidationSettings& settings) {
     const std::string version = host.read_line("/sys/module/nvidia/version").value_or(std::string());
-    return are_containers_told(host, version, settings.cdi) && do_runtimes_give(host, settings);
+    return containers_have_gpus(host, version, settings.cdi) && do_runtimes_give(host, settings);
 }
 
 // Actions

@@ -40,19 +40,19 @@ RuntimeState without_ours(const RuntimeState& state) {
     return configured(state.instance, std::move(files));
 }
 
-Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
+Result<RuntimeChange> runtime_change(const RuntimeState& state, const DesiredConfig& desired,
                                      const std::map<std::string, Text>& texts, const KnownFiles& known) {
     Result<RuntimeChange> change =
-        state.instance.kind == RuntimeKind::Docker ? docker_change(state, wish, texts, known)
-        : state.instance.kind == RuntimeKind::Crio ? crio_change(state, wish, texts)
-                                                   : containerd_change(state, wish, texts);
+        state.instance.kind == RuntimeKind::Docker ? docker_change(state, desired, texts, known)
+        : state.instance.kind == RuntimeKind::Crio ? crio_change(state, desired, texts)
+                                                   : containerd_change(state, desired, texts);
     if (!change)
         return change;
     const auto& problems = change->after.config.problems;
     if (!problems.empty() && state.config.problems.empty())
         return base::fail(Errc::Refused,
                           "with what is missing its configuration would be wrong: " + problems.front());
-    if (const auto left = lacking(change->after.config, wish); !left.empty())
+    if (const auto left = lacking(change->after.config, desired); !left.empty())
         return base::fail(Errc::Refused,
                           "what another file says stands in the way: " + base::join(left, ", ") +
                               " also with gpuhost's part of it",

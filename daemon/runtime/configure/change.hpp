@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of a runtime's files that give it the desired configuration. Pure. An empty RuntimeWish removes all
+// Edits of a runtime's files that give it the desired configuration. Pure. An empty DesiredConfig removes all
 // that gpuhost added.
 //
 // containerd   /etc/containerd/conf.d/zz-gpuhost.toml (beside its main file, where that is another), and an
@@ -11,7 +11,7 @@
 // precedence.
 #pragma once
 
-#include "daemon/runtime/configure/wish.hpp"
+#include "daemon/runtime/configure/desired_config.hpp"
 #include "daemon/runtime/inspect/runtime_record.hpp"
 #include "daemon/runtime/inspect/state.hpp"
 
@@ -41,22 +41,24 @@ struct RuntimeChange {
 
 /// Returns the paths that a change may touch, in no order.
 [[nodiscard]] std::vector<std::string> changeable_files(const RuntimeInstance& instance);
-/// Returns the runtime's state without gpuhost's edits; a RuntimeWish is made from it.
+/// Returns the runtime's state without gpuhost's edits; a DesiredConfig is made from it.
 [[nodiscard]] RuntimeState without_ours(const RuntimeState& state);
 
 /// Plans the edits. `texts` holds the texts of changeable_files(). `known` tells which parts gpuhost wrote,
 /// where the file does not show it.
-[[nodiscard]] base::Result<RuntimeChange> runtime_change(const RuntimeState& state, const RuntimeWish& wish,
+[[nodiscard]] base::Result<RuntimeChange> runtime_change(const RuntimeState& state,
+                                                         const DesiredConfig& desired,
                                                          const std::map<std::string, Text>& texts,
                                                          const KnownFiles& known);
 
 /// Plan the edits for one kind of runtime; runtime_change() selects the function.
 [[nodiscard]] base::Result<RuntimeChange> containerd_change(const RuntimeState& state,
-                                                            const RuntimeWish& wish,
+                                                            const DesiredConfig& desired,
                                                             const std::map<std::string, Text>& texts);
-[[nodiscard]] base::Result<RuntimeChange> crio_change(const RuntimeState& state, const RuntimeWish& wish,
+[[nodiscard]] base::Result<RuntimeChange> crio_change(const RuntimeState& state, const DesiredConfig& desired,
                                                       const std::map<std::string, Text>& texts);
-[[nodiscard]] base::Result<RuntimeChange> docker_change(const RuntimeState& state, const RuntimeWish& wish,
+[[nodiscard]] base::Result<RuntimeChange> docker_change(const RuntimeState& state,
+                                                        const DesiredConfig& desired,
                                                         const std::map<std::string, Text>& texts,
                                                         const KnownFiles& known);
 

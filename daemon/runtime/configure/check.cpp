@@ -101,7 +101,7 @@ Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const 
 }
 
 /// Removes all that gpuhost may change, so that callers can compare the rest.
-void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& state) {
+void erase_ours(Json& document, const DesiredConfig& desired, const RuntimeState& state) {
     document.erase("imports");
     document.erase("version"); // containerd 1.x prints the version of the main file
     for (const unsigned version : {1U, 2U, 3U}) {
@@ -118,12 +118,12 @@ void erase_ours(Json& document, const RuntimeWish& wish, const RuntimeState& sta
         if (!cri.contains("containerd") || !cri["containerd"].is_object())
             continue;
         cri["containerd"].erase("default_runtime_name");
-        if (!wish.default_class.empty())
+        if (!desired.default_class.empty())
             cri["containerd"].erase(old_default_table);
         if (!cri["containerd"].contains("runtimes"))
             continue;
         Json& runtimes = cri["containerd"]["runtimes"];
-        for (const RuntimeClass& one : wish.classes)
+        for (const RuntimeClass& one : desired.classes)
             runtimes.erase(one.name);
         for (const RuntimeHandler& one : state.config.handlers) // classes that are no longer desired
             if (base::starts_with(one.name, "nvidia"))
@@ -147,16 +147,16 @@ std::string first_difference(const Json& a, const Json& b) {
 }
 
 Result<void> check_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
-                              const RuntimeWish& wish, const std::string& staging) {
+                              const DesiredConfig& desired, const std::string& staging) {
     GPUHOST_TRY(before, state.files.front().exists ? bare_containerd(root, state, staging + "/bare")
                                                    : default_containerd(root, state, change, staging));
     GPUHOST_TRY(path, stage_containerd(root, change, staging));
     GPUHOST_TRY(after, containerd_dump(root, state, root.host_path(path), "what would be written"));
     const RuntimeConfig made = containerd_config({after}, state.instance.version);
-    if (const auto left = lacking(made, wish); !left.empty())
+    if (const auto left = lacking(made, desired); !left.empty())
         return base::fail(Errc::Refused, "containerd would not do what is wished: " + base::join(left, ", "));
-    erase_ours(before, wish, state);
-    erase_ours(after, wish, state);
+    erase_ours(before, desired, state);
+    erase_ours(after, desired, state);
     if (const std::string where = first_difference(before, after); !where.empty())
         return base::fail(Errc::Refused, "containerd says that '" + where + "' would change too");
     return {};
@@ -180,7 +180,7 @@ Result<void> copy_drop_ins(const Root& root, const RuntimeState& state, const st
 }
 
 Result<void> check_crio(const Root& root, const RuntimeState& state, const RuntimeChange& change,
-                        const RuntimeWish& wish, const std::string& staging) {
+                        const DesiredConfig& desired, const std::string& staging) {
     const std::string directory = staging + "/crio.conf.d";
     const std::string main = staging + "/crio.conf";
     GPUHOST_CHECK(copy_drop_ins(root, state, directory));
@@ -194,7 +194,7 @@ Result<void> check_crio(const Root& root, const RuntimeState& state, const Runti
                              root.host_path(directory), "config"},
                             "what would be written"));
     GPUHOST_TRY(document, parse_toml(output, state.instance.executable + " config"));
-    if (const auto left = lacking(crio_config({document}, state.instance.version), wish); !left.empty())
+    if (const auto left = lacking(crio_config({document}, state.instance.version), desired); !left.empty())
         return base::fail(Errc::Refused, "CRI-O would not do what is wished: " + base::join(left, ", "));
     return {};
 }
@@ -235,7 +235,7 @@ Result<void> check_docker(const Root& root, const RuntimeState& state, const Run
 } // namespace
 
 Result<void> check_staged(const Root& root, const RuntimeState& state, const RuntimeChange& change,
-                          const RuntimeWish& wish, const std::string& staging) {
+                          const DesiredConfig& desired, const std::string& staging) {
     if (state.instance.executable.empty())
         return base::fail(Errc::NotFound,
                           "its program is not known, so nothing can be checked before it is live");
@@ -243,9 +243,9 @@ Result<void> check_staged(const Root& root, const RuntimeState& state, const Run
     case RuntimeKind::Docker:
         return check_docker(root, state, change, staging);
     case RuntimeKind::Crio:
-        return check_crio(root, state, change, wish, staging);
+        return check_crio(root, state, change, desired, staging);
     default:
-        return check_containerd(root, state, change, wish, staging);
+        return check_containerd(root, state, change, desired, staging);
     }
 }
 

@@ -10,9 +10,9 @@ namespace gpuhost::runtime {
 
 /// Writes the changed files below `staging` and loads them with "containerd config dump", "crio config" or
 /// "dockerd --validate". Fails with Refused if the program cannot load them, or if the change has effects
-/// other than `wish`.
+/// other than `desired`.
 [[nodiscard]] base::Result<void> check_staged(const base::Root& root, const RuntimeState& state,
-                                              const RuntimeChange& change, const RuntimeWish& wish,
+                                              const RuntimeChange& change, const DesiredConfig& desired,
                                               const std::string& staging);
 
 /// Checks that the runtime's program loads the live files.

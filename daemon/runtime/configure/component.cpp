@@ -54,12 +54,12 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
 }
 
 Json to_json(const ToolkitPlace& place) {
-    return {{"directory", place.directory}, {"programs", place.programs}, {"otherwise", place.otherwise}};
+    return {{"directory", place.directory}, {"programs", place.programs}, {"fallback", place.otherwise}};
 }
 
 ToolkitPlace place_from_json(const Json& value) {
     return {base::string_or(value, "directory", ""), base::string_or(value, "programs", ""),
-            base::string_or(value, "otherwise", "")};
+            base::string_or(value, "fallback", "")};
 }
 
 /// Returns why the recorded settings no longer apply; empty: they do. Without images from bundles the
@@ -68,7 +68,7 @@ std::string what_changed(const Json& recorded, const RuntimeSettings& settings) 
     const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
     RuntimeSettings otherwise = settings;
     otherwise.registry_hosts = had_hosts;
-    if (recorded != settled_settings(otherwise))
+    if (recorded != effective_settings(otherwise))
         return "the settings in section [Runtime] or [CDI] are others";
     return settings.registry_hosts && !had_hosts ? "pods are to find the images of this host's bundles" : "";
 }
@@ -82,7 +82,7 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
     const std::string asked = base::string_or(request, "request", "");
     Plan plan;
     if (asked == "restore") {
-        wanted.goal = Goal::Restored;
+        wanted.goal = RuntimeGoal::Restored;
     } else if (asked != "configure") {
         plan.problems.push_back(
             {Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
@@ -116,9 +116,9 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
                   {"registry_hosts_now", has_hosts},
                   {"toolkit", to_json(place)},
                   {"toolkit_now", to_json(now)},
-                  {"is_link_left", choice.path.empty() && !current_toolkit(root_).empty()},
-                  {"is_known", is_known},
-                  {"is_here", is_known || is_any_runtime_here(root_)},
+                  {"link_left", choice.path.empty() && !current_toolkit(root_).empty()},
+                  {"known", is_known},
+                  {"present", is_known || is_any_runtime_here(root_)},
                   {"recorded_settings", is_known ? record->settings : Json()},
                   {"places_changed", is_known && record->places != places},
                   {"changed", Json::array()},
@@ -144,7 +144,7 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     plan.kind = "runtime.converge";
     if (!settings.configure)
         return plan;
-    if (!base::bool_or(observed, "is_known", false) && base::bool_or(observed, "is_here", false))
+    if (!base::bool_or(observed, "known", false) && base::bool_or(observed, "present", false))
         plan.reasons.emplace_back("nobody has looked at container runtimes yet");
     if (const Json& recorded = base::member(observed, "recorded_settings"); recorded.is_object())
         if (std::string why = what_changed(recorded, settings); !why.empty())
@@ -164,12 +164,12 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
                                    " runs with its earlier configuration");
     if (plan.reasons.empty())
         return plan;
-    core::Step step = runtime_step({Goal::Configured, {}, settings, false});
+    core::Step step = runtime_step({RuntimeGoal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
     // Runtimes referred to the link until now. Only a person may switch a toolkit off; an apply of all
     // components counts.
-    if (!desired.alone && base::bool_or(observed, "is_link_left", false))
+    if (!desired.alone && base::bool_or(observed, "link_left", false))
         plan.steps.push_back(
             toolkit_select_step(toolkit_settings(desired.settings), "", "take away the link to a toolkit"));
     return plan;

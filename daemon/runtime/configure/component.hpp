@@ -30,7 +30,7 @@ class RuntimeComponent final : public core::Component {
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
     /// True after a person has configured runtimes once: installing gpuhostd restarts nothing.
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
-        return base::bool_or(observed, "is_known", false);
+        return base::bool_or(observed, "known", false);
     }
 
   private:

@@ -96,7 +96,7 @@ Json class_table(const Json& runtimes, const std::string& default_handler, const
 
 /// Returns the drop-in's CRI table. Before 2.0 it holds the complete table, because a later file replaces the
 /// earlier ones'.
-Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
+Json cri_table(const RuntimeState& base, const DesiredConfig& desired) {
     const Json merged = merge_containerd(contents_of(base.files), base.instance.version).document;
     const Json& now = member(member(merged, "plugins"), base.config.cri_plugin);
     const Json& containerd = member(now, "containerd");
@@ -106,19 +106,19 @@ Json cri_table(const RuntimeState& base, const RuntimeWish& wish) {
     Json models = runtimes.is_object() ? runtimes : Json::object();
     if (const Json& old_default = member(containerd, old_default_table); old_default.is_object())
         models[old_default_handler] = old_default;
-    if (wish.cdi && base.config.cdi == CdiState::Off)
+    if (desired.cdi && base.config.cdi == CdiState::Off)
         cri["enable_cdi"] = true;
-    if (wish.cdi && !reads_specs_in(base.config, wish.spec_directory)) {
+    if (desired.cdi && !reads_specs_in(base.config, desired.spec_directory)) {
         cri["cdi_spec_dirs"] = base.config.cdi_spec_dirs;
-        cri["cdi_spec_dirs"].push_back(wish.spec_directory);
+        cri["cdi_spec_dirs"].push_back(desired.spec_directory);
     }
-    if (!wish.classes.empty() && whole && !runtimes.is_object())
+    if (!desired.classes.empty() && whole && !runtimes.is_object())
         cri["containerd"]["runtimes"]["runc"] = built_in_runc(base.instance);
-    for (const RuntimeClass& one : wish.classes)
+    for (const RuntimeClass& one : desired.classes)
         cri["containerd"]["runtimes"][one.name] =
             class_table(models, base.config.default_handler, one.binary);
-    if (!wish.default_class.empty()) {
-        cri["containerd"]["default_runtime_name"] = wish.default_class;
+    if (!desired.default_class.empty()) {
+        cri["containerd"]["default_runtime_name"] = desired.default_class;
         cri["containerd"].erase(old_default_table); // takes precedence over the name
     }
     return cri;
@@ -130,12 +130,12 @@ void add_registry_hosts(Json& plugins, unsigned version) {
     plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
 }
 
-std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
+std::string drop_in_text(const RuntimeState& base, const DesiredConfig& desired) {
     const unsigned version = version_to_write(base);
     Json document{{"plugins", Json::object()}};
-    if (Json cri = cri_table(base, wish); !cri.empty())
+    if (Json cri = cri_table(base, desired); !cri.empty())
         document["plugins"][cri_plugin(version)] = std::move(cri);
-    if (wish.registry_hosts && base.config.registry_hosts != RegistryHosts::Read)
+    if (desired.registry_hosts && base.config.registry_hosts != RegistryHosts::Read)
         add_registry_hosts(document["plugins"], version);
     std::string text(content::file_mark);
     if (is_before_2(base.instance))
@@ -234,13 +234,13 @@ std::string why(const RuntimeState& state, bool is_wanted) {
 
 } // namespace
 
-Result<RuntimeChange> containerd_change(const RuntimeState& state, const RuntimeWish& wish,
+Result<RuntimeChange> containerd_change(const RuntimeState& state, const DesiredConfig& desired,
                                         const std::map<std::string, Text>& texts) {
     const RuntimeState base = without_ours(state);
     const std::string drop_in = drop_in_of(state.instance);
     const std::string& main = state.instance.config;
-    const bool is_wanted = !lacking(base.config, wish).empty();
-    const Text text = is_wanted ? Text(drop_in_text(base, wish)) : Text();
+    const bool is_wanted = !lacking(base.config, desired).empty();
+    const Text text = is_wanted ? Text(drop_in_text(base, desired)) : Text();
     GPUHOST_TRY(main_after, main_text(base, texts.at(main), drop_in, is_wanted));
     RuntimeChange change;
     change.files = {{drop_in, texts.at(drop_in), text}, {main, texts.at(main), main_after}};
@@ -257,12 +257,12 @@ Result<RuntimeChange> containerd_change(const RuntimeState& state, const Runtime
     }
     change.after = configured(state.instance, std::move(files));
     if (const std::string other = file_in_the_way(change.after, drop_in);
-        is_wanted && !other.empty() && !lacking(change.after.config, wish).empty())
+        is_wanted && !other.empty() && !lacking(change.after.config, desired).empty())
         return base::fail(Errc::Refused,
                           "'" + other + "' is read after gpuhost's file and has the CRI's table too: " +
-                              base::join(lacking(change.after.config, wish), ", "),
+                              base::join(lacking(change.after.config, desired), ", "),
                           "Move what it says to '" + main + "', or import it earlier.");
-    change.reasons = lacking(state.config, wish);
+    change.reasons = lacking(state.config, desired);
     if (change.reasons.empty() && !change.files.empty())
         change.reasons.push_back(why(state, is_wanted));
     change.is_effective = !change.files.empty() && effective(state) != effective(change.after);

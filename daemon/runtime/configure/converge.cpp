@@ -52,9 +52,9 @@ bool has_ours(const RecordedRuntime& recorded) {
     });
 }
 
-class Converger {
+class RuntimeConverger {
   public:
-    Converger(core::StepContext& context, const ConvergeRequest& request)
+    RuntimeConverger(core::StepContext& context, const ConvergeRequest& request)
         : context_(context), root_(context.root), request_(request),
           record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(read_undo(context)) {}
 
@@ -100,7 +100,7 @@ class Converger {
             recorded.is_restart_theirs = request_.no_restart;
             recorded.rewritten.clear();
         }
-        adopt_unfinished(recorded);
+        recover_unfinished(recorded);
         // The preceding runtime may have taken long, so the state is read again.
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
         inputs_ = inputs_of(root_, state);
@@ -108,18 +108,18 @@ class Converger {
             plan_runtime(root_, state, &recorded, as_selected(root_, request_.settings), request_.goal);
         recorded.kind = name_of(state.instance.kind);
         recorded.serves_cri = state.config.serves_cri && state.instance.name != "docker-containerd";
-        recorded.newest_cdi = plan.wish.cdi || state.config.cdi == CdiState::On
+        recorded.newest_cdi = plan.desired.cdi || state.config.cdi == CdiState::On
                                   ? newest_cdi(state.instance.kind, state.instance.version)
                                   : "";
         const auto done = carry_out(plan, recorded);
-        if (done && request_.goal == Goal::Restored)
+        if (done && request_.goal == RuntimeGoal::Restored)
             recorded.files.clear();
         const bool is_half_done = !done && gives_gpus(plan, recorded);
-        recorded.outcome = !done && !is_half_done            ? "refused"
-                           : request_.goal == Goal::Restored ? restored
-                           : (done && plan.outcome == Outcome::Change) || has_ours(recorded)
+        recorded.outcome = !done && !is_half_done                   ? "refused"
+                           : request_.goal == RuntimeGoal::Restored ? restored
+                           : (done && plan.outcome == PlanOutcome::Change) || has_ours(recorded)
                                ? "configured"
-                               : std::string(name_of(is_half_done ? Outcome::Nothing : plan.outcome));
+                               : std::string(name_of(is_half_done ? PlanOutcome::Nothing : plan.outcome));
         recorded.text =
             std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
         if (!done && plan.state.instance.is_replaced)
@@ -133,13 +133,13 @@ class Converger {
     /// Returns whether containers get GPUs although `plan` failed. In that case only pods' images are
     /// affected.
     [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
-        return request_.goal == Goal::Configured && plan.outcome == Outcome::Change &&
+        return request_.goal == RuntimeGoal::Configured && plan.outcome == PlanOutcome::Change &&
                recorded.rewritten.empty() && !withholds_gpus(root_, recorded) &&
-               lacking_for_gpus(plan.state.config, plan.wish).empty();
+               lacking_for_gpus(plan.state.config, plan.desired).empty();
     }
 
     /// Updates the record after an interrupted run. A file either has the new text or is as it was before.
-    void adopt_unfinished(RecordedRuntime& recorded) const {
+    void recover_unfinished(RecordedRuntime& recorded) const {
         for (auto& [path, file] : recorded.unfinished) {
             const auto known = recorded.files.find(path);
             const auto now = read_text(root_, path);
@@ -150,20 +150,20 @@ class Converger {
     }
 
     Result<void> carry_out(RuntimePlan& plan, RecordedRuntime& recorded) {
-        if (plan.outcome == Outcome::Refused)
+        if (plan.outcome == PlanOutcome::Refused)
             return base::fail(plan.problem.value_or(base::Error{}));
         if (!plan.warning.empty())
             context_.warn(plan.state.instance.name + ": " + plan.warning);
-        if (plan.outcome == Outcome::ByHand && request_.is_asked)
+        if (plan.outcome == PlanOutcome::ByHand && request_.is_asked)
             context_.warn(plan.state.instance.name + ": " + plan.text);
-        if (plan.outcome == Outcome::ByHand || plan.outcome == Outcome::Nothing)
+        if (plan.outcome == PlanOutcome::ByHand || plan.outcome == PlanOutcome::Nothing)
             return {};
         if (!recorded.rewritten.empty())
             return base::fail(is_rewritten(recorded.rewritten));
         const std::string& name = plan.state.instance.name;
         if (!plan.change.files.empty()) {
             GPUHOST_CHECK(
-                check_staged(root_, plan.state, plan.change, plan.wish, context_.staging + "/" + name));
+                check_staged(root_, plan.state, plan.change, plan.desired, context_.staging + "/" + name));
             GPUHOST_CHECK(write(plan, recorded));
         }
         if (auto restarted = restart(plan, recorded); !restarted)
@@ -171,8 +171,8 @@ class Converger {
         if (was_restarted_)
             if (auto in_force = check_after_restart(plan, recorded); !in_force)
                 return in_force;
-        plan.text = request_.goal == Goal::Restored ? "nothing of gpuhost's is in its configuration"
-                                                    : "containers get GPUs";
+        plan.text = request_.goal == RuntimeGoal::Restored ? "nothing of gpuhost's is in its configuration"
+                                                           : "containers get GPUs";
         return {};
     }
 
@@ -181,7 +181,7 @@ class Converger {
     Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto now = read_runtime_named(root_, name);
-        const auto left = now ? lacking(now->config, plan.wish) : std::vector<std::string>();
+        const auto left = now ? lacking(now->config, plan.desired) : std::vector<std::string>();
         if (left.empty())
             return {};
         std::string rewritten;
@@ -211,7 +211,7 @@ class Converger {
         announce_files(plan, recorded);
         if (plan.change.is_effective) {
             recorded.gives_meanwhile =
-                lacking_for_gpus(plan.state.config, plan.wish).empty() && !withholds_gpus(root_, recorded);
+                lacking_for_gpus(plan.state.config, plan.desired).empty() && !withholds_gpus(root_, recorded);
             recorded.awaits = process;
         }
         GPUHOST_CHECK(write_runtime_record(root_, record_));
@@ -223,7 +223,7 @@ class Converger {
         recorded.unfinished.clear();
         const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
         stamp_own(plan.change, now);
-        if (const auto left = lacking(now.config, plan.wish); !left.empty())
+        if (const auto left = lacking(now.config, plan.desired); !left.empty())
             return give_up(name, {Errc::Failed,
                                   "what was written is not what is in force: " + base::join(left, ", "), ""});
         if (auto loads = check_live(root_, now); !loads)
@@ -280,7 +280,7 @@ class Converger {
     /// Restores the files of a runtime that no longer exists.
     Result<void> restore_files(const std::string& name) {
         RecordedRuntime& recorded = record_.runtimes[name];
-        adopt_unfinished(recorded);
+        recover_unfinished(recorded);
         RuntimeChange change;
         Result<void> left;
         for (const auto& [path, file] : recorded.files) {
@@ -359,7 +359,7 @@ class Converger {
         // Without the desired toolkit a later run must configure the runtimes again.
         const RuntimeSettings used = as_selected(root_, request_.settings);
         const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
-        record_.settings = settled_settings(is_whole ? request_.settings : used);
+        record_.settings = effective_settings(is_whole ? request_.settings : used);
         record_.places = known_places(root_);
         const auto is_here = [&](const std::string& name) {
             return std::any_of(here.begin(), here.end(),
@@ -389,7 +389,7 @@ Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, con
     Targets targets;
     std::vector<RuntimeInstance> all = find_runtimes(root);
     std::vector<std::string> names = request.names;
-    const bool is_restored = request.goal == Goal::Restored;
+    const bool is_restored = request.goal == RuntimeGoal::Restored;
     for (const auto& [name, recorded] : record.runtimes) {
         const bool is_here = std::any_of(
             all.begin(), all.end(), [&name = name](const RuntimeInstance& one) { return one.name == name; });
@@ -409,7 +409,7 @@ Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, con
 }
 
 Result<Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request) {
-    return Converger(context, request).run();
+    return RuntimeConverger(context, request).run();
 }
 
 Result<void> put_back_runtimes(core::StepContext& context, bool may_restart) {

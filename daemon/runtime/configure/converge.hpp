@@ -15,7 +15,7 @@
 namespace gpuhost::runtime {
 
 struct ConvergeRequest {
-    Goal goal = Goal::Configured;
+    RuntimeGoal goal = RuntimeGoal::Configured;
     std::vector<std::string> names; ///< empty: those of the settings
     RuntimeSettings settings;
     /// A person asked for these runtimes: obstacles are errors, and the limit on restarts does not apply.

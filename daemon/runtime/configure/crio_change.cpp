@@ -49,16 +49,16 @@ Json class_table(const RuntimeState& base, const std::string& binary) {
     return table;
 }
 
-std::string drop_in_text(const RuntimeState& base, const RuntimeWish& wish) {
+std::string drop_in_text(const RuntimeState& base, const DesiredConfig& desired) {
     Json table = Json::object();
-    if (wish.cdi && !reads_specs_in(base.config, wish.spec_directory)) {
+    if (desired.cdi && !reads_specs_in(base.config, desired.spec_directory)) {
         table["cdi_spec_dirs"] = base.config.cdi_spec_dirs;
-        table["cdi_spec_dirs"].push_back(wish.spec_directory);
+        table["cdi_spec_dirs"].push_back(desired.spec_directory);
     }
-    for (const RuntimeClass& one : wish.classes)
+    for (const RuntimeClass& one : desired.classes)
         table["runtimes"][one.name] = class_table(base, one.binary);
-    if (!wish.default_class.empty())
-        table["default_runtime"] = wish.default_class;
+    if (!desired.default_class.empty())
+        table["default_runtime"] = desired.default_class;
     return std::string(content::file_mark) + to_toml({{"crio", {{"runtime", std::move(table)}}}});
 }
 
@@ -71,12 +71,12 @@ void insert(std::vector<ConfigFile>& files, ConfigFile drop_in) {
 
 } // namespace
 
-Result<RuntimeChange> crio_change(const RuntimeState& state, const RuntimeWish& wish,
+Result<RuntimeChange> crio_change(const RuntimeState& state, const DesiredConfig& desired,
                                   const std::map<std::string, Text>& texts) {
     const RuntimeState base = without_ours(state);
     const std::string drop_in = drop_in_of(state.instance);
-    const bool is_wanted = !lacking(base.config, wish).empty();
-    const Text text = is_wanted ? Text(drop_in_text(base, wish)) : Text();
+    const bool is_wanted = !lacking(base.config, desired).empty();
+    const Text text = is_wanted ? Text(drop_in_text(base, desired)) : Text();
     RuntimeChange change;
     std::vector<ConfigFile> files = base.files;
     if (is_wanted) {
@@ -90,7 +90,7 @@ Result<RuntimeChange> crio_change(const RuntimeState& state, const RuntimeWish& 
     if (texts.at(drop_in) == text)
         return change;
     change.files = {{drop_in, texts.at(drop_in), text}};
-    change.reasons = lacking(state.config, wish);
+    change.reasons = lacking(state.config, desired);
     if (change.reasons.empty())
         change.reasons.push_back(is_wanted ? "gpuhost's file is not as the others want it"
                                            : "gpuhost's part of it is no longer wanted");

@@ -18,22 +18,22 @@ Result<Json> document_of(const Text& text, const std::string& path) {
     return text && !base::trim(*text).empty() ? parse_json_object(*text, path) : Json::object();
 }
 
-bool wants(const RuntimeWish& wish, const std::string& name) {
-    return std::any_of(wish.classes.begin(), wish.classes.end(),
+bool wants(const DesiredConfig& desired, const std::string& name) {
+    return std::any_of(desired.classes.begin(), desired.classes.end(),
                        [&](const RuntimeClass& one) { return one.name == name; });
 }
 
-void add_wished(DockerEdit& edit, const RuntimeState& state, const RuntimeWish& wish) {
-    if (wish.cdi && state.config.cdi == CdiState::Off)
+void add_desired(DockerEdit& edit, const RuntimeState& state, const DesiredConfig& desired) {
+    if (desired.cdi && state.config.cdi == CdiState::Off)
         edit.cdi = true;
-    if (wish.cdi && !reads_specs_in(state.config, wish.spec_directory)) {
+    if (desired.cdi && !reads_specs_in(state.config, desired.spec_directory)) {
         edit.spec_dirs = state.config.cdi_spec_dirs;
-        edit.spec_dirs->push_back(wish.spec_directory);
+        edit.spec_dirs->push_back(desired.spec_directory);
     }
-    for (const RuntimeClass& one : wish.classes)
+    for (const RuntimeClass& one : desired.classes)
         edit.runtimes[one.name] = one.binary;
-    if (!wish.default_class.empty())
-        edit.default_runtime = wish.default_class;
+    if (!desired.default_class.empty())
+        edit.default_runtime = desired.default_class;
 }
 
 /// The current file, the file as gpuhost wrote it, and the file before gpuhost's edits.
@@ -49,13 +49,13 @@ struct Versions {
 };
 
 /// Restores gpuhost's members that are no longer desired.
-void take_back(DockerEdit& edit, const Versions& file, const RuntimeWish& wish) {
+void undo_put(DockerEdit& edit, const Versions& file, const DesiredConfig& desired) {
     for (const auto& entry : member(file.now, "runtimes").items()) {
         const std::string& name = entry.key();
         const auto of = [&](const Json& document) -> const Json& {
             return member(member(document, "runtimes"), name);
         };
-        if (wants(wish, name) || !file.is_ours(of))
+        if (wants(desired, name) || !file.is_ours(of))
             continue;
         if (of(file.before).is_object())
             edit.earlier_runtimes[name] = of(file.before);
@@ -65,12 +65,12 @@ void take_back(DockerEdit& edit, const Versions& file, const RuntimeWish& wish) 
     const auto of_default = [](const Json& document) -> const Json& {
         return member(document, "default-runtime");
     };
-    if (wish.default_class.empty() && file.is_ours(of_default))
+    if (desired.default_class.empty() && file.is_ours(of_default))
         edit.default_runtime = base::string_or(file.before, "default-runtime", "");
     const auto of_cdi = [](const Json& document) -> const Json& {
         return member(member(document, "features"), "cdi");
     };
-    if (!wish.cdi && file.is_ours(of_cdi)) {
+    if (!desired.cdi && file.is_ours(of_cdi)) {
         edit.drop_cdi = !of_cdi(file.before).is_boolean();
         if (!edit.drop_cdi)
             edit.cdi = of_cdi(file.before).get<bool>();
@@ -78,29 +78,29 @@ void take_back(DockerEdit& edit, const Versions& file, const RuntimeWish& wish) 
     const auto of_dirs = [](const Json& document) -> const Json& {
         return member(document, "cdi-spec-dirs");
     };
-    if (!wish.cdi && file.is_ours(of_dirs))
+    if (!desired.cdi && file.is_ours(of_dirs))
         edit.spec_dirs = base::strings_or_empty(file.before, "cdi-spec-dirs");
 }
 
-Result<void> take_back(DockerEdit& edit, const Json& now, const KnownFile& known, const RuntimeWish& wish,
-                       const std::string& path) {
+Result<void> undo_put(DockerEdit& edit, const Json& now, const KnownFile& known, const DesiredConfig& desired,
+                      const std::string& path) {
     GPUHOST_TRY(before, document_of(known.before, path));
     GPUHOST_TRY(written, document_of(known.written, path));
-    take_back(edit, Versions{now, written, before}, wish);
+    undo_put(edit, Versions{now, written, before}, desired);
     return {};
 }
 
 } // namespace
 
-Result<RuntimeChange> docker_change(const RuntimeState& state, const RuntimeWish& wish,
+Result<RuntimeChange> docker_change(const RuntimeState& state, const DesiredConfig& desired,
                                     const std::map<std::string, Text>& texts, const KnownFiles& known) {
     const std::string& path = state.instance.config;
     const Text& now = texts.at(path);
     GPUHOST_TRY(document, document_of(now, path));
     DockerEdit edit;
-    add_wished(edit, state, wish);
+    add_desired(edit, state, desired);
     if (const auto file = known.find(path); file != known.end())
-        GPUHOST_CHECK(take_back(edit, document, file->second, wish, path));
+        GPUHOST_CHECK(undo_put(edit, document, file->second, desired, path));
     GPUHOST_TRY(edited, edit_docker(now.value_or(""), edit, path));
     RuntimeChange change;
     Text after = edited;
@@ -114,7 +114,7 @@ Result<RuntimeChange> docker_change(const RuntimeState& state, const RuntimeWish
     if (after == now)
         return change;
     change.files = {{path, now, after}};
-    change.reasons = lacking(state.config, wish);
+    change.reasons = lacking(state.config, desired);
     if (change.reasons.empty())
         change.reasons.emplace_back("gpuhost's part of it is no longer wanted");
     change.is_effective = content != document;

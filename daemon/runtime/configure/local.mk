@@ -27,5 +27,5 @@ daemon_runtime_libruntime_a_SOURCES += \
     %D%/steps.hpp \
     %D%/undo.cpp \
     %D%/undo.hpp \
-    %D%/wish.cpp \
-    %D%/wish.hpp
+    %D%/desired_config.cpp \
+    %D%/desired_config.hpp

@@ -104,7 +104,7 @@ std::string state_text(const RuntimeState& state) {
 
 Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan,
                                        const std::map<std::string, Text>& texts, const KnownFiles& known) {
-    GPUHOST_TRY(change, runtime_change(plan.state, plan.wish, texts, known));
+    GPUHOST_TRY(change, runtime_change(plan.state, plan.desired, texts, known));
     for (const FileChange& file : change.files)
         GPUHOST_CHECK(check_changeable(root, file.path));
     return std::move(change);
@@ -114,28 +114,28 @@ Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan
 Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
     auto change = permitted_change(root, plan, texts, known);
-    if (change || !plan.wish.registry_hosts)
+    if (change || !plan.desired.registry_hosts)
         return change;
     plan.warning = "pods are not led to this host's images: " + change.error().message;
-    plan.wish.registry_hosts = false;
+    plan.desired.registry_hosts = false;
     return permitted_change(root, plan, texts, known);
 }
 
 /// Preserves certs.d in an existing drop-in. It is harmless without images, and removing it needs a restart.
-void keep_registry_hosts(RuntimeWish& wish, const RuntimeConfig& now, const RuntimeConfig& without_us) {
+void keep_registry_hosts(DesiredConfig& desired, const RuntimeConfig& now, const RuntimeConfig& without_us) {
     if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
-        wish.registry_hosts = true;
+        desired.registry_hosts = true;
 }
 
 Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const RecordedRuntime* recorded,
-                                 const RuntimeSettings& settings, Goal goal) {
+                                 const RuntimeSettings& settings, RuntimeGoal goal) {
     GPUHOST_CHECK(check_state(root, plan.state));
     GPUHOST_TRY(texts, read_texts(root, plan.state.instance));
-    if (goal == Goal::Configured) {
+    if (goal == RuntimeGoal::Configured) {
         const RuntimeConfig without_us = without_ours(plan.state).config;
-        GPUHOST_TRY(wish, wish_for(root, without_us, plan.state.instance.version->text, settings));
-        plan.wish = std::move(wish);
-        keep_registry_hosts(plan.wish, plan.state.config, without_us);
+        GPUHOST_TRY(desired, desired_config(root, without_us, plan.state.instance.version->text, settings));
+        plan.desired = std::move(desired);
+        keep_registry_hosts(plan.desired, plan.state.config, without_us);
     }
     const KnownFiles known = recorded != nullptr ? recorded->files : KnownFiles();
     GPUHOST_TRY(change, possible_change(root, plan, texts, known));
@@ -143,7 +143,7 @@ Result<RuntimeChange> change_for(const Root& root, RuntimePlan& plan, const Reco
     for (const FileChange& file : removal.files)
         texts[file.path] = file.after;
     plan.without_us = std::move(texts);
-    if (goal == Goal::Restored)
+    if (goal == RuntimeGoal::Restored)
         restore_bytes(change, recorded);
     return std::move(change);
 }
@@ -184,13 +184,13 @@ bool is_left_to_people(const RuntimeState& state) {
 
 } // namespace
 
-std::string_view name_of(Outcome outcome) {
+std::string_view name_of(PlanOutcome outcome) {
     switch (outcome) {
-    case Outcome::Change:
+    case PlanOutcome::Change:
         return "change";
-    case Outcome::ByHand:
+    case PlanOutcome::ByHand:
         return "by-hand";
-    case Outcome::Refused:
+    case PlanOutcome::Refused:
         return "refused";
     default:
         return "nothing";
@@ -204,27 +204,27 @@ std::string restart_by_hand(const RuntimeInstance& instance) {
 }
 
 RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRuntime* recorded,
-                         const RuntimeSettings& settings, Goal goal) {
+                         const RuntimeSettings& settings, RuntimeGoal goal) {
     RuntimePlan plan;
     plan.state = std::move(state);
     if (!is_configured_here(plan.state)) {
         plan.text = state_text(plan.state);
-        if (goal == Goal::Configured && is_left_to_people(plan.state))
-            plan.outcome = Outcome::ByHand;
+        if (goal == RuntimeGoal::Configured && is_left_to_people(plan.state))
+            plan.outcome = PlanOutcome::ByHand;
         return plan;
     }
-    if (goal == Goal::Restored && !has_ours(root, plan.state, recorded)) {
+    if (goal == RuntimeGoal::Restored && !has_ours(root, plan.state, recorded)) {
         plan.text = nothing_of_ours;
         return plan; // regardless of other problems
     }
     auto change = change_for(root, plan, recorded, settings, goal);
     if (!change && change.error().code == Errc::Unsupported) {
-        plan.outcome = Outcome::ByHand;
+        plan.outcome = PlanOutcome::ByHand;
         plan.text = change.error().message;
         return plan;
     }
     if (!change) {
-        plan.outcome = Outcome::Refused;
+        plan.outcome = PlanOutcome::Refused;
         plan.problem = change.error();
         plan.text = change.error().message;
         return plan;
@@ -232,15 +232,15 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     plan.change = *std::move(change);
     plan_restart(root, plan, recorded, settings);
     if (!plan.change.files.empty() || plan.restart == Restart::Now)
-        plan.outcome = Outcome::Change;
-    plan.text = !plan.change.reasons.empty() ? base::join(plan.change.reasons, ", ")
-                : goal == Goal::Restored     ? nothing_of_ours
-                : plan.wish.classes.empty()  ? state_text(plan.state)
-                                             : "its runtime classes are there";
+        plan.outcome = PlanOutcome::Change;
+    plan.text = !plan.change.reasons.empty()    ? base::join(plan.change.reasons, ", ")
+                : goal == RuntimeGoal::Restored ? nothing_of_ours
+                : plan.desired.classes.empty()  ? state_text(plan.state)
+                                                : "its runtime classes are there";
     // The runtime's configuration does not decide which versions of specifications it reads.
-    if (plan.outcome == Outcome::Nothing && goal == Goal::Configured && plan.wish.cdi &&
+    if (plan.outcome == PlanOutcome::Nothing && goal == RuntimeGoal::Configured && plan.desired.cdi &&
         !reads_specs(plan.state)) {
-        plan.outcome = Outcome::ByHand;
+        plan.outcome = PlanOutcome::ByHand;
         plan.text = state_text(plan.state);
     }
     return plan;

@@ -14,15 +14,15 @@
 
 namespace gpuhost::runtime {
 
-enum class Goal { Configured, Restored };
+enum class RuntimeGoal { Configured, Restored };
 
-enum class Outcome {
+enum class PlanOutcome {
     Nothing, ///< already as desired
     Change,
     ByHand,  ///< gpuhost does not configure it; a person may have to
     Refused, ///< not possible at present
 };
-[[nodiscard]] std::string_view name_of(Outcome outcome);
+[[nodiscard]] std::string_view name_of(PlanOutcome outcome);
 
 enum class Restart {
     None,
@@ -32,9 +32,9 @@ enum class Restart {
 
 struct RuntimePlan {
     RuntimeState state;
-    Outcome outcome = Outcome::Nothing;
+    PlanOutcome outcome = PlanOutcome::Nothing;
     std::string text; ///< a sentence
-    RuntimeWish wish;
+    DesiredConfig desired;
     RuntimeChange change;
     std::map<std::string, Text> without_us; ///< its files without gpuhost's edits, by path
     Restart restart = Restart::None;
@@ -50,7 +50,7 @@ struct RuntimePlan {
 /// run; nullptr: not known.
 [[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state,
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
-                                       Goal goal);
+                                       RuntimeGoal goal);
 
 /// Returns the runtimes of `all` that `names` lists, else those of `of_settings`, else all. Fails with
 /// NotFound if one is absent.

@@ -59,7 +59,7 @@ struct Known {
     [[nodiscard]] RuntimePlan plan(const Root& root, const RuntimeState& state) const {
         const auto known = record.runtimes.find(state.instance.name);
         return plan_runtime(root, state, known == record.runtimes.end() ? nullptr : &known->second, settings,
-                            Goal::Configured);
+                            RuntimeGoal::Configured);
     }
 };
 
@@ -79,10 +79,10 @@ Json check(const std::string& name, const Result<void>& result, const std::strin
     return {{"name", name}, {"ok", result.has_value()}, {"text", result ? good : result.error().message}};
 }
 
-Result<void> is_as_wished(const RuntimePlan& plan) {
-    if (plan.outcome == Outcome::Nothing)
+Result<void> matches_desired(const RuntimePlan& plan) {
+    if (plan.outcome == PlanOutcome::Nothing)
         return {};
-    if (plan.outcome == Outcome::Change && plan.change.files.empty())
+    if (plan.outcome == PlanOutcome::Change && plan.change.files.empty())
         return {}; // only the restart is missing
     return base::fail(Errc::Refused, plan.text);
 }
@@ -96,7 +96,7 @@ Result<void> has_read_it(const RuntimePlan& plan) {
 Json verify(const Root& root, const RuntimePlan& plan) {
     const RuntimeInstance& instance = plan.state.instance;
     Json checks = Json::array();
-    checks.push_back(check("configuration", is_as_wished(plan), plan.text));
+    checks.push_back(check("configuration", matches_desired(plan), plan.text));
     if (!instance.executable.empty() && root.is_host() && instance.kind != RuntimeKind::Podman)
         checks.push_back(check("loads", check_live(root, plan.state), "its own program loads its files"));
     if (instance.pid != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
-#include "daemon/runtime/configure/wish.hpp"
+#include "daemon/runtime/configure/desired_config.hpp"
 #include "daemon/runtime/inspect/cdi_support.hpp"
 #include "daemon/runtime/inspect/containerd_merge.hpp"
 #include "daemon/runtime/inspect/state.hpp"

@@ -13,7 +13,7 @@ using core::StepContext;
 namespace {
 
 ConvergeRequest request_of(const Json& args) {
-    return {base::string_or(args, "goal", "") == "restored" ? Goal::Restored : Goal::Configured,
+    return {base::string_or(args, "goal", "") == "restored" ? RuntimeGoal::Restored : RuntimeGoal::Configured,
             base::strings_or_empty(args, "names"), runtime_settings_from_json(base::member(args, "settings")),
             base::bool_or(args, "asked", false), base::bool_or(args, "no-restart", false)};
 }
@@ -21,8 +21,9 @@ ConvergeRequest request_of(const Json& args) {
 std::string summary_of(const ConvergeRequest& request) {
     const std::string which =
         request.names.empty() ? std::string("container runtimes") : base::join(request.names, ", ");
-    return request.goal == Goal::Restored ? "take what is gpuhost's out of the configuration of " + which
-                                          : "configure " + which + " for GPUs";
+    return request.goal == RuntimeGoal::Restored
+               ? "take what is gpuhost's out of the configuration of " + which
+               : "configure " + which + " for GPUs";
 }
 
 /// Reports unknown names, and obstacles for runtimes that a person asked for, before anything changes.
@@ -73,7 +74,7 @@ void register_runtime_steps(core::StepKinds& kinds) {
 core::Step runtime_step(const ConvergeRequest& request) {
     return {"runtime.configure",
             summary_of(request),
-            {{"goal", request.goal == Goal::Restored ? "restored" : "configured"},
+            {{"goal", request.goal == RuntimeGoal::Restored ? "restored" : "configured"},
              {"names", request.names},
              {"settings", to_json(request.settings)},
              {"asked", request.is_asked},

@@ -110,12 +110,12 @@ std::string executable_of(const RuntimeProcess& process, RuntimeKind kind) {
 }
 
 std::string unique_name(const std::vector<RuntimeInstance>& instances, const std::string& wanted) {
-    const auto is_taken = [&](const std::string& name) {
+    const auto is_used = [&](const std::string& name) {
         return std::any_of(instances.begin(), instances.end(),
                            [&](const RuntimeInstance& one) { return one.name == name; });
     };
     std::string name = wanted;
-    for (unsigned n = 2; is_taken(name); ++n)
+    for (unsigned n = 2; is_used(name); ++n)
         name = wanted + "-" + std::to_string(n);
     return name;
 }

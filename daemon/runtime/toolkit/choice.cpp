@@ -2,7 +2,7 @@
 #include "daemon/runtime/toolkit/choice.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/cluster_desired.hpp"
 
 #include <algorithm>
 

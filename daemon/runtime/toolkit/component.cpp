@@ -2,7 +2,7 @@
 #include "daemon/runtime/toolkit/component.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/core/cluster_wish.hpp"
+#include "daemon/core/cluster_desired.hpp"
 #include "daemon/core/file_version.hpp"
 #include "daemon/runtime/toolkit/config.hpp"
 #include "daemon/runtime/toolkit/steps.hpp"
@@ -160,7 +160,7 @@ Result<Json> ToolkitComponent::observe(const core::Settings& settings) {
                   {"version", choice.version},
                   {"path", choice.path},
                   {"problem", choice.problem},
-                  {"of_cluster", wanted.of_cluster}}},
+                  {"from_cluster", wanted.of_cluster}}},
                 {"selected", selected != nullptr ? selected->manifest.version : std::string()},
                 {"current", current},
                 {"link_users",
@@ -192,7 +192,7 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
     if (plan.reasons.empty())
         return plan;
     const std::string version = base::string_or(wanted, "version", "");
-    if (base::bool_or(wanted, "of_cluster", false))
+    if (base::bool_or(wanted, "from_cluster", false))
         plan.reasons.push_back(std::string(core::cluster_policy_source) + " wants " + version);
     plan.title = version.empty() ? "use no toolkit of gpuhost's" : "use NVIDIA's toolkit " + version;
     plan.steps.push_back(toolkit_select_step(toolkit_settings(desired.settings),

@@ -6,7 +6,7 @@ namespace gpuhost::runtime {
 
 void register_toolkit_steps(core::StepKinds& kinds) {
     kinds.add(toolkit_stage_kind());
-    kinds.add(toolkit_take_kind());
+    kinds.add(toolkit_unpack_kind());
     kinds.add(toolkit_publish_kind());
     kinds.add(toolkit_select_kind());
     kinds.add(toolkit_remove_kind());

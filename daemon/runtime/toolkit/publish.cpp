@@ -69,7 +69,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     if (!context.root.exists(staging))
         return base::bool_or(args, "optional", false) ? Result<Json>(Json{{"sets", Json::array()}})
                                                       : base::fail(Errc::BadContent, "nothing was staged");
-    GPUHOST_CHECK(content::take_over(context.root, staging));
+    GPUHOST_CHECK(content::claim_staging(context.root, staging));
     GPUHOST_TRY(known, content::read_publication(context.root, staging));
     if (!known) {
         GPUHOST_TRY(publication, intend(context, args));
@@ -112,7 +112,7 @@ core::StepKind toolkit_publish_kind() {
 }
 
 ToolkitImportSteps toolkit_import_steps() {
-    return {{"toolkit.take", "unpack NVIDIA's toolkit, if it is part of the bundle", Json::object()},
+    return {{"toolkit.unpack", "unpack NVIDIA's toolkit, if it is part of the bundle", Json::object()},
             {"toolkit.publish", "store the toolkit, if there is one", Json{{"optional", true}}}};
 }
 

@@ -23,23 +23,23 @@ const std::string config_path(toolkit_config_path);
 
 /// The desired state. Without a toolkit, gpuhost's files are removed. The link stays while a running
 /// container or a runtime needs it.
-struct Goal {
+struct ToolkitTarget {
     std::string link;                  ///< target of `current`; empty: none
     std::string config;                ///< text of config.toml; empty: none of gpuhost's
     Json document;                     ///< document of config.toml
     std::vector<std::string> problems; ///< problems with options
 };
 
-Result<Goal> goal_of(const StepContext& context, const Json& args) {
+Result<ToolkitTarget> goal_of(const StepContext& context, const Json& args) {
     const std::string path = base::string_or(args, "path", "");
     if (path.empty())
-        return Goal{};
+        return ToolkitTarget{};
     GPUHOST_TRY(set, read_toolkit(context.root, path));
     const ToolkitSettings settings = toolkit_settings_from_json(base::member(args, "settings"));
     ToolkitConfig config = make_toolkit_config(settings, toolkit_facts(context.root, set));
     std::string text = toolkit_config_text(config.document);
-    return Goal{link_to_toolkit(path), std::move(text), std::move(config.document),
-                std::move(config.problems)};
+    return ToolkitTarget{link_to_toolkit(path), std::move(text), std::move(config.document),
+                         std::move(config.problems)};
 }
 
 FileOperation link_to(const std::string& target) {
@@ -63,7 +63,7 @@ std::string found_path(const StepContext& context) {
     return context.staging + "/toolkit-undo.json";
 }
 
-Result<void> remember(const StepContext& context, const Goal& goal) {
+Result<void> remember(const StepContext& context, const ToolkitTarget& goal) {
     if (context.root.exists(found_path(context)))
         return {}; // an earlier run has recorded the state before any change
     const bool is_ours = content::is_ours(context.root, config_path);
@@ -87,7 +87,7 @@ std::optional<Found> read_found(const StepContext& context) {
 // --- phases
 
 /// Warns of ignored options, and of another program's file that takes precedence. Neither is an error.
-void warn_of(StepContext& context, const Goal& goal) {
+void warn_of(StepContext& context, const ToolkitTarget& goal) {
     for (const std::string& problem : goal.problems)
         context.warn(problem);
     if (goal.config.empty() || content::is_ours(context.root, config_path))

@@ -113,7 +113,7 @@ Result<void> take(const StepContext& context, const Artifact& artifact, const st
     return {};
 }
 
-Result<Json> take_apply(StepContext& context, const Json&) {
+Result<Json> unpack_apply(StepContext& context, const Json&) {
     GPUHOST_TRY(artifacts, core::read_artifacts(context.root, context.staging));
     const ToolkitStore store = read_toolkit_store(context.root);
     std::vector<std::string> taken;
@@ -126,7 +126,7 @@ Result<Json> take_apply(StepContext& context, const Json&) {
             return base::fail(done.error().context("toolkit " + artifact.name));
         taken.push_back(artifact.name);
     }
-    return Json{{"taken", taken}};
+    return Json{{"imported", taken}};
 }
 
 } // namespace
@@ -144,13 +144,13 @@ core::StepKind toolkit_stage_kind() {
     return kind;
 }
 
-core::StepKind toolkit_take_kind() {
+core::StepKind toolkit_unpack_kind() {
     core::StepKind kind;
-    kind.name = "toolkit.take";
+    kind.name = "toolkit.unpack";
     kind.sandbox = core::Sandbox::Content;
     kind.deadline = std::chrono::minutes(10);
     kind.interruptible = true;
-    kind.apply = take_apply;
+    kind.apply = unpack_apply;
     return kind;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step toolkit.stage converts files from a person into one checked set in the staging directory. Step
-// toolkit.take does the same with files of a bundle. Nothing from the files is executed.
+// toolkit.unpack does the same with files of a bundle. Nothing from the files is executed.
 //
 // Only programs, libraries and licences are kept, without owners, set-id bits or links that leave the tree. A
 // host with gpuhost has no use for the rest (units, scripts, files below /etc).
@@ -37,6 +37,6 @@ stage_toolkit(const base::Root& staging, const std::string& place, const std::ve
               std::uint64_t space, const std::function<void(double, std::string_view)>& progress);
 
 [[nodiscard]] core::StepKind toolkit_stage_kind();
-[[nodiscard]] core::StepKind toolkit_take_kind();
+[[nodiscard]] core::StepKind toolkit_unpack_kind();
 
 } // namespace gpuhost::runtime

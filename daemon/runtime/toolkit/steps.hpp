@@ -4,7 +4,7 @@
 // | step            | sandbox | effect                                                                     |
 // |-----------------|---------|----------------------------------------------------------------------------|
 // | toolkit.stage   | Parse   | packages by descriptor → one checked set in the staging directory          |
-// | toolkit.take    | Content | the same with the toolkits of a bundle                                     |
+// | toolkit.unpack    | Content | the same with the toolkits of a bundle                                     |
 // | toolkit.publish | Store   | staged sets → sealed and in place                                          |
 // | toolkit.select  | System  | sets the link `current` and NVIDIA's config.toml; undo restores both       |
 // | toolkit.remove  | Units   | a version → .trash; refused while it is selected or used                   |

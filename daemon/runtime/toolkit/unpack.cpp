@@ -61,7 +61,7 @@ class Unpacker {
                 break;
             if (package.is_tar() && !is_inner && entry->type == ArchiveEntry::Type::File &&
                 is_package(entry->path)) {
-                GPUHOST_CHECK(take_inner(package, *entry));
+                GPUHOST_CHECK(unpack_inner(package, *entry));
                 has_packages = true;
             } else if (is_kept(entry->path) && entry->type != ArchiveEntry::Type::Directory) {
                 GPUHOST_CHECK(keep(package, *entry, file.name));
@@ -90,8 +90,8 @@ class Unpacker {
   private:
     /// Unpacks a package inside a tar, as in NVIDIA's releases. It is first copied to an unlinked file, so
     /// that it can be read like a passed one.
-    Result<void> take_inner(ToolkitPackage& tar, const ArchiveEntry& entry) {
-        GPUHOST_CHECK(take_space(entry.size, entry.path));
+    Result<void> unpack_inner(ToolkitPackage& tar, const ArchiveEntry& entry) {
+        GPUHOST_CHECK(reserve_space(entry.size, entry.path));
         GPUHOST_TRY(fd, staging_.open_file("/unpacked", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
         GPUHOST_CHECK(staging_.remove("/unpacked"));
         GPUHOST_TRY(written, tar.data().copy_to(fd.get()));
@@ -116,7 +116,7 @@ class Unpacker {
             return check_count(where);
         }
         GPUHOST_CHECK(check_count(where));
-        GPUHOST_CHECK(take_space(entry.size, where)); // the archive's reader enforces the member's size
+        GPUHOST_CHECK(reserve_space(entry.size, where)); // the archive's reader enforces the member's size
         return writer_.add(entry.path, (entry.mode & 0111U) != 0, package.data());
     }
 
@@ -160,7 +160,7 @@ class Unpacker {
     }
 
     /// Reserves space. The size that a package states is only an early estimate.
-    Result<void> take_space(std::uint64_t bytes, const std::string& what) {
+    Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(
                 Errc::NoSpace, what + ": no space is left for its " + std::to_string(bytes >> 20U) + " MiB",

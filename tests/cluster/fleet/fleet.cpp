@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many hosts in one process: the agents of gpuhost-cluster as they are, on hosts whose drivers swap by themselves. It runs
-// until it is killed.
+// Many hosts in one process: the agents of gpuhost-cluster as they are, on hosts whose drivers swap by
+// themselves. It runs until it is killed.
 //
 //   fleet --kubeconfig=FILE --hosts=COUNT [--first=N] [--prefix=NAME] [--version=V] [--swap-ms=N] [--candidates=N]
 //         [--fail=NODE,…] (their swaps fail) [--bad=NODE,…] (their new drivers don't get ready)

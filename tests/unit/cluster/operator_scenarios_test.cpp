@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scenarios of NVIDIA's own tests of its upgrade controller (k8s-operator-libs, pkg/upgrade), and what becomes of each
-// here. A row that differs names the entry of gpuhost-policy(5) that says so; tests/source/documented.py compares the two.
+// The scenarios of NVIDIA's own tests of its upgrade controller (k8s-operator-libs, pkg/upgrade), and what
+// becomes of each here. A row that differs names the entry of gpuhost-policy(5) that says so;
+// tests/source/documented.py compares the two.
 #include "daemon/cluster/rollout/admission.hpp"
 #include "daemon/cluster/upgrade/pods.hpp"
 #include "tests/unit/cluster/upgrade_rig.hpp"
@@ -405,7 +406,7 @@ TEST(OperatorScenarios, ARefusedWriteIsAnEventOfEachPart) {
     put(rig, "cordon-required");
     rig.policy.wait_for = Selector::parse("a=b").value();
     rig.policy.wait_timeout = Seconds(7);
-    EXPECT_EQ(upgrade_patch(rig.node, next_move(rig.situation())).failures,
+    EXPECT_EQ(upgrade_patch(rig.node, next_op(rig.situation())).failures,
               (Texts{"Failed to update node state label to wait-for-jobs-required, ",
                      "Failed to update node annotation "
                      "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time=1800000000: ",

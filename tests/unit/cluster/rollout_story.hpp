@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders and hosts as they are, on a simulated network and clock: Story has them all, and says when more upgrade than may.
-// Link with $(time_seam).
+// Leaders and hosts as they are, on a simulated network and clock: Story has them all, and says when more
+// upgrade than may. Link with $(time_seam).
 #pragma once
 
 #include "daemon/cluster/rollout/leader.hpp"
@@ -120,15 +120,15 @@ struct Machine final : public UpgradeHost {
 /// gpuhost-cluster on one host.
 struct Process {
     Process(const base::Root& root, const std::string& name, UpgradeHost& machine, const Policy& policy,
-            bool candidate, const std::function<void(const std::string&)>& say)
-        : api(Api::open(root, "/etc/k.conf").value()), gates(root, say), upgrade(api, name, machine, say),
-          agent(api, name, {}, say, &upgrade) {
+            bool candidate, const std::function<void(const std::string&)>& log_line)
+        : api(Api::open(root, "/etc/k.conf").value()), gates(root, log_line),
+          upgrade(api, name, machine, log_line), agent(api, name, {}, log_line, &upgrade) {
         Readiness ready;
         ready.gpus = 1;
         upgrade.set_policy(&policy);
         agent.set_readiness(ready);
         if (candidate) {
-            leader.emplace(api, gates, name, say);
+            leader.emplace(api, gates, name, log_line);
             leader->set_policy(&policy);
         }
     }
@@ -203,7 +203,7 @@ class Story {
         server.enter(i);
         host.process = std::make_unique<Process>(
             root_, host.name, host.machine, policy, i < shape.candidates,
-            [this, &host](const std::string& line) { say(host.name + ": " + line); });
+            [this, &host](const std::string& line) { log_line(host.name + ": " + line); });
     }
     void kill(unsigned i) {
         hosts[i]->process.reset();
@@ -257,7 +257,7 @@ class Story {
             all += line + "\n";
         return all;
     }
-    void say(const std::string& line) {
+    void log_line(const std::string& line) {
         lines.push_back(std::to_string(server.now().count() - 3'600'000) + " ms: " + line);
         if (lines.size() > 150)
             lines.pop_front();
@@ -349,7 +349,7 @@ class Story {
 
     void begins(const Host& host, const char* what) {
         count();
-        say(host.name + " " + what);
+        log_line(host.name + " " + what);
         if (server.find(grant_path(host.name)) == nullptr)
             begun_without_grant += host.name + " " + what + " without a grant at " +
                                    std::to_string(server.now().count() - 3'600'000) + " ms\n";

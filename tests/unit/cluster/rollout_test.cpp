@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders and hosts as they are, on a simulated network that does its worst: never more hosts upgrade than may, and once it
-// lets them be all of them do. A story is one seed: STORIES= tells how many, SEED= which is the first.
+// Leaders and hosts as they are, on a simulated network that does its worst: never more hosts upgrade than
+// may, and once it lets them be all of them do. A story is one seed: STORIES= tells how many, SEED= which is
+// the first.
 #include "tests/unit/cluster/rollout_story.hpp"
 
 #include <cstdlib>
@@ -32,7 +33,7 @@ void harm(Story& story) {
     switch (server.some(9)) {
     case 0:
         if (host.process) {
-            story.say(host.name + " is killed");
+            story.log_line(host.name + " is killed");
             story.kill(i);
             server.after(Time(server.some(60'000)), [&story, i] {
                 if (!story.hosts[i]->process)
@@ -42,7 +43,7 @@ void harm(Story& story) {
         break;
     case 1: {
         const Time pause(server.some(90'000));
-        story.say(host.name + " is paused for " + std::to_string(pause.count()) + " ms");
+        story.log_line(host.name + " is paused for " + std::to_string(pause.count()) + " ms");
         host.paused_until = server.now() + pause;
         break;
     }
@@ -50,13 +51,13 @@ void harm(Story& story) {
     case 3: {
         const Time length(server.some(server.some(3) == 0 ? 900'000 : 60'000));
         const bool hangs = server.some(1) == 0;
-        story.say(host.name + " is cut off for " + std::to_string(length.count()) + " ms" +
-                  (hangs ? ", silently" : ""));
+        story.log_line(host.name + " is cut off for " + std::to_string(length.count()) + " ms" +
+                       (hangs ? ", silently" : ""));
         server.cut(i, length, hangs);
         break;
     }
     case 4:
-        story.say("the server forgets");
+        story.log_line("the server forgets");
         server.forget();
         break;
     case 5:
@@ -94,7 +95,7 @@ void unseat(Story& story) {
         Story::Host& host = *story.hosts[i];
         if (host.name != leader || !host.process)
             continue;
-        story.say("leader " + leader + " is unseated");
+        story.log_line("leader " + leader + " is unseated");
         switch (server.some(2)) {
         case 0:
             return server.cut(i, Time(server.some(40'000)), server.some(1) == 0);
@@ -116,34 +117,35 @@ void meddle(Story& story) {
     Story::Host& host = *story.hosts[i];
     const std::string node = node_path(host.name);
     const auto label = [&](const char* name, const Json& value) {
-        story.say("somebody labels " + host.name + ": " + name + "=" + value.dump());
+        story.log_line("somebody labels " + host.name + ": " + name + "=" + value.dump());
         (void)server.patch(node, {{"metadata", {{"labels", {{name, value}}}}}});
     };
     UpgradePolicy& policy = story.policy.pools[0].policy;
     switch (server.some(14)) {
     case 0:
-        story.say("somebody deletes gpuhost-leader");
+        story.log_line("somebody deletes gpuhost-leader");
         return server.remove(std::string(leases_path) + "/" + leader_lease);
     case 1:
-        story.say("somebody deletes all leases");
+        story.log_line("somebody deletes all leases");
         for (const std::string& path : server.below(leases_path))
             server.remove(path);
         return;
     case 2:
-        story.say("somebody deletes the grant of " + host.name);
+        story.log_line("somebody deletes the grant of " + host.name);
         return server.remove(grant_path(host.name));
     case 3:
     case 4:
         policy.mode =
             policy.mode == UpgradeMode::OnRequest ? UpgradeMode::Controlled : UpgradeMode::OnRequest;
-        story.say(std::string("autoUpgrade is ") + (policy.mode == UpgradeMode::OnRequest ? "off" : "on"));
+        story.log_line(std::string("autoUpgrade is ") +
+                       (policy.mode == UpgradeMode::OnRequest ? "off" : "on"));
         return story.tell_policy();
     case 5:
-        story.say("driver.enabled changes");
+        story.log_line("driver.enabled changes");
         policy.driver_enabled = !policy.driver_enabled;
         return story.tell_policy();
     case 6:
-        story.say("Node " + host.name + " is deleted");
+        story.log_line("Node " + host.name + " is deleted");
         server.remove(node);
         server.after(Time(server.some(60'000)), [&story, i] {
             if (story.server.find(node_path(story.hosts[i]->name)) == nullptr)
@@ -162,7 +164,7 @@ void meddle(Story& story) {
         return;
     }
     case 10:
-        story.say("somebody changes whether " + host.name + " is cordoned");
+        story.log_line("somebody changes whether " + host.name + " is cordoned");
         (void)server.patch(node, {{"spec", {{"unschedulable", server.some(1) == 0 ? Json() : Json(true)}}}});
         return;
     case 11: {
@@ -210,12 +212,12 @@ void tell(unsigned seed, Shape shape, const std::function<void(Story&)>& event) 
         if (story.is_over()) {
             UpgradePolicy& policy = story.policy.pools[0].policy;
             policy.version = "570." + std::to_string(i);
-            story.say("version " + policy.version + " is wanted");
+            story.log_line("version " + policy.version + " is wanted");
             story.tell_policy();
         }
     }
     story.server.faults = {};
-    story.say("all is well from here on");
+    story.log_line("all is well from here on");
     tidy(story);
     for (unsigned i = 0; i < 240 && story.problems.empty() && !story.is_over(); ++i)
         story.run(Time(60'000));
@@ -239,8 +241,8 @@ void tell_stories(bool release, const std::function<void(Story&)>& event) {
         tell(seed, shape_of(seed, release), event);
 }
 
-/// The first grant that is asked for is on its way for most of a minute, to a host that is skipped meanwhile; then another has its
-/// place. `unseats`: whoever asked for it does not lead any more.
+/// The first grant that is asked for is on its way for most of a minute, to a host that is skipped meanwhile;
+/// then another has its place. `unseats`: whoever asked for it does not lead any more.
 void hold_the_first_grant(Story& story, bool unseats) {
     for (auto& host : story.hosts)
         host->machine.takes = Time(600'000);
@@ -361,7 +363,8 @@ TEST(Rollout, ClocksThatAreHoursApartChangeNothing) {
     EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
 }
 
-/// How often each host asks a server that has nothing but errors for it, that refuses it, or that is not there.
+/// How often each host asks a server that has nothing but errors for it, that refuses it, or that is not
+/// there.
 TEST(Rollout, AServerInTroubleIsAskedSeldom) {
     constexpr unsigned minutes = 20; // the first of which are asked more often
     for (unsigned trouble = 0; trouble < 4; ++trouble) {
@@ -404,7 +407,8 @@ TEST(Rollout, ComesToAGoodEndWhateverPeopleDoWherePlacesAreGivenOn) {
     tell_stories_with_people(true);
 }
 
-/// Seeds by which a place was given on while its host upgraded: it had lost its label, or a person had set its state.
+/// Seeds by which a place was given on while its host upgraded: it had lost its label, or a person had set
+/// its state.
 TEST(Rollout, APlaceIsKeptWhateverLabelsPeopleSet) {
     for (const unsigned seed : {13U, 27U, 112U, 121U})
         for (const bool release : {false, true})

@@ -17,7 +17,8 @@ using base::Json;
 inline constexpr const char* before = "535.216.01";
 inline constexpr const char* wanted = "550.163.01";
 
-/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just been started.
+/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just
+/// been started.
 struct Rig {
     UpgradePolicy policy;
     Json node = {
@@ -55,8 +56,8 @@ struct Rig {
         policy.drain.enabled = false;
     }
 
-    [[nodiscard]] UpgradeSituation situation() const {
-        UpgradeSituation at;
+    [[nodiscard]] UpgradeInput situation() const {
+        UpgradeInput at;
         at.node = upgrade_node(node);
         at.labels = labels_of(node);
         at.policy = &policy;
@@ -77,7 +78,7 @@ struct Rig {
         return base::string_or(node["metadata"]["labels"], key::state, "");
     }
     /// When time alone changes the next move.
-    [[nodiscard]] std::optional<std::int64_t> due() const { return next_move(situation()).due; }
+    [[nodiscard]] std::optional<std::int64_t> due() const { return next_op(situation()).due; }
     [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
     [[nodiscard]] std::string annotation(const char* name) const {
         return base::string_or(base::member(node["metadata"], "annotations"), name, "");
@@ -85,7 +86,7 @@ struct Rig {
 
     /// False: there is nothing to do but wait.
     bool step() {
-        const UpgradeMove move = next_move(situation());
+        const UpgradeDecision move = next_op(situation());
         const UpgradePatch patch = upgrade_patch(node, move);
         if (!patch.node.body.is_null()) {
             if (state() != std::string(state_name(move.state)))

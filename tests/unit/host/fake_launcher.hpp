@@ -20,7 +20,7 @@ class FakeLauncher : public Launcher {
         Launch launch;
         JobCallbacks callbacks;
         std::size_t inputs = 0;
-        bool adopted = false;
+        bool recovered = false;
         bool killed = false;
         bool watched = true;
         bool followed = false;  ///< in the worker of the one before
@@ -35,8 +35,8 @@ class FakeLauncher : public Launcher {
         }
         return add({launch, std::move(callbacks), inputs.size()});
     }
-    [[nodiscard]] base::Result<std::unique_ptr<Worker>> adopt(const Launch& launch,
-                                                              JobCallbacks callbacks) override {
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> recover(const Launch& launch,
+                                                                JobCallbacks callbacks) override {
         if (refusals > 0) {
             --refusals;
             return base::fail(base::Errc::NoSpace, "no watch is left");

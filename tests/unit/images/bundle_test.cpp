@@ -233,7 +233,8 @@ TEST_F(Bundle, RefusesEveryOtherTarOfTheSameMembers) {
         std::string other = bytes;
         other[at] = static_cast<char>(other[at] ^ 1);
         const auto members = read(other);
-        // CMS has bytes that mean nothing, such as the order of its certificates; the manifest is the same then.
+        // CMS has bytes that mean nothing, such as the order of its certificates; the manifest is the same
+        // then.
         if (signed_ && members)
             EXPECT_EQ(*members, expected()) << at;
         else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that are years off, of the host and of whoever made a bundle. (A certificate's validity is in cms_test.cpp.)
+// Clocks that are years off, of the host and of whoever made a bundle. (A certificate's validity is in
+// cms_test.cpp.)
 #include "daemon/base/clock.hpp"
 #include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
@@ -40,7 +41,7 @@ class Clock : public HostileInput {
         EXPECT_TRUE(receive(bundle, site_));
         const auto received = received_bundle(root_);
         EXPECT_TRUE(commit_bundle(root_, received->value(), trust_, host_));
-        EXPECT_TRUE(settle_import(root_, received->value().digest));
+        EXPECT_TRUE(finalize_import(root_, received->value().digest));
         return hex;
     }
     [[nodiscard]] std::string winner() const {

@@ -83,7 +83,7 @@ TEST_F(HostileInput, NobodyTakesANameFromWhatIsSigned_GO_2026_5338) {
     ASSERT_TRUE(receive(bundle, site_));
     const auto received = received_bundle(root_);
     ASSERT_TRUE(commit_bundle(root_, received->value(), trust_, host_) &&
-                settle_import(root_, received->value().digest));
+                finalize_import(root_, received->value().digest));
     EXPECT_EQ(adopt_tar(tests::tar_of(Layout().with_image()), "site-images").error().code, Errc::Refused);
     ASSERT_TRUE(adopt_tar(tests::tar_of(Layout().with_image())) && commit());
     const auto references = References::load(root_);

@@ -2,7 +2,7 @@
 // Layouts that may be altered, and a host that imports them beside files that nobody may touch.
 #pragma once
 
-#include "images/import/adopt.hpp"
+#include "images/import/foreign_import.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/images/bundles.hpp"
 #include "tests/unit/images/docker_archives.hpp"
@@ -71,12 +71,12 @@ class HostileInput : public ::testing::Test {
     Result<BundleRecord> commit() {
         GPUHOST_TRY(received, received_bundle(root_));
         GPUHOST_TRY(record, commit_unsigned(root_, received.value(), host_));
-        GPUHOST_CHECK(settle_import(root_, received->digest));
+        GPUHOST_CHECK(finalize_import(root_, received->digest));
         return std::move(record);
     }
     Result<BundleManifest> adopt(const std::string& file, const std::string& name = "airgap") {
         const UniqueFd fd(::open(directory_.path(file).c_str(), O_RDONLY | O_CLOEXEC));
-        GPUHOST_TRY(adopted, adopt_images(root_, {fd.get(), file}, name, host_));
+        GPUHOST_TRY(adopted, add_foreign_images(root_, {fd.get(), file}, name, host_));
         return std::move(adopted.manifest);
     }
     Result<BundleManifest> adopt_tar(const std::string& tar, const std::string& name = "airgap") {

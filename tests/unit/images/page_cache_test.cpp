@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves the page cache is what was read or written, and nothing that is still to come: for posix_fadvise(2) and
-// sync_file_range(2) a length of 0 means all up to the end of the file.
+// What leaves the page cache is what was read or written, and nothing that is still to come: for
+// posix_fadvise(2) and sync_file_range(2) a length of 0 means all up to the end of the file.
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/input.hpp"
 #include "images/store/blob_store.hpp"

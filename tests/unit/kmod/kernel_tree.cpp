@@ -24,7 +24,7 @@ void KernelTree::add_gpu(const std::string& address, const std::string& driver) 
         (void)root_.symlink_atomic("../../drivers/" + driver, "/" + device + "/driver");
 }
 
-kmod::Goal KernelTree::add_modules(const std::string& version) const {
+kmod::ModuleGoal KernelTree::add_modules(const std::string& version) const {
     struct Module {
         std::string name;
         std::string file;
@@ -34,7 +34,7 @@ kmod::Goal KernelTree::add_modules(const std::string& version) const {
                                       {"nvidia_uvm", "nvidia-uvm.ko", "nvidia"},
                                       {"nvidia_modeset", "nvidia-modeset.ko", "video,nvidia"},
                                       {"nvidia_drm", "nvidia-drm.ko", "drm,nvidia-modeset"}};
-    kmod::Goal goal{version, {}};
+    kmod::ModuleGoal goal{version, {}};
     for (const Module& module : modules) {
         const std::string path = "/modules/" + version + "/" + module.file;
         const std::string srcversion = "SRC" + version + module.name;

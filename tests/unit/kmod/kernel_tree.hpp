@@ -24,7 +24,7 @@ class KernelTree {
 
     void add_gpu(const std::string& address, const std::string& driver = {}) const;
     /// Module files of one version, as a set lies in the store (without its manifest).
-    [[nodiscard]] kmod::Goal add_modules(const std::string& version) const;
+    [[nodiscard]] kmod::ModuleGoal add_modules(const std::string& version) const;
     /// Lines of the fake kernel's control file.
     void misbehave(const std::string& lines) const { directory_.write("fake-kernel/control", lines); }
     [[nodiscard]] std::string kernel_log() const { return directory_.read("fake-kernel/log"); }

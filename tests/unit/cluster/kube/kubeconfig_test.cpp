@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kubeconfigs kubectl and this take alike is in tests/support/kubeconfigs.py; here is what that table can't say.
+// Which kubeconfigs kubectl and this take alike is in tests/support/kubeconfigs.py; here is what that table
+// can't say.
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
 #include "daemon/cluster/kube/kubeconfig.hpp"

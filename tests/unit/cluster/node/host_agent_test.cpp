@@ -37,7 +37,7 @@ class HostAgentTest : public ::testing::Test {
             patches += writes ? 1 : 0;
             return writes && refuses;
         };
-        agent.emplace(*api, "gpu01", NodeWish{{startup_taint}, true, {std::string(driver_ready)}},
+        agent.emplace(*api, "gpu01", NodeDesired{{startup_taint}, true, {std::string(driver_ready)}},
                       [](const std::string&) {});
     }
 

@@ -9,9 +9,9 @@ namespace {
 using base::Json;
 
 constexpr const char* now = "2026-11-23T16:00:00Z";
-const NodeWish wish{{"gpuhost.io/not-ready", "readiness.k8s.io/gpu"},
-                    false,
-                    {std::string(driver_ready), std::string(runtime_ready)}};
+const NodeDesired desired{{"gpuhost.io/not-ready", "readiness.k8s.io/gpu"},
+                          false,
+                          {std::string(driver_ready), std::string(runtime_ready)}};
 
 Json node() {
     return {
@@ -39,7 +39,7 @@ struct Whole {
     Json heartbeat;
 };
 
-Whole change(const Json& node, const Readiness& readiness, const NodeWish& wants, const std::string& at) {
+Whole change(const Json& node, const Readiness& readiness, const NodeDesired& wants, const std::string& at) {
     NodeChange made = change_node(node, readiness, wants, at);
     return {joined(std::move(made.node)), joined(std::move(made.status)), std::move(made.heartbeat)};
 }
@@ -52,7 +52,7 @@ Json with_status(Json node, const Whole& change) {
 }
 
 TEST(NodeChange, SaysWhatIsNewAndThenNothing) {
-    const Whole first = change(node(), ready(), wish, now);
+    const Whole first = change(node(), ready(), desired, now);
     ASSERT_EQ(first.status.body["status"]["conditions"].size(), 3U);
     EXPECT_EQ(first.status.body["status"]["conditions"][0]["lastTransitionTime"], now);
     EXPECT_EQ(first.status.body["metadata"]["resourceVersion"], "7");
@@ -62,17 +62,17 @@ TEST(NodeChange, SaysWhatIsNewAndThenNothing) {
 
     Json after = with_status(node(), first);
     after["metadata"]["labels"]["nvidia.com/gpu.present"] = "true";
-    const Whole second = change(after, ready(), wish, now);
+    const Whole second = change(after, ready(), desired, now);
     EXPECT_TRUE(second.status.body.is_null());
     EXPECT_TRUE(second.node.body.is_null());
 }
 
 TEST(NodeChange, ATransitionHasItsTimeAndAnotherMessageHasNone) {
-    const Json before = with_status(node(), change(node(), ready(), wish, now));
+    const Json before = with_status(node(), change(node(), ready(), desired, now));
     Readiness readiness = ready();
     readiness.conditions[0].message = "it still is";
     readiness.conditions[1].status = "False";
-    const Whole made = change(before, readiness, wish, "2026-11-23T17:00:00Z");
+    const Whole made = change(before, readiness, desired, "2026-11-23T17:00:00Z");
     const Json& conditions = made.status.body["status"]["conditions"];
     ASSERT_EQ(conditions.size(), 2U) << "the third says what it said";
     EXPECT_EQ(conditions[0]["lastTransitionTime"], now);
@@ -80,9 +80,9 @@ TEST(NodeChange, ATransitionHasItsTimeAndAnotherMessageHasNone) {
 }
 
 TEST(NodeChange, UnchangedConditionsGetAHeartbeat) {
-    const Json before = with_status(node(), change(node(), ready(), wish, now));
-    EXPECT_TRUE(change(before, ready(), wish, "2026-11-23T16:04:29Z").heartbeat.is_null());
-    const Whole later = change(before, ready(), wish, "2026-11-23T16:04:30Z");
+    const Json before = with_status(node(), change(node(), ready(), desired, now));
+    EXPECT_TRUE(change(before, ready(), desired, "2026-11-23T16:04:29Z").heartbeat.is_null());
+    const Whole later = change(before, ready(), desired, "2026-11-23T16:04:30Z");
     EXPECT_TRUE(later.status.body.is_null());
     ASSERT_EQ(later.heartbeat["status"]["conditions"].size(), 3U);
     const Json& condition = later.heartbeat["status"]["conditions"][0];
@@ -92,10 +92,10 @@ TEST(NodeChange, UnchangedConditionsGetAHeartbeat) {
 }
 
 TEST(NodeChange, AHeartbeatIsOfUnchangedConditions) {
-    const Json before = with_status(node(), change(node(), ready(), wish, now));
+    const Json before = with_status(node(), change(node(), ready(), desired, now));
     Readiness readiness = ready();
     readiness.conditions[0].status = "False";
-    NodeChange later = change_node(before, readiness, wish, "2026-11-23T16:10:00Z");
+    NodeChange later = change_node(before, readiness, desired, "2026-11-23T16:10:00Z");
     ASSERT_EQ(later.status.size(), 1U);
     EXPECT_EQ(later.status[0].body["status"]["conditions"][0]["type"], driver_ready);
     ASSERT_EQ(later.heartbeat["status"]["conditions"].size(), 2U);
@@ -103,8 +103,8 @@ TEST(NodeChange, AHeartbeatIsOfUnchangedConditions) {
 }
 
 TEST(NodeChange, HeartbeatFromTheFutureIsReplaced) {
-    const Json before = with_status(node(), change(node(), ready(), wish, now));
-    EXPECT_FALSE(change(before, ready(), wish, "2026-11-23T15:00:00Z").heartbeat.is_null());
+    const Json before = with_status(node(), change(node(), ready(), desired, now));
+    EXPECT_FALSE(change(before, ready(), desired, "2026-11-23T15:00:00Z").heartbeat.is_null());
 }
 
 TEST(NodeChange, TaintsComeOffOnceTheHostIsReadyAndOthersStay) {
@@ -112,38 +112,38 @@ TEST(NodeChange, TaintsComeOffOnceTheHostIsReadyAndOthersStay) {
     tainted["spec"]["taints"] = {taint("node.kubernetes.io/not-ready"), taint("gpuhost.io/not-ready"),
                                  taint("readiness.k8s.io/gpu"), taint("site/x")};
     Readiness readiness = ready();
-    const Whole made = change(tainted, readiness, wish, now);
+    const Whole made = change(tainted, readiness, desired, now);
     EXPECT_EQ(made.node.body["spec"]["taints"],
               Json({taint("node.kubernetes.io/not-ready"), taint("site/x")}));
 
     for (const std::string status : {"False", "Unknown"}) {
         readiness.conditions[1].status = status;
-        EXPECT_FALSE(change(tainted, readiness, wish, now).node.body.contains("spec")) << status;
+        EXPECT_FALSE(change(tainted, readiness, desired, now).node.body.contains("spec")) << status;
     }
     readiness = ready();
     readiness.conditions[2].status = "False"; // images, which nobody asked for
-    EXPECT_TRUE(change(tainted, readiness, wish, now).node.body.contains("spec"));
+    EXPECT_TRUE(change(tainted, readiness, desired, now).node.body.contains("spec"));
 
     tainted["spec"]["taints"] = {taint("gpuhost.io/not-ready")};
-    EXPECT_TRUE(change(tainted, ready(), wish, now).node.body["spec"]["taints"].is_null())
+    EXPECT_TRUE(change(tainted, ready(), desired, now).node.body["spec"]["taints"].is_null())
         << "the last one: a merge patch deletes";
 }
 
 TEST(NodeChange, WhatCannotBeToldNowCountsAsItWasTold) {
-    Json tainted = with_status(node(), change(node(), ready(), wish, now));
+    Json tainted = with_status(node(), change(node(), ready(), desired, now));
     tainted["spec"]["taints"] = {taint("gpuhost.io/not-ready")};
     Readiness busy;
     busy.gpus = 1;
-    EXPECT_TRUE(change(tainted, busy, wish, now).node.body.contains("spec"));
+    EXPECT_TRUE(change(tainted, busy, desired, now).node.body.contains("spec"));
     tainted["status"]["conditions"] = Json::array();
-    EXPECT_FALSE(change(tainted, busy, wish, now).node.body.contains("spec"));
+    EXPECT_FALSE(change(tainted, busy, desired, now).node.body.contains("spec"));
 }
 
 TEST(NodeChange, ATaintComesBackOnlyWhereThatIsWanted) {
     Readiness readiness = ready();
     readiness.conditions[0].status = "False";
-    EXPECT_FALSE(change(node(), readiness, wish, now).node.body.contains("spec"));
-    NodeWish strict = wish;
+    EXPECT_FALSE(change(node(), readiness, desired, now).node.body.contains("spec"));
+    NodeDesired strict = desired;
     strict.taint_when_not_ready = true;
     Json before = node();
     before["spec"]["taints"] = {taint("site/x")};
@@ -160,22 +160,22 @@ TEST(NodeChange, TheLabelFollowsTheGpusButNotAgainstAPerson) {
     labelled["metadata"]["labels"]["nvidia.com/gpu.present"] = "true";
     Readiness readiness = ready();
     readiness.gpus = 0;
-    EXPECT_TRUE(change(labelled, readiness, wish, now)
+    EXPECT_TRUE(change(labelled, readiness, desired, now)
                     .node.body["metadata"]["labels"]["nvidia.com/gpu.present"]
                     .is_null());
     readiness.gpus.reset();
-    EXPECT_TRUE(change(labelled, readiness, wish, now).node.body.is_null());
+    EXPECT_TRUE(change(labelled, readiness, desired, now).node.body.is_null());
     readiness.gpus = 1;
     labelled["metadata"]["labels"]["nvidia.com/gpu.present"] = "false";
-    EXPECT_TRUE(change(labelled, readiness, wish, now).node.body.is_null());
+    EXPECT_TRUE(change(labelled, readiness, desired, now).node.body.is_null());
     readiness.gpus = 0;
-    EXPECT_TRUE(change(labelled, readiness, wish, now).node.body.is_null());
+    EXPECT_TRUE(change(labelled, readiness, desired, now).node.body.is_null());
 }
 
 TEST(NodeChange, ANodeOfAnyShapeIsNoTrouble) {
     for (const char* text : {"null", "{}", "[]", R"({"metadata":7,"spec":[],"status":{"conditions":{}}})",
                              R"({"spec":{"taints":[1,null,{"key":3}]},"status":{"conditions":[1,null]}})"})
-        (void)change_node(Json::parse(text), ready(), wish, now);
+        (void)change_node(Json::parse(text), ready(), desired, now);
 }
 
 } // namespace

@@ -20,7 +20,7 @@ Json good_host() {
                     {{"address", "0000:02:00.0"}, {"driver", "nvidia"}}}},
                   {"loaded_version", "550.163.01"},
                   {"selected", {{"version", "550.163.01"}}},
-                  {"door", "open"},
+                  {"autoload", "allowed"},
                   {"devices_complete", true}}},
                 {"plan", nothing}}},
               {"cdi", {{"observed", {{"enable", true}, {"record", {{"problem", ""}}}}}, {"plan", nothing}}},
@@ -107,7 +107,7 @@ TEST(Readiness, WhatKeepsADriverFromServing) {
     part(host, "driver", "observed")["devices_complete"] = false;
     EXPECT_EQ(find(host, driver_ready).reason, "NoDevices");
     host = good_host();
-    part(host, "driver", "observed")["door"] = "shut";
+    part(host, "driver", "observed")["autoload"] = "blocked";
     EXPECT_EQ(find(host, driver_ready).reason, "NoDevices");
 
     host = good_host();

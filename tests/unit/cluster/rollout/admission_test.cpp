@@ -703,7 +703,8 @@ void check_limits(const Site& site, const Admission& admission) {
     }
 }
 
-/// Whatever there is of hosts and grants: the limits hold once the admitted are granted, and nobody is admitted that must not be.
+/// Whatever there is of hosts and grants: the limits hold once the admitted are granted, and nobody is
+/// admitted that must not be.
 TEST(Admission, KeepsItsLimitsInAnyFleet) {
     const unsigned first = number_of("SEED", 1);
     for (unsigned seed = first; seed < first + number_of("STORIES", 3000) && !HasFailure(); ++seed) {
@@ -731,7 +732,8 @@ TEST(Admission, SaysTheSameToTheSameQuestionAndWhyOfEachThatWaits) {
     }
 }
 
-/// Granted in several steps, as a leader does whose cache lags: never more than at once, and in the end the same number.
+/// Granted in several steps, as a leader does whose cache lags: never more than at once, and in the end the
+/// same number.
 TEST(Admission, AsManyInOneStepAsInMany) {
     for (unsigned seed = 1; seed < 500 && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));

@@ -57,7 +57,7 @@ class UpgradeAgentTest : public ::testing::Test {
         upgrade.emplace(*api, "gpu01", host, [](const std::string&) {});
         upgrade->set_policy(&policy);
         agent.emplace(
-            *api, "gpu01", NodeWish(), [](const std::string&) {}, &*upgrade);
+            *api, "gpu01", NodeDesired(), [](const std::string&) {}, &*upgrade);
         Readiness ready;
         ready.gpus = 1;
         agent->set_readiness(ready);

@@ -55,7 +55,7 @@ TEST(Upgrade, NothingBeginsThatCantBeHadHereAndItSaysWhatIsMissing) {
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_EQ(rig.annotation(key::reason), "version 550.163.01 is not in the store");
     EXPECT_FALSE(upgrade_node(rig.node).record.prepared);
-    EXPECT_FALSE(next_move(rig.situation()).wants_grant);
+    EXPECT_FALSE(next_op(rig.situation()).wants_grant);
     rig.check = {Task::State::Done, "", false};
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-done");
@@ -175,7 +175,7 @@ TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_FALSE(rig.cordoned());
-    EXPECT_FALSE(next_move(rig.situation()).wants_grant) << "its place is for others meanwhile";
+    EXPECT_FALSE(next_op(rig.situation()).wants_grant) << "its place is for others meanwhile";
     EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "which tells the leader, whose clock is another";
     rig.wait(59);
     EXPECT_EQ(rig.swaps, 1U);
@@ -309,7 +309,7 @@ TEST(Upgrade, LateSwapIsCancelledWithoutATimeToWakeAt) {
     rig.swap = {Task::State::Running, "unloads modules", false};
     EXPECT_EQ(rig.due(), rig.now + 1'200);
     rig.wait(2'000);
-    EXPECT_EQ(next_move(rig.situation()).act, UpgradeAct::CancelSwap);
+    EXPECT_EQ(next_op(rig.situation()).act, UpgradeAct::CancelSwap);
     EXPECT_FALSE(rig.due().has_value());
 }
 
@@ -364,7 +364,7 @@ TEST(Upgrade, DriverThatRecoversBeforeTheRollbackStays) {
     rig.settle();
     rig.now += 600;
     rig.swap = {};
-    UpgradeMove move = next_move(rig.situation());
+    UpgradeDecision move = next_op(rig.situation());
     ASSERT_EQ(move.record.failure, "validation");
     rig.node.merge_patch(upgrade_patch(rig.node, move).node.body);
     rig.driver.ready = true;
@@ -429,7 +429,7 @@ TEST(Upgrade, DrainsBeforeItRebootsByADrainsRules) {
     rig.now += 200; // the swap has taken its time
     rig.settle();
     EXPECT_EQ(rig.reboots, 0U);
-    EXPECT_EQ(next_move(rig.situation()).act, UpgradeAct::Drain);
+    EXPECT_EQ(next_op(rig.situation()).act, UpgradeAct::Drain);
     EXPECT_EQ(upgrade_node(rig.node).record.since, rig.now) << "from which the drain's timeout counts";
     EXPECT_EQ(rig.annotation(key::reason),
               "drains the node before it is rebooted: default/web (needs 2 healthy pods)");
@@ -536,31 +536,31 @@ TEST(Upgrade, WithoutAutoUpgradeAHostWaitsForALabel) {
 TEST(Upgrade, WithoutAutoUpgradeAnAdministratorOfTheHostMayAskForIt) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
-    EXPECT_EQ(next_move(rig.situation()).offer, wanted);
+    EXPECT_EQ(next_op(rig.situation()).offer, wanted);
     rig.driver.requested = wanted;
-    EXPECT_FALSE(next_move(rig.situation()).drops_request) << "nothing remembers it yet";
+    EXPECT_FALSE(next_op(rig.situation()).drops_request) << "nothing remembers it yet";
     rig.step();
     EXPECT_EQ(rig.state(), "upgrade-required");
-    EXPECT_TRUE(next_move(rig.situation()).drops_request) << "from here on the Node does";
-    EXPECT_EQ(next_move(rig.situation()).offer, "");
+    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "from here on the Node does";
+    EXPECT_EQ(next_op(rig.situation()).offer, "");
     rig.driver.requested.clear();
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
     EXPECT_EQ(Path(rig.path.begin(), rig.path.begin() + 4), Path(whole.begin(), whole.begin() + 4))
         << "the same way as by the label";
-    EXPECT_EQ(next_move(rig.situation()).offer, "");
+    EXPECT_EQ(next_op(rig.situation()).offer, "");
 }
 
 TEST(Upgrade, ARequestOfTheHostIsVoidForAnythingElse) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.driver.requested = "560.35.03";
-    EXPECT_TRUE(next_move(rig.situation()).drops_request);
+    EXPECT_TRUE(next_op(rig.situation()).drops_request);
     rig.settle();
     EXPECT_EQ(rig.state(), "") << "it is not what the cluster wants";
     rig.driver.requested = wanted;
     rig.driver.running = wanted;
-    EXPECT_TRUE(next_move(rig.situation()).drops_request) << "it runs";
+    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "it runs";
     rig.settle();
     EXPECT_EQ(rig.swaps, 0U);
 }
@@ -575,7 +575,7 @@ TEST(Upgrade, AHostThatHasFailedIsAskedAgain) {
     rig.driver.requested.clear();
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-failed");
-    EXPECT_EQ(next_move(rig.situation()).offer, wanted);
+    EXPECT_EQ(next_op(rig.situation()).offer, wanted);
     rig.swap_fails = false;
     rig.driver.requested = wanted;
     rig.step();
@@ -637,7 +637,8 @@ TEST(Upgrade, WithoutAFreshGrantNothingNewIsBegun) {
     }
 }
 
-/// Whatever people and machines do meanwhile: once they let it be, every host is as wanted, serves, and is not cordoned.
+/// Whatever people and machines do meanwhile: once they let it be, every host is as wanted, serves, and is
+/// not cordoned.
 TEST(Upgrade, ComesToAGoodEndOutOfAnyStory) {
     std::mt19937 random(6);
     const auto some = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };

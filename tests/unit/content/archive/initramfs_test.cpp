@@ -158,12 +158,12 @@ TEST(Initramfs, NamesOfModulesAreKnownHoweverTheyArePacked) {
           "lib/modules/6.1/nvidia-tesla-470-uvm.ko", "lib/modules/6.1/nvidia-legacy-390xx.ko",
           "lib/modules/6.1/kernel/drivers/gpu/drm/nouveau/nouveau.ko",
           "var/lib/gpuhost/driver/550.163.01/modules/6.1-open/d/nvidia.ko"})
-        EXPECT_TRUE(takes_gpu(path)) << path;
+        EXPECT_TRUE(claims_gpu(path)) << path;
     for (const char* path : {"lib/modules/6.1/kernel/drivers/video/fbdev/nvidia/nvidiafb.ko",
                              "lib/modules/6.1/kernel/drivers/platform/x86/nvidia-wmi-ec-backlight.ko",
                              "lib/firmware/nvidia/gsp.bin", "lib/modules/nvidia.ko", "etc/nvidia.ko",
                              "lib/modules/6.1/nvidia.ko.old", "lib/modules/6.1/nvidia"})
-        EXPECT_FALSE(takes_gpu(path)) << path;
+        EXPECT_FALSE(claims_gpu(path)) << path;
 }
 
 } // namespace

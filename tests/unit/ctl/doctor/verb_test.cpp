@@ -42,7 +42,7 @@ DoctorFacts healthy() {
     facts.xid_lines = 0;
     facts.kernels = {{kernel, true, true, true}};
     facts.rules = {{"/etc/modprobe.d/gpuhost.conf", "blacklist", "nouveau"},
-                   {"/run/modprobe.d/00-gpuhost-door.conf", "install", "nvidia"}};
+                   {"/run/modprobe.d/00-gpuhost-block.conf", "install", "nvidia"}};
     facts.state_free = 10ULL << 30U;
     facts.boot_free = 1ULL << 30U;
     facts.now_us = now * 1'000'000;

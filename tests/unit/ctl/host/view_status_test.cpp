@@ -25,7 +25,7 @@ Json host() {
                   {"selected", {{"version", "550.163.01"}, {"previous", {{"version", "535.261.03"}}}}},
                   {"store", {{"versions", {{{"version", "550.163.01"}}, {{"version", "535.261.03"}}}}}},
                   {"units", {"nvidia-persistenced.service"}},
-                  {"door", "open"}}},
+                  {"autoload", "allowed"}}},
                 {"plan", {{"title", "converge"}, {"steps", Json::array()}, {"problems", Json::array()}}}}}}}};
 }
 
@@ -51,7 +51,7 @@ TEST(StatusView, AGpuThatIsNotServedIsNamed) {
 
 TEST(StatusView, WhatTheClusterWants) {
     Json wanted = host();
-    wanted["cluster"] = {{"wish", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
+    wanted["cluster"] = {{"desired", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
                          {"upgrade_requested", ""}};
     const std::string offered = render_status({}, wanted, Json(), 0);
     EXPECT_NE(offered.find(" Cluster: wants toolkit 1.17.8\n"), std::string::npos) << offered;
@@ -71,7 +71,7 @@ TEST(StatusView, WhatIsPendingAndWhy) {
     driver["observed"]["gpus"][0]["driver"] = "";
     driver["observed"]["selected"] = nullptr;
     driver["observed"]["units"].clear();
-    driver["observed"]["door"] = "shut";
+    driver["observed"]["autoload"] = "blocked";
     driver["plan"] = {
         {"title", "load driver 550.163.01"},
         {"steps", {{{"kind", "x"}, {"summary", "y"}}}},

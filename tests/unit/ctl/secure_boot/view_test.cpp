@@ -17,7 +17,7 @@ Json status() {
             {"secure_boot", "enabled"},
             {"enforcement", "the kernel is locked down (integrity)"},
             {"keys", {{{"name", "Site\x1b[2J"}, {"id", "ab12"}, {"keyrings", {".machine", ".platform"}}}}},
-            {"keyrings_told", true},
+            {"keyrings_known", true},
             {"certificate", {{"name", "Site"}, {"key_id", "ab12"}, {"kernel", "known"}}},
             {"certificate_error", ""},
             {"sets",
@@ -57,7 +57,7 @@ TEST(SecureBootView, SaysWhatIsNotKnown) {
         EXPECT_THAT(text, HasSubstr(part));
     unknown["keys"] = Json::array();
     EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("has no keys"));
-    unknown["keyrings_told"] = false;
+    unknown["keyrings_known"] = false;
     EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("root sees all of them"));
 }
 

@@ -8,7 +8,7 @@ namespace gpuhost::host {
 namespace {
 
 using base::Json;
-using core::ClusterWish;
+using core::ClusterDesired;
 
 class ClusterSideTest : public testing::Test {
   protected:
@@ -29,11 +29,11 @@ TEST_F(ClusterSideTest, AToolkitIsKeptAndADriverOnlyOffered) {
     EXPECT_EQ(side_.keep({"1.17.8", "550.163.01"}), true);
     EXPECT_EQ(side_.keep({"1.17.8", ""}), false) << "no setting has changed";
     EXPECT_EQ(side_.keep({"1.17.8", "550.163.01"}), false);
-    EXPECT_EQ(found(), (Json{{"wish", {{"toolkit", "1.17.8"}}}, {"upgrade_requested", ""}}));
+    EXPECT_EQ(found(), (Json{{"desired", {{"toolkit", "1.17.8"}}}, {"upgrade_requested", ""}}));
     side_.load();
-    EXPECT_EQ(side_.document()["wish"]["driver"], "550.163.01") << "a reload is no reason to forget it";
+    EXPECT_EQ(side_.document()["desired"]["driver"], "550.163.01") << "a reload is no reason to forget it";
     EXPECT_EQ(side_.keep({}), true);
-    EXPECT_FALSE(root_.exists(core::cluster_wish_file));
+    EXPECT_FALSE(root_.exists(core::cluster_desired_file));
     EXPECT_EQ(side_.keep({}), false);
 }
 
@@ -52,9 +52,9 @@ TEST_F(ClusterSideTest, OnlyWhatIsOfferedCanBeAskedFor) {
 }
 
 TEST_F(ClusterSideTest, WhatMakesNoSenseIsNotThere) {
-    directory_.write(std::string(core::cluster_wish_file), "[Toolkit]\nVersion=newest\n");
+    directory_.write(std::string(core::cluster_desired_file), "[Toolkit]\nVersion=newest\n");
     directory_.write("/run/gpuhost/upgrade-request", "../x\n");
-    EXPECT_EQ(found(), (Json{{"wish", Json::object()}, {"upgrade_requested", ""}}));
+    EXPECT_EQ(found(), (Json{{"desired", Json::object()}, {"upgrade_requested", ""}}));
 }
 
 } // namespace

@@ -312,7 +312,7 @@ TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
     ASSERT_TRUE(ask(5)) << "but does what it is asked for";
     finish_operation();
     EXPECT_EQ(state->level, 5U);
-    begin("b2", Manager::Mode::Look);
+    begin("b2", Manager::Mode::ReadOnly);
     const auto refused = ask(6);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::Refused);
@@ -343,15 +343,15 @@ TEST_F(ManagerTest, WhatAClusterWantsWaitsForAnOperation) {
     directory.write("/var/lib/gpuhost/x", "");
     begin();
     ASSERT_TRUE(ask(2));
-    EXPECT_EQ(manager->set_cluster_wish({"1.17.8", ""}, {}).error().code, Errc::Busy);
-    EXPECT_EQ(manager->describe()["cluster"]["wish"], Json::object()) << "nothing was changed";
+    EXPECT_EQ(manager->set_desired_state({"1.17.8", ""}, {}).error().code, Errc::Busy);
+    EXPECT_EQ(manager->describe()["cluster"]["desired"], Json::object()) << "nothing was changed";
     finish_operation();
-    EXPECT_EQ(manager->set_cluster_wish({"1.17.8", "550.163.01"}, {}).value_or(77), 0U)
+    EXPECT_EQ(manager->set_desired_state({"1.17.8", "550.163.01"}, {}).value_or(77), 0U)
         << "there is no toolkit";
-    EXPECT_EQ(manager->describe()["cluster"]["wish"],
+    EXPECT_EQ(manager->describe()["cluster"]["desired"],
               (Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}}));
     manager->withdraw_cluster_driver();
-    EXPECT_EQ(manager->describe()["cluster"]["wish"], (Json{{"toolkit", "1.17.8"}}));
+    EXPECT_EQ(manager->describe()["cluster"]["desired"], (Json{{"toolkit", "1.17.8"}}));
 }
 
 TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {

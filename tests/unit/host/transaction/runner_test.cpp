@@ -203,7 +203,7 @@ TEST_F(RunnerTest, AWorkerThatCanNotBeToldIsReplaced) {
 
 TEST_F(RunnerTest, InASystemThatDoesNotRunAWorkerThatRestsEndsBeforeAStepIsPassedOver) {
     Life rescue(root);
-    rescue.runner.set_asleep();
+    rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
     rescue.start(make_plan({"load", "start"}));
     rescue.launcher.rest();
@@ -252,7 +252,7 @@ TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
-    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_TRUE(life.launcher.last().recovered);
     EXPECT_EQ(life.launcher.last().launch.request.job, "1-2-10");
     EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
     life.launcher.die();
@@ -280,10 +280,10 @@ TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
     life.launcher.end(); // its own result, long recorded
     ASSERT_EQ(life.launcher.jobs.size(), 2U);
     EXPECT_EQ(life.launcher.last().launch.request.job, job);
-    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_TRUE(life.launcher.last().recovered);
     life.launcher.die();
     EXPECT_EQ(life.at(), "apply start");
-    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_FALSE(life.launcher.last().recovered);
 }
 
 TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
@@ -295,7 +295,7 @@ TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
     }
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
-    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_TRUE(life.launcher.last().recovered);
     EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
     life.launcher.end();
     EXPECT_EQ(life.at(), "apply start");
@@ -320,7 +320,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
         EXPECT_EQ(crashed.at(), "apply start");
     }
     Life rescue(root, "b0010000-0000-4000-8000-000000000002");
-    rescue.runner.set_asleep();
+    rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
     rescue.turn();
     EXPECT_EQ(rescue.at(), "undo link") << "what was started has ended with its boot";
@@ -341,7 +341,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
         EXPECT_EQ(crashed.at(), "apply start");
     }
     Life rescue(root, "b0010000-0000-4000-8000-000000000002");
-    rescue.runner.set_asleep();
+    rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
     rescue.turn();
     EXPECT_EQ(rescue.at(), "apply link");
@@ -351,7 +351,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
 
 TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
     Life rescue(root);
-    rescue.runner.set_asleep();
+    rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
     rescue.start(make_plan({"link", "start"}));
     rescue.launcher.end();
@@ -656,13 +656,13 @@ TEST_F(RunnerTest, AnUndoThatTheJournalLacksIsDoneAgain) {
     }
     Life next(root);
     ASSERT_TRUE(next.runner.resume());
-    EXPECT_TRUE(next.launcher.last().adopted) << "the worker of the undo may still run";
+    EXPECT_TRUE(next.launcher.last().recovered) << "the worker of the undo may still run";
     next.launcher.end();
     EXPECT_EQ(next.at(), "apply load") << "its result is still in its files";
-    EXPECT_TRUE(next.launcher.last().adopted);
+    EXPECT_TRUE(next.launcher.last().recovered);
     next.launcher.end();
     EXPECT_EQ(next.at(), "undo load");
-    EXPECT_FALSE(next.launcher.last().adopted);
+    EXPECT_FALSE(next.launcher.last().recovered);
     next.launcher.end();
     EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
 }
@@ -818,7 +818,7 @@ TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
     EXPECT_TRUE(life.launcher.jobs.empty());
     life.wait([&] { return !life.launcher.jobs.empty(); });
     ASSERT_EQ(life.at(), "apply load");
-    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_TRUE(life.launcher.last().recovered);
     life.launcher.end();
     EXPECT_EQ(life.at(), "undo load");
 }
@@ -973,10 +973,10 @@ TEST_F(RunnerTest, TheNextDaemonAdoptsTheWorker) {
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
-    EXPECT_TRUE(life.launcher.last().adopted);
+    EXPECT_TRUE(life.launcher.last().recovered);
     EXPECT_EQ(life.launcher.last().launch.request.job, job);
     life.launcher.end();
-    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_FALSE(life.launcher.last().recovered);
     EXPECT_EQ(life.at(), "apply link");
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
@@ -992,7 +992,7 @@ TEST_F(RunnerTest, AWorkerThatIsGoneIsStartedAgain) {
     ASSERT_TRUE(life.runner.resume());
     life.launcher.die();
     EXPECT_EQ(life.at(), "apply load");
-    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_FALSE(life.launcher.last().recovered);
 }
 
 TEST_F(RunnerTest, AfterARebootItGoesBack) {
@@ -1005,7 +1005,7 @@ TEST_F(RunnerTest, AfterARebootItGoesBack) {
     Life life(root, "b0020000-0000-4000-8000-000000000002");
     ASSERT_TRUE(life.runner.resume());
     EXPECT_EQ(life.at(), "undo link");
-    EXPECT_FALSE(life.launcher.last().adopted);
+    EXPECT_FALSE(life.launcher.last().recovered);
     EXPECT_EQ(life.runner.find(1)->progress, 1) << "it shrinks from here";
     life.launcher.end();
     life.launcher.end();

@@ -130,9 +130,9 @@ TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
     }
     ASSERT_GT(daemon, 0);
     ::waitpid(daemon, nullptr, 0);
-    auto adopted = launcher.adopt(launch(), callbacks());
-    ASSERT_TRUE(adopted);
-    worker = *std::move(adopted);
+    auto recovered = launcher.recover(launch(), callbacks());
+    ASSERT_TRUE(recovered);
+    worker = *std::move(recovered);
     for (int i = 0; i < 5; ++i)
         (void)sd_event_run(event.get(), 10'000);
     EXPECT_FALSE(result) << "it still runs";
@@ -143,8 +143,8 @@ TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
 }
 
 TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
-    auto adopted = launcher.adopt(launch(), callbacks());
-    ASSERT_TRUE(adopted);
+    auto recovered = launcher.recover(launch(), callbacks());
+    ASSERT_TRUE(recovered);
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
@@ -152,8 +152,8 @@ TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
 TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
     directory.write("run/gpuhost/jobs/1-1-1/events", "");
     directory.write("run/gpuhost/jobs/1-1-1/pid", std::to_string(::getpid()) + " 1\n");
-    auto adopted = launcher.adopt(launch(), callbacks());
-    ASSERT_TRUE(adopted);
+    auto recovered = launcher.recover(launch(), callbacks());
+    ASSERT_TRUE(recovered);
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
@@ -286,10 +286,10 @@ TEST_F(RestingWorker, ThatWillBeKilledDoesNotGoOn) {
 TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {
     start_resting();
     ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
-    auto adopted = launcher.adopt(job("1-2-1", std::chrono::seconds(0)), quiet());
-    ASSERT_TRUE(adopted);
+    auto recovered = launcher.recover(job("1-2-1", std::chrono::seconds(0)), quiet());
+    ASSERT_TRUE(recovered);
     worker.reset(); // and with it the daemon's end of its stdin
-    worker = *std::move(adopted);
+    worker = *std::move(recovered);
     ASSERT_TRUE(becomes([this] { return ends.size() > 1 && !ends.back().rests; }));
     EXPECT_FALSE(ends.back().result.error);
     EXPECT_EQ(base::string_or(ends.back().result.output, "by", "").substr(0, 5), "1-2-1");

@@ -209,10 +209,10 @@ class SystemdLauncherTest : public testing::Test {
         worker = *std::move(started);
         turn();
     }
-    void adopt() {
-        auto adopted = launcher->adopt(launch(), callbacks());
-        ASSERT_TRUE(adopted) << adopted.error().message;
-        worker = *std::move(adopted);
+    void recover() {
+        auto recovered = launcher->recover(launch(), callbacks());
+        ASSERT_TRUE(recovered) << recovered.error().message;
+        worker = *std::move(recovered);
         turn();
     }
     void turn() {
@@ -323,7 +323,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
 TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
     systemd->known_state = "active";
     directory.write("run/gpuhost/jobs/3-2-1/events", "");
-    adopt();
+    recover();
     EXPECT_FALSE(ended);
     write_result();
     systemd->state("inactive", 0);
@@ -334,13 +334,13 @@ TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
 
 TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
     directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
-    adopt();
+    recover();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
 }
 
 TEST_F(SystemdLauncherTest, AUnitThatIsGoneWithoutAResultDied) {
-    adopt();
+    recover();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
@@ -379,7 +379,7 @@ class RestingUnit : public SystemdLauncherTest {
 
 TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
-    EXPECT_EQ(take_job(systemd->input.get()), "3-3-1");
+    EXPECT_EQ(receive_job(systemd->input.get()), "3-3-1");
     EXPECT_TRUE(systemd->input_has_ended()) << "no other will come";
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
     directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": {\"more\": true}}\n");
@@ -462,9 +462,9 @@ TEST_F(RestingUnit, ThatDoesNotEndIsKilled) {
 TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     systemd->known_state = "active";
-    auto adopted = launcher->adopt(next(), callbacks());
-    ASSERT_TRUE(adopted);
-    worker = *std::move(adopted);
+    auto recovered = launcher->recover(next(), callbacks());
+    ASSERT_TRUE(recovered);
+    worker = *std::move(recovered);
     turn();
     EXPECT_FALSE(ended);
     worker->kill();
@@ -495,7 +495,7 @@ TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
     for (const char* error :
          {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_ACCESS_DENIED}) {
         systemd->error = error;
-        adopt();
+        recover();
         EXPECT_TRUE(is_asked_again()) << error;
         EXPECT_FALSE(ended) << error;
     }
@@ -505,14 +505,14 @@ TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
 
 TEST_F(SystemdLauncherTest, AUnitThatSystemdDoesNotKnowIsGone) {
     systemd->error = "org.freedesktop.systemd1.NoSuchUnit";
-    adopt();
+    recover();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
 TEST_F(SystemdLauncherTest, AnAdoptedUnitWhoseStartIsQueuedIsNotGone) {
     systemd->known_job = 17;
-    adopt();
+    recover();
     EXPECT_FALSE(ended);
 }
 
@@ -526,7 +526,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdReadsAnewIsNotGone) {
 
 TEST_F(SystemdLauncherTest, AConnectionThatIsLostEndsNoWorker) {
     systemd->silent = true;
-    adopt();
+    recover();
     start();
     systemd.reset();
     turn();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that layouts have which other programs write, brought in as a host does it; foreign_test.cpp reads archives
-// alone.
+// The shapes that layouts have which other programs write, brought in as a host does it; foreign_test.cpp
+// reads archives alone.
 #include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 class Shapes : public HostileInput {
   protected:
     /// Comes in, with the blobs of the image and nothing else.
-    void expect_taken(const std::string& tar, std::size_t blobs = 3) {
+    void expect_imported(const std::string& tar, std::size_t blobs = 3) {
         const auto adopted = adopt_tar(tar, "airgap" + std::to_string(++taken_));
         ASSERT_TRUE(adopted) << adopted.error().message;
         const auto record = commit();
@@ -20,10 +20,10 @@ class Shapes : public HostileInput {
         EXPECT_EQ(record->blobs, blobs);
         EXPECT_TRUE(References::load(root_)->find(parse_reference("r.io/app:v1").value()));
     }
-    [[nodiscard]] Result<Adopted> adopt_as(const std::vector<File>& files, const std::string& image) {
+    [[nodiscard]] Result<ForeignBundle> adopt_as(const std::vector<File>& files, const std::string& image) {
         directory_.write("in.tar", tests::tar_of(files));
         const UniqueFd fd(::open(directory_.path("in.tar").c_str(), O_RDONLY | O_CLOEXEC));
-        return adopt_images(root_, {fd.get(), "in.tar", image}, "airgap", host_);
+        return add_foreign_images(root_, {fd.get(), "in.tar", image}, "airgap", host_);
     }
     unsigned taken_ = 0;
 };
@@ -56,26 +56,28 @@ std::string gnu_header(const std::string& path, std::size_t size, char type = '0
 }
 
 TEST_F(Shapes, HeadersOfEveryTar) {
-    expect_taken(raw_tar(image_with("old"), [](const File& file) { // "regular" before POSIX
+    expect_imported(raw_tar(image_with("old"), [](const File& file) { // "regular" before POSIX
         std::string header = tests::tar_header(file.path, file.content.size(), '\0');
         return tests::summed(header.replace(257, 255, 255, '\0'));
     }));
-    expect_taken(raw_tar(image_with("large"),
-                         [](const File& file) { // a size in base 256, as GNU writes what has more than 8 GiB
-                             std::string header = gnu_header(file.path, 0);
-                             header.replace(124, 12,
-                                            std::string("\x80\0\0\0\0\0\0\0\0\0", 10) +
-                                                static_cast<char>(file.content.size() >> 8U) +
-                                                static_cast<char>(file.content.size() & 0xffU));
-                             return tests::summed(header);
-                         }));
-    expect_taken(raw_tar(below(std::string(120, 'd') + "/", image_with("long")),
-                         [](const File& file) { // GNU's long names
-                             const std::string name = file.path + '\0';
-                             return tests::raw_member(gnu_header("././@LongLink", name.size(), 'L'), name) +
-                                    gnu_header(file.path, file.content.size());
-                         }));
-    expect_taken(raw_tar(image_with("pax"), [](const File& file) { // pax: the records count
+    expect_imported(
+        raw_tar(image_with("large"),
+                [](const File& file) { // a size in base 256, as GNU writes what has more than 8 GiB
+                    std::string header = gnu_header(file.path, 0);
+                    header.replace(124, 12,
+                                   std::string("\x80\0\0\0\0\0\0\0\0\0", 10) +
+                                       static_cast<char>(file.content.size() >> 8U) +
+                                       static_cast<char>(file.content.size() & 0xffU));
+                    return tests::summed(header);
+                }));
+    expect_imported(raw_tar(below(std::string(120, 'd') + "/", image_with("long")),
+                            [](const File& file) { // GNU's long names
+                                const std::string name = file.path + '\0';
+                                return tests::raw_member(gnu_header("././@LongLink", name.size(), 'L'),
+                                                         name) +
+                                       gnu_header(file.path, file.content.size());
+                            }));
+    expect_imported(raw_tar(image_with("pax"), [](const File& file) { // pax: the records count
         return tests::pax_records(
                    {"path=" + file.path, "size=" + std::to_string(file.content.size()), "comment=x"}) +
                tests::tar_header("another", 0);
@@ -96,7 +98,7 @@ TEST_F(Shapes, ALayoutInADirectory) {
     for (const char* directory : {"./", "layout/", "./layout/", "a/b/c/"}) {
         auto files = below(directory, image_with(directory));
         files.insert(files.begin(), {directory, "", Type::Directory});
-        expect_taken(tests::tar_of(files, Packing::Zstd));
+        expect_imported(tests::tar_of(files, Packing::Zstd));
     }
 }
 
@@ -111,11 +113,11 @@ TEST_F(Shapes, DescriptorsWithTheirDataInside) {
     const auto refused = adopt_tar(tests::tar_of(lacking));
     ASSERT_FALSE(refused) << "a copy in a descriptor is no blob that clients can pull";
     EXPECT_EQ(refused.error().code, Errc::NotFound) << refused.error().message;
-    expect_taken(tests::tar_of(files));
+    expect_imported(tests::tar_of(files));
 }
 
 TEST_F(Shapes, BlobsWithoutAByte) {
-    expect_taken(tests::tar_of(image_with("")));
+    expect_imported(tests::tar_of(image_with("")));
     EXPECT_TRUE(BlobStore(root_).has(content::sha256(""), 0));
 }
 
@@ -130,7 +132,7 @@ TEST_F(Shapes, LayersByDockersNames) {
                                   {"size", 5},
                                   {"urls", {"https://elsewhere.example/layer"}}});
     const std::string text = base::dump(manifest);
-    expect_taken(
+    expect_imported(
         tests::tar_of(layout.with_image(text, "application/vnd.docker.distribution.manifest.v2+json")));
     EXPECT_EQ(directory_.read("host/var/lib/gpuhost/store/sha256/" + content::sha256(text)), text)
         << "as it was: its digest is its name";
@@ -139,12 +141,12 @@ TEST_F(Shapes, LayersByDockersNames) {
 TEST_F(Shapes, ArtifactsWithoutALayer) {
     Layout layout;
     const Json empty = layout.add("{}", "application/vnd.oci.empty.v1+json");
-    expect_taken(tests::tar_of(layout.with_image(base::dump({{"schemaVersion", 2},
-                                                             {"mediaType", manifest_type},
-                                                             {"artifactType", "application/vnd.example"},
-                                                             {"config", empty},
-                                                             {"layers", {empty}}}))),
-                 2);
+    expect_imported(tests::tar_of(layout.with_image(base::dump({{"schemaVersion", 2},
+                                                                {"mediaType", manifest_type},
+                                                                {"artifactType", "application/vnd.example"},
+                                                                {"config", empty},
+                                                                {"layers", {empty}}}))),
+                    2);
 }
 
 // --- digests of another algorithm

@@ -259,8 +259,8 @@ TEST_F(Foreign, AnIndexIsNoManifest_CVE_2021_41190) {
 }
 
 TEST_F(Foreign, SizesThatReadersTakeDifferently_CVE_2025_62518) {
-    // A pax header says that 1024 bytes follow, the ustar header says none: who believes the second reads an archive
-    // in the first one's bytes.
+    // A pax header says that 1024 bytes follow, the ustar header says none: who believes the second reads an
+    // archive in the first one's bytes.
     std::string inner = tests::tar_header("manifest.json", 2) + "[]" + std::string(510, '\0');
     const std::string tar = tests::pax_records({"size=1024"}) +
                             tests::tar_header("blobs/sha256/" + content::sha256(inner), 0) + inner +

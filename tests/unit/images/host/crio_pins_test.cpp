@@ -39,7 +39,7 @@ class Crio {
         ::shutdown(fd_.get(), SHUT_RDWR); // ends accept()
         if (server_.joinable())
             server_.join();
-        (void)was_told();
+        (void)was_notified();
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
     Crio(const Crio&) = delete;
@@ -56,7 +56,7 @@ class Crio {
             }
         });
     }
-    [[nodiscard]] bool was_told() const {
+    [[nodiscard]] bool was_notified() const {
         const sigset_t set = hangup();
         const timespec now{};
         return ::sigtimedwait(&set, nullptr, &now) == SIGHUP;
@@ -94,9 +94,9 @@ TEST(CrioPins, AreAListThatCrioReadsAnew) {
     EXPECT_TRUE(pins.are_used());
     EXPECT_TRUE(pins.names().value().empty());
     ASSERT_TRUE(pins.add("b.example/b:v1"));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     ASSERT_TRUE(pins.add("a.example:5000/a:v1"));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(directory.read(ours),
               "# Written by gpuhostd; changes are lost.\n[crio.image]\npinned_images = [\n"
               "    \"a.example:5000/a:v1\",\n    \"b.example/b:v1\",\n]\n");
@@ -104,12 +104,12 @@ TEST(CrioPins, AreAListThatCrioReadsAnew) {
     EXPECT_EQ(pins.names().value(), (Names{"a.example:5000/a:v1", "b.example/b:v1"}));
     ASSERT_TRUE(pins.add("b.example/b:v1"));
     ASSERT_TRUE(pins.retain(all));
-    EXPECT_FALSE(crio.was_told()) << "nothing has changed";
+    EXPECT_FALSE(crio.was_notified()) << "nothing has changed";
     ASSERT_TRUE(pins.retain([](const std::string& name) { return name == "b.example/b:v1"; }));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(pins.names().value(), Names{"b.example/b:v1"});
     ASSERT_TRUE(pins.retain(none));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_FALSE(root.exists(crio_pins_file));
     EXPECT_EQ(root.list("/etc/crio").value(), (std::vector<std::string>{"crio.conf", "crio.conf.d"}));
 }
@@ -123,19 +123,19 @@ TEST(CrioPins, AreToldOnceCrioServes) {
     Crio crio(directory);
     EXPECT_EQ(pins.add("b.example/b:v1").error().code, Errc::Timeout) << "it starts, and SIGHUP would end it";
     EXPECT_EQ(pins.retain(all).error().code, Errc::Timeout);
-    EXPECT_FALSE(crio.was_told());
+    EXPECT_FALSE(crio.was_notified());
     EXPECT_NE(CrioReload::marked_us(root), 0U);
     crio.serve();
     const CrioPins patient(root);
-    ASSERT_TRUE(patient.tell());
-    EXPECT_TRUE(crio.was_told());
+    ASSERT_TRUE(patient.notify());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(CrioReload::marked_us(root), 0U);
     ASSERT_TRUE(patient.add("c.example/c:v1"));
     ASSERT_TRUE(patient.retain(all));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(patient.names().value().size(), 3U);
     ASSERT_TRUE(patient.retain(all));
-    EXPECT_FALSE(crio.was_told()) << "it has been told";
+    EXPECT_FALSE(crio.was_notified()) << "it has been told";
 }
 
 TEST(CrioPins, GiveWayToAListThatComesLater) {
@@ -146,10 +146,10 @@ TEST(CrioPins, GiveWayToAListThatComesLater) {
     crio.serve();
     const CrioPins pins(root);
     ASSERT_TRUE(pins.add("a.example/a:v1"));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     directory.write("etc/crio/crio.conf.d/50-site.conf", "crio.image = { pinned_images = [] }\n");
     ASSERT_TRUE(pins.retain(all));
-    EXPECT_TRUE(crio.was_told());
+    EXPECT_TRUE(crio.was_notified());
     EXPECT_FALSE(root.exists(crio_pins_file));
 }
 

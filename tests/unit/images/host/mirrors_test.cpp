@@ -23,7 +23,7 @@ class MirrorsTest : public ::testing::Test {
         entry.record.registries = std::move(registries);
         const Catalogue catalogue(root_);
         ASSERT_TRUE(catalogue.put(entry));
-        ASSERT_TRUE(catalogue.settle());
+        ASSERT_TRUE(catalogue.finalize());
     }
     /// What images.mirrors says that it changed.
     std::vector<std::string> apply(const MirrorSettings& settings = {true, "127.0.0.1:299", true}) {
@@ -115,7 +115,7 @@ TEST_F(MirrorsTest, APrefixMatchesNoOtherPortOfItsHost) {
     entry.record.registries = {"docker.io", "localhost", "registry.example:5000"};
     entry.record.namespaces = {"docker.io/library", "localhost/app", "localhost/../x"};
     ASSERT_TRUE(Catalogue(root_).put(entry));
-    ASSERT_TRUE(Catalogue(root_).settle());
+    ASSERT_TRUE(Catalogue(root_).finalize());
     const auto prefixes = [this](bool upstream) {
         EXPECT_EQ(apply({true, "127.0.0.1:299", upstream}).size(), 1U);
         std::vector<std::string> found;
@@ -282,7 +282,7 @@ TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
 
 TEST_F(MirrorsTest, CrioIsToBeToldOfItsFile) {
     put("site", {"docker.io"});
-    const std::string untold = "/run/gpuhost/crio.untold";
+    const std::string untold = "/run/gpuhost/crio.reload-pending";
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 1U);
     EXPECT_FALSE(root_.exists(untold)) << "there is no CRI-O";

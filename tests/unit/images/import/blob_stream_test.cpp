@@ -49,7 +49,7 @@ class BlobStreams : public ::testing::Test {
         GPUHOST_CHECK(receive_stream(root_, bundle, input, host_));
         GPUHOST_TRY(received, received_bundle(root_));
         GPUHOST_CHECK(commit_bundle(root_, received.value(), trust_, host_));
-        return settle_import(root_, received->digest);
+        return finalize_import(root_, received->digest);
     }
     [[nodiscard]] std::string blob(std::size_t i, std::uint64_t first = 0) const {
         return blob_frame(hexes_[i], first) + bundle_.contents.at(hexes_[i]).substr(first);

@@ -59,7 +59,7 @@ class Import : public ::testing::Test {
         if (!received)
             return base::fail(Errc::Failed, "nothing was received");
         GPUHOST_TRY(record, commit_bundle(root_, *received, trust_, host_));
-        GPUHOST_CHECK(settle_import(root_, received->digest));
+        GPUHOST_CHECK(finalize_import(root_, received->digest));
         return std::move(record);
     }
     [[nodiscard]] std::string write(const tests::TestBundle& bundle) const {
@@ -490,7 +490,7 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         const auto received = received_bundle(root_);
         return commit_bundle(root_, received->value(), trust_, host_);
     };
-    const auto take_back = [&] { return take_back_bundle(root_, received_bundle(root_)->value()); };
+    const auto undo_put = [&] { return undo_receive(root_, received_bundle(root_)->value()); };
     const auto generations = [&] {
         std::string found;
         const auto names = Catalogue(root_).names();
@@ -504,8 +504,8 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         for (int i = 0; i < commits; ++i)
             ASSERT_TRUE(commit());
         EXPECT_EQ(generations(), commits == 0 ? "" : "site-images 7");
-        ASSERT_TRUE(take_back());
-        ASSERT_TRUE(take_back());
+        ASSERT_TRUE(undo_put());
+        ASSERT_TRUE(undo_put());
         EXPECT_EQ(generations(), "") << commits;
         EXPECT_TRUE(root_.list(catalogue_directory).value_or(std::vector<std::string>()).empty()) << commits;
     }
@@ -516,8 +516,8 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         for (int i = 0; i < commits; ++i)
             ASSERT_TRUE(commit());
         EXPECT_EQ(generations(), commits == 0 ? "site-images 7" : "site-images 8");
-        ASSERT_TRUE(take_back());
-        ASSERT_TRUE(take_back());
+        ASSERT_TRUE(undo_put());
+        ASSERT_TRUE(undo_put());
         EXPECT_EQ(generations(), "site-images 7") << commits;
     }
     // The same once more, for a blob that was lost.
@@ -526,7 +526,7 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         ASSERT_TRUE(import(seven, {}, false));
         for (int i = 0; i < commits; ++i)
             ASSERT_TRUE(commit());
-        ASSERT_TRUE(take_back());
+        ASSERT_TRUE(undo_put());
         EXPECT_EQ(generations(), "site-images 7") << commits;
         EXPECT_EQ(root_.list(catalogue_directory)->size(), 1U);
     }

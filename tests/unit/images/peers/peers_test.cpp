@@ -64,7 +64,7 @@ class PeersOfAHost : public ::testing::Test {
         ASSERT_TRUE(receive_bundle(root_, *reader, host_));
         const auto received = received_bundle(root_).value().value();
         ASSERT_TRUE(commit_bundle(root_, received, trust_, host_));
-        ASSERT_TRUE(settle_import(root_, received.digest));
+        ASSERT_TRUE(finalize_import(root_, received.digest));
     }
     Peers look(const std::vector<std::string>& names) {
         Peers peers(root_, client_, names, [this](const std::string& text) { notes_ += text + "\n"; });

@@ -102,7 +102,7 @@ TEST_F(ATransfer, EndsWherePeersAreTooSlowTogether) {
     const auto done = run();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::Timeout) << done.error().message;
-    EXPECT_LE(now_, 3 * Pace::period);
+    EXPECT_LE(now_, 3 * RateWatchdog::period);
 }
 
 TEST_F(ATransfer, GoesOnWhereEnoughComes) {
@@ -110,7 +110,7 @@ TEST_F(ATransfer, GoesOnWhereEnoughComes) {
     pause_ = seconds(55);
     const auto done = run();
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_GT(now_, 2 * Pace::period);
+    EXPECT_GT(now_, 2 * RateWatchdog::period);
 }
 
 TEST_F(ATransfer, WaitsForAnImportThatHasEnoughToDo) {
@@ -139,22 +139,23 @@ TEST_F(ATransfer, SaysWhatNobodyHas) {
 }
 
 TEST(APace, IsTooSlowIfTooLittleCameInAPeriod) {
-    Pace pace(milliseconds(0));
-    pace.came(Pace::least - 1);
-    EXPECT_FALSE(pace.is_too_slow(Pace::period - milliseconds(1), true));
-    EXPECT_TRUE(pace.is_too_slow(Pace::period, true));
-    pace.came(Pace::least);
-    EXPECT_FALSE(pace.is_too_slow(2 * Pace::period, true));
-    EXPECT_TRUE(pace.is_too_slow(3 * Pace::period, true)) << "each has to have its own";
+    RateWatchdog pace(milliseconds(0));
+    pace.came(RateWatchdog::least - 1);
+    EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period - milliseconds(1), true));
+    EXPECT_TRUE(pace.is_too_slow(RateWatchdog::period, true));
+    pace.came(RateWatchdog::least);
+    EXPECT_FALSE(pace.is_too_slow(2 * RateWatchdog::period, true));
+    EXPECT_TRUE(pace.is_too_slow(3 * RateWatchdog::period, true)) << "each has to have its own";
 }
 
 TEST(APace, CountsNoTimeInWhichNobodyWaits) {
-    Pace pace(milliseconds(0));
-    pace.came(Pace::least - 1);
-    EXPECT_FALSE(pace.is_too_slow(Pace::period / 2, true));
-    EXPECT_FALSE(pace.is_too_slow(10 * Pace::period, false));
-    EXPECT_FALSE(pace.is_too_slow(10 * Pace::period + Pace::period / 2 - milliseconds(1), true));
-    EXPECT_TRUE(pace.is_too_slow(10 * Pace::period + Pace::period / 2, true));
+    RateWatchdog pace(milliseconds(0));
+    pace.came(RateWatchdog::least - 1);
+    EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period / 2, true));
+    EXPECT_FALSE(pace.is_too_slow(10 * RateWatchdog::period, false));
+    EXPECT_FALSE(
+        pace.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2 - milliseconds(1), true));
+    EXPECT_TRUE(pace.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2, true));
 }
 
 } // namespace

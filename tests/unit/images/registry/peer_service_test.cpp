@@ -23,7 +23,7 @@ class PeerServiceTest : public ::testing::Test {
         entry.signed_manifest = "manifest of " + bundle;
         const Catalogue catalogue(root_);
         ASSERT_TRUE(catalogue.put(entry));
-        ASSERT_TRUE(catalogue.settle());
+        ASSERT_TRUE(catalogue.finalize());
     }
     RegistryAnswer ask(const std::string& target, std::string_view method = "GET") {
         return service_.answer({method, target, {}, {}, {}});

@@ -36,7 +36,7 @@ class EntryTest : public ::testing::Test {
         for (const char* hex : {"aa", "bb", "cc"})
             directory_.write(std::string("var/lib/gpuhost/store/sha256/") + hex, hex);
         ASSERT_TRUE(catalogue_.put(entry()));
-        ASSERT_TRUE(catalogue_.settle());
+        ASSERT_TRUE(catalogue_.finalize());
     }
     std::string read(const std::string& path) const { return root_.read(path).value_or(""); }
 

@@ -211,10 +211,10 @@ class RepositoriesTest : public ::testing::Test {
         entry.record.packages = {package_tree("debian-12", {"Packages", "Release", "pool/main/a.deb"})};
         const Catalogue catalogue(root_);
         ASSERT_TRUE(catalogue.put(entry));
-        ASSERT_TRUE(catalogue.settle());
+        ASSERT_TRUE(catalogue.finalize());
     }
     std::vector<std::string> change(bool on = true) {
-        const Repositories found = look_at_repositories(root_, on);
+        const Repositories found = observe_repositories(root_, on);
         left_ = found.left;
         std::vector<std::string> changed;
         for (const content::FileOperation& file : found.wrong) {
@@ -264,7 +264,7 @@ TEST_F(RepositoriesTest, ARecordThatCanNotBeReadTakesNothingAway) {
 TEST_F(RepositoriesTest, GoBeforeTheirBundleDoes) {
     put("site");
     EXPECT_EQ(change().size(), 1U);
-    const Repositories found = look_at_repositories(root_, true, "site");
+    const Repositories found = observe_repositories(root_, true, "site");
     ASSERT_EQ(found.wrong.size(), 1U);
     EXPECT_EQ(found.wrong[0].path, source_);
     EXPECT_EQ(found.wrong[0].type, content::FileOperation::Type::Remove);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/store/live.hpp"
+#include "images/store/cached_catalogue.hpp"
 #include "images/store/references.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -31,7 +31,7 @@ void put(const base::Root& root, const std::string& bundle, std::uint64_t create
     entry.record.generation = 1;
     entry.record.manifest = hex('0');
     entry.images = std::move(images);
-    const auto done = Catalogue(root).put(entry).and_then([&] { return Catalogue(root).settle(); });
+    const auto done = Catalogue(root).put(entry).and_then([&] { return Catalogue(root).finalize(); });
     ASSERT_TRUE(done) << done.error().message;
 }
 
@@ -162,7 +162,7 @@ TEST(ReferencesTest, ComesFromTheCatalogue) {
 class LiveReferencesTest : public ::testing::Test {
   protected:
     /// As if the last change were long ago.
-    void settle() const {
+    void finalize() const {
         const struct timespec times[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
         ASSERT_EQ(
             ::utimensat(AT_FDCWD, (directory_.path() + std::string(catalogue_directory)).c_str(), times, 0),
@@ -170,7 +170,7 @@ class LiveReferencesTest : public ::testing::Test {
     }
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
-    Live<References> live_{root_};
+    CachedCatalogue<References> live_{root_};
 };
 
 TEST_F(LiveReferencesTest, SeesAnImportAtOnce) {
@@ -187,7 +187,7 @@ TEST_F(LiveReferencesTest, SeesAnImportAtOnce) {
 
 TEST_F(LiveReferencesTest, LoadsNothingTwice) {
     put(root_, "site", 1, {image("r.io/a:v1", 'a')});
-    settle();
+    finalize();
     const auto before = live_.current().value();
     EXPECT_EQ(live_.current().value(), before);
     put(root_, "site", 1, {image("r.io/a:v1", 'b')});

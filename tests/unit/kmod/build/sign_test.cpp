@@ -195,7 +195,7 @@ TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
     const Json document = to_json(boot);
     EXPECT_EQ(document["certificate"]["kernel"], "known");
     EXPECT_EQ(document["keys"][0]["name"], "Site modules");
-    EXPECT_EQ(document["keyrings_told"], false);
+    EXPECT_EQ(document["keyrings_known"], false);
     settings.signing.certificate = "/nowhere";
     EXPECT_NE(read_secure_boot(root_, settings)->site_error.find("/nowhere"), std::string::npos);
     settings.flavour = "proprietary";

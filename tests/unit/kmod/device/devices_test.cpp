@@ -13,7 +13,7 @@ class Devices : public testing::Test {
     void SetUp() override {
         tree_.add_gpu("0000:65:00.0");
         tree_.add_gpu("0000:66:00.0");
-        const Goal goal = tree_.add_modules("535.261.03");
+        const ModuleGoal goal = tree_.add_modules("535.261.03");
         const auto loader = make_module_loader(tree_.root());
         ASSERT_TRUE(converge(tree_.root(), *loader, goal, {}));
     }
@@ -26,10 +26,10 @@ class Devices : public testing::Test {
 };
 
 TEST_F(Devices, AreMadeWithTheirLinks) {
-    EXPECT_FALSE(devices_look_complete(tree_.root()));
+    EXPECT_FALSE(devices_complete(tree_.root()));
     ASSERT_TRUE(make_devices(tree_.root()));
     EXPECT_TRUE(missing_devices(tree_.root()).empty());
-    EXPECT_TRUE(devices_look_complete(tree_.root()));
+    EXPECT_TRUE(devices_complete(tree_.root()));
     EXPECT_EQ(tree_.directory().read("dev/nvidia1"), "c 195:1 666\n");
     EXPECT_EQ(tree_.directory().read("dev/nvidiactl"), "c 195:255 666\n");
     EXPECT_EQ(tree_.directory().read("dev/nvidia-modeset"), "c 195:254 666\n");
@@ -44,7 +44,7 @@ TEST_F(Devices, FollowAMajorThatChanged) {
     std::string devices = tree_.directory().read("proc/devices");
     devices.replace(devices.find("236 nvidia-uvm"), 3, "510");
     tree_.directory().write("proc/devices", devices);
-    EXPECT_FALSE(devices_look_complete(tree_.root()));
+    EXPECT_FALSE(devices_complete(tree_.root()));
     ASSERT_TRUE(make_devices(tree_.root()));
     EXPECT_EQ(tree_.directory().read("dev/nvidia-uvm"), "c 510:0 666\n");
     EXPECT_EQ(link("510:0"), "../nvidia-uvm");
@@ -54,7 +54,7 @@ TEST_F(Devices, FollowAMajorThatChanged) {
 TEST_F(Devices, GetTheModeThatTheDriverAsksFor) {
     ASSERT_TRUE(make_devices(tree_.root()));
     tree_.directory().write("dev/nvidiactl", "c 195:255 600\n");
-    EXPECT_FALSE(devices_look_complete(tree_.root()));
+    EXPECT_FALSE(devices_complete(tree_.root()));
     ASSERT_TRUE(make_devices(tree_.root()));
     EXPECT_EQ(tree_.directory().read("dev/nvidiactl"), "c 195:255 666\n");
 }
@@ -62,7 +62,7 @@ TEST_F(Devices, GetTheModeThatTheDriverAsksFor) {
 TEST_F(Devices, AreLeftAloneIfTheDriverSaysSo) {
     tree_.directory().write("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
     EXPECT_TRUE(wanted_devices(tree_.root()).empty());
-    EXPECT_TRUE(devices_look_complete(tree_.root()));
+    EXPECT_TRUE(devices_complete(tree_.root()));
 }
 
 TEST(DeviceRules, AreTheDrivers) {

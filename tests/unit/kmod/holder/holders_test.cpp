@@ -20,7 +20,7 @@ class Holders : public testing::Test {
   protected:
     void SetUp() override {
         tree_.add_gpu("0000:65:00.0");
-        const Goal goal = tree_.add_modules("535.261.03");
+        const ModuleGoal goal = tree_.add_modules("535.261.03");
         const auto loader = make_module_loader(tree_.root());
         ASSERT_TRUE(converge(tree_.root(), *loader, goal, {}));
         ASSERT_TRUE(make_devices(tree_.root()));

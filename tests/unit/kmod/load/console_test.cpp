@@ -103,7 +103,7 @@ class ConsoleSwap : public testing::Test {
         tree_.forget_log();
     }
 
-    base::Result<ConvergeReport> to(const Goal& goal, const Goal& before, bool console = true) {
+    base::Result<ConvergeReport> to(const ModuleGoal& goal, const ModuleGoal& before, bool console = true) {
         const auto loader = make_module_loader(tree_.root());
         ConvergeOptions options;
         options.kernel = tests::test_kernel;
@@ -120,8 +120,8 @@ class ConsoleSwap : public testing::Test {
 
     std::chrono::milliseconds deadline_{10'000};
     tests::KernelTree tree_;
-    Goal old_;
-    Goal new_;
+    ModuleGoal old_;
+    ModuleGoal new_;
 };
 
 TEST_F(ConsoleSwap, IsOffTheDriverBeforeThatGoes) {

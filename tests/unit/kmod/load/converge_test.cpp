@@ -53,7 +53,7 @@ class Converge : public testing::Test {
 
     using Gpus = std::optional<std::vector<std::string>>;
 
-    base::Result<ConvergeReport> to(const Goal& goal, const Goal& before = {},
+    base::Result<ConvergeReport> to(const ModuleGoal& goal, const ModuleGoal& before = {},
                                     Gpus gpus = std::vector<std::string>()) {
         const auto loader = make_module_loader(tree_.root());
         ConvergeOptions options;
@@ -72,8 +72,8 @@ class Converge : public testing::Test {
 
     std::chrono::milliseconds deadline_{10'000};
     tests::KernelTree tree_;
-    Goal old_;
-    Goal new_;
+    ModuleGoal old_;
+    ModuleGoal new_;
 };
 
 TEST_F(Converge, LoadsFromNothing) {
@@ -134,7 +134,7 @@ TEST_F(Converge, GoesOnFromAnyHalf) {
 
 TEST_F(Converge, GoesToNothing) {
     start_with_old();
-    ASSERT_TRUE(to(Goal{}, old_));
+    ASSERT_TRUE(to(ModuleGoal{}, old_));
     EXPECT_EQ(tree_.loaded(), "");
 }
 

@@ -44,23 +44,24 @@ TEST(Graph, UnloadsHoldersBeforeWhatTheyHold) {
 }
 
 TEST(Graph, UnloadsAllThatHoldsWhatGoes) {
-    EXPECT_EQ(names(to_unload(whole_driver, Goal{})), "gdrdrv nvidia_drm nvidia_modeset nvidia_uvm nvidia");
-    Goal goal{"535",
-              {wanted("nvidia", {}), wanted("nvidia_uvm", {"nvidia"}),
-               wanted("nvidia_drm", {"nvidia_modeset"}), wanted("nvidia_modeset", {"nvidia"}, "550"),
-               wanted("gdrdrv", {"nvidia"})}};
+    EXPECT_EQ(names(to_unload(whole_driver, ModuleGoal{})),
+              "gdrdrv nvidia_drm nvidia_modeset nvidia_uvm nvidia");
+    ModuleGoal goal{"535",
+                    {wanted("nvidia", {}), wanted("nvidia_uvm", {"nvidia"}),
+                     wanted("nvidia_drm", {"nvidia_modeset"}), wanted("nvidia_modeset", {"nvidia"}, "550"),
+                     wanted("gdrdrv", {"nvidia"})}};
     EXPECT_EQ(names(to_unload(whole_driver, goal)), "nvidia_drm nvidia_modeset");
 }
 
 TEST(Graph, LeavesAloneWhatIsAsWanted) {
-    Goal goal{"535",
-              {wanted("nvidia", {}), wanted("nvidia_uvm", {}), wanted("nvidia_drm", {}),
-               wanted("nvidia_modeset", {}), wanted("gdrdrv", {})}};
+    ModuleGoal goal{"535",
+                    {wanted("nvidia", {}), wanted("nvidia_uvm", {}), wanted("nvidia_drm", {}),
+                     wanted("nvidia_modeset", {}), wanted("gdrdrv", {})}};
     EXPECT_TRUE(to_unload(whole_driver, goal).empty());
 }
 
 TEST(Graph, TellsModulesApartBySrcversionToo) {
-    Goal goal{"535", {wanted("nvidia_uvm", {})}};
+    ModuleGoal goal{"535", {wanted("nvidia_uvm", {})}};
     goal.modules[0].srcversion = "rebuilt";
     EXPECT_FALSE(is_as_wanted(loaded("nvidia_uvm", {}), goal));
 }
@@ -82,7 +83,7 @@ TEST(Graph, FindsWhatTheDistributionHasToBring) {
               (std::vector<std::string>{"drm", "video"}));
 }
 
-TEST(Goal, SplitsParametersByModule) {
+TEST(ModuleGoal, SplitsParametersByModule) {
     const auto parameters =
         split_parameters({"nvidia.NVreg_A=1", "nvidia-uvm.b=2", "nvidia.NVreg_C=3", "nonsense", ".x=1"});
     EXPECT_EQ(parameters.size(), 2U);
@@ -90,12 +91,12 @@ TEST(Goal, SplitsParametersByModule) {
     EXPECT_EQ(parameters.at("nvidia_uvm"), "b=2");
 }
 
-TEST(Goal, SurvivesTheJournal) {
-    Goal goal{"550", {wanted("nvidia", {"drm"}, "550")}};
+TEST(ModuleGoal, SurvivesTheJournal) {
+    ModuleGoal goal{"550", {wanted("nvidia", {"drm"}, "550")}};
     goal.modules[0].path = "/a/nvidia.ko";
     goal.modules[0].parameters = "x=1";
     goal.modules[0].optional = true;
-    const Goal back = goal_from_json(to_json(goal));
+    const ModuleGoal back = goal_from_json(to_json(goal));
     EXPECT_EQ(to_json(back), to_json(goal));
     EXPECT_EQ(back.modules[0].path, "/a/nvidia.ko");
     EXPECT_TRUE(back.modules[0].optional);

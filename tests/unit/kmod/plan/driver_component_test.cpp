@@ -60,11 +60,11 @@ TEST_F(DriverComponentTest, SeesTheConsoleOnTheDriverAndKernelsThatAreGone) {
         return DriverComponent(root_).observe(core::Settings({driver_setting_keys()})).value();
     };
     EXPECT_EQ(observe()["console"], "vtcon1");
-    EXPECT_EQ(observe()["gone_kernels"].at(0)["kernel"], "6.1.0-40-amd64");
+    EXPECT_EQ(observe()["removed_kernels"].at(0)["kernel"], "6.1.0-40-amd64");
     directory_.write("sys/class/vtconsole/vtcon1/bind", "0\n");
     directory_.write("lib/modules/6.1.0-40-amd64/modules.builtin", "");
     EXPECT_EQ(observe()["console"], "");
-    EXPECT_TRUE(observe()["gone_kernels"].empty());
+    EXPECT_TRUE(observe()["removed_kernels"].empty());
 }
 
 } // namespace

@@ -91,8 +91,8 @@ std::string kinds(const core::Plan& plan) {
 }
 
 const std::string whole_swap =
-    "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
-    "driver.select driver.devices driver.validate door.open units.start";
+    "driver.prepare autoload.block units.stop holders.clear driver.devices modules.converge units.quiesce "
+    "driver.select driver.devices driver.validate autoload.unblock units.start";
 
 struct PlanCase {
     const char* name;
@@ -163,13 +163,13 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.prepare driver.select driver.validate",
                  {}},
-        PlanCase{
-            "EachGpuComputes",
-            [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
-            swap("550.163.01"),
-            "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge units.quiesce "
-            "driver.select driver.devices driver.validate driver.compute door.open units.start",
-            {}},
+        PlanCase{"EachGpuComputes",
+                 [](Observed&, core::Settings& settings) { set(settings, "Validation", "cuda"); },
+                 swap("550.163.01"),
+                 "driver.prepare autoload.block units.stop holders.clear driver.devices modules.converge "
+                 "units.quiesce "
+                 "driver.select driver.devices driver.validate driver.compute autoload.unblock units.start",
+                 {}},
         PlanCase{"WhatIsInUseComputesNothing",
                  [](Observed& observed, core::Settings& settings) {
                      set(settings, "Validation", "cuda");
@@ -184,30 +184,30 @@ INSTANTIATE_TEST_SUITE_P(
                      observed.units.emplace_back("nvidia-fabricmanager.service");
                  },
                  swap("550.163.01"),
-                 "driver.prepare door.shut units.stop holders.clear driver.devices modules.converge "
+                 "driver.prepare autoload.block units.stop holders.clear driver.devices modules.converge "
                  "units.quiesce driver.select "
-                 "driver.devices driver.validate units.start driver.compute door.open units.start",
+                 "driver.devices driver.validate units.start driver.compute autoload.unblock units.start",
                  {}},
         PlanCase{"Rollback", {}, {{"driver", {{"request", "rollback"}}}}, whole_swap, {}},
         PlanCase{"WithoutClients",
                  [](Observed& observed, core::Settings&) { observed.units.clear(); },
                  swap("550.163.01"),
-                 "driver.prepare door.shut holders.clear driver.devices modules.converge units.quiesce "
+                 "driver.prepare autoload.block holders.clear driver.devices modules.converge units.quiesce "
                  "driver.select "
-                 "driver.devices driver.validate door.open",
+                 "driver.devices driver.validate autoload.unblock",
                  {}},
         PlanCase{"Waiting",
                  {},
                  {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}},
-                 "holders.wait driver.prepare door.shut units.stop holders.clear driver.devices "
+                 "holders.wait driver.prepare autoload.block units.stop holders.clear driver.devices "
                  "modules.converge units.quiesce "
-                 "driver.select driver.devices driver.validate door.open units.start",
+                 "driver.select driver.devices driver.validate autoload.unblock units.start",
                  {}},
         PlanCase{"FirstDriver",
                  {},
                  swap("535.261.03"),
-                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
-                 "driver.devices driver.validate door.open",
+                 "driver.prepare autoload.block driver.devices modules.converge units.quiesce driver.select "
+                 "driver.devices driver.validate autoload.unblock",
                  {},
                  true},
         PlanCase{"NothingConfigured", {}, Json::object(), "", {}, true},
@@ -220,16 +220,17 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "modules.converge driver.devices driver.validate",
                  {}},
-        PlanCase{"AskedForWhereNothingIsLoaded",
-                 [](Observed& observed, core::Settings&) {
-                     observed.loaded.clear();
-                     observed.loaded_version.clear();
-                     observed.units.clear();
-                 },
-                 swap("535.261.03"),
-                 "door.shut driver.devices modules.converge units.quiesce driver.devices driver.validate "
-                 "door.open",
-                 {}},
+        PlanCase{
+            "AskedForWhereNothingIsLoaded",
+            [](Observed& observed, core::Settings&) {
+                observed.loaded.clear();
+                observed.loaded_version.clear();
+                observed.units.clear();
+            },
+            swap("535.261.03"),
+            "autoload.block driver.devices modules.converge units.quiesce driver.devices driver.validate "
+            "autoload.unblock",
+            {}},
         PlanCase{"UdevLoadedTheFirstModule",
                  [](Observed& observed, core::Settings&) {
                      observed.loaded.resize(1);
@@ -261,17 +262,17 @@ INSTANTIATE_TEST_SUITE_P(
                  "driver.devices driver.validate",
                  {}},
         PlanCase{"DoorWasLeftShut",
-                 [](Observed& observed, core::Settings&) { observed.door_shut = true; },
+                 [](Observed& observed, core::Settings&) { observed.autoload_blocked = true; },
                  Json::object(),
-                 "driver.validate door.open",
+                 "driver.validate autoload.unblock",
                  {}},
-        PlanCase{
-            "SameVersionRebuilt",
-            [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
-            Json::object(),
-            "door.shut units.stop holders.clear driver.devices modules.converge units.quiesce driver.devices "
-            "driver.validate door.open units.start",
-            {}},
+        PlanCase{"SameVersionRebuilt",
+                 [](Observed& observed, core::Settings&) { observed.loaded[1].srcversion = "another"; },
+                 Json::object(),
+                 "autoload.block units.stop holders.clear driver.devices modules.converge units.quiesce "
+                 "driver.devices "
+                 "driver.validate autoload.unblock units.start",
+                 {}},
         PlanCase{"SelectedDriverCannotBeRead",
                  [](Observed& observed, core::Settings&) { observed.store.versions[1].userland.clear(); },
                  swap("550.163.01"),
@@ -284,9 +285,9 @@ INSTANTIATE_TEST_SUITE_P(
                      observed.loaded_version.clear();
                  },
                  swap("550.163.01"),
-                 "driver.prepare door.shut driver.devices modules.converge units.quiesce driver.select "
+                 "driver.prepare autoload.block driver.devices modules.converge units.quiesce driver.select "
                  "driver.devices "
-                 "driver.validate door.open",
+                 "driver.validate autoload.unblock",
                  {}},
         PlanCase{"SelectedIsOfAnotherFlavour",
                  [](Observed&, core::Settings& settings) { set(settings, "Flavour", "proprietary"); },
@@ -318,9 +319,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "",
                  {Errc::Unsupported}},
         PlanCase{"IncompleteSet",
-                 [](Observed& observed, core::Settings&) {
-                     observed.store.versions[0].modules[0].modules.resize(2);
-                 },
+                 [](Observed& observed,
+                    core::Settings&) { observed.store.versions[0].modules[0].modules.resize(2); },
                  swap("550.163.01"),
                  "",
                  {Errc::BadContent, Errc::BadContent}},
@@ -359,9 +359,9 @@ std::string kinds_around(const Observed& observed, const Json& request) {
 
 TEST(DriverPlanAround, NobodyBeginsOnceClientsHaveGoneAndTheySeeItWhenTheyComeBack) {
     EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
-              "driver.prepare door.shut units.stop a holders.clear driver.devices modules.converge "
+              "driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
               "units.quiesce driver.select "
-              "driver.devices driver.validate door.open b units.start b");
+              "driver.devices driver.validate autoload.unblock b units.start b");
 }
 
 TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
@@ -370,20 +370,20 @@ TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
     for (const core::Step& step : plan.steps)
         if (step.forward)
             forward.push_back(step.kind);
-    EXPECT_EQ(forward, std::vector<std::string>{"door.open"});
+    EXPECT_EQ(forward, std::vector<std::string>{"autoload.unblock"});
 }
 
 TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
     const std::string steps = kinds_around(fresh_host(), swap("550.163.01"));
     EXPECT_EQ(steps.find(" a "), std::string::npos);
-    EXPECT_NE(steps.find("driver.validate door.open b"), std::string::npos) << steps;
+    EXPECT_NE(steps.find("driver.validate autoload.unblock b"), std::string::npos) << steps;
     EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
 }
 
 TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
     const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
-    const Goal from = goal_from_json(step(plan, "modules.converge").args["from"]);
-    const Goal to = goal_from_json(step(plan, "modules.converge").args["to"]);
+    const ModuleGoal from = goal_from_json(step(plan, "modules.converge").args["from"]);
+    const ModuleGoal to = goal_from_json(step(plan, "modules.converge").args["to"]);
     ASSERT_EQ(from.modules.size(), 4U);
     for (const GoalModule& module : from.modules)
         EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
@@ -462,7 +462,7 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
         observed.loaded[0].holders.push_back(name);
     }
     const Json args = step(plan_of(observed, swap("550.163.01")), "modules.converge").args;
-    const Goal to = goal_from_json(args["to"]);
+    const ModuleGoal to = goal_from_json(args["to"]);
     ASSERT_EQ(to.modules.size(), 7U);
     EXPECT_EQ(to.modules[4].name, "nvidia_peermem");
     EXPECT_TRUE(to.modules[4].optional);
@@ -473,7 +473,7 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
         EXPECT_EQ(to.modules[i].path, "");
         EXPECT_EQ(to.modules[i].depends, std::vector<std::string>{"nvidia"});
     }
-    const Goal from = goal_from_json(args["from"]);
+    const ModuleGoal from = goal_from_json(args["from"]);
     ASSERT_EQ(from.modules.size(), 7U);
     EXPECT_FALSE(from.modules[4].optional);
     EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
@@ -516,7 +516,7 @@ TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     const core::Plan plan = driver_plan({settings, swap("550.163.01")}, observed);
     const Json args = step(plan, "modules.converge").args;
     EXPECT_EQ(goal_from_json(args["to"]).modules[0].parameters, "NVreg_New=1");
-    const Goal from = goal_from_json(args["from"]);
+    const ModuleGoal from = goal_from_json(args["from"]);
     EXPECT_EQ(from.modules[0].parameters, "NVreg_Old=1 NVreg_Both=2");
     EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
 }

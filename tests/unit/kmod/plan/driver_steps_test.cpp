@@ -475,8 +475,8 @@ TEST_F(DriverSteps, PreflightMissesADamagedDriverToGoBackTo) {
 }
 
 TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
-    const Goal goal = tree_.add_modules("550.163.01");
-    const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(Goal{})}};
+    const ModuleGoal goal = tree_.add_modules("550.163.01");
+    const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(ModuleGoal{})}};
     EXPECT_EQ(joined(preflight("modules.converge", args)), "");
     tree_.directory().write("modules/550.163.01/nvidia.ko",
                             tests::nvidia_module("nvidia", "550.163.01", "6.1.0-56-amd64"));
@@ -496,7 +496,7 @@ TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
 }
 
 TEST_F(DriverSteps, PreflightComparesTheWholeVermagicWithTheKernelsOwn) {
-    const Goal goal = tree_.add_modules("550.163.01");
+    const ModuleGoal goal = tree_.add_modules("550.163.01");
     const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}};
     const std::string modules = "lib/modules/" + std::string(test_kernel) + "/";
     tree_.directory().write(modules + "modules.dep",
@@ -512,7 +512,7 @@ TEST_F(DriverSteps, PreflightComparesTheWholeVermagicWithTheKernelsOwn) {
 }
 
 TEST_F(DriverSteps, PreflightMissesFilesToGoBackTo) {
-    Goal from = tree_.add_modules("535.261.03");
+    ModuleGoal from = tree_.add_modules("535.261.03");
     const Json to = to_json(tree_.add_modules("550.163.01"));
     const auto problems = [&] {
         return preflight("modules.converge", {{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to}});
@@ -554,7 +554,7 @@ TEST_F(DriverSteps, PreflightWaitsForAModuleThatIsStillLoading) {
 
 TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     tree_.add_gpu("0000:65:00.0");
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
     for (const char* name : {"gdrdrv", "nvidia_fs", "nouveau"}) {
         tree_.directory().write("sys/module/" + std::string(name) + "/initstate", "live\n");
@@ -562,7 +562,7 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     }
     tree_.directory().write("sys/module/nvidia/holders/gdrdrv/x", "");
     tree_.directory().write("sys/module/nvidia/holders/nvidia_fs/x", "");
-    Goal to = tree_.add_modules("550.163.01");
+    ModuleGoal to = tree_.add_modules("550.163.01");
     to.modules.push_back({"nvidia_fs", {}, {}, {}, {"nvidia"}, {}, true});
     Json args{{"kernel", test_kernel}, {"from", to_json(goal)}, {"to", to_json(to)}};
     EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv")) << "came after the plan";
@@ -577,8 +577,8 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
 
 TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
     tree_.add_gpu("0000:65:00.0");
-    const Goal from = tree_.add_modules("535.261.03");
-    const Goal to = tree_.add_modules("550.163.01");
+    const ModuleGoal from = tree_.add_modules("535.261.03");
+    const ModuleGoal to = tree_.add_modules("550.163.01");
     const Json load{{"kernel", test_kernel}, {"to", to_json(from)}};
     ASSERT_TRUE(apply("modules.converge", load));
     const Json swap{{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to_json(to)}};
@@ -599,8 +599,8 @@ TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
 
 TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
     tree_.add_gpu("0000:65:00.0");
-    Goal from = tree_.add_modules("535.261.03");
-    Goal to = tree_.add_modules("550.163.01");
+    ModuleGoal from = tree_.add_modules("535.261.03");
+    ModuleGoal to = tree_.add_modules("550.163.01");
     from.modules[3].parameters = to.modules[3].parameters = "fbdev=1";
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(from)}}));
     const Json args{{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to_json(to)}, {"console", true}};
@@ -626,7 +626,7 @@ TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
 
 TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
     tree_.add_gpu("0000:65:00.0");
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     Json args{
         {"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(goal)}, {"policy", "terminate"}};
     ASSERT_TRUE(apply("modules.converge", args));
@@ -645,7 +645,7 @@ TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
 
 TEST_F(DriverSteps, TheWayBackEndsNobodyWhereNothingHasToGo) {
     tree_.add_gpu("0000:65:00.0");
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"kernel", test_kernel},
                     {"to", to_json(tree_.add_modules("550.163.01"))},
                     {"from", to_json(goal)},
@@ -668,7 +668,7 @@ TEST_F(DriverSteps, TheWayBackEndsNobodyWhereNothingHasToGo) {
 
 TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
     tree_.add_gpu("0000:65:00.0");
-    Goal goal = tree_.add_modules("535.261.03");
+    ModuleGoal goal = tree_.add_modules("535.261.03");
     goal.modules.push_back({"nvidia_peermem", "/absent.ko", "", "", {"nvidia"}, {}, true});
     ASSERT_TRUE(undo("modules.converge", {{"kernel", test_kernel}, {"from", to_json(goal)}}));
     ASSERT_EQ(warnings_.size(), 1U);
@@ -678,7 +678,7 @@ TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
 
 TEST_F(DriverSteps, ParametersThatNoModuleTakesAreNamed) {
     tree_.add_gpu("0000:65:00.0");
-    Goal goal = tree_.add_modules("535.261.03");
+    ModuleGoal goal = tree_.add_modules("535.261.03");
     goal.modules[0].parameters = "NVreg_Known=1 NVreg_Typo=2";
     tree_.directory().write(goal.modules[0].path.substr(1),
                             tests::module_image({{"name", "nvidia"},
@@ -837,7 +837,7 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     ASSERT_TRUE(apply("units.start", ahead));
     EXPECT_NE(tree_.directory().read("log").find("start -- dependent.service\n"), std::string::npos);
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos)
-        << "the door is shut for the other";
+        << "the other stays blocked";
     tree_.directory().write("log", "");
     ASSERT_TRUE(undo("units.start", ahead));
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos);
@@ -879,7 +879,7 @@ TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
 
 TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
     tree_.add_gpu("0000:65:00.0");
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
     Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/nowhere"}};
     EXPECT_FALSE(apply("driver.validate", args)) << "without nodes";
@@ -891,7 +891,7 @@ TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
 }
 
 TEST_F(DriverSteps, WhatGoesWithOneVersionAloneIsSwappedWithIt) {
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"level", "kernel"},
                     {"goal", to_json(goal)},
                     {"userland", "/userland"},
@@ -905,7 +905,7 @@ TEST_F(DriverSteps, WhatGoesWithOneVersionAloneIsSwappedWithIt) {
 }
 
 TEST_F(DriverSteps, WhatDcgmSeesSwitchesByIsWarnedOfWhereItIsOfAnotherVersion) {
-    const Goal goal = tree_.add_modules("535.261.03");
+    const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/userland"}};
     const auto warned = [&](const Json& step_args) {
         warnings_.clear();
@@ -943,7 +943,7 @@ class Nvml : public DriverSteps {
         if (!std::filesystem::exists(stub_))
             GTEST_SKIP() << "no " << stub_;
         tree_.add_gpu("0000:65:00.0");
-        const Goal goal = tree_.add_modules("535.261.03");
+        const ModuleGoal goal = tree_.add_modules("535.261.03");
         ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
         ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
         std::filesystem::create_directories(tree_.directory().path("userland/lib"));
@@ -1009,7 +1009,7 @@ class Cuda : public DriverSteps {
         std::filesystem::copy(stub, tree_.directory().path("userland/lib/libcuda.so.1"));
         std::filesystem::copy(std::filesystem::path(stub).replace_filename("stub-nvml.so"),
                               tree_.directory().path("userland/lib/libnvidia-ml.so.1"));
-        const Goal goal = tree_.add_modules("535.261.03");
+        const ModuleGoal goal = tree_.add_modules("535.261.03");
         ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
         ::setenv("STUB_CUDA_DEVICES", "2", 1);
         ::setenv("STUB_NVML_ERROR", "0", 1);

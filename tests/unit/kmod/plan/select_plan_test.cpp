@@ -300,7 +300,7 @@ Observed host_after_an_upgrade() {
     observed.store.versions = {driver_version("550.163.01", {running, next, gone}),
                                driver_version("535.261.03", {running, gone})};
     observed.store.selected[running].previous = Generation{"535.261.03", "", "m535.261.03" + running};
-    observed.gone_kernels = {{gone, "modules", "record", "boot"}};
+    observed.removed_kernels = {{gone, "modules", "record", "boot"}};
     return observed_from_json(to_json(observed));
 }
 
@@ -371,7 +371,7 @@ TEST(CleanPlan, LeavesModulesThatSomethingMayNeed) {
 
 TEST(CleanPlan, ForgetsAKernelThatHasNothingInTheStore) {
     Observed observed = host();
-    observed.gone_kernels = {{gone, "", "", "boot"}};
+    observed.removed_kernels = {{gone, "", "", "boot"}};
     observed.store.versions.pop_back();
     EXPECT_EQ(kinds(clean_plan(settings(), observed)), "store.forget");
 }

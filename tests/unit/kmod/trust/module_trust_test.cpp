@@ -162,7 +162,7 @@ TEST_F(ModuleTrust, AHashThatTheKernelLacksIsNoSignatureToIt) {
     EXPECT_EQ(judge(signed_by(signer, "sha256")), "");
     rules_.enforcement.clear();
     EXPECT_EQ(judge(signed_by(signer, "sha512")), "");
-    EXPECT_TRUE(takes_hash("", "sha512"));
+    EXPECT_TRUE(supports_hash("", "sha512"));
 }
 
 TEST_F(ModuleTrust, TheSitesCertificateIsAFile) {

@@ -173,7 +173,7 @@ TEST_F(ClusterHostTest, CredentialsAreReadWhenTheyAreLent) {
     policy.deletion.enabled = true;
     round(UpgradeAct::DeletePods, wanted, 100);
     EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "asks gpuhostd for the kubelet's credentials");
-    ASSERT_TRUE(daemon.answer("LendKubeletCredentials", Json{{"files", Json::object()}}));
+    ASSERT_TRUE(daemon.answer("GetKubeletCredentials", Json{{"files", Json::object()}}));
     round(UpgradeAct::DeletePods, wanted, 100);
     EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text,
               "there is no kubeconfig of the kubelet, to move pods with");

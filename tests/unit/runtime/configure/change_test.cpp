@@ -13,23 +13,23 @@ constexpr const char* config = "/etc/containerd/config.toml";
 constexpr const char* drop_in = "/etc/containerd/conf.d/zz-gpuhost.toml";
 constexpr const char* toolkit = "/usr/bin/nvidia-container-runtime";
 
-RuntimeWish cdi() {
-    RuntimeWish wish;
-    wish.cdi = true;
-    wish.spec_directory = "/run/cdi";
-    return wish;
+DesiredConfig cdi() {
+    DesiredConfig desired;
+    desired.cdi = true;
+    desired.spec_directory = "/run/cdi";
+    return desired;
 }
 
-RuntimeWish classes() {
-    RuntimeWish wish;
-    wish.classes = {{"nvidia", toolkit}};
-    return wish;
+DesiredConfig classes() {
+    DesiredConfig desired;
+    desired.classes = {{"nvidia", toolkit}};
+    return desired;
 }
 
-RuntimeWish registry_hosts() {
-    RuntimeWish wish;
-    wish.registry_hosts = true;
-    return wish;
+DesiredConfig registry_hosts() {
+    DesiredConfig desired;
+    desired.registry_hosts = true;
+    return desired;
 }
 
 /// A runtime's files, and what comes of changing them.
@@ -57,12 +57,13 @@ class RuntimeChangeTest : public testing::Test {
                 all[path] = Text();
         return all;
     }
-    [[nodiscard]] base::Result<RuntimeChange> change(const RuntimeState& now, const RuntimeWish& wish) const {
-        return runtime_change(now, wish, texts(now.instance), known_);
+    [[nodiscard]] base::Result<RuntimeChange> change(const RuntimeState& now,
+                                                     const DesiredConfig& desired) const {
+        return runtime_change(now, desired, texts(now.instance), known_);
     }
     /// Done as a step does it; its files in their order.
-    std::vector<std::string> carry_out(const RuntimeState& now, const RuntimeWish& wish) {
-        const auto made = change(now, wish);
+    std::vector<std::string> carry_out(const RuntimeState& now, const DesiredConfig& desired) {
+        const auto made = change(now, desired);
         EXPECT_TRUE(made) << (made ? "" : made.error().message);
         std::vector<std::string> paths;
         for (const FileChange& file : made ? made->files : std::vector<FileChange>()) {
@@ -248,9 +249,9 @@ TEST_F(RuntimeChangeTest, WhatIsNoLongerNeededGoesWithoutARestart) {
 
 TEST_F(RuntimeChangeTest, TheDefaultClassGoesWithTheDropIn) {
     host_.write("etc/containerd/config.toml", kubespray);
-    RuntimeWish wish = classes();
-    wish.default_class = "nvidia";
-    carry_out(state(2, 0), wish);
+    DesiredConfig desired = classes();
+    desired.default_class = "nvidia";
+    carry_out(state(2, 0), desired);
     EXPECT_EQ(state(2, 0).config.default_handler, "nvidia");
     carry_out(state(2, 0), {});
     EXPECT_EQ(state(2, 0).config.default_handler, "runc");
@@ -322,9 +323,9 @@ TEST_F(RuntimeChangeTest, OldDefaultTableGoesWithADefaultClass) {
                 "version = 2\n" + cri + ".default_runtime]\nruntime_type = \"io.containerd.runc.v1\"\n" +
                     cri + ".default_runtime.options]\nSystemdCgroup = true\n");
     EXPECT_EQ(state(1, 7).config.default_handler, "default");
-    RuntimeWish wish = classes();
-    wish.default_class = "nvidia";
-    carry_out(state(1, 7), wish);
+    DesiredConfig desired = classes();
+    desired.default_class = "nvidia";
+    carry_out(state(1, 7), desired);
     EXPECT_EQ(state(1, 7).config.default_handler, "nvidia");
     EXPECT_EQ(handler(state(1, 7), "nvidia")->type, "io.containerd.runc.v1");
     EXPECT_EQ(handler(state(1, 7), "nvidia")->systemd_cgroup, true);
@@ -371,16 +372,16 @@ TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
         "{\n  \"features\": {\"containerd-snapshotter\": true},\n  \"default-runtime\": \"crun\",\n"
         "  \"runtimes\": {\"crun\": {\"path\": \"/usr/bin/crun\"}}\n}\n";
     host_.write("etc/docker/daemon.json", before);
-    RuntimeWish wish = cdi();
-    wish.classes = classes().classes;
-    wish.default_class = "nvidia";
-    carry_out(state(27, 5, RuntimeKind::Docker), wish);
+    DesiredConfig desired = cdi();
+    desired.classes = classes().classes;
+    desired.default_class = "nvidia";
+    carry_out(state(27, 5, RuntimeKind::Docker), desired);
     const RuntimeState after = state(27, 5, RuntimeKind::Docker);
     const base::Json& document = after.files.front().content;
     EXPECT_EQ(document["features"], (base::Json{{"containerd-snapshotter", true}, {"cdi", true}}));
     EXPECT_EQ(document["default-runtime"], "nvidia");
     EXPECT_EQ(document["runtimes"]["crun"]["path"], "/usr/bin/crun");
-    EXPECT_EQ(carry_out(after, wish), Paths());
+    EXPECT_EQ(carry_out(after, desired), Paths());
 
     EXPECT_EQ(carry_out(after, {}), Paths()) << "nothing is taken out that is not known to be ours";
     known_["/etc/docker/daemon.json"] = {before, text_of("/etc/docker/daemon.json")};
@@ -411,9 +412,9 @@ TEST_F(RuntimeChangeTest, AnEarlierPathOfDockersRuntimeComesBack) {
     const char* path = "/etc/docker/daemon.json";
     const std::string before = R"({"runtimes": {"nvidia": {"path": "/opt/nvidia", "runtimeArgs": ["x"]}}})";
     host_.write("etc/docker/daemon.json", before);
-    RuntimeWish wish;
-    wish.classes = classes().classes;
-    carry_out(state(27, 5, RuntimeKind::Docker), wish);
+    DesiredConfig desired;
+    desired.classes = classes().classes;
+    carry_out(state(27, 5, RuntimeKind::Docker), desired);
     ASSERT_NE(text_of(path), before);
     known_[path] = {before, text_of(path)};
     base::Json since = base::parse_json(text_of(path), "").value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is expected here is what containerd 1.6.20, 1.7.24 and 2.4.2 say by "containerd config dump"; the cluster's tests
-// compare with them again.
+// What is expected here is what containerd 1.6.20, 1.7.24 and 2.4.2 say by "containerd config dump"; the
+// cluster's tests compare with them again.
 #include "daemon/runtime/inspect/containerd_merge.hpp"
 #include "daemon/runtime/toml/toml.hpp"
 

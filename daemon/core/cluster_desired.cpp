@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/cluster_desired.hpp"
+
+#include "daemon/base/ini.hpp"
+#include "daemon/base/parse.hpp"
+
+namespace gpuhost::core {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view section = "Toolkit";
+constexpr std::string_view key = "Version";
+
+Result<std::string> text_of(const Json& value, const char* name, bool (*is_good)(std::string_view)) {
+    const Json& text = base::member(value, name);
+    if (text.is_null())
+        return std::string();
+    if (text.is_string() && is_good(text.get_ref<const std::string&>()))
+        return text.get<std::string>();
+    return base::fail(Errc::InvalidArgument,
+                      "a cluster's wish has no such '" + std::string(name) + "': " + base::dump(text));
+}
+
+} // namespace
+
+Result<ClusterDesired> cluster_desired_from_json(const Json& value) {
+    if (!value.is_object())
+        return base::fail(Errc::InvalidArgument, "a cluster's wish is to be a JSON object");
+    for (const auto& [name, wanted] : value.items())
+        if (name != "toolkit" && name != "driver")
+            return base::fail(Errc::InvalidArgument, "a cluster can't wish for '" + name + "'");
+    GPUHOST_TRY(toolkit, text_of(value, "toolkit", base::is_toolkit_version));
+    GPUHOST_TRY(driver, text_of(value, "driver", base::is_driver_version));
+    return ClusterDesired{toolkit, driver};
+}
+
+Json to_json(const ClusterDesired& desired) {
+    Json value = Json::object();
+    if (!desired.toolkit.empty())
+        value["toolkit"] = desired.toolkit;
+    if (!desired.driver.empty())
+        value["driver"] = desired.driver;
+    return value;
+}
+
+std::string settings_text(const ClusterDesired& desired) {
+    if (desired.toolkit.empty())
+        return {};
+    return "# Written by gpuhostd: what the cluster's policy wants. A setting in any other file has the last "
+           "word.\n[" +
+           std::string(section) + "]\n" + std::string(key) + "=" + desired.toolkit + "\n";
+}
+
+ClusterDesired cluster_desired_from_settings(std::string_view text) {
+    ClusterDesired desired;
+    for (const base::IniEntry& entry : base::parse_ini(text).entries)
+        if (entry.section == section && entry.key == key && base::is_toolkit_version(entry.value))
+            desired.toolkit = entry.value;
+    return desired;
+}
+
+} // namespace gpuhost::core

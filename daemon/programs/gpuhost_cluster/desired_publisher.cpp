@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/programs/gpuhost_cluster/desired_publisher.hpp"
+
+#include <utility>
+
+namespace gpuhost {
+
+using base::Errc;
+using base::Json;
+using base::member;
+using cluster::Time;
+
+namespace {
+
+constexpr Time between_tries{15'000}; ///< an operation may end, or the daemon return
+
+bool is_full(const Json& list) {
+    return list.is_array() && !list.empty();
+}
+
+} // namespace
+
+void DesiredPublisher::see(const Json& host) {
+    const Json& components = member(host, "components");
+    const Json& toolkit = member(components, "toolkit");
+    is_seen_ = base::string_or(host, "state", "starting") != "starting";
+    has_gpus_ = is_full(member(member(member(components, "driver"), "observed"), "gpus"));
+    is_pending_ = is_full(member(member(toolkit, "plan"), "steps")) &&
+                  base::bool_or(member(member(toolkit, "observed"), "wanted"), "from_cluster", false);
+    store_ = base::dump(member(member(toolkit, "observed"), "store"));
+    published_ = core::cluster_desired_from_json(member(member(host, "cluster"), "desired"))
+                     .value_or(core::ClusterDesired());
+}
+
+/// Sends a toolkit that was not in the store again when the store changes. A host without GPUs needs no
+/// toolkit.
+void DesiredPublisher::publish(const core::ClusterDesired& wanted) {
+    if (!is_seen_ || asks_ || (again_ && cluster::now() < *again_))
+        return;
+    again_.reset();
+    const core::ClusterDesired desired = has_gpus_ ? wanted : core::ClusterDesired();
+    const std::string text = base::dump(core::to_json(desired));
+    if (desired == published_ && (!is_pending_ || desired.toolkit.empty() || tried_ == text + store_))
+        return;
+    asks_ = true;
+    daemon_.start(ctl::manager_call("SetDesiredState", {text}), {},
+                  [this, desired, tried = text + store_](const base::Result<std::uint64_t>& started) {
+                      asks_ = false;
+                      answered(started, desired);
+                      if (started)
+                          tried_ = tried;
+                  });
+}
+
+void DesiredPublisher::answered(const base::Result<std::uint64_t>& started,
+                                const core::ClusterDesired& desired) {
+    if (!started)
+        return note(started.error());
+    last_error_.clear();
+    if (desired.toolkit != published_.toolkit)
+        log_(desired.toolkit.empty() ? "the cluster's policy says nothing of toolkits any more"
+                                     : "the cluster's policy wants toolkit: " + desired.toolkit);
+    published_ = desired;
+}
+
+void DesiredPublisher::note(const base::Error& trouble) {
+    again_ = cluster::now() + between_tries;
+    if (trouble.code != Errc::Busy && std::exchange(last_error_, trouble.message) != trouble.message)
+        log_("can't tell gpuhostd what the cluster wants: " + trouble.message);
+}
+
+} // namespace gpuhost

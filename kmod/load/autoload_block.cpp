@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/load/autoload_block.hpp"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+/// The name before 0.1.0. A worker of such a build may still write it while the package is upgraded.
+constexpr std::string_view former_file = "/run/modprobe.d/00-gpuhost-door.conf";
+
+} // namespace
+
+std::string autoload_block_content(const std::vector<std::string>& modules) {
+    std::vector<std::string> names = modules;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::string content = "# gpuhost is changing the driver; this file goes away when it is done.\n";
+    for (const std::string& name : names)
+        content += "softdep " + name + " pre:\ninstall " + name + " /bin/false\n";
+    return content;
+}
+
+base::Result<void> block_autoload(const base::Root& root, const std::vector<std::string>& modules) {
+    GPUHOST_CHECK(root.make_directories(autoload_block_file.substr(0, autoload_block_file.rfind('/'))));
+    GPUHOST_CHECK(root.write_atomic(autoload_block_file, autoload_block_content(modules)));
+    // A long-running libkmod (udev's) reads its configuration again when one of its directories changes. It
+    // knows only the directories that existed when it started; /run/modprobe.d usually did not. So this
+    // changes the time of /etc/modprobe.d.
+    if (const auto known = root.open_file("/etc/modprobe.d", O_RDONLY | O_DIRECTORY))
+        (void)::futimens(known->get(), nullptr);
+    return {};
+}
+
+base::Result<void> unblock_autoload(const base::Root& root) {
+    GPUHOST_CHECK(root.remove(former_file));
+    return root.remove(autoload_block_file);
+}
+
+bool autoload_blocked(const base::Root& root) {
+    return root.exists(autoload_block_file) || root.exists(former_file);
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// autoload.block and autoload.unblock; each is the inverse of the other. args: {"modules": [names]}.
+#include "kmod/load/autoload_block.hpp"
+#include "kmod/step_kind.hpp"
+
+namespace gpuhost::kmod {
+namespace {
+
+using core::StepContext;
+
+base::Result<void> block(StepContext& context, const base::Json& args) {
+    return block_autoload(context.root, base::strings_or_empty(args, "modules"));
+}
+
+base::Result<void> unblock(StepContext& context, const base::Json& /*args*/) {
+    return unblock_autoload(context.root);
+}
+
+base::Result<void> expect(const StepContext& context, bool blocked) {
+    if (autoload_blocked(context.root) == blocked)
+        return {};
+    return base::fail(base::Errc::Failed,
+                      std::string(autoload_block_file) + (blocked ? " is gone" : " is still there"));
+}
+
+} // namespace
+
+core::StepKind autoload_block_kind() {
+    core::StepKind kind;
+    kind.name = "autoload.block";
+    kind.sandbox = core::Sandbox::System;
+    kind.ends_with_boot = true;
+    kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+        GPUHOST_CHECK(block(context, args));
+        return base::Json::object();
+    };
+    kind.verify = [](StepContext& context, const base::Json&) { return expect(context, true); };
+    kind.undo = unblock;
+    return kind;
+}
+
+core::StepKind autoload_unblock_kind() {
+    core::StepKind kind;
+    kind.name = "autoload.unblock";
+    kind.sandbox = core::Sandbox::System;
+    kind.ends_with_boot = true;
+    kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+        GPUHOST_CHECK(unblock(context, args));
+        return base::Json::object();
+    };
+    kind.verify = [](StepContext& context, const base::Json&) { return expect(context, false); };
+    kind.undo = block;
+    return kind;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/load/module_ops.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/handle.hpp"
+#include "kmod/load/console.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpuhost::kmod {
+namespace {
+
+/// A message from the child. Shorter than PIPE_BUF, so it is never split.
+struct Report {
+    enum class Type : std::uint32_t { Begin, End } type = Type::Begin;
+    std::uint32_t index = 0;
+    std::int32_t error = 0;
+    std::uint64_t t_us = 0;
+};
+
+/// Returns false when the parent no longer reads. The caller must stop then: another worker may already
+/// be repairing the state.
+bool tell(int pipe, Report::Type type, std::size_t index, int error) {
+    Report report;
+    report.type = type;
+    report.index = static_cast<std::uint32_t>(index);
+    report.error = error;
+    report.t_us = base::monotonic_us();
+    return ::write(pipe, &report, sizeof report) == static_cast<ssize_t>(sizeof report);
+}
+
+/// Repeats a removal until `patience` ends. ENOENT counts as success.
+template <class Operation>
+int patiently(std::chrono::milliseconds patience, Operation operation) {
+    const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
+    for (;;) {
+        const int error = operation();
+        if (error == ENOENT)
+            return 0; // another process already did it
+        if ((error != EAGAIN && error != EBUSY) || base::monotonic_us() >= until)
+            return error;
+        ::usleep(20'000);
+    }
+}
+
+constexpr std::chrono::milliseconds console_patience{1000}; // the module may unload even without this
+
+int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& options) {
+    switch (move.type) {
+    case ModuleOp::Type::Unload:
+        return patiently(options.in_use_patience, [&] { return loader.unload(move.name); });
+    case ModuleOp::Type::Load:
+        return loader.load(move.path, move.parameters);
+    case ModuleOp::Type::LoadByName:
+        return loader.load_by_name(move.name, move.parameters);
+    case ModuleOp::Type::UnbindConsole:
+        return patiently(std::min(options.in_use_patience, console_patience),
+                         [&] { return loader.bind_console(move.name, false); });
+    case ModuleOp::Type::BindConsole:
+        return loader.bind_console(move.name, true);
+    }
+    return EINVAL;
+}
+
+[[noreturn]] void child(ModuleLoader& loader, const std::vector<ModuleOp>& moves,
+                        const ModuleOpOptions& options, int pipe) {
+    ::signal(SIGPIPE, SIG_IGN);
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+        if (!tell(pipe, Report::Type::Begin, i, 0))
+            break;
+        const int error = perform(loader, moves[i], options);
+        if (!tell(pipe, Report::Type::End, i, error) || (error != 0 && !moves[i].optional))
+            break;
+    }
+    ::_exit(0);
+}
+
+class UnloadWatch {
+  public:
+    UnloadWatch(const std::vector<ModuleOp>& moves, const ModuleOpOptions& options)
+        : ops_(moves), options_(options) {}
+
+    /// Returns when the child ends, or when a move fails or exceeds its deadline.
+    ModuleOpsResult follow(int pipe) {
+        while (result_.done < ops_.size() && !result_.failure) {
+            Report report;
+            switch (next(pipe, report)) {
+            case 0:
+                fail(ModuleOpFailure::Reason::Hung, 0);
+                break;
+            case sizeof report:
+                take(report);
+                break;
+            default:
+                fail(ModuleOpFailure::Reason::Died, 0);
+            }
+        }
+        return std::move(result_);
+    }
+
+  private:
+    /// Returns the size of the report in bytes, 0 when the deadline passed, or a negative number when the
+    /// pipe has no writer.
+    ssize_t next(int pipe, Report& report) const {
+        const std::uint64_t until =
+            base::monotonic_us() + static_cast<std::uint64_t>(options_.deadline.count()) * 1000;
+        for (;;) {
+            const std::uint64_t now = base::monotonic_us();
+            if (now >= until)
+                return 0;
+            pollfd poll{pipe, POLLIN, 0};
+            const int ready = ::poll(&poll, 1, static_cast<int>((until - now) / 1000 + 1));
+            if (ready <= 0)
+                continue;
+            const ssize_t n = ::read(pipe, &report, sizeof report);
+            return n == 0 ? -1 : n;
+        }
+    }
+
+    void take(const Report& report) {
+        if (report.type == Report::Type::Begin) {
+            if (ops_[report.index].type == ModuleOp::Type::Unload && result_.first_unload_us == 0)
+                result_.first_unload_us = report.t_us;
+            if (options_.on_begin)
+                options_.on_begin(report.index);
+        } else if (report.error == 0) {
+            ++result_.done;
+        } else if (ops_[report.index].optional) {
+            result_.notes.push_back({ModuleOpFailure::Reason::Refused, report.index, report.error});
+            ++result_.done;
+        } else {
+            fail(ModuleOpFailure::Reason::Refused, report.error);
+        }
+    }
+
+    void fail(ModuleOpFailure::Reason reason, int error) {
+        result_.failure = ModuleOpFailure{reason, result_.done, error};
+    }
+
+    const std::vector<ModuleOp>& ops_;
+    const ModuleOpOptions& options_;
+    ModuleOpsResult result_;
+};
+
+/// Waits up to a second for a child that ended or was killed. A child that is then still blocked in the
+/// kernel stays unreaped.
+void reap(pid_t pid) {
+    for (int i = 0; i < 1000; ++i) {
+        if (::waitpid(pid, nullptr, WNOHANG) != 0)
+            return;
+        ::usleep(1'000);
+    }
+}
+
+} // namespace
+
+base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& moves,
+                                             const ModuleOpOptions& options) {
+    if (moves.empty())
+        return ModuleOpsResult{};
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) < 0)
+        return base::fail_errno("pipe", errno);
+    base::UniqueFd reader(ends[0]);
+    base::UniqueFd writer(ends[1]);
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return base::fail_errno("fork", errno);
+    if (pid == 0) {
+        reader.reset();
+        child(loader, moves, options, writer.get());
+    }
+    writer.reset();
+    ModuleOpsResult result = UnloadWatch(moves, options).follow(reader.get());
+    if (result.failure && result.failure->reason == ModuleOpFailure::Reason::Hung)
+        ::kill(pid, SIGKILL);
+    reap(pid);
+    return result;
+}
+
+std::string describe(const ModuleOp& move) {
+    switch (move.type) {
+    case ModuleOp::Type::Unload:
+        return "unloading " + move.name;
+    case ModuleOp::Type::UnbindConsole:
+        return "taking " + describe_console(move.name) + " off the driver";
+    case ModuleOp::Type::BindConsole:
+        return "putting " + describe_console(move.name) + " back on the driver";
+    case ModuleOp::Type::Load:
+    case ModuleOp::Type::LoadByName:
+        break;
+    }
+    return "loading " + move.name;
+}
+
+} // namespace gpuhost::kmod

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kmod/store/unpack_bundle.hpp"
+
+#include "daemon/content/crypto/sha256.hpp"
+#include "daemon/core/artifact.hpp"
+#include "kmod/store/stage.hpp"
+#include "kmod/store/store.hpp"
+
+#include <algorithm>
+
+#include <fcntl.h>
+
+namespace gpuhost::kmod {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using core::Artifact;
+using core::StepContext;
+
+namespace {
+
+constexpr std::string_view packages = "driver-packages";
+constexpr std::string_view modules = "driver-modules";
+
+bool is_driver(const Artifact& artifact) {
+    return artifact.kind == packages || artifact.kind == modules;
+}
+
+bool has(const Store& store, const Artifact& artifact) {
+    const DriverVersion* const version = store.find(artifact.name);
+    const bool damaged =
+        std::any_of(store.problems.begin(), store.problems.end(),
+                    [&](const std::string& problem) { return is_of_version(problem, artifact.name); });
+    if (version == nullptr || damaged)
+        return false;
+    return artifact.kind == modules
+               ? store.modules_for(artifact.name, artifact.kernel, artifact.flavour) != nullptr
+               : !version->userland.empty() || !version->sources.empty();
+}
+
+/// Checks that the files match the bundle's declaration, on which people and policies rely.
+Result<void> check(const Imported& imported, const Artifact& artifact) {
+    if (imported.version != artifact.name)
+        return base::fail(Errc::BadContent,
+                          "the bundle says driver " + artifact.name + ", its files are of " +
+                              imported.version,
+                          "Make the bundle again with the right version in its section.");
+    if (imported.kernel != artifact.kernel)
+        return base::fail(Errc::BadContent,
+                          "the bundle says modules for kernel " + artifact.kernel + ", its files are for " +
+                              imported.kernel,
+                          "Make the bundle again with the right kernel in its section.");
+    if (!artifact.flavour.empty() && imported.flavour != artifact.flavour)
+        return base::fail(Errc::BadContent,
+                          "the bundle says " + artifact.flavour + " modules, its files are " +
+                              imported.flavour,
+                          "Make the bundle again with the right Flavour= in its section.");
+    return {};
+}
+
+Result<Imported> take(const StepContext& context, const Artifact& artifact, const std::string& place,
+                      const OnProgress& progress) {
+    std::vector<base::UniqueFd> opened;
+    std::vector<ImportFile> files;
+    for (const core::ArtifactFile& file : artifact.files) {
+        GPUHOST_TRY(fd, context.root.open_file(file.path, O_RDONLY | O_NOFOLLOW));
+        // The blob may have been stored for a long time, so check it again.
+        GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), file.name));
+        if (digest.sha256 != file.sha256)
+            return base::fail(Errc::BadContent,
+                              file.name + ": its blob sha256:" + file.sha256 + " is damaged",
+                              "Remove the bundle and import it again.");
+        files.push_back({fd.get(), file.name});
+        opened.push_back(std::move(fd));
+    }
+    const std::string directory = context.staging + "/" + place;
+    GPUHOST_CHECK(context.root.make_directories(directory));
+    GPUHOST_TRY(staging, base::Root::open(context.root.host_path(directory)));
+    GPUHOST_TRY(space, usable_space(context.root));
+    GPUHOST_TRY(imported, stage_files(staging, files, space, progress));
+    GPUHOST_CHECK(check(imported, artifact));
+    return std::move(imported);
+}
+
+Result<Json> apply(StepContext& context, const Json&) {
+    GPUHOST_TRY(artifacts, core::read_artifacts(context.root, context.staging));
+    GPUHOST_TRY(store, read_store(context.root));
+    std::erase_if(artifacts.list, [&](const Artifact& artifact) {
+        return !is_driver(artifact) || (artifacts.known && has(store, artifact));
+    });
+    Json sets = Json::array();
+    const auto count = static_cast<double>(artifacts.list.size());
+    for (std::size_t i = 0; i < artifacts.list.size(); ++i) {
+        const Artifact& artifact = artifacts.list[i];
+        const auto progress = [&](double fraction, std::string_view text) {
+            context.progress((static_cast<double>(i) + std::max(fraction, 0.0)) / count, text);
+        };
+        auto imported = take(context, artifact, "bundled/" + std::to_string(i), progress);
+        if (!imported)
+            return base::fail(imported.error().context("driver " + artifact.name));
+        for (const std::string& set : imported->places)
+            sets.push_back(set);
+    }
+    return Json{{"imported", std::move(sets)}};
+}
+
+} // namespace
+
+core::StepKind driver_unpack_kind() {
+    core::StepKind kind;
+    kind.name = "driver.unpack";
+    kind.sandbox = core::Sandbox::Content;
+    kind.deadline = std::chrono::minutes(30);
+    kind.interruptible = true;
+    kind.apply = apply;
+    // No verify: store.publish hashes all of it again. No undo: the staging directory is deleted with its
+    // transaction.
+    return kind;
+}
+
+std::vector<core::Step> bundle_import_steps() {
+    return {{"driver.unpack", "unpack the drivers that this host takes of it", Json::object()},
+            {"store.publish", "put them into the driver store", Json{{"optional", true}}}};
+}
+
+} // namespace gpuhost::kmod
