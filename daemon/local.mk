@@ -10,3 +10,4 @@ include daemon/host/local.mk
 include daemon/http/local.mk
 include daemon/programs/local.mk
 include daemon/runtime/local.mk
+include daemon/settings/local.mk

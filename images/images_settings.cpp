@@ -10,25 +10,31 @@ namespace gpuhost::images {
 namespace {
 
 constexpr std::array keys{
+    core::SettingKey{"Images", "Manage", core::SettingType::Boolean, "yes", "",
+                     "place pinned images in container runtimes and keep them there"},
     core::SettingKey{"Images", "AllowUnsigned", core::SettingType::Boolean, "no", "",
-                     "whether images that nobody signed may be imported"},
+                     "allow bundle import --unsigned"},
     core::SettingKey{"Images", "MinimumGeneration", core::SettingType::Words, "", "",
-                     "bundles that come in from that generation on: NAME:GENERATION"},
+                     "oldest generation of bundles to import, as NAME:GENERATION"},
     core::SettingKey{"Images", "Pin", core::SettingType::Words, "", "",
-                     "images that the container runtimes are to have and keep"},
+                     "images that container runtimes pull ahead of need and keep"},
     core::SettingKey{"Images", "Containerd", core::SettingType::Words,
                      "/run/containerd/containerd.sock /run/k3s/containerd/containerd.sock", "",
-                     "where containerds of this host listen"},
+                     "sockets of containerd, as SOCKET or SOCKET=CTR; empty: none"},
     core::SettingKey{"Images", "Docker", core::SettingType::Words, "/run/docker.sock", "",
-                     "where Docker listens"},
-    core::SettingKey{"Images", "Podman", core::SettingType::Words, "", "",
-                     "where Podman listens, if images are to be placed in its storage, which is CRI-O's too"},
+                     "sockets of Docker; empty: none"},
+    core::SettingKey{"Images", "Podman", core::SettingType::Words, "auto", "",
+                     "sockets of Podman; auto: its default socket if CRI-O runs; empty: none"},
 };
 
 } // namespace
 
 std::span<const core::SettingKey> images_setting_keys() {
     return keys;
+}
+
+bool images_managed(const core::Settings& settings) {
+    return settings.boolean("Images", "Manage");
 }
 
 bool unsigned_is_allowed(const core::Settings& settings) {
@@ -41,9 +47,10 @@ base::Result<LeastGenerations> least_generations(const core::Settings& settings)
         const std::size_t colon = std::min(word.find(':'), word.size() - 1);
         const auto generation = base::parse_uint(word.substr(colon + 1));
         if (!generation || !is_bundle_name(word.substr(0, colon)))
-            return base::fail(base::Errc::InvalidArgument,
-                              "'" + word + "' in MinimumGeneration= is no NAME:GENERATION of a bundle",
-                              "Mend section [Images] of gpuhostd.conf(5): nothing comes in before.");
+            return base::fail(
+                base::Errc::InvalidArgument,
+                "'" + word + "' in MinimumGeneration= is not of the form NAME:GENERATION",
+                "Correct section [Images] of gpuhostd.conf(5). Until then no bundle is imported.");
         least[word.substr(0, colon)] = *generation;
     }
     return least;

@@ -14,6 +14,8 @@ namespace gpuhost::images {
 
 [[nodiscard]] std::span<const core::SettingKey> images_setting_keys();
 
+/// Returns false if pinned images are left to the administrator.
+[[nodiscard]] bool images_managed(const core::Settings& settings);
 /// Reports whether unsigned images may be imported.
 [[nodiscard]] bool unsigned_is_allowed(const core::Settings& settings);
 

@@ -20,11 +20,10 @@ constexpr std::size_t longest_label = 63;
 
 constexpr std::array keys{
     SettingKey{"Peers", "Peers", SettingType::Words, "", "", "hosts that have bundles, as HOST or HOST:PORT"},
-    SettingKey{"Peers", "Domains", SettingType::Words, "", "",
-               "domains whose DNS names hosts that have bundles"},
+    SettingKey{"Peers", "Domains", SettingType::Words, "", "", "domains whose DNS names further peers"},
     SettingKey{"Peers", "Bundles", SettingType::Words, "", "",
-               "bundles that are fetched without being asked for"},
-    SettingKey{"Peers", "Timeout", SettingType::Span, "10s", "", "how long a peer may send nothing"},
+               "bundles to fetch by gpuhost-fetch.timer: names or shell patterns"},
+    SettingKey{"Peers", "Timeout", SettingType::Span, "10s", "", "longest silence of a peer"},
 };
 
 bool is_host_character(char c) {

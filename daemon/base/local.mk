@@ -31,6 +31,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/mapped_file.cpp \
     %D%/mapped_file.hpp \
     %D%/messages.hpp \
+    %D%/nearest.cpp \
+    %D%/nearest.hpp \
     %D%/parse.cpp \
     %D%/parse.hpp \
     %D%/process.cpp \

@@ -2,6 +2,7 @@
 #include "daemon/core/settings.hpp"
 
 #include "daemon/base/ini.hpp"
+#include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/cluster_desired.hpp"
 
@@ -68,7 +69,7 @@ void add_file(const Root& root, const std::string& path, std::vector<SettingsFil
 void note_rejected(LoadedSettings& loaded, const base::IniEntry& entry, const Result<void>& set) {
     if (!set && set.error().code == Errc::NotFound)
         return; // no such key
-    const SettingKey* key = loaded.settings.get(entry.section, entry.key).key;
+    const SettingKey* key = loaded.settings.find(entry.section, entry.key)->key;
     loaded.rejected.erase(std::remove(loaded.rejected.begin(), loaded.rejected.end(), key),
                           loaded.rejected.end());
     if (!set)
@@ -84,12 +85,41 @@ Settings::Settings(const std::vector<std::span<const SettingKey>>& keys) {
 }
 
 const Setting& Settings::get(std::string_view section, std::string_view key) const {
-    const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
-        return setting.key->section == section && setting.key->key == key;
-    });
-    if (it == settings_.end())
+    const Setting* setting = find(section, key);
+    if (setting == nullptr)
         std::abort(); // undeclared key: a programming error, found by the first test that reads it
-    return *it;
+    return *setting;
+}
+
+const Setting* Settings::find(std::string_view section, std::string_view key) const {
+    const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+        return setting.key->section == section &&
+               (setting.key->key == key || (!key.empty() && setting.key->also == key));
+    });
+    return it == settings_.end() ? nullptr : &*it;
+}
+
+base::Error Settings::unknown(std::string_view section, std::string_view key) const {
+    std::vector<std::string> sections;
+    std::vector<std::string> keys;
+    std::string home; // a section that has the key
+    for (const Setting& setting : settings_) {
+        sections.emplace_back(setting.key->section);
+        if (setting.key->section == section)
+            keys.emplace_back(setting.key->key);
+        else if (setting.key->key == key)
+            home = setting.key->section;
+    }
+    if (keys.empty()) {
+        const std::string near = base::nearest(section, sections);
+        return {Errc::NotFound, "unknown section [" + std::string(section) + "]",
+                near.empty() ? "" : "did you mean [" + near + "]?"};
+    }
+    const std::string near = base::nearest(key, keys);
+    return {Errc::NotFound, "unknown key '" + std::string(key) + "' in [" + std::string(section) + "]",
+            !near.empty()   ? "did you mean '" + near + "'?"
+            : !home.empty() ? "it belongs in [" + home + "]"
+                            : ""};
 }
 
 std::string Settings::string(std::string_view section, std::string_view key) const {
@@ -121,16 +151,15 @@ Json Settings::to_json() const {
 
 Result<void> Settings::set(std::string_view section, std::string_view key, std::string value,
                            std::string source) {
-    const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
-        return setting.key->section == section && setting.key->key == key;
-    });
-    if (it == settings_.end())
-        return base::fail(Errc::NotFound,
-                          "unknown key '" + std::string(key) + "' in [" + std::string(section) + "]");
-    if (const std::string why = value.empty() ? "" : mismatch(*it->key, value); !why.empty())
+    const Setting* found = find(section, key);
+    if (found == nullptr)
+        return base::fail(unknown(section, key));
+    Setting& setting = settings_[static_cast<std::size_t>(found - settings_.data())];
+    if (const std::string why = value.empty() ? "" : mismatch(*setting.key, value); !why.empty())
         return base::fail(Errc::InvalidArgument, std::string(key) + "='" + value + "': " + why);
-    it->value = value.empty() ? std::string(it->key->fallback) : std::move(value);
-    it->source = std::move(source);
+    const bool resets = value.empty() && setting.key->type != SettingType::Words;
+    setting.value = resets ? std::string(setting.key->fallback) : std::move(value);
+    setting.source = std::move(source);
     return {};
 }
 
@@ -175,7 +204,8 @@ LoadedSettings load_settings(const Root& root, const std::vector<std::span<const
                                            : file.path + ":" + std::to_string(entry.line);
             const auto set = loaded.settings.set(entry.section, entry.key, entry.value, source);
             if (!set)
-                loaded.problems.push_back(source + ": " + set.error().message + ", ignoring");
+                loaded.problems.push_back(source + ": " + set.error().message + ", ignoring" +
+                                          (set.error().hint.empty() ? "" : " (" + set.error().hint + ")"));
             note_rejected(loaded, entry, set);
         }
     }

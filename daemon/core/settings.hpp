@@ -28,7 +28,8 @@ struct SettingKey {
     SettingType type = SettingType::String;
     std::string_view fallback; ///< in the file's syntax
     std::string_view choices;  ///< for Choice: "refuse wait terminate"
-    std::string_view summary;  ///< one phrase, for completion and the man page's test
+    std::string_view summary;  ///< one phrase, for the file of defaults
+    std::string_view also{};   ///< a second spelling of the key; empty: none
 };
 
 /// One value and its source.
@@ -49,16 +50,21 @@ class Settings {
     [[nodiscard]] std::uint64_t number(std::string_view section, std::string_view key) const;
     [[nodiscard]] std::vector<std::string> words(std::string_view section, std::string_view key) const;
     [[nodiscard]] const Setting& get(std::string_view section, std::string_view key) const;
+    /// Returns null for an unknown key.
+    [[nodiscard]] const Setting* find(std::string_view section, std::string_view key) const;
     [[nodiscard]] const std::vector<Setting>& all() const { return settings_; }
     /// Returns {"Driver": {"HolderPolicy": "refuse", …}}, values as written. Workers receive this.
     [[nodiscard]] base::Json to_json() const;
 
-    /// Sets one value; an empty one resets it to the default. Fails without a change: with NotFound for an
-    /// unknown key, with InvalidArgument for a value of the wrong type.
+    /// Sets one value. An empty one empties a list (Words) and resets any other key to its default. Fails
+    /// without a change: with NotFound for an unknown key, with InvalidArgument for a value of the wrong type.
     [[nodiscard]] base::Result<void> set(std::string_view section, std::string_view key, std::string value,
                                          std::string source);
 
   private:
+    /// NotFound, with the nearest known name as the hint.
+    [[nodiscard]] base::Error unknown(std::string_view section, std::string_view key) const;
+
     std::vector<Setting> settings_;
 };
 

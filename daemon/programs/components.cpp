@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/components.hpp"
 
-#include "daemon/cluster/node/cluster_settings.hpp"
 #include "daemon/runtime/cdi/component.hpp"
 #include "daemon/runtime/cdi/steps.hpp"
-#include "daemon/runtime/cdi_settings.hpp"
 #include "daemon/runtime/configure/component.hpp"
 #include "daemon/runtime/configure/steps.hpp"
-#include "daemon/runtime/runtime_settings.hpp"
 #include "daemon/runtime/toolkit/component.hpp"
 #include "daemon/runtime/toolkit/steps.hpp"
 #include "daemon/runtime/toolkit_settings.hpp"
 #include "images/host/mirrors.hpp"
 #include "images/host/repositories.hpp"
-#include "images/images_settings.hpp"
 #include "images/import/bundle_steps.hpp"
 #include "images/import/images_component.hpp"
-#include "images/peers_settings.hpp"
-#include "images/registry_settings.hpp"
-#include "kmod/driver_settings.hpp"
 #include "kmod/plan/driver_component.hpp"
 #include "kmod/plan/driver_filter.hpp"
 #include "kmod/plan/driver_steps.hpp"
@@ -65,14 +58,6 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
             return images::will_lead_containerd(root, settings);
         }));
     return components;
-}
-
-std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(),     images::images_setting_keys(),
-            images::mirror_setting_keys(),   images::registry_setting_keys(),
-            images::peers_setting_keys(),    images::repository_setting_keys(),
-            runtime::cdi_setting_keys(),     runtime::runtime_setting_keys(),
-            runtime::toolkit_setting_keys(), cluster::cluster_setting_keys()};
 }
 
 } // namespace gpuhost

@@ -4,18 +4,15 @@
 
 #include "daemon/bus/object.hpp"
 #include "daemon/core/component.hpp"
-#include "daemon/core/settings.hpp"
 #include "daemon/core/step.hpp"
 
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace gpuhost {
 
 void add_step_kinds(core::StepKinds& kinds);
 [[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
-[[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
 [[nodiscard]] std::vector<bus::BusObject> bus_objects(); ///< defined in bus_objects.cpp
 
 } // namespace gpuhost

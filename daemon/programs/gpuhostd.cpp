@@ -12,6 +12,7 @@
 #include "daemon/host/worker/launcher_direct.hpp"
 #include "daemon/host/worker/launcher_systemd.hpp"
 #include "daemon/programs/components.hpp"
+#include "daemon/settings/all_settings.hpp"
 
 #include <cerrno>
 #include <climits>

@@ -10,16 +10,16 @@ namespace {
 using core::SettingType;
 
 constexpr std::array keys{
-    core::SettingKey{"CDI", "Enable", SettingType::Boolean, "yes", "",
-                     "tell container runtimes how a container gets GPUs"},
+    core::SettingKey{"CDI", "Manage", SettingType::Boolean, "yes", "",
+                     "write CDI specifications of the running driver"},
     core::SettingKey{"CDI", "Directory", SettingType::Choice, "/run/cdi", "/run/cdi /etc/cdi",
-                     "where the specifications are"},
+                     "directory of the specifications"},
     core::SettingKey{"CDI", "Groups", SettingType::Choice, "auto", "auto yes no",
-                     "give containers the groups of device nodes, which are new in CDI 0.7"},
+                     "whether specifications contain the groups of device nodes, new in CDI 0.7"},
     core::SettingKey{"CDI", "Repair", SettingType::Boolean, "yes", "",
-                     "write specifications again that another program has changed"},
-    core::SettingKey{"Cluster", "Validations", SettingType::Boolean, "yes", "",
-                     "tell NVIDIA's operands when the driver and containers are ready"},
+                     "write specifications again after another program has changed them"},
+    core::SettingKey{"Cluster", "StatusFiles", SettingType::Boolean, "yes", "",
+                     "maintain the files in /run/nvidia/validations that NVIDIA's operands wait for"},
 };
 
 } // namespace
@@ -29,7 +29,7 @@ std::span<const core::SettingKey> cdi_setting_keys() {
 }
 
 CdiSettings cdi_settings(const core::Settings& settings) {
-    return {settings.boolean("CDI", "Enable"), settings.string("CDI", "Directory"),
+    return {settings.boolean("CDI", "Manage"), settings.string("CDI", "Directory"),
             settings.string("CDI", "Groups"), settings.boolean("CDI", "Repair")};
 }
 

@@ -13,20 +13,20 @@ using core::SettingKey;
 using core::SettingType;
 
 constexpr std::array keys{
-    SettingKey{"Runtime", "Configure", SettingType::Boolean, "yes", "",
-               "configure container runtimes so that containers get GPUs"},
+    SettingKey{"Runtime", "Manage", SettingType::Boolean, "yes", "",
+               "configure container runtimes to give GPUs to containers"},
     SettingKey{"Runtime", "Runtimes", SettingType::Words, "", "",
                "names of the runtimes to configure; empty: all"},
     SettingKey{"Runtime", "Classes", SettingType::Words, "auto", "",
                "runtime classes of NVIDIA's toolkit: auto, none, or nvidia, nvidia-cdi, nvidia-legacy"},
     SettingKey{"Runtime", "DefaultClass", SettingType::String, "", "",
-               "runtime class that containers get by default; empty: the one that is configured"},
+               "default runtime class of containers; empty: the runtime's own default"},
     SettingKey{"Runtime", "ToolkitDirectory", SettingType::String, "", "",
-               "where the programs of NVIDIA's runtime classes are; empty: in the toolkit that is used"},
+               "directory of the programs of NVIDIA's runtime classes; empty: the selected toolkit's"},
     SettingKey{"Runtime", "Restart", SettingType::Boolean, "yes", "",
-               "restart a runtime, once, when its configuration has changed"},
+               "restart a runtime once after its configuration has changed"},
     SettingKey{"Runtime", "Repair", SettingType::Boolean, "yes", "",
-               "configure a runtime again when another program has changed its files"},
+               "configure a runtime again after another program has changed its files"},
 };
 
 } // namespace
@@ -37,14 +37,14 @@ std::span<const SettingKey> runtime_setting_keys() {
 
 RuntimeSettings runtime_settings(const core::Settings& settings, ToolkitPlace toolkit, bool registry_hosts) {
     RuntimeSettings values;
-    values.configure = settings.boolean("Runtime", "Configure");
+    values.configure = settings.boolean("Runtime", "Manage");
     values.runtimes = settings.words("Runtime", "Runtimes");
     values.classes = settings.words("Runtime", "Classes");
     values.default_class = settings.string("Runtime", "DefaultClass");
     values.toolkit = std::move(toolkit);
     values.restart = settings.boolean("Runtime", "Restart");
     values.repair = settings.boolean("Runtime", "Repair");
-    values.cdi = settings.boolean("CDI", "Enable");
+    values.cdi = settings.boolean("CDI", "Manage");
     values.cdi_directory = settings.string("CDI", "Directory");
     values.registry_hosts = registry_hosts;
     return values;

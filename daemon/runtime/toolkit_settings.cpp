@@ -18,9 +18,9 @@ constexpr std::array keys{
     SettingKey{"Toolkit", "Version", SettingType::ToolkitVersion, "auto", "",
                "NVIDIA's container toolkit: auto, off, preinstalled, or a version in the store"},
     SettingKey{"Toolkit", "Mode", SettingType::Choice, "auto", "auto legacy cdi jit-cdi",
-               "how nvidia-container-runtime gives containers GPUs"},
+               "the way in which nvidia-container-runtime gives GPUs to containers"},
     SettingKey{"Toolkit", "Options", SettingType::Words, "", "",
-               "options of NVIDIA's config.toml that are not to be NVIDIA's defaults, each KEY=VALUE"},
+               "options of config.toml that differ from NVIDIA's defaults, each KEY=VALUE"},
 };
 
 } // namespace

@@ -187,7 +187,7 @@ Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind,
         std::move(words.begin(), words.end(), std::back_inserter(artifact.open_pgp));
     else if (!kind.directory.empty() && entry.key == kind.directory)
         artifact.directory = entry.value;
-    else if (kind.of_kernel && entry.key == "Flavour")
+    else if (kind.of_kernel && (entry.key == "Flavour" || entry.key == "Flavor"))
         return set_flavour(artifact, entry, where);
     else if (is_of_driver(kind.kind) && entry.key == "GPUs")
         return set_gpus(artifact, std::move(words), where);

@@ -88,12 +88,14 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
 /// CRI-O runs pods from the same storage.
 std::vector<std::string> podman_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
-    if (!settings.podman.empty() || !root.exists(crio_socket))
+    if (settings.podman != std::vector<std::string>{"auto"})
         return settings.podman;
+    if (!root.exists(crio_socket))
+        return {};
     if (!root.exists(podman_socket))
         problems.push_back(std::string(crio_socket) +
                            ": CRI-O gets images through Podman: install podman and run 'systemctl enable "
-                           "--now podman.socket', or set Podman=no");
+                           "--now podman.socket', or set Podman= to nothing");
     return {std::string(podman_socket)};
 }
 

@@ -31,12 +31,12 @@ constexpr std::string_view containerd = "/etc/containerd";
 constexpr std::string_view containers = "/etc/containers";
 
 constexpr std::array keys{
-    SettingKey{"Mirrors", "Enable", SettingType::Boolean, "yes", "",
-               "lead the container runtimes of this host to its registry"},
+    SettingKey{"Mirrors", "Manage", SettingType::Boolean, "yes", "",
+               "configure container runtimes to pull from this host's registry"},
     SettingKey{"Mirrors", "Address", SettingType::String, "127.0.0.1:299", "",
-               "where gpuhost-registry.socket listens"},
+               "address of gpuhost-registry.socket"},
     SettingKey{"Mirrors", "Upstream", SettingType::Boolean, "yes", "",
-               "let runtimes ask a registry itself for what no bundle has"},
+               "let runtimes ask the registry itself for images that are not in a bundle"},
 };
 
 std::string hosts_path(const std::string& registry) {
@@ -204,7 +204,7 @@ std::span<const SettingKey> mirror_setting_keys() {
 }
 
 MirrorSettings mirror_settings(const core::Settings& settings) {
-    return {settings.boolean("Mirrors", "Enable"), settings.string("Mirrors", "Address"),
+    return {settings.boolean("Mirrors", "Manage"), settings.string("Mirrors", "Address"),
             settings.boolean("Mirrors", "Upstream")};
 }
 

@@ -18,8 +18,8 @@ using content::FileOperation;
 namespace {
 
 constexpr std::array keys{
-    core::SettingKey{"Packages", "Repositories", core::SettingType::Boolean, "yes", "",
-                     "let the package manager of this host find the packages of its bundles"},
+    core::SettingKey{"Packages", "Manage", core::SettingType::Boolean, "yes", "",
+                     "configure the package manager to use the packages of bundles"},
 };
 
 constexpr std::string_view file_prefix = "gpuhost-";
@@ -146,7 +146,7 @@ std::span<const core::SettingKey> repository_setting_keys() {
 }
 
 bool repositories_are_on(const core::Settings& settings) {
-    return settings.boolean("Packages", "Repositories");
+    return settings.boolean("Packages", "Manage");
 }
 
 std::string apt_source(const BundleRecord& bundle, const PackageTree& tree) {

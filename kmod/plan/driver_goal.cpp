@@ -47,7 +47,10 @@ std::string path_in_store(const Store& store, const std::string& kernel, const L
     return {};
 }
 
+/// An empty list still loads the driver's main module.
 std::vector<std::string> wanted_names(const DriverSettings& settings) {
+    if (settings.modules.empty())
+        return {"nvidia"};
     std::vector<std::string> names;
     for (const std::string& word : settings.modules)
         names.push_back(module_name(word));

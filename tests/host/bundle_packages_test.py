@@ -255,7 +255,7 @@ def check_drift(t, host, apt):
     t.ok("gpuhost-site.sources does not say what it should" in run.stdout, "plan sees what somebody took away", run.stdout)
     host.ctl("apply", check=0)
     t.equal(host.read("/etc/apt/sources.list.d/gpuhost-site.sources"), text, "and apply puts it back")
-    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Packages]\nRepositories=no\n")
+    write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Packages]\nManage=no\n")
     host.ctl("reload", check=0)
     host.ctl("apply", check=0)
     t.ok(not os.path.exists(apt.source("site")), "switched off there is none")

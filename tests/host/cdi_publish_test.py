@@ -92,9 +92,9 @@ def check_settings(t, host):
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml") == NEW and not os.path.exists(host.path(MANAGEMENT)),
          "without it they are there, and no longer in /run/cdi", run.stderr)
-    configure(host, "[CDI]\nEnable=no\n")
+    configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Enable=no there are none", run.stderr)
+    t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Manage=no there are none", run.stderr)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr, "and nothing more is done", run.stdout, run.stderr)
     check_lost_record(t, host)
@@ -103,7 +103,7 @@ def check_settings(t, host):
     configure(host, "")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and host.told() == OLD, "until it is switched on again", run.stderr)
-    configure(host, "[CDI]\nEnable=no\n")
+    configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 0 and host.told() is None, "a swap takes them away too", run.stderr)
     configure(host, "")
@@ -114,7 +114,7 @@ def check_settings(t, host):
 def check_lost_record(t, host):
     configure(host, "")
     host.ctl("apply", check=0)
-    configure(host, "[CDI]\nEnable=no\n")
+    configure(host, "[CDI]\nManage=no\n")
     os.unlink(host.path("/var/lib/gpuhost/cdi.json"))
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
@@ -126,7 +126,7 @@ def check_lost_record(t, host):
     os.makedirs(host.path("/etc/cdi/nvidia.yaml"))
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml"), "in /etc/cdi too an empty directory makes room", run.stderr)
-    configure(host, "[CDI]\nEnable=no\n")
+    configure(host, "[CDI]\nManage=no\n")
     host.ctl("apply", check=0)
 
 

@@ -24,7 +24,7 @@ ROUNDS = 400 if os.environ.get("FULL") == "1" else int(os.environ.get("ROUNDS", 
 TOOLKITS = ("1.18.1", "1.20.0")
 SPECS = ("/run/cdi/nvidia.yaml", "/run/cdi/management.nvidia.com-gpu.yaml", "/etc/cdi/nvidia.yaml")
 SETTINGS = {
-    "CDI": ("Enable=no", "Directory=/etc/cdi", "Groups=no"),
+    "CDI": ("Manage=no", "Directory=/etc/cdi", "Groups=no"),
     "Runtime": ("Classes=nvidia", "Classes=none", "Classes=nvidia nvidia-cdi", "Runtimes=containerd"),
     "Toolkit": ("Version=off", f"Version={TOOLKITS[0]}", "Mode=cdi", "Mode=legacy"),
 }

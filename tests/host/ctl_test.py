@@ -169,6 +169,10 @@ def cat_config(bus, directory):
     result = run(bus, "cat-config", "--json=short", f"--root={root}")
     T.equal([file["path"] for file in json.loads(result.out)],
             ["/usr/lib/gpuhost/gpuhostd.conf", "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"], "cat-config as JSON")
+    with open(os.path.join(os.environ["top_srcdir"], "systemd/gpuhostd.conf"), encoding="utf-8") as file:
+        installed = file.read()
+    result = run(bus, "cat-config", "--defaults")
+    T.equal(result.out, installed, "cat-config --defaults prints the installed file of defaults")
 
 
 def documents(bus):

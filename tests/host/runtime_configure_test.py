@@ -228,9 +228,9 @@ def check_settings(t, host):
     run = host.ctl("runtime", "restore")
     t.ok(run.returncode == 0 and "nvidia" not in loaded(host) and read(host.path(CONFIG)) == PLAIN, "restore brings back the earlier default",
          run.stderr, loaded(host))
-    write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nConfigure=no\n")
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nManage=no\n")
     host.ctl("reload", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "with Configure=no apply leaves it alone")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "with Manage=no apply leaves it alone")
 
 
 def check_registry_hosts(t, host):

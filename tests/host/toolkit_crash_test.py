@@ -145,7 +145,7 @@ def main():
     host = FakeHost(gpus=())
     try:
         host.install()
-        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n")
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nManage=no\n[CDI]\nManage=no\n")
         host.start_daemon()
         host.settle()
         host.ctl("toolkit", "import", *write_debs(os.path.join(host.scratch, "old"), OLD), check=0)
@@ -153,7 +153,7 @@ def main():
         host.kill_daemon()
         packages = write_debs(os.path.join(host.scratch, "new"), NEW)
         check_case(t, Case(host, IMPORT, ("toolkit", "import", *packages), import_faults, import_outcomes), "an import", deaths=False)
-        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n[Toolkit]\nMode=jit-cdi\n")
+        write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Runtime]\nManage=no\n[CDI]\nManage=no\n[Toolkit]\nMode=jit-cdi\n")
         select = Case(host, SELECT, ("apply",), select_faults, outcomes)
         check_case(t, select, "a selection")
         check_changes(t, select, "a selection")

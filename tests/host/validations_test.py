@@ -107,14 +107,14 @@ def check_runtime(t, host):
 
 
 def check_settings(t, host):
-    configure(host, "[Cluster]\nValidations=no\n")
+    configure(host, "[Cluster]\nStatusFiles=no\n")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and there(host) == {}, "with Validations=no ours go", run.stderr, there(host))
+    t.ok(run.returncode == 0 and there(host) == {}, "with StatusFiles=no ours go", run.stderr, there(host))
     write(host.path(f"{VALIDATIONS}/toolkit-ready"), "")
     other = OLD if host.loaded()["nvidia"] == NEW else NEW
     run, _ = swap(host, other)
     t.ok(run.returncode == 0 and there(host) == {"toolkit-ready": ""}, "and the validator's stay", run.stderr, there(host))
-    configure(host, "[CDI]\nEnable=no\n")
+    configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and there(host) == BOTH, "where others tell containers of GPUs operands are told all the same", run.stderr, there(host))
     configure(host, "")

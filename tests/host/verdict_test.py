@@ -45,7 +45,7 @@ def check_without_driver(t, host):
 def check_beside_other_work(t, host):
     """The rest is applied, and the exit status is that of the missing choice."""
     write(host.path("/etc/modprobe.d/none.conf"), "")
-    write(host.path(CONF), "[Runtime]\nConfigure=no\n[CDI]\nEnable=no\n")
+    write(host.path(CONF), "[Runtime]\nManage=no\n[CDI]\nManage=no\n")
     host.ctl("reload")
     run = host.ctl("apply")
     t.ok(run.returncode == REFUSED, "apply exits so beside other components", run.stdout, run.stderr)

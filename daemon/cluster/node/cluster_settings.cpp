@@ -17,13 +17,13 @@ constexpr std::array keys{
     SettingKey{"Cluster", "NodeName", SettingType::String, "", "",
                "this host's Node in Kubernetes; empty: the host's name in lower case"},
     SettingKey{"Cluster", "StartupTaints", SettingType::Words, "gpuhost.io/not-ready", "",
-               "keys of taints that come off the Node once the host is ready"},
+               "keys of taints that are removed from the Node once the host is ready"},
     SettingKey{"Cluster", "TaintWhenNotReady", SettingType::Boolean, "no", "",
-               "put the first of StartupTaints= on the Node whenever the host is not ready"},
+               "set the first of StartupTaints= again whenever the host is not ready"},
     SettingKey{"Cluster", "ReadyWhen", SettingType::Choice, "runtime", "driver runtime images",
-               "how much is to be there for the host to be ready; each takes those before it"},
-    SettingKey{"Cluster", "Upgrades", SettingType::Boolean, "yes", "",
-               "upgrade this host's driver as the cluster's policy says"},
+               "what the host needs to be ready; each value includes those before it"},
+    SettingKey{"Cluster", "Manage", SettingType::Boolean, "yes", "",
+               "upgrade this host's driver by the cluster's policy"},
     SettingKey{
         "Cluster", "KubeletFiles", SettingType::Words,
         "/etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt /var/lib/kubelet/kubeconfig "
@@ -32,13 +32,11 @@ constexpr std::array keys{
         "/var/lib/rancher/k3s/agent/client-kubelet.key /var/lib/rancher/k3s/agent/server-ca.crt "
         "/var/lib/rancher/rke2/agent/kubelet.kubeconfig /var/lib/rancher/rke2/agent/client-kubelet.crt "
         "/var/lib/rancher/rke2/agent/client-kubelet.key /var/lib/rancher/rke2/agent/server-ca.crt",
-        "",
-        "the kubelet's kubeconfig and what it names, with which pods are moved before the driver is swapped"},
+        "", "the kubelet's kubeconfig and the files that it names, to move pods before a swap"},
     SettingKey{"Cluster", "Candidate", SettingType::Boolean, "no", "",
-               "this host may lead: hand out the grants by which hosts upgrade"},
-    SettingKey{
-        "Cluster", "MetricsListen", SettingType::String, "", "",
-        "address and port where Prometheus gets metrics by HTTP, such as 127.0.0.1:9835; empty: nowhere"},
+               "this host may lead: issue the grants by which hosts upgrade"},
+    SettingKey{"Cluster", "MetricsListen", SettingType::String, "", "",
+               "address and port of the metrics for Prometheus, such as 127.0.0.1:9835; empty: none"},
 };
 
 /// The values of ReadyWhen=. Each adds its condition to those of the values before it.
@@ -56,7 +54,7 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     values.node = settings.string(section, "NodeName");
     values.desired.taints = settings.words(section, "StartupTaints");
     values.desired.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
-    values.upgrades = settings.boolean(section, "Upgrades");
+    values.upgrades = settings.boolean(section, "Manage");
     values.candidate = settings.boolean(section, "Candidate");
     values.metrics_listen = settings.string(section, "MetricsListen");
     const std::string last = settings.string(section, "ReadyWhen");

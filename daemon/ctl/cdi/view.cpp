@@ -137,7 +137,7 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
     const auto devices = base::strings_or_empty(record, "devices");
     const std::string problem = text_of(record, "problem");
     if (!base::bool_or(cdi, "enable", true))
-        facts.add("Containers", "are told of GPUs by other programs (Enable=no in section [CDI])");
+        facts.add("Containers", "another program describes GPUs to them (Manage=no in section [CDI])");
     else if (!devices.empty())
         facts.add("Containers", "get " + printable(some_of(devices)) + " of driver " +
                                     printable(text_of(base::member(record, "inputs"), "driver")));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/arguments.hpp"
 
+#include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/verb.hpp"
 
@@ -23,7 +24,7 @@ tl::unexpected<base::Error> wrong(std::string message, std::string hint) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view otherwise) {
-    const std::string near = nearest(word, candidates);
+    const std::string near = base::nearest(word, candidates);
     return near.empty() ? std::string(otherwise) : "did you mean " + quote(near) + "?";
 }
 

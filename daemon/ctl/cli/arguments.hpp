@@ -44,7 +44,4 @@ class Arguments {
     std::vector<std::string> words_;
 };
 
-/// Returns the candidate nearest to a mistyped word; empty if none is near.
-[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-
 } // namespace gpuhost::ctl

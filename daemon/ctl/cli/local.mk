@@ -22,7 +22,6 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/live_screen.hpp \
     %D%/mounted_daemon.cpp \
     %D%/mounted_daemon.hpp \
-    %D%/nearest.cpp \
     %D%/output_file.cpp \
     %D%/output_file.hpp \
     %D%/package_owner.cpp \

@@ -93,7 +93,7 @@ struct DoctorFacts {
     std::uint64_t now_us = 0;
     std::uint64_t newest_file_us = 0; ///< newest mtime of the files that a package or the daemon wrote
     base::Json cdi;                   ///< result of cdi validate
-    bool cdi_enabled = true;          ///< value of Enable= in [CDI]
+    bool cdi_enabled = true;          ///< value of Manage= in [CDI]
     base::Json runtimes;              ///< result of runtime verify, or an error's document
 
     std::optional<base::Error> trust_error; ///< if set, every bundle is rejected

@@ -4,13 +4,15 @@
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/host/verbs.hpp"
+#include "daemon/settings/all_settings.hpp"
 
 #include <array>
 
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{root_option, option::json};
+constexpr Option defaults_option{"defaults", "", "print every setting at its default instead"};
+constexpr std::array options{defaults_option, root_option, option::json};
 
 base::Json as_json(const std::vector<core::SettingsFile>& files) {
     base::Json list = base::Json::array();
@@ -33,6 +35,13 @@ std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>&
 }
 
 base::Result<int> run(Session& session) {
+    if (session.arguments().has(defaults_option)) {
+        if (session.wants_json())
+            session.print_json(as_json({{"", default_settings_file(), ""}}));
+        else
+            session.print(default_settings_file());
+        return 0;
+    }
     GPUHOST_TRY(root, given_root(session.arguments()));
     const auto files = core::settings_files(root);
     for (const auto& file : files)
@@ -53,8 +62,8 @@ const Verb cat_config_verb{
     "cat-config",
     "",
     "print the configuration files that apply",
-    "Prints the main file and the drop-ins, each under its name, lowest precedence first. Reads the files "
-    "itself and so needs no daemon.",
+    "Prints the main file and the drop-ins, each under its name, lowest precedence first. With --defaults it "
+    "prints a file with every setting, commented out, at its default. Works without the daemon.",
     0,
     0,
     options,

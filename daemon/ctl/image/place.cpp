@@ -84,6 +84,11 @@ Result<int> place_images(const Session& session, const base::Root& root, const P
 }
 
 Result<int> place_pinned(const Session& session, const base::Root& root, bool dry_run) {
+    if (!images::images_managed(core::load_settings(root, {images::images_setting_keys()}).settings)) {
+        GPUHOST_CHECK(root.remove(images::placement_file)); // what it says is no longer maintained
+        session.note("Pinned images are left alone (Manage=no in section [Images]).\n");
+        return 0;
+    }
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
         return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
     };

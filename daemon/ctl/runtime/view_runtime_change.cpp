@@ -167,7 +167,7 @@ void add_runtime_lines(Facts& facts, const Screen& screen, const Json& observed)
         label.clear();
     };
     if (!base::bool_or(observed, "configure", true))
-        add("are configured by hand (Configure=no in section [Runtime])");
+        add("are configured by hand (Manage=no in section [Runtime])");
     for (const Json& runtime : list_of(observed, "runtimes"))
         add(state_line(screen, runtime));
     for (const std::string& path : base::strings_or_empty(observed, "changed"))

@@ -58,7 +58,7 @@ Texts reasons_to_observe(const Json& observed) {
 Texts reasons_for_none(const CdiSettings& settings, const CdiRecord& record) {
     if (record.files.empty())
         return {};
-    return {settings.enable ? "no driver is loaded" : "section [CDI] says Enable=no"};
+    return {settings.enable ? "no driver is loaded" : "section [CDI] has Manage=no"};
 }
 
 } // namespace

@@ -185,7 +185,7 @@ ValidationSettings validation_settings(const Json& settings) {
     const auto is_on = [&](const char* section, const char* key) {
         return base::parse_bool(base::string_or(base::member(settings, section), key, "yes")).value_or(true);
     };
-    return {is_on("Cluster", "Validations"), is_on("CDI", "Enable"), is_on("Runtime", "Configure")};
+    return {is_on("Cluster", "StatusFiles"), is_on("CDI", "Manage"), is_on("Runtime", "Manage")};
 }
 
 ValidationFacts validation_facts(const Root& host, const ValidationSettings& settings) {

@@ -20,9 +20,9 @@
 namespace gpuhost::runtime {
 
 struct ValidationSettings {
-    bool keep = true;     ///< [Cluster] Validations=
-    bool cdi = true;      ///< [CDI] Enable=: gpuhost writes specifications
-    bool runtimes = true; ///< [Runtime] Configure=: gpuhost configures runtimes
+    bool keep = true;     ///< [Cluster] StatusFiles=
+    bool cdi = true;      ///< [CDI] Manage=: gpuhost writes specifications
+    bool runtimes = true; ///< [Runtime] Manage=: gpuhost configures runtimes
 };
 /// Reads the settings in the form that workers get.
 [[nodiscard]] ValidationSettings validation_settings(const base::Json& settings);

@@ -63,7 +63,7 @@ Result<std::vector<RuntimeClass>> named_classes(const base::Root& root, const Ru
         if (known == nullptr)
             return base::fail(Errc::InvalidArgument,
                               "Classes=" + base::join(settings.classes, " ") + " in section [Runtime]: '" +
-                                  name + "' is no runtime class of NVIDIA's toolkit",
+                                  name + "' is not a runtime class of NVIDIA's toolkit",
                               "Set auto, none, or some of nvidia, nvidia-cdi and nvidia-legacy.");
         RuntimeClass one = class_of(*known, settings);
         if (!is_here(root, *known, settings))
@@ -91,7 +91,7 @@ Result<DesiredConfig> desired_config(const base::Root& root, const RuntimeConfig
     desired.cdi = settings.cdi && (config.cdi == CdiState::On || config.cdi == CdiState::Off);
     desired.spec_directory = settings.cdi_directory;
     desired.registry_hosts = settings.registry_hosts && config.registry_hosts != RegistryHosts::Other;
-    const bool is_auto = settings.classes.empty() || settings.classes == std::vector<std::string>{"auto"};
+    const bool is_auto = settings.classes == std::vector<std::string>{"auto"};
     if (is_auto && config.cdi == CdiState::Unsupported && settings.cdi) {
         desired.classes = classes_here(root, settings);
         if (desired.classes.empty())

@@ -14,6 +14,8 @@ constexpr std::array keys{
     SettingKey{"Driver", "HolderPolicy", SettingType::Choice, "refuse", "refuse wait terminate",
                "what to do"},
     SettingKey{"Driver", "HolderTimeout", SettingType::Span, "10min", "", "how long"},
+    SettingKey{"Driver", "Modules", SettingType::Words, "nvidia nvidia_uvm", "", "modules"},
+    SettingKey{"Driver", "Flavour", SettingType::String, "any", "", "kind of modules", "Flavor"},
     SettingKey{"Log", "Verbose", SettingType::Boolean, "no", "", "more"},
 };
 
@@ -81,6 +83,35 @@ TEST_F(SettingsTest, AnEmptyValueIsTheDefaultAgain) {
     const LoadedSettings loaded = load();
     EXPECT_TRUE(loaded.problems.empty());
     EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
+}
+
+TEST_F(SettingsTest, AnEmptyAssignmentEmptiesAList) {
+    EXPECT_EQ(load().settings.words("Driver", "Modules").size(), 2U);
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nModules=nvidia_drm\nModules=\n");
+    EXPECT_TRUE(load().settings.words("Driver", "Modules").empty());
+    directory_.write("/etc/gpuhost/gpuhostd.conf.d/1.conf", "[Driver]\nModules=nvidia\n");
+    EXPECT_EQ(load().settings.words("Driver", "Modules"), std::vector<std::string>{"nvidia"});
+}
+
+TEST_F(SettingsTest, AKeyHasASecondSpelling) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nFlavor=open\n");
+    const LoadedSettings loaded = load();
+    EXPECT_TRUE(loaded.problems.empty());
+    EXPECT_EQ(loaded.settings.string("Driver", "Flavour"), "open");
+}
+
+TEST_F(SettingsTest, UnknownNamesSuggestTheNearest) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf",
+                     "[Driver]\nHolderPolcy=wait\nVerbose=yes\n[Drivers]\nVersion=1.1\n[Zzz]\nA=1\n");
+    EXPECT_EQ(load().problems,
+              (std::vector<std::string>{
+                  "/etc/gpuhost/gpuhostd.conf:2: unknown key 'HolderPolcy' in [Driver], ignoring (did you "
+                  "mean 'HolderPolicy'?)",
+                  "/etc/gpuhost/gpuhostd.conf:3: unknown key 'Verbose' in [Driver], ignoring (it belongs in "
+                  "[Log])",
+                  "/etc/gpuhost/gpuhostd.conf:5: unknown section [Drivers], ignoring (did you mean "
+                  "[Driver]?)",
+                  "/etc/gpuhost/gpuhostd.conf:7: unknown section [Zzz], ignoring"}));
 }
 
 TEST_F(SettingsTest, AFileTooLargeIsAProblemAndNothingMore) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/nearest.hpp"
 #include "daemon/ctl/cli/arguments.hpp"
 #include "daemon/ctl/driver/verbs.hpp"
 #include "daemon/ctl/host/verbs.hpp"
@@ -141,9 +142,9 @@ TEST(Verbs, OptionsOfOneNameTakeAValueTheSameWay) {
 }
 
 TEST(Nearest, FarWordsHaveNone) {
-    EXPECT_EQ(nearest("xyzzy", {"status", "plan"}), "");
-    EXPECT_EQ(nearest("paln", {"status", "plan"}), "plan");
-    EXPECT_EQ(nearest("sta", {"status", "plan"}), "status");
+    EXPECT_EQ(base::nearest("xyzzy", {"status", "plan"}), "");
+    EXPECT_EQ(base::nearest("paln", {"status", "plan"}), "plan");
+    EXPECT_EQ(base::nearest("sta", {"status", "plan"}), "status");
 }
 
 } // namespace

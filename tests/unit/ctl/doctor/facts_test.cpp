@@ -43,7 +43,7 @@ TEST_F(DoctorFactsTest, AuthoritiesAreReadAsBundlesVerificationDoes) {
 TEST_F(DoctorFactsTest, SettingsSayWhoseTheDriverIsAndWhetherContainersAreTold) {
     EXPECT_EQ(facts().owner, kmod::DriverOwner::Gpuhost);
     EXPECT_TRUE(facts().cdi_enabled);
-    directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nVersion=off\n[CDI]\nEnable=no\n");
+    directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nVersion=off\n[CDI]\nManage=no\n");
     EXPECT_EQ(facts().owner, kmod::DriverOwner::Nobody);
     EXPECT_EQ(facts().configured, "");
     EXPECT_FALSE(facts().cdi_enabled);

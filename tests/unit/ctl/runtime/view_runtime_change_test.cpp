@@ -132,7 +132,7 @@ TEST(RuntimeChangeView, StatusHasALineEach) {
     Facts off;
     add_runtime_lines(off, {},
                       {{"configure", false}, {"runtimes", Json::array()}, {"changed", Json::array()}});
-    EXPECT_EQ(off.render({}), "Runtimes: are configured by hand (Configure=no in section [Runtime])\n");
+    EXPECT_EQ(off.render({}), "Runtimes: are configured by hand (Manage=no in section [Runtime])\n");
     Facts none;
     add_runtime_lines(none, {}, Json::object());
     EXPECT_EQ(none.render({}), "");

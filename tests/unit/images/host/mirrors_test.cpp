@@ -79,7 +79,7 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
 
 TEST_F(MirrorsTest, ForeseesWhetherContainerdIsLed) {
     const auto foreseen = [this](const char* enable) {
-        directory_.write("etc/gpuhost/gpuhostd.conf", std::string("[Mirrors]\nEnable=") + enable + "\n");
+        directory_.write("etc/gpuhost/gpuhostd.conf", std::string("[Mirrors]\nManage=") + enable + "\n");
         return will_lead_containerd(root_, core::load_settings(root_, {mirror_setting_keys()}).settings);
     };
     have_containerd();

@@ -228,13 +228,13 @@ TEST_F(Placing, FindsPodmanWhereItIsNamedOrCrioIs) {
         return runtimes.found.size() +
                runtimes.problems.size(); // of a machine without a client it is a problem
     };
-    EXPECT_EQ(found({}), 0U) << "it is there for something else";
+    EXPECT_EQ(found({"auto"}), 0U) << "without CRI-O it serves something else";
     EXPECT_EQ(found({"/run/podman/podman.sock"}), 1U);
     directory_.write(crio_socket.substr(1), "");
-    EXPECT_EQ(found({}), 1U);
-    EXPECT_EQ(found({"no"}), 0U);
+    EXPECT_EQ(found({"auto"}), 1U);
+    EXPECT_EQ(found({}), 0U);
     ASSERT_TRUE(root_.remove("/run/podman/podman.sock"));
-    const ImageRuntimes runtimes = find_image_runtimes(root_, {});
+    const ImageRuntimes runtimes = find_image_runtimes(root_, {{}, {}, {"auto"}});
     EXPECT_TRUE(runtimes.found.empty());
     ASSERT_EQ(runtimes.problems.size(), 1U);
     EXPECT_NE(runtimes.problems.front().find("podman.socket"), std::string::npos);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/nearest.hpp"
+
 #include "daemon/base/parse.hpp"
-#include "daemon/ctl/cli/arguments.hpp"
 
 #include <algorithm>
+#include <utility>
 
-namespace gpuhost::ctl {
+namespace gpuhost::base {
 namespace {
 
 /// Returns the edit distance. Two swapped letters count as one edit (optimal string alignment).
@@ -35,7 +37,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string& candidate : candidates) {
         // A truncated word is the most common mistake, whatever the number of missing letters.
-        const bool shortened = word.size() >= 2 && base::starts_with(candidate, word);
+        const bool shortened = word.size() >= 2 && starts_with(candidate, word);
         const std::size_t score = shortened ? 1 : distance(word, candidate);
         if (score < best_score) {
             best = candidate;
@@ -45,4 +47,4 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     return best;
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::base

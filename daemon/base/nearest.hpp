@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::base {
+
+/// Returns the candidate nearest to a mistyped word; empty if none is near.
+[[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+} // namespace gpuhost::base
