@@ -11,7 +11,7 @@
 
 #include <poll.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using base::Errc;
 using base::Error;
@@ -258,4 +258,4 @@ Result<AsyncClient::Event> AsyncClient::wait(milliseconds timeout, int wake) {
     return bus_->wait(timeout, wake);
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 class AsyncClient {
   public:
@@ -50,4 +50,4 @@ class AsyncClient {
     std::unique_ptr<Bus> bus_;
 };
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -3,7 +3,7 @@
 
 #include "daemon/client/client_bus.hpp"
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using base::Error;
 using base::Json;
@@ -111,4 +111,4 @@ Result<Client::Event> Client::wait(std::optional<std::chrono::milliseconds> time
     return bus_->wait(timeout, wake);
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

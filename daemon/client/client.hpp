@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using Options = std::map<std::string, std::variant<bool, std::uint64_t, std::string>>; ///< a{sv}
 
@@ -97,4 +97,4 @@ class Client {
     std::unique_ptr<Bus> bus_;
 };
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using base::Errc;
 using base::Error;
@@ -298,4 +298,4 @@ Result<Client::Event> Client::Bus::wait(std::optional<std::chrono::milliseconds>
     }
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

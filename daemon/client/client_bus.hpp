@@ -6,7 +6,7 @@
 
 #include <systemd/sd-bus.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using BusPtr = base::CHandle<sd_bus, sd_bus_flush_close_unref>;
 using MessagePtr = base::CHandle<sd_bus_message, sd_bus_message_unref>;
@@ -58,4 +58,4 @@ inline constexpr std::uint64_t call_timeout_us = 25'000'000;
 /// Converts a negative result of sd-bus.
 [[nodiscard]] tl::unexpected<base::Error> bus_failure(int r);
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

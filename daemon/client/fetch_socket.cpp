@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 using base::Errc;
 using base::Result;
@@ -79,4 +79,4 @@ Result<std::vector<std::string>> read_fetch_request(int socket) {
     return base::get_strings(request, "bundles");
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 inline constexpr std::string_view fetch_socket = "/run/gpuhost/fetch";
 
@@ -24,4 +24,4 @@ inline constexpr std::string_view fetch_socket = "/run/gpuhost/fetch";
 [[nodiscard]] base::Result<std::string> read_fetch_line(int socket, std::string& buffer, int patience_ms);
 [[nodiscard]] base::Result<std::vector<std::string>> read_fetch_request(int socket);
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

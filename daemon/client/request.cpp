@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -42,4 +42,4 @@ Request request_of(Call start, Options options) {
     return {std::move(start), std::move(options), std::move(plan)};
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

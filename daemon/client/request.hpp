@@ -3,7 +3,7 @@
 
 #include "daemon/client/client.hpp"
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 /// A verb's request: the call that starts the operation, and the call that returns its plan.
 struct Request {
@@ -17,4 +17,4 @@ struct Request {
 /// file's is its name; trailing empty ones are dropped.
 [[nodiscard]] Request request_of(Call start, Options options = {});
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -3,11 +3,11 @@
 
 #include "daemon/client/client.hpp"
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 
 /// Returns a call of a method of org.gpuhost1.Toolkit.
 [[nodiscard]] inline Call toolkit_call(std::string method, std::vector<Argument> arguments = {}) {
     return {"/org/gpuhost1/toolkit", "org.gpuhost1.Toolkit", std::move(method), std::move(arguments)};
 }
 
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

@@ -95,7 +95,7 @@ class Asker {
 
 class Fetcher {
   public:
-    Fetcher(const base::Root& root, ctl::Client& daemon, images::PeerClient& client,
+    Fetcher(const base::Root& root, client::Client& daemon, images::PeerClient& client,
             const std::vector<std::string>& peers, Asker& asker)
         : root_(root), daemon_(daemon), client_(client), asker_(asker),
           peers_(root, client, peers, [&asker](const std::string& text) { asker.note(text); }) {}
@@ -109,7 +109,7 @@ class Fetcher {
                 "Name them with Peers=, or with Domains= a domain whose DNS does, in section [Peers] of "
                 "gpuhostd.conf(5); gpuhost-peers(8) shows the records.");
         GPUHOST_TRY(trust, images::load_trust(root_));
-        GPUHOST_TRY(listed, daemon_.ask(ctl::bundle_call("List")));
+        GPUHOST_TRY(listed, daemon_.ask(client::bundle_call("List")));
         const images::HostFacts host = images::host_facts_from_json(listed);
         peers_.look();
         int status = 0;
@@ -170,9 +170,9 @@ class Fetcher {
         UniqueFd out(ends[1]);
         (void)::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
         (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
-        std::vector<ctl::InputFile> files;
+        std::vector<client::InputFile> files;
         files.push_back({bundle.manifest.name, UniqueFd(ends[0])});
-        GPUHOST_TRY(id, daemon_.start(ctl::bundle_call("Receive", {files}), {}));
+        GPUHOST_TRY(id, daemon_.start(client::bundle_call("Receive", {files}), {}));
         files.clear();
         asker_.operation(id);
         const auto sent = send(bundle, host, out.get());
@@ -222,7 +222,7 @@ class Fetcher {
     }
 
     const base::Root& root_;
-    ctl::Client& daemon_;
+    client::Client& daemon_;
     images::PeerClient& client_;
     Asker& asker_;
     images::Peers peers_;
@@ -286,7 +286,7 @@ Result<int> fetch(const base::Root& root, const std::vector<std::string>& bundle
     const auto settings = load(root);
     GPUHOST_TRY(keys, images::read_tls_keys());
     GPUHOST_TRY(client, images::PeerClient::make(keys, settings.timeout));
-    GPUHOST_TRY(daemon, ctl::Client::connect(false));
+    GPUHOST_TRY(daemon, client::Client::connect(false));
     std::vector<std::string> peers = settings.peers;
     if (!settings.domains.empty())
         for (std::string& peer : discover(root, asker))
@@ -312,7 +312,7 @@ int serve(const base::Root& root, int listening) {
     if (!socket)
         return fetch_for(root, std::vector<std::string>(), Asker());
     for (; socket; socket = next()) {
-        const auto bundles = ctl::read_fetch_request(socket.get());
+        const auto bundles = client::read_fetch_request(socket.get());
         (void)fetch_for(root, bundles, Asker(std::move(socket)));
     }
     return 0;

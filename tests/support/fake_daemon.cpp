@@ -62,7 +62,7 @@ void AsyncClient::cancel(std::uint64_t /*id*/, Done<void> done) {
 
 namespace tests {
 
-FakeDaemon::FakeDaemon() : client(ctl::AsyncClient::connect().value()) {
+FakeDaemon::FakeDaemon() : client(client::AsyncClient::connect().value()) {
     here = this;
 }
 

@@ -26,8 +26,8 @@ class FakeDaemon {
     bool answer(const std::string& method, const Answer& answer);
     [[nodiscard]] unsigned calls(const std::string& method) const;
 
-    std::vector<ctl::OperationRow> rows; ///< the answer of ListOperations, unless it is an error
-    ctl::AsyncClient client;
+    std::vector<client::OperationRow> rows; ///< the answer of ListOperations, unless it is an error
+    client::AsyncClient client;
 
     /// Called by the client. A dry run of a swap is "DryRun", an operation's description "DescribeOperation".
     void ask(const std::string& method, std::function<void(const Answer&)> done);

@@ -22,7 +22,8 @@ namespace {
 constexpr std::array options{output_option,     volume_size_option, sign_key_option, certificate_option,
                              passphrase_option, trust_option,       option::json};
 
-Result<BundleReader> open_bundle(const std::vector<InputFile>& files, const content::TrustAnchors& trust) {
+Result<BundleReader> open_bundle(const std::vector<client::InputFile>& files,
+                                 const content::TrustAnchors& trust) {
     GPUHOST_TRY(input, bundle_input(files));
     if (!input.seekable())
         return base::fail(Errc::InvalidArgument, "'" + files.front().name + "' is no regular file",

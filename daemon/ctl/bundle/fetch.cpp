@@ -28,7 +28,7 @@ Result<Json> follow(Session& session, std::uint64_t id) {
 Result<int> listen(Session& session, int socket, Json& document) {
     std::string buffer;
     for (;;) {
-        GPUHOST_TRY(text, read_fetch_line(socket, buffer, -1));
+        GPUHOST_TRY(text, client::read_fetch_line(socket, buffer, -1));
         GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
         if (line.contains("note"))
             session.note(text_of(line, "note") + "\n");
@@ -49,8 +49,9 @@ Result<int> listen(Session& session, int socket, Json& document) {
 }
 
 Result<int> run(Session& session) {
-    const std::string path = session.arguments().value(socket_option).value_or(std::string(fetch_socket));
-    GPUHOST_TRY(socket, ask_to_fetch(path, session.arguments().words()));
+    const std::string path =
+        session.arguments().value(socket_option).value_or(std::string(client::fetch_socket));
+    GPUHOST_TRY(socket, client::ask_to_fetch(path, session.arguments().words()));
     Json document{{"operations", Json::array()}, {"errors", Json::array()}};
     auto status = listen(session, socket.get(), document);
     if (!session.wants_json())

@@ -51,14 +51,14 @@ std::string volume_name(const std::string& bundle, std::size_t number) {
     return bundle + suffix;
 }
 
-Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths) {
+Result<std::vector<client::InputFile>> open_bundle_files(std::span<const std::string> paths) {
     const std::vector<std::string> beside =
         paths.size() == 1 ? volumes_of(paths.front()) : std::vector<std::string>();
     const std::span<const std::string> all = beside.empty() ? paths : std::span(beside);
     if (all.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
                           "a bundle has at most " + std::to_string(input_file_limit) + " volumes");
-    std::vector<InputFile> files;
+    std::vector<client::InputFile> files;
     for (const std::string& path : all) {
         const bool standard = path == "-";
         base::UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -74,10 +74,10 @@ Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> pa
     return files;
 }
 
-Result<images::BundleInput> bundle_input(const std::vector<InputFile>& files) {
+Result<images::BundleInput> bundle_input(const std::vector<client::InputFile>& files) {
     std::vector<images::BundleInput::Part> parts;
     parts.reserve(files.size());
-    for (const InputFile& file : files)
+    for (const client::InputFile& file : files)
         parts.push_back({file.fd.get(), file.name});
     return images::BundleInput::open(std::move(parts));
 }

@@ -20,9 +20,10 @@ inline constexpr Option trust_option{"trust", "FILE", "trust these certificates 
 /// Returns "FILE.001" and so on; `number` starts at 1.
 [[nodiscard]] std::string volume_name(const std::string& bundle, std::size_t number);
 /// Opens the files of one bundle. The first volume alone includes all other volumes in its directory.
-[[nodiscard]] base::Result<std::vector<InputFile>> open_bundle_files(std::span<const std::string> paths);
+[[nodiscard]] base::Result<std::vector<client::InputFile>>
+open_bundle_files(std::span<const std::string> paths);
 /// Returns an input for callers that read the bundle themselves. `files` must outlive it.
-[[nodiscard]] base::Result<images::BundleInput> bundle_input(const std::vector<InputFile>& files);
+[[nodiscard]] base::Result<images::BundleInput> bundle_input(const std::vector<client::InputFile>& files);
 /// Loads the certificates of --trust, or else the host's.
 [[nodiscard]] base::Result<content::TrustAnchors> chosen_trust(const Session& session);
 

@@ -19,7 +19,7 @@ constexpr std::array options{allow_downgrade, unsigned_images, name,        imag
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_bundle_files(session.arguments().words()));
-    Options wanted;
+    client::Options wanted;
     if (session.arguments().has(allow_downgrade))
         wanted.emplace("allow-downgrade", true);
     if (session.arguments().has(unsigned_images))
@@ -32,7 +32,7 @@ base::Result<int> run(Session& session) {
                                   "A signed bundle has its names inside.");
             wanted.emplace(option.name, *std::move(called));
         }
-    return run_operation(session, request_of(bundle_call("Import", {files}), wanted));
+    return run_operation(session, client::request_of(client::bundle_call("Import", {files}), wanted));
 }
 
 } // namespace

@@ -13,7 +13,7 @@ constexpr std::array options{option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(list, client->ask(bundle_call("List")));
+    GPUHOST_TRY(list, client->ask(client::bundle_call("List")));
     if (session.wants_json())
         session.print_json(list);
     else

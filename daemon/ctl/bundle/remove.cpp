@@ -12,7 +12,8 @@ namespace {
 constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    return run_operation(session, request_of(bundle_call("Remove", {session.arguments().words()[0]})));
+    return run_operation(session,
+                         client::request_of(client::bundle_call("Remove", {session.arguments().words()[0]})));
 }
 
 } // namespace

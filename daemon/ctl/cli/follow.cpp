@@ -30,7 +30,7 @@ bool has_ended(const Json& operation) {
 /// Follows one operation. Queries it only after the daemon reports a change.
 class Follower {
   public:
-    Follower(Session& session, Client& client, std::uint64_t id, const Deadline& deadline)
+    Follower(Session& session, client::Client& client, std::uint64_t id, const Deadline& deadline)
         : session_(session), client_(client), id_(id), deadline_(deadline),
           progress_(session.err(), mode(session)) {}
 
@@ -61,11 +61,11 @@ class Follower {
             return operation;
         for (;;) {
             GPUHOST_TRY(event, next_event(1s));
-            if (event == Client::Event::Timeout)
+            if (event == client::Client::Event::Timeout)
                 return operation;
-            if (event == Client::Event::Gone)
+            if (event == client::Client::Event::Gone)
                 GPUHOST_CHECK(wait_for_daemon());
-            if (event != Client::Event::Changed && event != Client::Event::Ended)
+            if (event != client::Client::Event::Changed && event != client::Client::Event::Ended)
                 return look();
         }
     }
@@ -74,14 +74,15 @@ class Follower {
     [[nodiscard]] Result<void> wait_for_change() {
         const auto next_poll = std::chrono::steady_clock::now() + redraw_interval;
         GPUHOST_TRY(event, next_event(std::nullopt));
-        for (auto now = std::chrono::steady_clock::now(); event != Client::Event::Ended && now < next_poll;
+        for (auto now = std::chrono::steady_clock::now();
+             event != client::Client::Event::Ended && now < next_poll;
              now = std::chrono::steady_clock::now()) {
-            if (event == Client::Event::Gone)
+            if (event == client::Client::Event::Gone)
                 return wait_for_daemon();
             GPUHOST_TRY(more, next_event(std::chrono::ceil<std::chrono::milliseconds>(next_poll - now)));
             event = more;
         }
-        return event == Client::Event::Gone ? wait_for_daemon() : Result<void>();
+        return event == client::Client::Event::Gone ? wait_for_daemon() : Result<void>();
     }
 
     [[nodiscard]] Result<void> wait_for_daemon() {
@@ -92,9 +93,9 @@ class Follower {
             const auto left =
                 std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
             GPUHOST_TRY(event, next_event(std::max(left, 0ms)));
-            if (event == Client::Event::Came)
+            if (event == client::Client::Event::Came)
                 return {};
-            if (event == Client::Event::Timeout)
+            if (event == client::Client::Event::Timeout)
                 return base::fail(
                     Errc::Interrupted,
                     "gpuhostd went away during operation " + std::to_string(id_) + " and did not return",
@@ -103,7 +104,7 @@ class Follower {
         }
     }
 
-    [[nodiscard]] Result<Client::Event> next_event(std::optional<std::chrono::milliseconds> timeout) {
+    [[nodiscard]] Result<client::Client::Event> next_event(std::optional<std::chrono::milliseconds> timeout) {
         const auto left = time_left(deadline_);
         if (left && left->count() == 0) {
             progress_.clear();
@@ -115,7 +116,7 @@ class Follower {
         if (left)
             timeout = std::min(timeout.value_or(*left), *left);
         GPUHOST_TRY(event, client_.wait(timeout, interrupt_.fd()));
-        if (event == Client::Event::Interrupted)
+        if (event == client::Client::Event::Interrupted)
             leave();
         return event;
     }
@@ -131,7 +132,7 @@ class Follower {
     }
 
     Session& session_;
-    Client& client_;
+    client::Client& client_;
     std::uint64_t id_;
     Deadline deadline_;
     base::Interrupt interrupt_;
@@ -152,7 +153,7 @@ Result<int> print_plan(Session& session, const Json& plan) {
     return plan_exit_status(plan);
 }
 
-Result<int> nothing_to_do(Session& session, Client& client, const Request& request) {
+Result<int> nothing_to_do(Session& session, client::Client& client, const client::Request& request) {
     const Json plan = client.ask(request.plan).value_or(Json::object());
     if (session.wants_json() || session.arguments().has(option::no_wait))
         print_operation_id(session, 0);
@@ -161,19 +162,19 @@ Result<int> nothing_to_do(Session& session, Client& client, const Request& reque
     return plan_exit_status(plan);
 }
 
-Result<std::uint64_t> start(const Session& session, Client& client, const Call& call,
-                            const Options& options) {
+Result<std::uint64_t> start(const Session& session, client::Client& client, const client::Call& call,
+                            const client::Options& options) {
     const PasswordAgent agent(session);
     return client.start(call, options);
 }
 
 /// Prints the plan with the problems that the host's preflight finds. The preflight reads as much of the host
 /// as the real run, so it needs the same authorization.
-Result<int> dry_run(Session& session, Client& client, const Request& request) {
+Result<int> dry_run(Session& session, client::Client& client, const client::Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
         return print_plan(session, plan); // a preflight is an operation, and a mounted system would record it
-    Options options = request.options;
+    client::Options options = request.options;
     options["dry-run"] = true;
     GPUHOST_TRY(id, start(session, client, request.start, options));
     if (id == 0)
@@ -197,7 +198,8 @@ bool is_of_problems(const base::Error& error, const Json& problems) {
 }
 
 /// Prints the plan's problems one by one.
-Result<int> not_started(Session& session, Client& client, const Request& request, base::Error error) {
+Result<int> not_started(Session& session, client::Client& client, const client::Request& request,
+                        base::Error error) {
     const Json plan = client.ask(request.plan).value_or(Json());
     const Json& problems = list_of(plan, "problems");
     if (!is_of_problems(error, problems) || (problems.size() == 1 && !session.wants_json()))
@@ -239,7 +241,7 @@ Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline&
     return report_operation(session, operation);
 }
 
-Result<int> run_operation(Session& session, const Request& request, const Deadline& deadline) {
+Result<int> run_operation(Session& session, const client::Request& request, const Deadline& deadline) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
     if (session.arguments().has(option::dry_run))

@@ -11,7 +11,7 @@
 namespace gpuhost::ctl {
 
 /// Implements a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
-[[nodiscard]] base::Result<int> run_operation(Session& session, const Request& request,
+[[nodiscard]] base::Result<int> run_operation(Session& session, const client::Request& request,
                                               const Deadline& deadline = {});
 
 /// Prints the output of --no-wait.

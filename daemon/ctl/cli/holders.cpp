@@ -5,8 +5,8 @@
 
 namespace gpuhost::ctl {
 
-base::Result<Options> holder_options(const Arguments& arguments) {
-    Options options;
+base::Result<client::Options> holder_options(const Arguments& arguments) {
+    client::Options options;
     if (const auto policy = arguments.value(option::holders))
         options["holders"] = *policy;
     if (const auto text = arguments.value(option::holder_timeout)) {

@@ -8,6 +8,6 @@ namespace gpuhost::ctl {
 
 /// Returns --holders and --holder-timeout as options of Swap and Rollback. Omitted ones are left to the
 /// configuration.
-[[nodiscard]] base::Result<Options> holder_options(const Arguments& arguments);
+[[nodiscard]] base::Result<client::Options> holder_options(const Arguments& arguments);
 
 } // namespace gpuhost::ctl

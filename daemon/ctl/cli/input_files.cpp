@@ -99,7 +99,7 @@ Result<void> check(const std::vector<std::string>& paths) {
     return check_names(paths);
 }
 
-Result<InputFile> open_one(const std::string& path) {
+Result<client::InputFile> open_one(const std::string& path) {
     // O_NONBLOCK keeps a FIFO from blocking; it has no effect on regular files.
     base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd)
@@ -109,11 +109,11 @@ Result<InputFile> open_one(const std::string& path) {
         return base::fail_errno("'" + path + "'", errno);
     if (!S_ISREG(status.st_mode))
         return base::fail(Errc::InvalidArgument, "'" + path + "' is not a regular file");
-    return InputFile{name_of(path), std::move(fd)};
+    return client::InputFile{name_of(path), std::move(fd)};
 }
 
-Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
-    std::vector<InputFile> files;
+Result<std::vector<client::InputFile>> open_all(const std::vector<std::string>& paths) {
+    std::vector<client::InputFile> files;
     for (const std::string& path : paths) {
         GPUHOST_TRY(file, open_one(path));
         files.push_back(std::move(file));
@@ -123,11 +123,11 @@ Result<std::vector<InputFile>> open_all(const std::vector<std::string>& paths) {
 
 } // namespace
 
-Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arguments) {
+Result<std::vector<client::InputFile>> open_input_files(std::span<const std::string> arguments) {
     std::vector<std::string> paths(arguments.begin(), arguments.end());
     if (paths.size() == 1 && is_source_directory(paths[0])) {
         GPUHOST_TRY(packed, pack_source_directory(paths[0]));
-        std::vector<InputFile> files;
+        std::vector<client::InputFile> files;
         files.push_back(std::move(packed));
         return files;
     }
@@ -139,7 +139,7 @@ Result<std::vector<InputFile>> open_input_files(std::span<const std::string> arg
     return open_all(paths);
 }
 
-Result<std::vector<InputFile>> open_package_files(std::span<const std::string> arguments) {
+Result<std::vector<client::InputFile>> open_package_files(std::span<const std::string> arguments) {
     const std::vector<std::string> paths(arguments.begin(), arguments.end());
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,

@@ -63,9 +63,9 @@ Result<void> PackedFiles::add_text(const std::string& name_in_tar, const std::st
     return tar_.write(text);
 }
 
-Result<InputFile> PackedFiles::finish() {
+Result<client::InputFile> PackedFiles::finish() {
     GPUHOST_CHECK(tar_.finish());
-    return InputFile{name_ + std::string(content::source_suffix), std::move(fd_)};
+    return client::InputFile{name_ + std::string(content::source_suffix), std::move(fd_)};
 }
 
 Result<void> PackedFiles::count(std::uint64_t bytes) {

@@ -26,7 +26,7 @@ class PackedFiles {
                                               const std::string& name_in_tar);
     [[nodiscard]] base::Result<void> add_link(const std::string& name_in_tar, const std::string& target);
     [[nodiscard]] base::Result<void> add_text(const std::string& name_in_tar, const std::string& text);
-    [[nodiscard]] base::Result<InputFile> finish();
+    [[nodiscard]] base::Result<client::InputFile> finish();
 
   private:
     PackedFiles(std::string name, base::UniqueFd fd, content::TarWriter tar)

@@ -19,9 +19,9 @@ void write_to(std::FILE* stream, std::string_view text) {
 
 } // namespace
 
-Result<Client*> Session::client() {
+Result<client::Client*> Session::client() {
     if (!client_) {
-        GPUHOST_TRY(client, Client::connect(!arguments_.has("no-ask-password")));
+        GPUHOST_TRY(client, client::Client::connect(!arguments_.has("no-ask-password")));
         client_ = std::move(client);
     }
     return &*client_;
@@ -36,7 +36,7 @@ Result<void> Session::use_mounted(bool look) {
                           "nobody is left there to be asked how it ended");
     GPUHOST_TRY(mounted, MountedDaemon::start(*directory, look));
     mounted_.emplace(std::move(mounted));
-    GPUHOST_TRY(client, Client::over(mounted_->release_socket()));
+    GPUHOST_TRY(client, client::Client::over(mounted_->release_socket()));
     client_ = std::move(client);
     return {};
 }

@@ -24,7 +24,7 @@ class Session {
     [[nodiscard]] bool wants_json() const { return arguments_.has(option::json); }
 
     /// Returns the client. The first call connects it.
-    [[nodiscard]] base::Result<Client*> client();
+    [[nodiscard]] base::Result<client::Client*> client();
     /// For verbs with option::mounted, before the first client(): if the option is given, starts a daemon for
     /// that system. `look`: the verb only queries it.
     [[nodiscard]] base::Result<void> use_mounted(bool look);
@@ -41,7 +41,7 @@ class Session {
     Screen out_;
     Screen err_;
     std::optional<MountedDaemon> mounted_; ///< destroyed after its client
-    std::optional<Client> client_;
+    std::optional<client::Client> client_;
 };
 
 /// Returns the two lines that complain() prints.

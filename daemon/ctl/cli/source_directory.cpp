@@ -108,7 +108,7 @@ bool is_source_directory(const std::string& directory) {
     return root && (root->exists("/dkms.conf") || (root->exists("/Kbuild") && root->exists("/nvidia")));
 }
 
-Result<InputFile> pack_source_directory(const std::string& directory) {
+Result<client::InputFile> pack_source_directory(const std::string& directory) {
     GPUHOST_TRY(root, Root::open(directory));
     GPUHOST_TRY(version, version_of(root));
     const std::string name = std::string(is_open(root) ? "nvidia-open-" : "nvidia-") + version;

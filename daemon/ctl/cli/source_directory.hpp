@@ -17,6 +17,6 @@ namespace gpuhost::ctl {
 /// version is from dkms.conf (PACKAGE_VERSION), version.mk (NVIDIA_VERSION) or Kbuild (NV_VERSION_STRING).
 /// The modules are open if they have MODULE_LICENSE("Dual MIT/GPL"). Fails with BadContent if the directory
 /// contains build output: the results for one kernel would be used for another.
-[[nodiscard]] base::Result<InputFile> pack_source_directory(const std::string& directory);
+[[nodiscard]] base::Result<client::InputFile> pack_source_directory(const std::string& directory);
 
 } // namespace gpuhost::ctl

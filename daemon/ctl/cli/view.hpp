@@ -27,8 +27,8 @@ class Facts;
 [[nodiscard]] int problems_exit_status(const base::Json& problems);
 
 // Operations
-[[nodiscard]] std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows,
-                                            std::uint64_t now_us);
+[[nodiscard]] std::string
+render_operations(const Screen& screen, const std::vector<client::OperationRow>& rows, std::uint64_t now_us);
 [[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
                                            std::uint64_t now_us);
 /// `kernel` is the running kernel's release.

@@ -156,13 +156,13 @@ std::string painted_state(const Screen& screen, std::string_view state) {
     return screen.paint(style_of_state(state), printable(state));
 }
 
-std::string render_operations(const Screen& screen, const std::vector<OperationRow>& rows,
+std::string render_operations(const Screen& screen, const std::vector<client::OperationRow>& rows,
                               std::uint64_t now_us) {
     if (rows.empty())
         return "No operation yet.\n";
     Table table(
         {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right}, {"STATE"}, {"TITLE"}});
-    for (const OperationRow& row : rows)
+    for (const client::OperationRow& row : rows)
         table.add({std::to_string(row.id),
                    human_ago(row.began_us, now_us),
                    row.ended_us > row.began_us ? human_span(row.ended_us - row.began_us) : "",

@@ -19,7 +19,7 @@ base::Result<void> withdraw_desired(Session& session, const base::Root& root) {
     const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
     if (!client || !(*client)->running().value_or(false))
         return root.remove(core::cluster_desired_file);
-    GPUHOST_TRY(id, (*client)->start(manager_call("SetDesiredState", {std::string("{}")}), {}));
+    GPUHOST_TRY(id, (*client)->start(client::manager_call("SetDesiredState", {std::string("{}")}), {}));
     if (id != 0)
         session.note("Operation " + std::to_string(id) +
                      " has the toolkit follow gpuhostd.conf alone again.\n");

@@ -20,7 +20,7 @@ std::string all_but_driver(const Json& components) {
 
 } // namespace
 
-base::Result<ClusterOffer> cluster_offer(Client& client, const Options& only) {
+base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only) {
     const auto given = only.find("only");
     if (given != only.end() && std::get<std::string>(given->second) != driver)
         return ClusterOffer{};

@@ -15,6 +15,6 @@ struct ClusterOffer {
 };
 
 /// Returns the cluster's offer. `only` is as given; without the driver in it there is no offer.
-[[nodiscard]] base::Result<ClusterOffer> cluster_offer(Client& client, const Options& only);
+[[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
 
 } // namespace gpuhost::ctl

@@ -13,7 +13,7 @@ namespace {
 
 using Units = std::optional<std::vector<std::string>>;
 
-Result<void> ask(Client& client, DoctorFacts& facts) {
+Result<void> ask(client::Client& client, DoctorFacts& facts) {
     GPUHOST_TRY(runs, client.running());
     if (!runs)
         return base::fail(base::Errc::NotFound, "it does not run");
@@ -39,7 +39,7 @@ Units in_both(const Units& before, const Units& after) {
 
 } // namespace
 
-void ask_daemon(Client& client, DoctorFacts& facts) {
+void ask_daemon(client::Client& client, DoctorFacts& facts) {
     if (const auto asked = ask(client, facts); !asked)
         facts.silence = asked.error().message;
 }
@@ -56,7 +56,8 @@ Units running_workers(const base::Root& root) {
     return running;
 }
 
-DoctorFacts gather_doctor_facts(const base::Root& root, const std::function<Result<Client*>()>& connect) {
+DoctorFacts gather_doctor_facts(const base::Root& root,
+                                const std::function<Result<client::Client*>()>& connect) {
     DoctorFacts facts = read_doctor_facts(root);
     if (!facts.is_host)
         return facts;

@@ -11,14 +11,14 @@ namespace gpuhost::ctl {
 
 /// Gathers all facts. On a mounted system no service is queried and `connect` is not called.
 [[nodiscard]] DoctorFacts gather_doctor_facts(const base::Root& root,
-                                              const std::function<base::Result<Client*>()>& connect);
+                                              const std::function<base::Result<client::Client*>()>& connect);
 
 /// Reads the facts from a host's files. An unreadable file counts as absent.
 [[nodiscard]] DoctorFacts read_doctor_facts(const base::Root& root);
 /// Queries systemd and the kernel log of the running host.
 void ask_system(DoctorFacts& facts);
 /// Queries gpuhostd, or records why it does not answer. Does not start it.
-void ask_daemon(Client& client, DoctorFacts& facts);
+void ask_daemon(client::Client& client, DoctorFacts& facts);
 /// Returns the units of workers that have processes now; nothing on a host without cgroup v2.
 [[nodiscard]] std::optional<std::vector<std::string>> running_workers(const base::Root& root);
 

@@ -36,7 +36,8 @@ Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
 }
 
 /// Packs each file under its own path. The daemon then imports it like any package.
-Result<InputFile> pack(const base::Root& root, const kmod::InstalledDriver& driver, const Owners& owners) {
+Result<client::InputFile> pack(const base::Root& root, const kmod::InstalledDriver& driver,
+                               const Owners& owners) {
     const std::string name = "installed-" + driver.version;
     GPUHOST_TRY(packed, PackedFiles::create(name));
     GPUHOST_CHECK(packed.add_text("usr/src/" + name + "/origin",
@@ -52,11 +53,11 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
         return base::fail(Errc::NotFound,
                           "driver " + driver.version + " has no modules for kernel " + driver.kernel,
                           "Boot the kernel that it is installed for, or import its packages.");
-    std::vector<InputFile> files;
+    std::vector<client::InputFile> files;
     GPUHOST_TRY(packed, pack(root, driver, owners));
     files.push_back(std::move(packed));
-    const Call import = driver_call("Import", {std::span<const InputFile>(files)});
-    GPUHOST_TRY(status, run_operation(session, request_of(import)));
+    const client::Call import = client::driver_call("Import", {std::span<const client::InputFile>(files)});
+    GPUHOST_TRY(status, run_operation(session, client::request_of(import)));
     if (status == 0 && !session.wants_json())
         session.print(render_takeover(driver, owners, root, true));
     return status;

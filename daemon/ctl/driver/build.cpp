@@ -18,14 +18,15 @@ constexpr std::array options{kernel_option,   all_kernels_option, again_option,
 
 base::Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    Options chosen;
+    client::Options chosen;
     if (given.has(again_option))
         chosen["again"] = true;
     if (given.has(all_kernels_option))
         chosen["all-kernels"] = true;
     const std::string version = given.words().empty() ? std::string() : given.words()[0];
-    return run_operation(session,
-                         request_of(driver_call("Build", {version, given.values(kernel_option)}), chosen));
+    return run_operation(
+        session,
+        client::request_of(client::driver_call("Build", {version, given.values(kernel_option)}), chosen));
 }
 
 } // namespace

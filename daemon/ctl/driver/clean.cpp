@@ -11,7 +11,7 @@ namespace {
 constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    return run_operation(session, request_of(driver_call("Clean")));
+    return run_operation(session, client::request_of(client::driver_call("Clean")));
 }
 
 } // namespace

@@ -15,7 +15,7 @@ constexpr std::array options{option::mounted, option::json};
 base::Result<int> run(Session& session) {
     GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(history, client->ask(driver_call("History")));
+    GPUHOST_TRY(history, client->ask(client::driver_call("History")));
     if (session.wants_json())
         session.print_json(history);
     else

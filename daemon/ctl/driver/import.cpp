@@ -13,7 +13,7 @@ constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_input_files(session.arguments().words()));
-    return run_operation(session, request_of(driver_call("Import", {files})));
+    return run_operation(session, client::request_of(client::driver_call("Import", {files})));
 }
 
 } // namespace

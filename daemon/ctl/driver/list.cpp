@@ -14,7 +14,7 @@ constexpr std::array options{option::mounted, option::json};
 base::Result<int> run(Session& session) {
     GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(list, client->ask(driver_call("List")));
+    GPUHOST_TRY(list, client->ask(client::driver_call("List")));
     if (session.wants_json()) {
         session.print_json(list);
         return 0;

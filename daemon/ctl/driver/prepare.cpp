@@ -27,8 +27,9 @@ constexpr std::array options{hook_option, option::timeout};
 /// daemon ends one that hangs.
 constexpr std::chrono::minutes hook_patience{30};
 
-Request selecting(const std::string& kernel) {
-    return request_of(driver_call("Select", {std::string(), std::vector<std::string>{kernel}}));
+client::Request selecting(const std::string& kernel) {
+    return client::request_of(
+        client::driver_call("Select", {std::string(), std::vector<std::string>{kernel}}));
 }
 
 bool has_problem(const Json& plan, Errc code) {
@@ -39,12 +40,14 @@ bool has_problem(const Json& plan, Errc code) {
 }
 
 /// Builds modules if there are none, then selects the driver for the kernel.
-Result<int> prepare(Session& session, Client& client, const std::string& kernel, const Deadline& deadline) {
-    const Request select = selecting(kernel);
+Result<int> prepare(Session& session, client::Client& client, const std::string& kernel,
+                    const Deadline& deadline) {
+    const client::Request select = selecting(kernel);
     GPUHOST_TRY(plan, client.ask(select.plan));
     if (has_problem(plan, Errc::Unsupported)) {
-        const Call build = driver_call("Build", {std::string(), std::vector<std::string>{kernel}});
-        GPUHOST_TRY(built, run_operation(session, request_of(build), deadline));
+        const client::Call build =
+            client::driver_call("Build", {std::string(), std::vector<std::string>{kernel}});
+        GPUHOST_TRY(built, run_operation(session, client::request_of(build), deadline));
         if (built != 0)
             return built;
     } else if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty()) {
@@ -55,13 +58,13 @@ Result<int> prepare(Session& session, Client& client, const std::string& kernel,
     return run_operation(session, select, deadline);
 }
 
-Result<Json> observed_driver(Client& client) {
+Result<Json> observed_driver(client::Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     return base::member(base::member(base::member(host, "components"), "driver"), "observed");
 }
 
 /// Returns the kernels of the command line, or else all installed kernels but the running one.
-Result<std::vector<std::string>> kernels_to_prepare(Session& session, Client& client) {
+Result<std::vector<std::string>> kernels_to_prepare(Session& session, client::Client& client) {
     if (!session.arguments().words().empty())
         return session.arguments().words();
     GPUHOST_TRY(driver, observed_driver(client));
@@ -87,17 +90,17 @@ Result<int> prepare_all(Session& session, const Deadline& deadline) {
 }
 
 /// Returns true if a driver of gpuhostd could be prepared for the kernel, or if that is unknown.
-bool concerns(Client& client, const std::string& kernel) {
+bool concerns(client::Client& client, const std::string& kernel) {
     const auto plan = client.ask(selecting(kernel).plan);
     return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
 /// Waits for builds and selections, which the hook of an earlier package may have started. Other operations
 /// may take any time, so a package installation must not wait for them.
-void wait_for_others(Session& session, Client& client, const Deadline& deadline) {
+void wait_for_others(Session& session, client::Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())
-        for (const OperationRow& operation : *operations)
+        for (const client::OperationRow& operation : *operations)
             if (operation.ended_us == 0 &&
                 (operation.kind == "driver.build" || operation.kind == "driver.select"))
                 (void)follow_operation(session, operation.id, deadline);

@@ -14,7 +14,7 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(session, request_of(driver_call("Rollback"), policy));
+    return run_operation(session, client::request_of(client::driver_call("Rollback"), policy));
 }
 
 } // namespace

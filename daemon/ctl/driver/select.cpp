@@ -17,12 +17,13 @@ base::Result<int> select(Session& session) {
     const Arguments& given = session.arguments();
     GPUHOST_CHECK(session.use_mounted(given.has(option::dry_run)));
     const std::string version = given.words().empty() ? std::string() : given.words()[0];
-    return run_operation(session, request_of(driver_call("Select", {version, given.values(kernel_option)})));
+    return run_operation(
+        session, client::request_of(client::driver_call("Select", {version, given.values(kernel_option)})));
 }
 
 base::Result<int> deselect(Session& session) {
     GPUHOST_CHECK(session.use_mounted(session.arguments().has(option::dry_run)));
-    return run_operation(session, request_of(driver_call("Deselect")));
+    return run_operation(session, client::request_of(client::driver_call("Deselect")));
 }
 
 } // namespace

@@ -16,7 +16,7 @@ base::Result<int> run(Session& session) {
     const std::string& wanted = session.arguments().words()[0];
     GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
-    GPUHOST_TRY(list, client->ask(driver_call("List")));
+    GPUHOST_TRY(list, client->ask(client::driver_call("List")));
     for (const base::Json& version : list_of(list, "versions")) {
         if (base::string_or(version, "version", "") != wanted)
             continue;

@@ -14,7 +14,8 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(session, request_of(driver_call("Swap", {session.arguments().words()[0]}), policy));
+    return run_operation(
+        session, client::request_of(client::driver_call("Swap", {session.arguments().words()[0]}), policy));
 }
 
 } // namespace

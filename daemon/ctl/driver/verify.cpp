@@ -13,7 +13,7 @@ constexpr std::array options{option::dry_run, option::no_wait, option::json};
 base::Result<int> run(Session& session) {
     const std::vector<std::string>& words = session.arguments().words();
     const std::string version = words.empty() ? "" : words[0];
-    return run_operation(session, request_of(driver_call("Verify", {version})));
+    return run_operation(session, client::request_of(client::driver_call("Verify", {version})));
 }
 
 } // namespace

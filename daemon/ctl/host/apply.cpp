@@ -16,15 +16,15 @@ using base::Result;
 
 constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
 
-Request request_of_only(const Options& only) {
-    return {manager_call("Apply"), only, manager_call("Plan", {only})};
+client::Request request_of_only(const client::Options& only) {
+    return {client::manager_call("Apply"), only, client::manager_call("Plan", {only})};
 }
 
-Result<void> ask_for_upgrade(Session& session, Client& client, const std::string& version) {
+Result<void> ask_for_upgrade(Session& session, client::Client& client, const std::string& version) {
     const bool dry_run = session.arguments().has(option::dry_run);
     if (!dry_run) {
         const PasswordAgent agent(session);
-        GPUHOST_CHECK(client.ask(manager_call("RequestUpgrade", {version})));
+        GPUHOST_CHECK(client.ask(client::manager_call("RequestUpgrade", {version})));
     }
     session.note("gpuhost-cluster " + std::string(dry_run ? "would upgrade" : "upgrades") +
                  " this host to driver " + version + " when its turn comes" +
@@ -33,7 +33,7 @@ Result<void> ask_for_upgrade(Session& session, Client& client, const std::string
 }
 
 /// Returns the exit status of a successful apply. A pending decision of an administrator was not part of it.
-Result<int> undecided_status(const Session& session, Client& client, const Request& request) {
+Result<int> undecided_status(const Session& session, client::Client& client, const client::Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     const base::Json& undecided = base::member(plan, "undecided");
     if (!undecided.is_object())
@@ -43,8 +43,8 @@ Result<int> undecided_status(const Session& session, Client& client, const Reque
 }
 
 /// Applies all parts but the driver, if they need changes.
-Result<int> apply_rest(Session& session, Client& client, const std::string& parts) {
-    const Request request = request_of_only(Options{{"only", parts}});
+Result<int> apply_rest(Session& session, client::Client& client, const std::string& parts) {
+    const client::Request request = request_of_only(client::Options{{"only", parts}});
     bool is_any = false;
     if (!parts.empty()) {
         GPUHOST_TRY(plan, client.ask(request.plan));
@@ -58,11 +58,11 @@ Result<int> apply_rest(Session& session, Client& client, const std::string& part
 }
 
 Result<int> run(Session& session) {
-    const Options only = only_given(session.arguments());
+    const client::Options only = only_given(session.arguments());
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(offer, cluster_offer(*client, only));
     if (offer.driver.empty()) {
-        const Request request = request_of_only(only);
+        const client::Request request = request_of_only(only);
         GPUHOST_TRY(status, run_operation(session, request));
         return status == 0 ? undecided_status(session, *client, request) : status;
     }

@@ -11,9 +11,9 @@ inline constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime",
                                     "nothing but this part of the host"};
 
 /// Returns the option in the daemon's format.
-[[nodiscard]] inline Options only_given(const Arguments& given) {
+[[nodiscard]] inline client::Options only_given(const Arguments& given) {
     const auto only = given.value(only_option);
-    return only ? Options{{"only", *only}} : Options{};
+    return only ? client::Options{{"only", *only}} : client::Options{};
 }
 
 } // namespace gpuhost::ctl

@@ -14,13 +14,13 @@ constexpr std::array options{only_option, option::json};
 
 /// Returns the plan. A driver that the cluster offers appears as "upgrade", since this host has no steps for
 /// it.
-base::Result<base::Json> plan_of(Client& client, const Options& only) {
+base::Result<base::Json> plan_of(client::Client& client, const client::Options& only) {
     GPUHOST_TRY(offer, cluster_offer(client, only));
     if (offer.driver.empty())
-        return client.ask(manager_call("Plan", {only}));
+        return client.ask(client::manager_call("Plan", {only}));
     base::Json plan{{"kind", "apply"}, {"title", "converge the host"}, {"steps", base::Json::array()}};
     if (!offer.rest.empty()) {
-        GPUHOST_TRY(rest, client.ask(manager_call("Plan", {Options{{"only", offer.rest}}})));
+        GPUHOST_TRY(rest, client.ask(client::manager_call("Plan", {client::Options{{"only", offer.rest}}})));
         plan = std::move(rest);
     }
     plan["upgrade"] = offer.driver;

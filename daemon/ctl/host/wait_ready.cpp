@@ -24,14 +24,14 @@ constexpr milliseconds retry_interval{1000};
 enum class Answer { Ready, NotYet, None };
 
 /// Returns true if the daemon has finished its automatic work and no operation is running.
-Result<bool> is_quiet(Client& client) {
+Result<bool> is_quiet(client::Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
 }
 
 /// Queries the daemon, which may not be running: at boot both start in parallel. It may also exit between the
 /// two queries. A failed query does not end the wait, since units ordered after this one would then start.
-Result<Answer> ask(Client& client, bool converged) {
+Result<Answer> ask(client::Client& client, bool converged) {
     GPUHOST_TRY(running, client.running());
     if (!running)
         return Answer::NotYet;
@@ -41,7 +41,7 @@ Result<Answer> ask(Client& client, bool converged) {
     return *ready ? Answer::Ready : Answer::NotYet;
 }
 
-Result<int> print_verdict(const Session& session, Client& client) {
+Result<int> print_verdict(const Session& session, client::Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     const Verdict verdict = verdict_of(host, base::Json());
     if (verdict.ok)
@@ -67,7 +67,7 @@ Result<int> run(Session& session) {
         if (answer == Answer::Ready)
             return converged ? 0 : print_verdict(session, *client);
         GPUHOST_TRY(event, client->wait(patience(deadline, answer), -1));
-        if (event == Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
+        if (event == client::Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,
                               "the host is not ready after " + *session.arguments().value(option::timeout),
                               "see what it waits for with: gpuhostctl status");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array options{option::no_wait, option::json};
 
-base::Result<void> cancel(const Session& session, Client& client, std::uint64_t id) {
+base::Result<void> cancel(const Session& session, client::Client& client, std::uint64_t id) {
     const PasswordAgent agent(session);
     return client.cancel(id);
 }

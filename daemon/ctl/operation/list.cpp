@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array options{option::mounted, option::json};
 
-base::Json as_json(const std::vector<OperationRow>& rows) {
+base::Json as_json(const std::vector<client::OperationRow>& rows) {
     base::Json list = base::Json::array();
-    for (const OperationRow& row : rows)
+    for (const client::OperationRow& row : rows)
         list.push_back({{"id", row.id},
                         {"kind", row.kind},
                         {"state", row.state},

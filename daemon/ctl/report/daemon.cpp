@@ -14,15 +14,15 @@ std::string document(const Result<Json>& answer) {
     return report_document(answer ? *answer : base::to_json(answer.error()));
 }
 
-std::string ask(const ReportInput& input, const Call& call) {
+std::string ask(const ReportInput& input, const client::Call& call) {
     return document(input.client != nullptr ? input.client->ask(call)
                                             : base::fail(base::Errc::NotFound, input.silence));
 }
 
-Result<Json> all_operations(Client& client) {
+Result<Json> all_operations(client::Client& client) {
     GPUHOST_TRY(rows, client.list_operations());
     Json all = Json::array();
-    for (const OperationRow& row : rows)
+    for (const client::OperationRow& row : rows)
         if (auto operation = client.describe_operation(row.id)) // else deleted meanwhile
             all.push_back(*std::move(operation));
     return all;
@@ -31,19 +31,19 @@ Result<Json> all_operations(Client& client) {
 } // namespace
 
 std::string report_status(const ReportInput& input) {
-    return ask(input, manager_call("Describe"));
+    return ask(input, client::manager_call("Describe"));
 }
 
 std::string report_plan(const ReportInput& input) {
-    return ask(input, manager_call("Plan", {Options()}));
+    return ask(input, client::manager_call("Plan", {client::Options()}));
 }
 
 std::string report_drivers(const ReportInput& input) {
-    return ask(input, driver_call("List"));
+    return ask(input, client::driver_call("List"));
 }
 
 std::string report_history(const ReportInput& input) {
-    return ask(input, driver_call("History"));
+    return ask(input, client::driver_call("History"));
 }
 
 std::string report_operations(const ReportInput& input) {
@@ -54,7 +54,7 @@ std::string report_operations(const ReportInput& input) {
 std::string report_doctor(const ReportInput& input) {
     if (auto hanging = hanging_driver(input))
         return document(base::fail(*std::move(hanging)));
-    return document(diagnose(gather_doctor_facts(input.root, [&]() -> Result<Client*> {
+    return document(diagnose(gather_doctor_facts(input.root, [&]() -> Result<client::Client*> {
         if (input.client == nullptr)
             return base::fail(base::Errc::NotFound, input.silence);
         return input.client;

@@ -24,8 +24,8 @@ struct DriverFiles {
 
 struct ReportInput {
     const base::Root& root;
-    Client* client = nullptr; ///< null if the daemon does not answer, and on a mounted system
-    std::string silence;      ///< why it does not answer
+    client::Client* client = nullptr; ///< null if the daemon does not answer, and on a mounted system
+    std::string silence;              ///< why it does not answer
     DriverFiles driver{};
 };
 /// Returns an error if the driver hangs. Sources that read the driver's files themselves report it instead of

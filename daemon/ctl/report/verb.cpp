@@ -40,10 +40,10 @@ std::string name_of_report(const base::Root& root, std::uint64_t time) {
 }
 
 /// Returns the client without starting the daemon. Fails with NotFound if it is not running.
-Result<Client*> running_daemon(Session& session) {
+Result<client::Client*> running_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(runs, client->running());
-    return runs ? Result<Client*>(client) : base::fail(Errc::NotFound, "gpuhostd does not run");
+    return runs ? Result<client::Client*>(client) : base::fail(Errc::NotFound, "gpuhostd does not run");
 }
 
 base::Error is_there(const std::string& path) {

@@ -11,12 +11,13 @@ inline constexpr Option no_restart_option{
     "no-restart", "", "leave runtimes that run as they are, and say which want a restart"};
 
 /// Returns a request to org.gpuhost1.Runtime for the named runtimes, or for all.
-[[nodiscard]] inline Request runtime_request(std::string method, const Arguments& given) {
-    Options options;
+[[nodiscard]] inline client::Request runtime_request(std::string method, const Arguments& given) {
+    client::Options options;
     if (given.has(no_restart_option))
         options["no-restart"] = true;
-    return request_of({"/org/gpuhost1/runtime", "org.gpuhost1.Runtime", std::move(method), {given.words()}},
-                      std::move(options));
+    return client::request_of(
+        {"/org/gpuhost1/runtime", "org.gpuhost1.Runtime", std::move(method), {given.words()}},
+        std::move(options));
 }
 
 } // namespace gpuhost::ctl

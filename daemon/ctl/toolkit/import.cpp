@@ -13,7 +13,7 @@ constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_package_files(session.arguments().words()));
-    return run_operation(session, request_of(toolkit_call("Import", {files})));
+    return run_operation(session, client::request_of(client::toolkit_call("Import", {files})));
 }
 
 } // namespace

@@ -11,7 +11,8 @@ namespace {
 constexpr std::array options{option::dry_run, option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
-    return run_operation(session, request_of(toolkit_call("Remove", {session.arguments().words()[0]})));
+    return run_operation(
+        session, client::request_of(client::toolkit_call("Remove", {session.arguments().words()[0]})));
 }
 
 } // namespace

@@ -11,7 +11,7 @@ using base::Result;
 void DaemonObserver::begin() {
     state_ = {};
     busy_ = true;
-    daemon_.list_operations([this, number = ++number_](Result<std::vector<ctl::OperationRow>> rows) {
+    daemon_.list_operations([this, number = ++number_](Result<std::vector<client::OperationRow>> rows) {
         if (number != number_)
             return;
         if (!rows)
@@ -36,7 +36,7 @@ void DaemonObserver::describe() {
         });
         return;
     }
-    daemon_.ask(ctl::manager_call("Describe"), [this, number = number_](Result<Json> host) {
+    daemon_.ask(client::manager_call("Describe"), [this, number = number_](Result<Json> host) {
         if (number == number_)
             finish(std::move(host));
     });

@@ -14,7 +14,7 @@
 namespace gpuhost {
 
 struct DaemonState {
-    std::vector<ctl::OperationRow> operations; ///< the newest last
+    std::vector<client::OperationRow> operations; ///< the newest last
     /// Descriptions of the requested operations, or errors.
     std::map<std::uint64_t, base::Result<base::Json>> descriptions;
     /// The answer to Describe; an error if the daemon is not available.
@@ -28,7 +28,7 @@ class DaemonObserver {
     using Done = std::function<void(const DaemonState&)>;
 
     /// `daemon` must outlive it.
-    DaemonObserver(ctl::AsyncClient& daemon, Wants wants, Done done)
+    DaemonObserver(client::AsyncClient& daemon, Wants wants, Done done)
         : daemon_(daemon), wants_(std::move(wants)), done_(std::move(done)) {}
     DaemonObserver(const DaemonObserver&) = delete;
     DaemonObserver& operator=(const DaemonObserver&) = delete;
@@ -42,7 +42,7 @@ class DaemonObserver {
     void describe();
     void finish(base::Result<base::Json> host);
 
-    ctl::AsyncClient& daemon_;
+    client::AsyncClient& daemon_;
     Wants wants_;
     Done done_;
     DaemonState state_;

@@ -43,7 +43,7 @@ void DesiredPublisher::publish(const core::ClusterDesired& wanted) {
     if (desired == published_ && (!is_pending_ || desired.toolkit.empty() || tried_ == text + store_))
         return;
     asks_ = true;
-    daemon_.start(ctl::manager_call("SetDesiredState", {text}), {},
+    daemon_.start(client::manager_call("SetDesiredState", {text}), {},
                   [this, desired, tried = text + store_](const base::Result<std::uint64_t>& started) {
                       asks_ = false;
                       answered(started, desired);

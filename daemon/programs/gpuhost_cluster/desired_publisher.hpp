@@ -17,7 +17,7 @@ class DesiredPublisher {
     using LogLine = std::function<void(const std::string& line)>;
 
     /// `daemon` must outlive it.
-    DesiredPublisher(ctl::AsyncClient& daemon, LogLine log_line)
+    DesiredPublisher(client::AsyncClient& daemon, LogLine log_line)
         : daemon_(daemon), log_(std::move(log_line)) {}
 
     /// Reads the daemon's document of the host.
@@ -32,7 +32,7 @@ class DesiredPublisher {
     void answered(const base::Result<std::uint64_t>& started, const core::ClusterDesired& desired);
     void note(const base::Error& trouble);
 
-    ctl::AsyncClient& daemon_;
+    client::AsyncClient& daemon_;
     LogLine log_;
     bool is_seen_ = false;
     bool asks_ = false; ///< a call is not answered yet

@@ -78,7 +78,8 @@ bool is_swap(const std::string& kind) {
 
 } // namespace
 
-ClusterHost::ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line)
+ClusterHost::ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node,
+                         LogLine log_line)
     : daemon_(daemon), root_(root), node_(std::move(node)), log_(std::move(log_line)),
       mover_(
           node_, [this] { return open_kubelet(); }, [this] { query_holders(); },
@@ -97,7 +98,7 @@ void ClusterHost::see(const DaemonState& state) {
 
 /// Returns true for a running operation, unless its kind is known to leave the driver alone. The description
 /// is newer than the row.
-bool ClusterHost::changes_driver(const ctl::OperationRow& operation, Described description) const {
+bool ClusterHost::changes_driver(const client::OperationRow& operation, Described description) const {
     const bool has_ended =
         description != nullptr && *description && !is_running(string_or(**description, "state", ""));
     if (!is_running(operation.state) || has_ended || dry_runs_.count(operation.id) != 0)
@@ -113,7 +114,7 @@ void ClusterHost::see_host(const DaemonState& state) {
     driver_.is_known = string_or(host, "state", "starting") != "starting";
     driver_.has_gpus = cluster::readiness_of(host).gpus.value_or(0) > 0;
     driver_.changing =
-        std::any_of(state.operations.begin(), state.operations.end(), [&](const ctl::OperationRow& row) {
+        std::any_of(state.operations.begin(), state.operations.end(), [&](const client::OperationRow& row) {
             return changes_driver(row, described(state, row.id));
         });
     driver_.running = string_or(observed, "loaded_version", "");
@@ -225,7 +226,7 @@ void ClusterHost::begin_swap(const std::string& version, const cluster::UpgradeP
     swap_asks_ = true;
     asked_swap_ = {0, version, since, {Task::State::Running, "", false}};
     swap_again_ = cluster::now() + between_tries;
-    daemon_.start(ctl::driver_call("Swap", {version}),
+    daemon_.start(client::driver_call("Swap", {version}),
                   {{"holders", std::string("wait")}, {"holder-timeout-usec", patience}},
                   [this, version, since](const Result<std::uint64_t>& started) {
                       swap_answered(started, version, since);
@@ -289,8 +290,8 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
 }
 
 void ClusterHost::plan_check() {
-    const ctl::Call plan = ctl::driver_call(
-        "Plan", {std::string("swap"), std::vector<std::string>{check_version_}, ctl::Options{}});
+    const client::Call plan = client::driver_call(
+        "Plan", {std::string("swap"), std::vector<std::string>{check_version_}, client::Options{}});
     daemon_.ask(plan, [this, number = check_number_](const Result<Json>& planned) {
         if (number != check_number_)
             return;
@@ -303,7 +304,7 @@ void ClusterHost::plan_check() {
 }
 
 void ClusterHost::dry_run_check() {
-    daemon_.start(ctl::driver_call("Swap", {check_version_}), {{"dry-run", true}},
+    daemon_.start(client::driver_call("Swap", {check_version_}), {{"dry-run", true}},
                   [this, number = check_number_](const Result<std::uint64_t>& started) {
                       if (number != check_number_)
                           return;
@@ -356,7 +357,7 @@ void ClusterHost::query_holders() {
         return;
     look_asks_ = true;
     daemon_.start(
-        ctl::driver_call("Swap", {pods_version_}), {{"dry-run", true}, {"holders", std::string("refuse")}},
+        client::driver_call("Swap", {pods_version_}), {{"dry-run", true}, {"holders", std::string("refuse")}},
         [this](const Result<std::uint64_t>& started) {
             look_asks_ = false;
             if (started && *started != 0) {
@@ -422,10 +423,11 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
         if (swap_again_ && cluster::now() < *swap_again_)
             return;
         swap_again_ = cluster::now() + between_tries;
-        daemon_.order(ctl::manager_call("Reboot", {ctl::Options{}}), [this](const Result<void>& rebooted) {
-            if (!rebooted)
-                log_("can't reboot this host: " + rebooted.error().message);
-        });
+        daemon_.order(client::manager_call("Reboot", {client::Options{}}),
+                      [this](const Result<void>& rebooted) {
+                          if (!rebooted)
+                              log_("can't reboot this host: " + rebooted.error().message);
+                      });
         return;
     default:
         return;
@@ -433,7 +435,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
 }
 
 void ClusterHost::drop_request() {
-    daemon_.ask(ctl::manager_call("RequestUpgrade", {std::string()}), [this](const Result<Json>& dropped) {
+    daemon_.ask(client::manager_call("RequestUpgrade", {std::string()}), [this](const Result<Json>& dropped) {
         if (!dropped)
             log_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
     });
@@ -462,7 +464,7 @@ int ClusterHost::descriptor() const {
 /// only this program can read them.
 void ClusterHost::lend(std::function<void()> lent) {
     credentials_pending_ = true;
-    daemon_.ask(ctl::manager_call("GetKubeletCredentials"),
+    daemon_.ask(client::manager_call("GetKubeletCredentials"),
                 [this, lent = std::move(lent)](const Result<Json>& answer) {
                     credentials_pending_ = false;
                     lent_ = answer ? store_kubelet_files(*answer) : base::fail(answer.error());

@@ -22,7 +22,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     using LogLine = std::function<void(const std::string& line)>;
 
     /// `daemon` and `root` must outlive it. `node` is the name of the host's Node.
-    ClusterHost(ctl::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line);
+    ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line);
 
     /// Returns the next operation whose description see() needs.
     [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
@@ -43,7 +43,7 @@ class ClusterHost final : public cluster::UpgradeHost {
   private:
     using Described = const base::Result<base::Json>*; ///< null: not in this DaemonState
     void see_host(const DaemonState& state);
-    [[nodiscard]] bool changes_driver(const ctl::OperationRow& operation, Described description) const;
+    [[nodiscard]] bool changes_driver(const client::OperationRow& operation, Described description) const;
     void follow_swap(const DaemonState& state);
     void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
@@ -63,7 +63,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     [[nodiscard]] base::Result<void> check_lent() const;
     [[nodiscard]] base::Result<cluster::Api*> open_kubelet();
 
-    ctl::AsyncClient& daemon_;
+    client::AsyncClient& daemon_;
     const base::Root& root_;
     std::string node_;
     LogLine log_;

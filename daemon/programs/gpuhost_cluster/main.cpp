@@ -163,7 +163,7 @@ Result<int> run(const Options& options) {
         GPUHOST_CHECK(show_fleet(root, api, options.follow));
         return 0;
     }
-    GPUHOST_TRY(daemon, ctl::AsyncClient::connect());
+    GPUHOST_TRY(daemon, client::AsyncClient::connect());
     GPUHOST_CHECK(
         ClusterProgram(root, daemon, api, node, settings, path == cluster::own_kubeconfig, status).run());
     return 0;

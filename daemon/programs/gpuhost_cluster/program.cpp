@@ -75,7 +75,7 @@ void Renewal::plan() {
     at_ = due.value_or(0);
 }
 
-ClusterProgram::ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon, cluster::Api& api,
+ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
                                const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
@@ -200,8 +200,8 @@ Result<void> ClusterProgram::wait() {
     return {};
 }
 
-void ClusterProgram::handle(ctl::AsyncClient::Event event) {
-    using Event = ctl::AsyncClient::Event;
+void ClusterProgram::handle(client::AsyncClient::Event event) {
+    using Event = client::AsyncClient::Event;
     if (event == Event::Gone)
         lose_daemon();
     if (event == Event::Came || event == Event::Changed || event == Event::Ended) {

@@ -57,7 +57,7 @@ class Renewal {
 class ClusterProgram {
   public:
     /// All arguments must outlive it. `renews`: the certificate was requested by this program.
-    ClusterProgram(const base::Root& root, ctl::AsyncClient& daemon, cluster::Api& api,
+    ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
                    const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                    StatusFile& status);
 
@@ -67,7 +67,7 @@ class ClusterProgram {
   private:
     [[nodiscard]] cluster::Time next() const;
     [[nodiscard]] base::Result<void> wait();
-    void handle(ctl::AsyncClient::Event event);
+    void handle(client::AsyncClient::Event event);
     void lose_daemon();
     void listen();
     void watch(int descriptor);
@@ -79,7 +79,7 @@ class ClusterProgram {
     void publish_desired();
     void report();
 
-    ctl::AsyncClient& daemon_;
+    client::AsyncClient& daemon_;
     cluster::Api& api_;
     StatusFile& status_;
     StatusFile policy_file_;

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 
-namespace gpuhost::ctl {
+namespace gpuhost::client {
 namespace {
 
 using base::Json;
@@ -181,4 +181,4 @@ TEST_F(AsyncClientTest, LossOfTheDaemonIsKnownBeforeItsCallsFail) {
 }
 
 } // namespace
-} // namespace gpuhost::ctl
+} // namespace gpuhost::client

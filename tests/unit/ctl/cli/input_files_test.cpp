@@ -19,7 +19,7 @@ std::string message_of(const Paths& paths) {
 std::vector<std::string> names_of(const Paths& paths) {
     std::vector<std::string> names;
     if (const auto files = open_input_files(paths))
-        for (const InputFile& file : *files)
+        for (const client::InputFile& file : *files)
             names.push_back(file.name);
     return names;
 }
