@@ -13,8 +13,9 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_of_a_list = 256; ///< pools, windows, gates
-constexpr std::size_t most_waves = 64;      ///< number of bits in FleetHost::waves
+constexpr std::size_t most_of_a_list = 256;           ///< pools, windows, gates
+constexpr std::size_t most_waves = 64;                ///< number of bits in FleetHost::waves
+constexpr std::uint64_t longest_soak = 1'000'000'000; ///< seconds
 
 /// Reads merged values. merge_policy() has already checked their types.
 class Reader {
@@ -102,6 +103,16 @@ void read_manager_rules(UpgradePolicy& policy, Reader& read) {
     policy.drain.selector = read.selector(path("DRAIN_POD_SELECTOR_LABEL"));
 }
 
+/// Returns true for a count of hosts, as a number or a text, or a percentage.
+bool is_share(const Json& value) {
+    if (!value.is_string())
+        return value.is_number_unsigned();
+    const auto& text = value.get_ref<const std::string&>();
+    return base::parse_uint(
+               std::string_view(text).substr(0, text.size() - (base::ends_with(text, "%") ? 1 : 0)))
+        .has_value();
+}
+
 Wave read_wave(Reader& read, const Json& value, std::size_t index) {
     const std::string path = "rollout.waves[" + std::to_string(index) + "]";
     Wave wave;
@@ -110,9 +121,14 @@ Wave read_wave(Reader& read, const Json& value, std::size_t index) {
         !unknown.empty())
         read.problem(path, unknown);
     wave.selector = read.checked(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
-    if (const Json& size = base::member(value, "size"); size.is_number_unsigned() || size.is_string())
+    if (const Json& size = base::member(value, "size"); is_share(size))
         wave.size = Reader::as_share(size);
-    wave.soak = Seconds(std::clamp<std::int64_t>(base::int_or(value, "soakSeconds", 0), 0, 1'000'000'000));
+    else if (!size.is_null())
+        read.problem(path + ".size", "not a number of hosts nor a percentage: " + base::dump(size));
+    if (const Json& soak = base::member(value, "soakSeconds"); soak.is_number_unsigned())
+        wave.soak = Seconds(std::min<std::uint64_t>(soak.get<std::uint64_t>(), longest_soak));
+    else if (!soak.is_null())
+        read.problem(path + ".soakSeconds", "not a number of seconds: " + base::dump(soak));
     return wave;
 }
 

@@ -240,6 +240,8 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
                                   "  windows: [{start: 22, end: \"04:00\"}]\n"
                                   "  gates: [{name: a, url: \"http://b\", query: up}, {name: c, url: d, "
                                   "query: up}]\n"
+                                  "  waves: [{size: -1}, {size: abc}, {size: 2.5}, {size: 10%, soakSeconds: "
+                                  "1h}, {size: 5, soakSeconds: 60}]\n"
                                   "  failureBugdet: 1\n");
     const Policy policy = read(texts);
     const auto names = [&](const char* part) {
@@ -253,6 +255,12 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     EXPECT_TRUE(names("rollout.pools: two have the name 'x'"));
     EXPECT_TRUE(names("rollout.windows[0]"));
     EXPECT_TRUE(names("rollout.gates[1]: url is no URL"));
+    EXPECT_TRUE(names("rollout.waves[0].size: not a number of hosts nor a percentage: -1"));
+    EXPECT_TRUE(names("rollout.waves[1].size"));
+    EXPECT_TRUE(names("rollout.waves[2].size"));
+    EXPECT_FALSE(names("rollout.waves[3].size"));
+    EXPECT_TRUE(names("rollout.waves[3].soakSeconds: not a number of seconds"));
+    EXPECT_FALSE(names("rollout.waves[4]"));
     EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
 }
 
