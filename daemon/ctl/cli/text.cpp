@@ -107,7 +107,11 @@ std::string printable(std::string_view text) {
         const Glyph glyph = first_glyph(text);
         const bool control = glyph.code < 0x20 || (glyph.code >= 0x7f && glyph.code < 0xa0);
         const bool invalid = glyph.bytes == 1 && glyph.code >= 0x80;
-        if (control || invalid)
+        // Unicode's bidirectional controls show the characters of a line in another order.
+        const bool reorders = (glyph.code >= 0x202a && glyph.code <= 0x202e) ||
+                              (glyph.code >= 0x2066 && glyph.code <= 0x2069) || glyph.code == 0x200e ||
+                              glyph.code == 0x200f || glyph.code == 0x061c;
+        if (control || invalid || reorders)
             clean += glyph.code == '\n' || glyph.code == '\t' ? " " : "?";
         else
             clean += text.substr(0, glyph.bytes);

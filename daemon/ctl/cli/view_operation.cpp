@@ -55,7 +55,8 @@ std::string allowed_by(const Json& subject) {
 std::optional<std::size_t> failed_step(const Json& operation) {
     const Json& steps = list_of(operation, "steps");
     for (std::size_t i = steps.size(); i-- > 0;)
-        if (base::string_or(steps[i], "state", "pending") != "pending")
+        if (const std::string state = base::string_or(steps[i], "state", "pending");
+            state != "pending" && state != "skipped")
             return i;
     return std::nullopt;
 }

@@ -35,6 +35,7 @@ TEST(Text, NothingSteersTheTerminal) {
     EXPECT_EQ(printable("\u009b31m"), "?31m"); // the one-character form of ESC [
     EXPECT_EQ(printable("bad \xff byte"), "bad ? byte");
     EXPECT_EQ(printable("535 → 550"), "535 → 550");
+    EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c"); // controls that reorder text
 }
 
 TEST(Text, BytesAsPeopleSayThem) {
