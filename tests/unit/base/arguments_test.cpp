@@ -21,7 +21,7 @@ struct Arguments {
     }
 };
 
-TEST(Arguments, AreTakenApart) {
+TEST(Arguments, RootPeersAndWordsAreParsed) {
     Arguments none;
     EXPECT_EQ(none.parse({}), std::nullopt);
     EXPECT_EQ(none.parse({"a-service"}), std::nullopt);
@@ -33,7 +33,7 @@ TEST(Arguments, AreTakenApart) {
     EXPECT_EQ(all.words, (std::vector<std::string>{"site", "other"}));
 }
 
-TEST(Arguments, ThatNobodyKnowsAreRefused) {
+TEST(Arguments, UnknownOptionsAreRefused) {
     for (const char* argument : {"--peer", "--peers=1", "--root", "-v", "--", "-"}) {
         Arguments arguments;
         EXPECT_EQ(arguments.parse({"a-service", argument}), 2) << argument;
@@ -42,7 +42,7 @@ TEST(Arguments, ThatNobodyKnowsAreRefused) {
     EXPECT_EQ(Arguments().parse({"a-service", "word"}, false), 2);
 }
 
-TEST(Arguments, HelpAndVersionEndIt) {
+TEST(Arguments, HelpAndVersionIgnoreLaterArguments) {
     for (const char* argument : {"--help", "-h"}) {
         testing::internal::CaptureStdout();
         EXPECT_EQ(Arguments().parse({"a-service", argument, "--bad"}), 0);

@@ -8,7 +8,7 @@
 namespace gpuhost::base {
 namespace {
 
-TEST(Base64, IsDecoded) {
+TEST(Base64, DecodesPaddedTextAndIgnoresLineBreaks) {
     const std::pair<std::string, std::string> rows[] = {
         // RFC 4648, 10
         {"", ""},
@@ -21,13 +21,13 @@ TEST(Base64, IsDecoded) {
         {"Zm9v\r\nYmFy\n", "foobar"},
         {"+/+/", "\xfb\xff\xbf"},
         {"AAAA", std::string(3, '\0')},
-        {"Zh==", "f"}, // bits that nobody reads: Go does not mind either
+        {"Zh==", "f"}, // unused bits are ignored, as in Go
     };
     for (const auto& [text, bytes] : rows)
         EXPECT_EQ(decode_base64(text), bytes) << text;
 }
 
-TEST(Base64, AnythingElseIsNot) {
+TEST(Base64, RefusesBadPaddingAndOtherCharacters) {
     for (const char* text : {"Z", "Zg", "Zg=", "Zm9", "Zg===", "====", "=",
                              "Z===", "Zg==Zg==", "Z=g=", "Zm9v Zm9v", "-_-_", "Zm9v!", "\xff\xff\xff\xff"})
         EXPECT_EQ(decode_base64(text), std::nullopt) << text;

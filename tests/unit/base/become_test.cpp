@@ -11,7 +11,7 @@
 namespace gpuhost::base {
 namespace {
 
-/// Whether it is so in a child, which may change who it is.
+/// Returns the predicate's result in a child process, which may change its user.
 bool holds_in_child(const std::function<bool()>& condition) {
     const pid_t pid = ::fork();
     if (pid == 0)
@@ -20,10 +20,10 @@ bool holds_in_child(const std::function<bool()>& condition) {
     return ::waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-TEST(Become, GivesUpRootForGood) {
+TEST(Become, DropsRootPermanently) {
     const passwd* const nobody = ::getpwnam("nobody");
     if (::geteuid() != 0 || nobody == nullptr)
-        GTEST_SKIP() << "needs root, and somebody else";
+        GTEST_SKIP() << "needs root, and the user nobody";
     const uid_t uid = nobody->pw_uid;
     EXPECT_TRUE(holds_in_child([uid] {
         return become("nobody") && ::getuid() == uid && ::geteuid() == uid && ::getegid() != 0 &&
@@ -31,7 +31,7 @@ TEST(Become, GivesUpRootForGood) {
     }));
 }
 
-TEST(Become, NamesWhoIsNotThere) {
+TEST(Become, UnknownUserIsNotFound) {
     const auto became = become("no-such-user-here");
     ASSERT_FALSE(became);
     EXPECT_EQ(became.error().code, Errc::NotFound);

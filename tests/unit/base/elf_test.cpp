@@ -18,7 +18,7 @@ TEST(ElfTest, ReadsTheSoname) {
     EXPECT_EQ(Elf::parse(module, "x")->soname(), std::nullopt);
 }
 
-TEST(MappedFileTest, MapsAFileAndAnEmptyOne) {
+TEST(MappedFileTest, MapsFilesAndEmptyFiles) {
     const tests::TempDir directory;
     directory.write("file", "content");
     directory.write("empty", "");

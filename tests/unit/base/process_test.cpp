@@ -34,7 +34,7 @@ TEST(Process, ReportsTheSignal) {
     EXPECT_EQ(run(shell("kill -9 $$"))->exit_status, 128 + 9);
 }
 
-TEST(Process, StartsAnotherProgramByTheNameItIsGiven) {
+TEST(Process, StartsAProgramUnderAnotherName) {
     Command command;
     command.argv = {"called", "-c", "echo $0"};
     command.program = "/bin/sh";
@@ -43,7 +43,7 @@ TEST(Process, StartsAnotherProgramByTheNameItIsGiven) {
     EXPECT_EQ(finished->output, "called\n");
 }
 
-TEST(Process, CannotStartWhatIsNotThere) {
+TEST(Process, MissingProgramIsNotFound) {
     Command command;
     command.argv = {"/no/such/program"};
     const auto finished = run(command);
@@ -51,7 +51,7 @@ TEST(Process, CannotStartWhatIsNotThere) {
     EXPECT_EQ(finished.error().code, Errc::NotFound);
 }
 
-TEST(Process, KillsTheWholeGroupAtTheDeadline) {
+TEST(Process, DeadlineKillsTheWholeGroup) {
     Command command = shell("sleep 60 & sleep 60; echo never");
     command.deadline = std::chrono::milliseconds(200);
     const auto before = std::chrono::steady_clock::now();
@@ -62,7 +62,7 @@ TEST(Process, KillsTheWholeGroupAtTheDeadline) {
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(30));
 }
 
-TEST(Process, AnInterruptLetsItCleanUp) {
+TEST(Process, InterruptSendsSigtermAndWaits) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe(ends.data()), 0);
     const UniqueFd reader(ends[0]);
@@ -76,7 +76,7 @@ TEST(Process, AnInterruptLetsItCleanUp) {
     EXPECT_FALSE(finished->timed_out);
 }
 
-TEST(Interrupt, EndsTheProgramOnceItGoes) {
+TEST(Interrupt, RaisesTheSignalAgainWhenDestroyed) {
     constexpr int went_on = 7;
     for (const bool dies : {true, false}) {
         const pid_t child = ::fork();
@@ -94,7 +94,7 @@ TEST(Interrupt, EndsTheProgramOnceItGoes) {
     }
 }
 
-TEST(Interrupt, WhatIsIgnoredStaysSo) {
+TEST(Interrupt, IgnoredSignalStaysIgnored) {
     (void)std::signal(SIGHUP, SIG_IGN);
     {
         const Interrupt interrupt;
@@ -105,7 +105,7 @@ TEST(Interrupt, WhatIsIgnoredStaysSo) {
     (void)std::signal(SIGHUP, SIG_DFL);
 }
 
-TEST(Process, ADaemonThatKeepsNoOutputCannotHoldIt) {
+TEST(Process, DeadlineHoldsAfterTheChildClosesItsOutput) {
     Command command = shell("exec >/dev/null 2>&1; sleep 60");
     command.deadline = std::chrono::milliseconds(200);
     EXPECT_TRUE(run(command)->timed_out);
@@ -119,7 +119,7 @@ TEST(Process, PassesAFixedEnvironment) {
     EXPECT_EQ(run(command)->output, "added\n/usr\n");
 }
 
-TEST(Process, BoundsTheOutputButSeesEveryLine) {
+TEST(Process, LimitsStoredOutputButReportsEveryLine) {
     Command command = shell("for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done; printf last");
     command.output_limit = 10;
     std::vector<std::string> lines;
@@ -130,7 +130,7 @@ TEST(Process, BoundsTheOutputButSeesEveryLine) {
     EXPECT_EQ(lines.back(), "last");
 }
 
-TEST(Running, BringsWhatItWritesAndEndsWithItsOwner) {
+TEST(Running, OutputIsReadableAndDestructorKillsIt) {
     pid_t child = -1;
     {
         const auto running = Running::start(shell("trap '' HUP; echo $$; exec sleep 60"));
@@ -141,7 +141,7 @@ TEST(Running, BringsWhatItWritesAndEndsWithItsOwner) {
         ASSERT_GT(::read(running->output(), text.data(), text.size() - 1), 0);
         child = static_cast<pid_t>(std::atoi(text.data()));
         EXPECT_EQ(::kill(child, 0), 0);
-        EXPECT_EQ(::read(running->output(), text.data(), text.size()), -1) << "it does not block";
+        EXPECT_EQ(::read(running->output(), text.data(), text.size()), -1) << "the descriptor does not block";
     }
     EXPECT_EQ(::kill(child, 0), -1);
     Command absent;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cmocka program over the same seam as root_sync_test.cpp. The mock always has a value to return: an
-// assertion that failed inside of it would jump over C++ frames.
+// Uses cmocka with the same seam as root_sync_test.cpp. The mock always has a value to return, because a
+// failed assertion in it would jump over C++ frames.
 #include "tests/support/sync_seam.h"
 #include "tests/unit/base/root_shim.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// cmocka.h needs these before it.
+// cmocka.h needs these headers first.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an fsync that fails does to an atomic write. root_sync_cmocka.c is the same over the same seam.
+// Tests atomic writes whose fsync fails. root_sync_cmocka.c tests the same with the same seam.
 #include "daemon/base/root.hpp"
 #include "tests/support/sync_seam.h"
 #include "tests/support/tmpdir.hpp"
@@ -28,7 +28,7 @@ class RootSync : public testing::Test {
     }
     ~RootSync() override { seam_sync = nullptr; }
 
-    /// A sync that works while this is what readers see.
+    /// Returns a sync that succeeds, and checks the content that readers see at that moment.
     auto while_it_reads(const std::string& content) {
         return [this, content](int) {
             EXPECT_EQ(directory.read("file"), content);
@@ -45,7 +45,7 @@ int no_space(int) {
     return -1;
 }
 
-TEST_F(RootSync, SyncsTheFileAndThenItsDirectory) {
+TEST_F(RootSync, SyncsTheFileBeforeItsDirectory) {
     EXPECT_CALL(sync, Call).WillOnce(while_it_reads("old")).WillOnce(while_it_reads("new"));
     EXPECT_TRUE(directory.root().write_atomic("/file", "new"));
     ASSERT_EQ(seam_count, 2U);
@@ -54,7 +54,7 @@ TEST_F(RootSync, SyncsTheFileAndThenItsDirectory) {
     EXPECT_TRUE(seam_synced[1].directory);
 }
 
-TEST_F(RootSync, KeepsTheOldContentWhenTheFileCannotBeSynced) {
+TEST_F(RootSync, FailedFileSyncKeepsTheOldContent) {
     EXPECT_CALL(sync, Call).WillOnce(no_space);
     const auto written = directory.root().write_atomic("/file", "new");
     ASSERT_FALSE(written);
@@ -63,7 +63,7 @@ TEST_F(RootSync, KeepsTheOldContentWhenTheFileCannotBeSynced) {
     EXPECT_EQ(directory.root().list("/").value().size(), 1U); // no temporary file is left
 }
 
-TEST_F(RootSync, SaysSoWhenTheDirectoryCannotBeSynced) {
+TEST_F(RootSync, FailedDirectorySyncIsReported) {
     EXPECT_CALL(sync, Call).WillOnce(testing::Return(0)).WillOnce(no_space);
     EXPECT_FALSE(directory.root().write_atomic("/file", "new"));
 }

@@ -14,7 +14,7 @@ class RootTest : public testing::Test {
     Root root_ = directory_.root();
 };
 
-TEST_F(RootTest, ReadsBackWhatItWrote) {
+TEST_F(RootTest, WrittenFileKeepsContentAndMode) {
     ASSERT_TRUE(root_.make_directories("/var/lib/x"));
     ASSERT_TRUE(root_.write_atomic("/var/lib/x/file", "content\n", 0640));
     EXPECT_EQ(root_.read("/var/lib/x/file").value(), "content\n");
@@ -22,14 +22,14 @@ TEST_F(RootTest, ReadsBackWhatItWrote) {
     EXPECT_EQ(root_.stat("/var/lib/x/file")->st_mode & 07777U, 0640U);
 }
 
-TEST_F(RootTest, APipeIsNoFileAndIsNotWaitedFor) {
+TEST_F(RootTest, ReadingAPipeFailsWithoutBlocking) {
     ASSERT_EQ(::mkfifo(directory_.path("pipe").c_str(), 0644), 0);
     const auto read = root_.read("/pipe");
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, Errc::BadContent) << read.error().message;
 }
 
-TEST_F(RootTest, WritesTheModeWhateverTheUmask) {
+TEST_F(RootTest, UmaskDoesNotChangeTheMode) {
     const mode_t old = ::umask(0777);
     const auto written = root_.write_atomic("/file", "x", 0644);
     ::umask(old);
@@ -37,7 +37,7 @@ TEST_F(RootTest, WritesTheModeWhateverTheUmask) {
     EXPECT_EQ(root_.stat("/file")->st_mode & 07777U, 0644U);
 }
 
-TEST_F(RootTest, LeavesNoTemporaryBehind) {
+TEST_F(RootTest, AtomicWritesLeaveNoTemporaryFiles) {
     ASSERT_TRUE(root_.write_atomic("/file", "one"));
     ASSERT_TRUE(root_.write_atomic("/file", "two"));
     ASSERT_TRUE(root_.symlink_atomic("file", "/link"));
@@ -50,7 +50,7 @@ TEST_F(RootTest, WritingOverADirectoryFailsAndKeepsIt) {
     EXPECT_EQ(root_.list("/").value(), std::vector<std::string>{"taken"});
 }
 
-TEST_F(RootTest, LinksCannotLeaveTheRoot) {
+TEST_F(RootTest, LinksCannotEscapeTheRoot) {
     ASSERT_EQ(::symlink("/etc", (directory_.path() + "/absolute").c_str()), 0);
     ASSERT_EQ(::symlink("../../../../etc", (directory_.path() + "/relative").c_str()), 0);
     EXPECT_EQ(root_.read("/absolute/passwd").error().code, Errc::NotFound);
@@ -75,7 +75,7 @@ TEST_F(RootTest, RemovesTreesWithoutFollowingLinks) {
     EXPECT_EQ(root_.read("/keep/file").value(), "x");
 }
 
-TEST_F(RootTest, RemovesATreeInPortions) {
+TEST_F(RootTest, RemoveSomeRemovesATreeInPortions) {
     for (int i = 0; i < 50; ++i)
         directory_.write("/tree/" + std::to_string(i % 5) + "/" + std::to_string(i), "x");
     int portions = 1;
@@ -85,7 +85,7 @@ TEST_F(RootTest, RemovesATreeInPortions) {
     EXPECT_FALSE(root_.exists("/tree"));
 }
 
-TEST_F(RootTest, ATreeThatIsTooDeepIsSaidSo) {
+TEST_F(RootTest, TooDeepTreeIsNotRemoved) {
     std::string path = "/tree";
     for (int i = 0; i < 70; ++i)
         path += "/d";
@@ -93,7 +93,7 @@ TEST_F(RootTest, ATreeThatIsTooDeepIsSaidSo) {
     EXPECT_EQ(root_.remove_tree("/tree").error().code, Errc::BadContent);
 }
 
-TEST_F(RootTest, RemovingALinkToATreeKeepsTheTree) {
+TEST_F(RootTest, RemovingALinkKeepsItsTarget) {
     directory_.write("/keep/file", "x");
     ASSERT_TRUE(root_.symlink_atomic("/keep", "/link"));
     ASSERT_TRUE(root_.remove_tree("/link"));
@@ -101,25 +101,25 @@ TEST_F(RootTest, RemovingALinkToATreeKeepsTheTree) {
     EXPECT_TRUE(root_.exists("/keep/file"));
 }
 
-TEST_F(RootTest, RemovingWhatIsAbsentIsFine) {
+TEST_F(RootTest, RemovingAMissingFileSucceeds) {
     EXPECT_TRUE(root_.remove("/no/such/file"));
     EXPECT_TRUE(root_.remove("/none"));
     EXPECT_TRUE(root_.remove_tree("/none"));
 }
 
-TEST_F(RootTest, RenamesOverALink) {
+TEST_F(RootTest, SymlinkReplacesAnExistingLink) {
     ASSERT_TRUE(root_.symlink_atomic("a", "/link"));
     ASSERT_TRUE(root_.symlink_atomic("b", "/link"));
     EXPECT_EQ(root_.read_link("/link").value(), "b");
 }
 
-TEST_F(RootTest, NamesThePathInErrors) {
+TEST_F(RootTest, ErrorsNameThePath) {
     const auto read = root_.read("/no/such");
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().message, "/no/such: No such file or directory");
 }
 
-TEST(Root, OpensOnlyDirectories) {
+TEST(Root, OpenFailsWithoutADirectory) {
     EXPECT_FALSE(Root::open("/no/such/directory"));
     EXPECT_FALSE(Root::open("/dev/null"));
 }

@@ -40,14 +40,14 @@ TEST(Error, ContextKeepsCodeAndHint) {
     EXPECT_EQ(error.hint, "make room");
 }
 
-TEST(Error, SurvivesJson) {
+TEST(Error, JsonRoundTripKeepsCodeMessageAndHint) {
     const Error error = error_from_json(to_json(Error{Errc::InUse, "held", "stop it"}));
     EXPECT_EQ(error.code, Errc::InUse);
     EXPECT_EQ(error.message, "held");
     EXPECT_EQ(error.hint, "stop it");
 }
 
-TEST(Parse, Sizes) {
+TEST(Parse, SizeAcceptsUnitsAndRefusesOverflow) {
     EXPECT_EQ(parse_size("512"), 512U);
     EXPECT_EQ(parse_size("64K"), 65'536U);
     EXPECT_EQ(parse_size(" 4095M "), std::uint64_t{4095} << 20U);
@@ -57,7 +57,7 @@ TEST(Parse, Sizes) {
         EXPECT_FALSE(parse_size(bad)) << bad;
 }
 
-TEST(Parse, Spans) {
+TEST(Parse, SpanAcceptsUnitsAndRefusesOverflow) {
     EXPECT_EQ(parse_span("90"), milliseconds(90'000));
     EXPECT_EQ(parse_span("1min 30s"), milliseconds(90'000));
     EXPECT_EQ(parse_span("1min30s"), milliseconds(90'000));
@@ -68,20 +68,20 @@ TEST(Parse, Spans) {
         EXPECT_FALSE(parse_span(bad)) << bad;
 }
 
-TEST(Parse, Booleans) {
+TEST(Parse, BooleanAcceptsYesAndOff) {
     EXPECT_EQ(parse_bool("Yes"), true);
     EXPECT_EQ(parse_bool("off"), false);
     EXPECT_EQ(parse_bool("perhaps"), std::nullopt);
 }
 
-TEST(Parse, Numbers) {
+TEST(Parse, NumberRefusesSignsAndOverflow) {
     EXPECT_EQ(parse_uint("42"), 42U);
     EXPECT_EQ(parse_uint("ff", 16), 255U);
     for (const std::string_view bad : {"", "-1", "4x", " 4", "18446744073709551616"})
         EXPECT_FALSE(parse_uint(bad)) << bad;
 }
 
-TEST(Parse, DriverVersions) {
+TEST(Parse, DriverVersionHasTwoOrThreeNumbers) {
     EXPECT_TRUE(is_driver_version("535.261.03"));
     EXPECT_TRUE(is_driver_version("550.54"));
     for (const std::string_view bad :
@@ -89,14 +89,14 @@ TEST(Parse, DriverVersions) {
         EXPECT_FALSE(is_driver_version(bad)) << bad;
 }
 
-TEST(Parse, KernelReleases) {
+TEST(Parse, KernelReleaseRefusesPathsAndSpaces) {
     EXPECT_TRUE(is_kernel_release("6.1.0-50-amd64"));
     EXPECT_TRUE(is_kernel_release("5.14.0-503.el9.x86_64+rt"));
     for (const std::string_view bad : {"", "../6.1", "6.1/..", "x6.1", "6.1 0"})
         EXPECT_FALSE(is_kernel_release(bad)) << bad;
 }
 
-TEST(Parse, Words) {
+TEST(Parse, SplitsJoinsAndTrimsText) {
     EXPECT_EQ(split_words("  a\tb \n"), (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
     EXPECT_EQ(join({"a", "b"}, ", "), "a, b");
@@ -115,9 +115,9 @@ TEST(Ini, ReadsSectionsCommentsAndContinuations) {
     EXPECT_EQ(file.entries[1].line, 7U);
 }
 
-TEST(Ini, TellsSectionsOfOneNameApart) {
+TEST(Ini, RepeatedSectionsStaySeparate) {
     const IniFile file = parse_ini("[A]\n[B]\nx=1\n[A]\ny=2\nz=3\n[A\n");
-    ASSERT_EQ(file.sections.size(), 3U) << "one without a key too";
+    ASSERT_EQ(file.sections.size(), 3U) << "a section without keys counts";
     EXPECT_EQ(file.sections[0].name, "A");
     EXPECT_TRUE(file.entries_of(file.sections[0]).empty());
     EXPECT_EQ(file.sections[2].line, 4U);
@@ -127,13 +127,13 @@ TEST(Ini, TellsSectionsOfOneNameApart) {
     EXPECT_EQ(last[1].section, "A");
 }
 
-TEST(Ini, ALoneBackslashAtTheEndIsNoLine) {
+TEST(Ini, FinalBackslashAddsNoLine) {
     const IniFile file = parse_ini("[Driver]\nA=1\n\\");
     EXPECT_TRUE(file.problems.empty());
     EXPECT_EQ(file.entries.size(), 1U);
 }
 
-TEST(Ini, KeepsGoodLinesBesideBadOnes) {
+TEST(Ini, BadLinesDoNotHideGoodOnes) {
     const IniFile file = parse_ini("early=1\n[Driver\n[Driver]\nnonsense\n=x\nKey=value\n");
     ASSERT_EQ(file.entries.size(), 1U);
     EXPECT_EQ(file.entries[0].key, "Key");
@@ -165,7 +165,7 @@ TEST(Json, DumpReplacesInvalidUtf8) {
     EXPECT_NO_THROW((void)dump(Json{{"k", "\xff"}}));
 }
 
-TEST(JsonListTest, HandsItemsOverAndKeepsNone) {
+TEST(JsonListTest, PassesItemsToTheCallbackAndKeepsNone) {
     std::vector<std::string> taken;
     const auto take = [&](const Json& value) -> Result<void> {
         taken.push_back(dump(value));
@@ -181,7 +181,7 @@ TEST(JsonListTest, HandsItemsOverAndKeepsNone) {
     EXPECT_EQ(
         parse_json_list(R"({"deep":{"list":[{}]},"list":[7]})", "text", "list", take).value()["list"].size(),
         1U)
-        << "only objects, and only there";
+        << "only objects are items, and only in the named list";
 }
 
 } // namespace

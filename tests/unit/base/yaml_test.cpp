@@ -26,7 +26,7 @@ std::string refusal(const std::string& text, YamlReader reader = as_runtime) {
     return value.error().message;
 }
 
-TEST(Yaml, PlainScalarsAreWhatTheySayAndQuotedOnesAreTexts) {
+TEST(Yaml, PlainScalarsHaveTypesAndQuotedAreStrings) {
     EXPECT_EQ(
         parsed("[0, '0', \"0\", -1, 0666, 0o666, 0x1ff, 0b11, 08, true, 'true', null, ~, '', 0.5.0, a b]"),
         Json::parse(
@@ -37,7 +37,7 @@ TEST(Yaml, PlainScalarsAreWhatTheySayAndQuotedOnesAreTexts) {
             R"([18446744073709551615, "18446744073709551616", "-9223372036854775808", ".5", "yes", true])"));
 }
 
-TEST(Yaml, KubectlHasTheTruthValuesOfYaml11) {
+TEST(Yaml, KubectlReadsBooleansAsYaml11) {
     for (const char* word : {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"})
         EXPECT_EQ(parsed(word, as_kubectl), Json(true)) << word;
     for (const char* word : {"n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"})
@@ -46,7 +46,7 @@ TEST(Yaml, KubectlHasTheTruthValuesOfYaml11) {
         EXPECT_TRUE(parsed(word, as_kubectl).is_string()) << word;
 }
 
-TEST(Yaml, KubectlHasTheNumbersOfGo) {
+TEST(Yaml, KubectlReadsNumbersAsGo) {
     const std::pair<const char*, Json> rows[] = {
         {"0", 0},
         {"-0", 0},
@@ -85,7 +85,7 @@ TEST(Yaml, KubectlHasTheNumbersOfGo) {
         EXPECT_NE(refusal(text, as_kubectl).find(", which JSON can't say"), std::string::npos) << text;
 }
 
-TEST(Yaml, KubectlsKeysAreScalarsToo) {
+TEST(Yaml, KubectlConvertsScalarKeysToStrings) {
     EXPECT_EQ(parsed("{y: 1, 0x10: 2, '0x10': 3, -1: 4, a: 5}", as_kubectl),
               Json::parse(R"({"true": 1, "16": 2, "0x10": 3, "-1": 4, "a": 5})"));
     EXPECT_EQ(refusal("{yes: 1, on: 2}", as_kubectl),
@@ -96,7 +96,7 @@ TEST(Yaml, KubectlsKeysAreScalarsToo) {
     EXPECT_EQ(parsed("{y: 1, 0x10: 2}"), Json::parse(R"({"y": 1, "0x10": 2})"));
 }
 
-TEST(Yaml, KubectlMergesInTheOrderOfTheText) {
+TEST(Yaml, KubectlMergesKeysInTextOrder) {
     const std::string base = "base: &b {x: 1, y_: 2}\nother: &o {x: 3, z: 4}\nof: ";
     const std::pair<const char*, const char*> rows[] = {
         {"{<<: *b, x: 9}", R"({"x": 9, "y_": 2})"},         {"{x: 9, <<: *b}", R"({"x": 1, "y_": 2})"},
@@ -111,7 +111,7 @@ TEST(Yaml, KubectlMergesInTheOrderOfTheText) {
     EXPECT_EQ(parsed(base + "{<<: *b}")["of"], Json::parse(R"({"<<": {"x": 1, "y_": 2}})"));
 }
 
-TEST(Yaml, KubectlTakesNoBytesThatAreNoText) {
+TEST(Yaml, KubectlRefusesInvalidUtf8) {
     for (const char* text : {"a: \xff", "a: \x01", "a: \xc3", "a: \x7f",
                              "\xff\xfe"
                              "a"})
@@ -120,7 +120,7 @@ TEST(Yaml, KubectlTakesNoBytesThatAreNoText) {
               Json::parse(R"({"a": "ä", "b": "ä\u0000"})"));
 }
 
-TEST(Yaml, KubectlsTagsAreNotRead) {
+TEST(Yaml, KubectlRefusesTagsExceptStr) {
     for (const char* tag : {"!!int", "!!binary", "!mine", "!!bool"})
         EXPECT_NE(refusal("a: " + std::string(tag) + " '1'", as_kubectl).find("', which is not read here"),
                   std::string::npos);
@@ -133,11 +133,11 @@ TEST(Yaml, JsonIsYaml) {
     EXPECT_EQ(parsed(text, as_kubectl), Json::parse(text));
 }
 
-TEST(Yaml, AnAliasIsWhatItNames) {
+TEST(Yaml, AliasIsReplacedByItsAnchor) {
     EXPECT_EQ(parsed("a: &x [1]\nb: *x\n"), Json::parse(R"({"a": [1], "b": [1]})"));
 }
 
-/// `fan` aliases in each of some levels.
+/// Returns some levels of nested lists with `fan` aliases each.
 std::string bomb(const std::string& text, int fan) {
     std::string made = "a0: &a0 " + text + "\n";
     for (int i = 1; i < 9; ++i) {
@@ -150,16 +150,16 @@ std::string bomb(const std::string& text, int fan) {
     return made;
 }
 
-TEST(Yaml, FewAliasesThatStandForVeryManyValuesAreRefused) {
+TEST(Yaml, AliasesThatExpandToManyValuesAreRefused) {
     EXPECT_EQ(refusal(bomb("x", 10)), "x.yaml: line 6: stands for too much");
     EXPECT_EQ(parsed(bomb("x", 2))["a8"].dump().size(), 256 * 3 + 255 + 2 * 255U);
 }
 
-TEST(Yaml, AliasesThatStandForALongTextAreRefused) {
+TEST(Yaml, AliasesThatExpandToLongTextAreRefused) {
     EXPECT_EQ(refusal(bomb(std::string(100'000, 'x'), 4)), "x.yaml: line 3: stands for too much");
 }
 
-TEST(Yaml, AnchorsThatKeepOneThingVeryOftenAreRefused) {
+TEST(Yaml, NestedAnchorsOfALongTextAreRefused) {
     std::string nested;
     for (int i = 0; i < 40; ++i)
         nested += "&a" + std::to_string(i) + " [";
@@ -167,14 +167,14 @@ TEST(Yaml, AnchorsThatKeepOneThingVeryOftenAreRefused) {
               "x.yaml: line 1: stands for too much");
 }
 
-TEST(Yaml, AMiBOfPathsWithoutAliasesIsNotTooMuch) {
+TEST(Yaml, MegabyteWithoutAliasesIsAccepted) {
     std::string list;
     while (list.size() < 1'000'000)
         list += "- /usr/lib/libcuda.so.550.163.01\n";
     EXPECT_EQ(parsed(list).size(), 30'304U);
 }
 
-TEST(Yaml, ANodeInItselfIsRefused) {
+TEST(Yaml, AliasInsideItsAnchorIsRefused) {
     EXPECT_EQ(refusal("&a [*a]"), "x.yaml: line 1: has an alias inside of what it stands for");
 }
 
@@ -189,7 +189,7 @@ TEST(Yaml, DepthIsLimited) {
         EXPECT_FALSE(parse_yaml(std::string(200'000, bracket), "x.yaml", as_runtime));
 }
 
-TEST(Yaml, AKeyTwiceOrNoTextIsRefused) {
+TEST(Yaml, DuplicateAndNonTextKeysAreRefused) {
     EXPECT_EQ(refusal("a: 1\na: 2\n"), "x.yaml: line 2: has the key 'a' twice in one place");
     EXPECT_EQ(refusal("b: {a: 1, a: 2}\n"), "x.yaml: line 1: has the key 'a' twice in one place");
     EXPECT_EQ(refusal("{\"a\\nb\": 1, \"a\\nb\": 2}\n"),
@@ -199,12 +199,12 @@ TEST(Yaml, AKeyTwiceOrNoTextIsRefused) {
                   "x.yaml: line 2: has a key that is no text");
 }
 
-TEST(Yaml, AMistakeHasItsLine) {
+TEST(Yaml, SyntaxErrorNamesItsLine) {
     EXPECT_EQ(refusal("a: 1\nb: [\n").substr(0, 13), "x.yaml: line ");
     EXPECT_EQ(refusal("a: 1\n\tb: 2\n").substr(0, 14), "x.yaml: line 2");
 }
 
-TEST(Yaml, NothingIsNull) {
+TEST(Yaml, EmptyDocumentIsNull) {
     EXPECT_EQ(parsed(""), Json());
     EXPECT_EQ(parsed("# nothing\n"), Json());
 }

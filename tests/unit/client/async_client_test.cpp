@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 constexpr const char* bus_name = "org.freedesktop.DBus";
 constexpr const char* daemon_name = "org.gpuhost1";
 
-/// A message bus for one client. It answers what the client says to the bus, and the test answers the rest.
+/// A message bus for one client. It answers the client's calls to the bus; the test answers the others.
 class FakeBus {
   public:
     explicit FakeBus(const std::string& path) : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -38,7 +38,7 @@ class FakeBus {
         EXPECT_EQ(::listen(listener_.get(), 1), 0);
     }
 
-    /// The client has begun to connect.
+    /// Accepts the client's connection.
     void accept() {
         const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         ASSERT_GE(fd, 0);
@@ -67,7 +67,7 @@ class FakeBus {
         ASSERT_NE(call, nullptr);
         ASSERT_GE(sd_bus_reply_method_errorf(call, error, "refused"), 0);
     }
-    /// The daemon has come to the bus, or left it.
+    /// Signals that the daemon acquired or lost its bus name.
     void tell_owner(bool came) {
         Message signal;
         ASSERT_GE(sd_bus_message_new_signal(bus_.get(), base::OutPtr(signal), "/org/freedesktop/DBus",
@@ -115,7 +115,7 @@ class AsyncClientTest : public ::testing::Test {
     }
     ~AsyncClientTest() override { ::unsetenv("DBUS_SYSTEM_BUS_ADDRESS"); }
 
-    /// One round of both.
+    /// Runs the bus and the client once.
     void work() {
         bus.work();
         const auto event = client->wait(milliseconds(0), -1);
@@ -136,7 +136,7 @@ class AsyncClientTest : public ::testing::Test {
     std::vector<Event> events; ///< about the daemon's name
 };
 
-TEST_F(AsyncClientTest, NewerOwnerSignalCountsAfterAnOlderAnswer) {
+TEST_F(AsyncClientTest, NewerOwnerSignalOverridesAnOlderAnswer) {
     ASSERT_TRUE(until([&] { return bus.has("NameHasOwner"); }));
     bus.answer_owner(false);
     bus.tell_owner(true);
@@ -150,21 +150,21 @@ TEST_F(AsyncClientTest, NewerOwnerSignalCountsAfterAnOlderAnswer) {
     EXPECT_EQ(events, std::vector{Event::Came});
 }
 
-TEST_F(AsyncClientTest, DaemonThatIsNotThereIsGone) {
+TEST_F(AsyncClientTest, MissingDaemonIsReportedAsGone) {
     ASSERT_TRUE(until([&] { return bus.has("NameHasOwner"); }));
     bus.answer_owner(false);
     ASSERT_TRUE(until([&] { return !events.empty(); }));
     EXPECT_EQ(events, std::vector{Event::Gone});
 }
 
-TEST_F(AsyncClientTest, BusThatRefusesToTellLeavesItToALook) {
+TEST_F(AsyncClientTest, RefusedNameHasOwnerCountsAsDaemonPresent) {
     ASSERT_TRUE(until([&] { return bus.has("NameHasOwner"); }));
     bus.refuse("NameHasOwner", "org.freedesktop.DBus.Error.LimitsExceeded");
     ASSERT_TRUE(until([&] { return !events.empty(); }));
     EXPECT_EQ(events, std::vector{Event::Came});
 }
 
-TEST_F(AsyncClientTest, LossOfTheDaemonIsKnownBeforeItsCallsFail) {
+TEST_F(AsyncClientTest, DaemonLossIsReportedBeforeItsCallsFail) {
     std::vector<Event> known; // when the call fails
     client->ask(manager_call("Describe"), [&](const Result<Json>& answer) {
         ASSERT_FALSE(answer);

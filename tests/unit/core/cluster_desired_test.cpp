@@ -15,7 +15,7 @@ using base::Json;
 constexpr std::array keys{
     SettingKey{"Toolkit", "Version", SettingType::ToolkitVersion, "auto", "", "wanted version"}};
 
-TEST(ClusterDesired, IsReadAndWrittenAsJson) {
+TEST(ClusterDesired, JsonRoundTripKeepsVersions) {
     for (const Json& value :
          {Json::object(), Json{{"toolkit", "1.17.7"}}, Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}},
           Json{{"toolkit", "1.19.0~rc.1"}}}) {
@@ -26,7 +26,7 @@ TEST(ClusterDesired, IsReadAndWrittenAsJson) {
     EXPECT_EQ(cluster_desired_from_json({{"toolkit", nullptr}}), ClusterDesired());
 }
 
-TEST(ClusterDesired, WhatIsNoneIsRefused) {
+TEST(ClusterDesired, InvalidDocumentsAreRefused) {
     for (const Json& value : {Json(), Json::array(), Json("off"), Json{{"toolkit", "auto"}},
                               Json{{"toolkit", "off"}}, Json{{"toolkit", "preinstalled"}},
                               Json{{"toolkit", ""}}, Json{{"toolkit", "1.17.8\n[Driver]\nVersion=1.1"}},
@@ -35,7 +35,7 @@ TEST(ClusterDesired, WhatIsNoneIsRefused) {
         EXPECT_FALSE(cluster_desired_from_json(value)) << value;
 }
 
-TEST(ClusterDesired, IsTheLowestOfAllSettings) {
+TEST(ClusterDesired, LocalSettingsOverrideIt) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     const auto version = [&] { return load_settings(root, {keys}).settings.get("Toolkit", "Version"); };
@@ -47,11 +47,11 @@ TEST(ClusterDesired, IsTheLowestOfAllSettings) {
     directory.write("/usr/lib/gpuhost/gpuhostd.conf.d/10-site.conf", "[Toolkit]\nVersion=1.17.8\n");
     EXPECT_EQ(version().value, "1.17.8");
     directory.write("/etc/gpuhost/gpuhostd.conf.d/20-host.conf", "[Toolkit]\nVersion=\n");
-    EXPECT_EQ(version().value, "auto") << "an administrator has said that it is the default";
+    EXPECT_EQ(version().value, "auto") << "an administrator's empty value restores the default";
     EXPECT_NE(version().source, cluster_policy_source);
 }
 
-TEST(ClusterDesired, WhatStandsInItsFileIsReadBack) {
+TEST(ClusterDesired, SettingsFileIsReadBack) {
     for (const char* toolkit : {"1.17.8", "1.19.0~rc.1", ""})
         EXPECT_EQ(cluster_desired_from_settings(settings_text({toolkit, "550.163.01"})),
                   (ClusterDesired{toolkit, ""}));

@@ -56,7 +56,7 @@ TEST_F(JournalTest, ReadsBackWhatWasAppended) {
     EXPECT_EQ(records->back().type, Record::Type::Done);
 }
 
-TEST_F(JournalTest, KeepsWhoAskedAndByWhatRight) {
+TEST_F(JournalTest, KeepsTheSubjectAndItsAuthorization) {
     Record asked = begin();
     asked.subject.uid = 0;
     asked.subject.pid = 812;
@@ -79,7 +79,7 @@ TEST_F(JournalTest, KeepsWhoAskedAndByWhatRight) {
     EXPECT_FALSE(of_nobody->front().subject.login_uid);
 }
 
-TEST(Subject, SaysWhetherAnybodyAsked) {
+TEST(Subject, OriginDistinguishesRequestsFromUnattendedStarts) {
     const auto origin_of = [](const std::string& unit, const std::string& allowed_by) {
         Subject subject;
         subject.unit = unit;
@@ -102,7 +102,7 @@ TEST_F(JournalTest, SyncsARecordBeforeItCounts) {
     EXPECT_EQ(seam_synced[0].content, encode_record(begin()) + encode_record(of(Record::Type::Start)));
 }
 
-TEST_F(JournalTest, TakesBackARecordThatCannotBeSynced) {
+TEST_F(JournalTest, RecordThatCannotBeSyncedIsRemoved) {
     auto journal = Journal::create(root_, 7, begin());
     ASSERT_TRUE(journal);
     seam_sync = [](int) {
@@ -115,12 +115,12 @@ TEST_F(JournalTest, TakesBackARecordThatCannotBeSynced) {
     EXPECT_EQ(read_journal(root_, 7)->size(), 1U);
 }
 
-TEST_F(JournalTest, NeverOverwritesAnother) {
+TEST_F(JournalTest, ExistingJournalIsNotOverwritten) {
     ASSERT_TRUE(Journal::create(root_, 7, begin()));
     EXPECT_EQ(Journal::create(root_, 7, begin()).error().code, Errc::AlreadyExists);
 }
 
-TEST_F(JournalTest, EveryPrefixIsAJournalOfTheWholeRecordsInIt) {
+TEST_F(JournalTest, EveryPrefixDecodesToItsCompleteRecords) {
     const std::string text = encode_record(begin()) + encode_record(of(Record::Type::Start)) +
                              encode_record(of(Record::Type::Done));
     for (std::size_t size = 0; size <= text.size(); ++size) {
@@ -131,7 +131,7 @@ TEST_F(JournalTest, EveryPrefixIsAJournalOfTheWholeRecordsInIt) {
     }
 }
 
-TEST_F(JournalTest, GoesOnAfterATornRecord) {
+TEST_F(JournalTest, AppendsAfterATornRecord) {
     const std::string whole = encode_record(begin());
     for (const std::string& tail :
          {std::string("deadbeef {\"type\""), std::string("deadbeef {}\n"), std::string(64, '\0')}) {
@@ -145,7 +145,7 @@ TEST_F(JournalTest, GoesOnAfterATornRecord) {
     }
 }
 
-TEST_F(JournalTest, AFullDiskLeavesNoHalfRecord) {
+TEST_F(JournalTest, FullDiskLeavesNoPartialRecord) {
     auto journal = Journal::create(root_, 9, begin());
     ASSERT_TRUE(journal);
     const auto full =
@@ -164,7 +164,7 @@ TEST_F(JournalTest, AFullDiskLeavesNoHalfRecord) {
     EXPECT_EQ(records->size(), 2U);
 }
 
-TEST_F(JournalTest, KeepsItsRoomUntilItEnds) {
+TEST_F(JournalTest, ReservesDiskSpaceUntilItEnds) {
     const auto bytes_on_disk = [&] {
         return root_.stat(std::string(journal_directory) + "/9.jsonl")->st_blocks * 512;
     };
@@ -182,14 +182,14 @@ TEST_F(JournalTest, KeepsItsRoomUntilItEnds) {
     EXPECT_EQ(records->size(), 3U);
 }
 
-TEST_F(JournalTest, DamageInTheMiddleIsNotSilent) {
+TEST_F(JournalTest, DamageInTheMiddleIsReported) {
     std::string text = encode_record(begin()) + encode_record(of(Record::Type::Start)) +
                        encode_record(of(Record::Type::Done));
     text[encode_record(begin()).size() + 12] ^= 1;
     EXPECT_EQ(decode_journal(text).error().code, Errc::BadContent);
 }
 
-TEST_F(JournalTest, AWholeRecordOfANewerProgramIsNoTornTail) {
+TEST_F(JournalTest, UnknownCompleteRecordIsUnsupported) {
     // {"type":"pause"} with its checksum
     const std::string text = encode_record(begin()) + "69a87fbb {\"type\":\"pause\"}\n";
     EXPECT_EQ(decode_journal(text).error().code, Errc::Unsupported);
@@ -202,7 +202,7 @@ TEST_F(JournalTest, ListsInOrderOfNumber) {
     EXPECT_EQ(list_journals(root_).value(), (std::vector<std::uint64_t>{9, 10, 100}));
 }
 
-TEST_F(JournalTest, OfANewerProgramOnlyWhatHasNotEndedIsToBeMinded) {
+TEST_F(JournalTest, UnknownRecordIsUnsupportedOnlyInUnfinishedJournals) {
     const std::string newer = "69a87fbb {\"type\":\"pause\"}\n";
     EXPECT_EQ(
         decode_journal(encode_record(begin()) + newer + encode_record(of(Record::Type::End))).error().code,
@@ -225,7 +225,7 @@ TEST(Job, EventsKeepTheNewestProgressAndTheResult) {
     EXPECT_EQ(events.result->error->message, "held");
 }
 
-TEST(Job, AnOutputThatIsNotAnObjectIsAnError) {
+TEST(Job, OutputThatIsNotAnObjectFails) {
     for (const char* output : {"[1]", "\"text\"", "7"}) {
         const JobEvents events =
             decode_events("{\"result\": \"ok\", \"output\": " + std::string(output) + "}\n");
@@ -236,7 +236,7 @@ TEST(Job, AnOutputThatIsNotAnObjectIsAnError) {
     EXPECT_FALSE(decode_events("{\"result\": \"ok\", \"output\": null}\n").result->error);
 }
 
-TEST(Job, AResultListsTheProblemsThatFitInALine) {
+TEST(Job, ResultListsTheProblemsThatFitOneLine) {
     JobResult result;
     for (unsigned i = 0; i < 5000; ++i)
         result.problems.push_back(
@@ -252,7 +252,7 @@ TEST(Job, AResultListsTheProblemsThatFitInALine) {
     EXPECT_EQ(listed.back().code, Errc::InUse);
 }
 
-TEST(Job, RequestsSurviveJson) {
+TEST(Job, RequestJsonRoundTripKeepsAllMembers) {
     const JobRequest request{"1-2-1",
                              Phase::Undo,
                              {Step{"k", "s", base::Json{{"a", 1}}}},

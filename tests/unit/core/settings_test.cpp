@@ -27,7 +27,7 @@ class SettingsTest : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(SettingsTest, DefaultsWithoutAnyFile) {
+TEST_F(SettingsTest, WithoutFilesDefaultsApply) {
     const LoadedSettings loaded = load();
     EXPECT_TRUE(loaded.problems.empty());
     EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
@@ -35,7 +35,7 @@ TEST_F(SettingsTest, DefaultsWithoutAnyFile) {
     EXPECT_EQ(loaded.settings.get("Driver", "Version").source, "default");
 }
 
-TEST_F(SettingsTest, TheFirstMainFileWinsAndDropInsWinOverIt) {
+TEST_F(SettingsTest, DropInsOverrideTheFirstMainFile) {
     directory_.write("/usr/lib/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=wait\nVersion=1.1\n");
     directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=terminate\n");
     directory_.write("/usr/lib/gpuhost/gpuhostd.conf.d/50-site.conf", "[Driver]\nHolderTimeout=1s\n");
@@ -48,7 +48,7 @@ TEST_F(SettingsTest, TheFirstMainFileWinsAndDropInsWinOverIt) {
               "/run/gpuhost/gpuhostd.conf.d/60-now.conf:2");
 }
 
-TEST_F(SettingsTest, ADropInMasksItsNameInLaterDirectories) {
+TEST_F(SettingsTest, DropInMasksItsNameInLaterDirectories) {
     directory_.write("/usr/lib/gpuhost/gpuhostd.conf.d/50-x.conf", "[Driver]\nHolderPolicy=wait\n");
     directory_.write("/etc/gpuhost/gpuhostd.conf.d/50-x.conf", "[Driver]\nHolderTimeout=3s\n");
     EXPECT_EQ(load().settings.string("Driver", "HolderPolicy"), "refuse");
@@ -59,7 +59,7 @@ TEST_F(SettingsTest, ADropInMasksItsNameInLaterDirectories) {
     EXPECT_EQ(load().settings.string("Driver", "HolderPolicy"), "wait");
 }
 
-TEST_F(SettingsTest, BadLinesAreNamedAndTheRestCounts) {
+TEST_F(SettingsTest, BadLinesAreReportedAndOthersApply) {
     directory_.write(
         "/etc/gpuhost/gpuhostd.conf",
         "[Driver]\nHolderPolicy=ask\nFoo=1\nHolderTimeout=soon\nVersion=../../etc\n[Log]\nVerbose=yes\n");
@@ -78,14 +78,14 @@ TEST_F(SettingsTest, BadLinesAreNamedAndTheRestCounts) {
     EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
 }
 
-TEST_F(SettingsTest, AnEmptyValueIsTheDefaultAgain) {
+TEST_F(SettingsTest, EmptyValueRestoresTheDefault) {
     directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nHolderPolicy=wait\nHolderPolicy=\n");
     const LoadedSettings loaded = load();
     EXPECT_TRUE(loaded.problems.empty());
     EXPECT_EQ(loaded.settings.string("Driver", "HolderPolicy"), "refuse");
 }
 
-TEST_F(SettingsTest, AnEmptyAssignmentEmptiesAList) {
+TEST_F(SettingsTest, EmptyAssignmentEmptiesAList) {
     EXPECT_EQ(load().settings.words("Driver", "Modules").size(), 2U);
     directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nModules=nvidia_drm\nModules=\n");
     EXPECT_TRUE(load().settings.words("Driver", "Modules").empty());
@@ -93,7 +93,7 @@ TEST_F(SettingsTest, AnEmptyAssignmentEmptiesAList) {
     EXPECT_EQ(load().settings.words("Driver", "Modules"), std::vector<std::string>{"nvidia"});
 }
 
-TEST_F(SettingsTest, AKeyHasASecondSpelling) {
+TEST_F(SettingsTest, AlternativeSpellingOfAKeyIsAccepted) {
     directory_.write("/etc/gpuhost/gpuhostd.conf", "[Driver]\nFlavor=open\n");
     const LoadedSettings loaded = load();
     EXPECT_TRUE(loaded.problems.empty());
@@ -114,7 +114,7 @@ TEST_F(SettingsTest, UnknownNamesSuggestTheNearest) {
                   "/etc/gpuhost/gpuhostd.conf:7: unknown section [Zzz], ignoring"}));
 }
 
-TEST_F(SettingsTest, AFileTooLargeIsAProblemAndNothingMore) {
+TEST_F(SettingsTest, TooLargeFileIsReportedAndOthersApply) {
     directory_.write("/etc/gpuhost/gpuhostd.conf", std::string(300'000, '#'));
     directory_.write("/etc/gpuhost/gpuhostd.conf.d/1.conf", "[Log]\nVerbose=1\n");
     const LoadedSettings loaded = load();
@@ -122,7 +122,7 @@ TEST_F(SettingsTest, AFileTooLargeIsAProblemAndNothingMore) {
     EXPECT_TRUE(loaded.settings.boolean("Log", "Verbose"));
 }
 
-TEST_F(SettingsTest, WorkersGetEverySetting) {
+TEST_F(SettingsTest, JsonForWorkersHasEverySetting) {
     EXPECT_EQ(load().settings.to_json()["Driver"]["HolderTimeout"], "10min");
 }
 

@@ -63,7 +63,7 @@ Record cancel() {
     return record;
 }
 
-/// What ran, as "apply 0, apply 1, undo 1, …", and how it ended; `outcome_of` decides each phase's result.
+/// The phases that ran, as "apply 0, apply 1, undo 1, …", and the outcome. `outcome_of` gives each result.
 struct Trace {
     std::string trace;
     Outcome outcome = Outcome::Committed;
@@ -114,7 +114,7 @@ TEST(Transaction, RunsEveryStepInOrder) {
     EXPECT_FALSE(result.error);
 }
 
-/// Its first step has found that the next `steps` have nothing to do.
+/// Returns a transaction whose first step skipped the next `steps`.
 Transaction skipping(std::int64_t steps) {
     Transaction transaction = begun(3);
     Record found = done(Phase::Apply, 0);
@@ -125,19 +125,18 @@ Transaction skipping(std::int64_t steps) {
     return transaction;
 }
 
-TEST(Transaction, SkipsWhatAStepFoundToBeNeedless) {
+TEST(Transaction, StepCanSkipLaterSteps) {
     Transaction transaction = skipping(2);
     EXPECT_EQ(transaction.next().type, Action::Type::End);
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
     EXPECT_EQ(transaction.states()[2], StepState::Skipped);
     ASSERT_TRUE(transaction.feed(resume("boot-2")));
-    EXPECT_EQ(transaction.next().outcome, Outcome::Committed)
-        << "all that is missing is the record of the end";
+    EXPECT_EQ(transaction.next().outcome, Outcome::Committed) << "only the End record is missing";
     EXPECT_EQ(skipping(100).next().outcome, Outcome::Committed);
     EXPECT_EQ(skipping(-1).next().step, 1U);
 }
 
-TEST(Transaction, GoesOnBehindWhatIsSkippedAndNeverUndoesIt) {
+TEST(Transaction, SkippedStepsAreNeitherAppliedNorUndone) {
     Transaction transaction = skipping(1);
     EXPECT_EQ(transaction.states()[1], StepState::Skipped);
     EXPECT_EQ(transaction.next().step, 2U);
@@ -146,12 +145,12 @@ TEST(Transaction, GoesOnBehindWhatIsSkippedAndNeverUndoesIt) {
     EXPECT_EQ(result.outcome, Outcome::RolledBack);
 }
 
-TEST(Transaction, WithoutStepsIsCommittedAtOnce) {
+TEST(Transaction, PlanWithoutStepsIsCommitted) {
     Transaction transaction = begun(0);
     EXPECT_EQ(run(transaction, all_well).trace, "");
 }
 
-TEST(Transaction, RefusedByPreflightTouchesNothing) {
+TEST(Transaction, RefusedPreflightChangesNothing) {
     Transaction transaction = begun(3);
     const Trace result = run(transaction, fails_at(Phase::Preflight, 0, Errc::Refused));
     EXPECT_EQ(result.trace, "preflight 0");
@@ -159,7 +158,7 @@ TEST(Transaction, RefusedByPreflightTouchesNothing) {
     EXPECT_FALSE(transaction.touched());
 }
 
-TEST(Transaction, AllPreflightsAreHeardBeforeItIsRefused) {
+TEST(Transaction, RefusalWaitsForAllPreflights) {
     Record first = begin(3);
     first.preflights = {{0, 2}, {1}};
     Transaction transaction;
@@ -177,7 +176,7 @@ TEST(Transaction, AllPreflightsAreHeardBeforeItIsRefused) {
     EXPECT_EQ(transaction.problems()[1].text, "full");
 }
 
-TEST(Transaction, AProblemInOnePreflightIsNotForgottenWhenTheNextFindsNone) {
+TEST(Transaction, LaterCleanPreflightKeepsEarlierProblems) {
     Record first = begin(2);
     first.preflights = {{0}, {1}};
     Transaction transaction;
@@ -191,7 +190,7 @@ TEST(Transaction, AProblemInOnePreflightIsNotForgottenWhenTheNextFindsNone) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Refused);
 }
 
-TEST(Transaction, APreflightThatCannotLookEndsIt) {
+TEST(Transaction, PreflightWithoutProblemsButFailedEndsIt) {
     Record first = begin(2);
     first.preflights = {{0}, {1}};
     Transaction transaction;
@@ -201,7 +200,7 @@ TEST(Transaction, APreflightThatCannotLookEndsIt) {
     EXPECT_EQ(transaction.next().type, Action::Type::End);
 }
 
-TEST(Transaction, ACheckEndsAfterPreflight) {
+TEST(Transaction, CheckOnlyEndsAfterPreflight) {
     Record first = begin(2);
     first.check_only = true;
     Transaction transaction;
@@ -212,7 +211,7 @@ TEST(Transaction, ACheckEndsAfterPreflight) {
     EXPECT_FALSE(transaction.touched());
 }
 
-TEST(Transaction, WhatPreflightWarnsOfIsKeptUntilTheStepSaysItAnew) {
+TEST(Transaction, AppliedStepReplacesItsPreflightWarnings) {
     Transaction transaction = begun(2);
     Record warned = done(Phase::Preflight, 0);
     const base::Json said = base::Json::array({"of something"});
@@ -225,7 +224,7 @@ TEST(Transaction, WhatPreflightWarnsOfIsKeptUntilTheStepSaysItAnew) {
     EXPECT_TRUE(transaction.outputs().front().empty());
 }
 
-TEST(Transaction, WhatIsDoneAndVerifiedStandsAfterAReboot) {
+TEST(Transaction, RebootAfterTheLastStepCommits) {
     Transaction transaction = begun(1);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
                                  start(Phase::Apply, 0), done(Phase::Apply, 0), resume("boot-2")})
@@ -234,7 +233,7 @@ TEST(Transaction, WhatIsDoneAndVerifiedStandsAfterAReboot) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
 }
 
-TEST(Transaction, UndoesTheFailedStepAndThoseBefore) {
+TEST(Transaction, FailureUndoesThatStepAndEarlierOnes) {
     Transaction transaction = begun(4);
     const Trace result = run(transaction, fails_at(Phase::Apply, 2));
     EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, undo 2, undo 1, undo 0");
@@ -243,7 +242,7 @@ TEST(Transaction, UndoesTheFailedStepAndThoseBefore) {
     EXPECT_EQ(transaction.states()[3], StepState::Pending);
 }
 
-TEST(Transaction, AFailedUndoDoesNotStopTheOthers) {
+TEST(Transaction, FailedUndoDoesNotStopTheOthers) {
     Transaction transaction = begun(3);
     const Trace result = run(transaction, [](Phase phase, std::size_t step) -> std::optional<Errc> {
         if ((phase == Phase::Apply && step == 2) || (phase == Phase::Undo && step == 1))
@@ -255,13 +254,13 @@ TEST(Transaction, AFailedUndoDoesNotStopTheOthers) {
     EXPECT_EQ(result.error->message, "it broke; going back failed too: it broke");
 }
 
-TEST(Transaction, AHangThatOnlyARebootCuresSaysSo) {
+TEST(Transaction, StepErrorRebootRequiredIsTheOutcome) {
     Transaction transaction = begun(2);
     const Trace result = run(transaction, fails_at(Phase::Apply, 1, Errc::RebootRequired));
     EXPECT_EQ(result.outcome, Outcome::RebootRequired);
 }
 
-TEST(Transaction, CancelBeforeTheFirstStepTouchesNothing) {
+TEST(Transaction, CancelBeforeTheFirstStepChangesNothing) {
     Transaction transaction = begun(2);
     ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
     ASSERT_TRUE(transaction.feed(cancel()));
@@ -270,7 +269,7 @@ TEST(Transaction, CancelBeforeTheFirstStepTouchesNothing) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Cancelled);
 }
 
-TEST(Transaction, CancelHalfWayGoesBack) {
+TEST(Transaction, CancelBetweenStepsRollsBack) {
     Transaction transaction = begun(3);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
                                  start(Phase::Apply, 0), cancel(), done(Phase::Apply, 0)})
@@ -281,7 +280,7 @@ TEST(Transaction, CancelHalfWayGoesBack) {
     EXPECT_EQ(transaction.error()->message, cancel().error->message);
 }
 
-TEST(Transaction, CancelDuringTheLastStepComesTooLate) {
+TEST(Transaction, CancelDuringTheLastStepIsTooLate) {
     Transaction transaction = begun(1);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
                                  start(Phase::Apply, 0), cancel(), done(Phase::Apply, 0)})
@@ -289,7 +288,7 @@ TEST(Transaction, CancelDuringTheLastStepComesTooLate) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
 }
 
-TEST(Transaction, ARestartedDaemonGoesOn) {
+TEST(Transaction, RestartContinuesTheRunningStep) {
     Transaction transaction = begun(2);
     for (const Record& record :
          {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), resume("boot-1")})
@@ -300,7 +299,7 @@ TEST(Transaction, ARestartedDaemonGoesOn) {
     EXPECT_EQ(result.outcome, Outcome::Committed);
 }
 
-TEST(Transaction, ARestartNeverGoesBackBesideAWorkerThatMayStillRun) {
+TEST(Transaction, RestartAtAttemptLimitDoesNotRollBack) {
     Transaction transaction = begun(1);
     ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
     ASSERT_TRUE(transaction.feed(done(Phase::Preflight, 0)));
@@ -312,7 +311,7 @@ TEST(Transaction, ARestartNeverGoesBackBesideAWorkerThatMayStillRun) {
     EXPECT_EQ(transaction.attempts(), Transaction::max_attempts);
 }
 
-TEST(Transaction, WhoCancelledReadsThatWhateverTheStepMadeOfIt) {
+TEST(Transaction, CancellerIsNamedDespiteTheStepsError) {
     for (const Errc late : {Errc::Timeout, Errc::Interrupted, Errc::Failed}) {
         Transaction transaction = begun(1);
         for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
@@ -335,7 +334,7 @@ TEST(Transaction, KeepsTheWarningsOfAnUndo) {
     EXPECT_EQ(transaction.outputs()[0], undone.output);
 }
 
-TEST(Transaction, CancelledPreflightStartsNoOther) {
+TEST(Transaction, CancelDuringPreflightSkipsOtherPreflights) {
     Transaction transaction;
     Record first = begin(2);
     first.preflights = {{0}, {1}};
@@ -347,7 +346,7 @@ TEST(Transaction, CancelledPreflightStartsNoOther) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Cancelled);
 }
 
-TEST(Transaction, AttemptsOfAFinishedStepDoNotCountForTheNext) {
+TEST(Transaction, EachStepCountsItsOwnAttempts) {
     Transaction transaction = begun(2);
     for (const Record& record :
          {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), resume("boot-1"),
@@ -358,7 +357,7 @@ TEST(Transaction, AttemptsOfAFinishedStepDoNotCountForTheNext) {
     EXPECT_EQ(transaction.next().step, 1U);
 }
 
-TEST(Transaction, AfterARebootItGoesBack) {
+TEST(Transaction, RebootBetweenStepsRollsBack) {
     Transaction transaction = begun(3);
     for (const Record& record :
          {start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0),
@@ -370,7 +369,7 @@ TEST(Transaction, AfterARebootItGoesBack) {
     EXPECT_EQ(result.error->code, Errc::Interrupted);
 }
 
-TEST(Transaction, ARebootBeforeTheFirstStepChangedNothing) {
+TEST(Transaction, RebootBeforeTheFirstStepCancels) {
     Transaction transaction = begun(3);
     for (const Record& record : {start(Phase::Preflight, 0), resume("boot-2")})
         ASSERT_TRUE(transaction.feed(record));
@@ -378,7 +377,7 @@ TEST(Transaction, ARebootBeforeTheFirstStepChangedNothing) {
     EXPECT_EQ(transaction.next().type, Action::Type::End);
 }
 
-TEST(Transaction, BehindThePointOfNoReturnItGoesOnlyForward) {
+TEST(Transaction, PointOfNoReturnPreventsRollback) {
     Record first = begin(2);
     first.plan->steps[1].forward = true;
     Transaction transaction;
@@ -387,7 +386,7 @@ TEST(Transaction, BehindThePointOfNoReturnItGoesOnlyForward) {
         ASSERT_TRUE(transaction.feed(record));
     Transaction before = transaction;
     ASSERT_TRUE(before.feed(resume("boot-2")));
-    EXPECT_EQ(before.next().phase, Phase::Undo) << "it had not begun";
+    EXPECT_EQ(before.next().phase, Phase::Undo) << "the forward step was not started";
     for (const Record& record : {start(Phase::Apply, 1), resume("boot-2"), cancel()}) {
         ASSERT_TRUE(transaction.feed(record));
         EXPECT_EQ(transaction.next().type, Action::Type::Run);
@@ -403,7 +402,7 @@ TEST(Transaction, BehindThePointOfNoReturnItGoesOnlyForward) {
     EXPECT_EQ(failing.states()[0], StepState::Done);
 }
 
-TEST(Transaction, AFailureAfterThePointOfNoReturnDoesNotStopTheRest) {
+TEST(Transaction, FailureAfterNoReturnRunsRemainingSteps) {
     Record first = begin(4);
     first.plan->steps[1].forward = true;
     Transaction transaction;
@@ -415,7 +414,7 @@ TEST(Transaction, AFailureAfterThePointOfNoReturnDoesNotStopTheRest) {
     EXPECT_EQ(result.error->code, Errc::Timeout);
 }
 
-TEST(Transaction, ARebootWhileGoingBackGoesOnGoingBack) {
+TEST(Transaction, RebootDuringRollbackContinuesIt) {
     Transaction transaction = begun(2);
     for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0),
                                  start(Phase::Apply, 0), done(Phase::Apply, 0), start(Phase::Apply, 1),
@@ -426,7 +425,7 @@ TEST(Transaction, ARebootWhileGoingBackGoesOnGoingBack) {
     EXPECT_EQ(result.outcome, Outcome::RolledBack);
 }
 
-TEST(Transaction, RefusesRecordsThatCannotFollow) {
+TEST(Transaction, RefusesRecordsOutOfOrder) {
     Transaction transaction;
     EXPECT_FALSE(transaction.feed(start(Phase::Apply, 0)));
     ASSERT_TRUE(transaction.feed(begin(2)));
@@ -439,7 +438,7 @@ TEST(Transaction, RefusesRecordsThatCannotFollow) {
     EXPECT_EQ(transaction.next().phase, Phase::Preflight);
 }
 
-TEST(Transaction, RecordsSurviveJson) {
+TEST(Transaction, RecordJsonRoundTripKeepsAllMembers) {
     Record record = failed(Phase::Undo, 3, Errc::InUse);
     record.t_us = 12;
     record.problems = {Problem{Errc::NoSpace, "full", "make room"}};
@@ -452,7 +451,7 @@ TEST(Transaction, RecordsSurviveJson) {
     EXPECT_EQ(first->preflights, begin(2).preflights);
 }
 
-TEST(Transaction, ARecordOfANewerProgramIsNotTaken) {
+TEST(Transaction, RecordOfANewerFormatIsUnsupported) {
     base::Json value = to_json(begin(1));
     value["format"] = 2;
     EXPECT_EQ(record_from_json(value).error().code, Errc::Unsupported);
@@ -462,9 +461,9 @@ TEST(Transaction, ARecordOfANewerProgramIsNotTaken) {
     EXPECT_EQ(record_from_json(value).error().code, Errc::BadContent);
 }
 
-/// Whatever fails, restarts and reboots in whatever order: it ends, and every step that was ever applied
-/// without having been committed has been undone, or is said not to be.
-TEST(Transaction, AlwaysEndsWithEveryAppliedStepCommittedOrUndone) {
+/// Random failures, restarts and reboots: each transaction ends. Each applied step is committed or undone,
+/// or the outcome is Failed.
+TEST(Transaction, RandomFailuresCommitOrUndoEveryStep) {
     for (unsigned seed = 0; seed < 2000; ++seed) {
         std::mt19937 random(seed);
         const auto chance = [&](unsigned percent) { return random() % 100 < percent; };

@@ -35,7 +35,7 @@ std::string script() {
     return std::string(top == nullptr ? "." : top) + "/tests/support/http2_server.py";
 }
 
-/// tests/support/http2_server.py, with a certificate for localhost.
+/// Runs tests/support/http2_server.py with a certificate for localhost.
 class Http2Server {
   public:
     Http2Server() {
@@ -57,12 +57,12 @@ class Http2Server {
             running_.emplace(std::move(*started));
     }
 
-    /// Empty where it can't run here, with the reason in `said`.
+    /// Returns an empty text if the server cannot run here; `said` has the reason.
     [[nodiscard]] std::string url(const std::string& path) {
         return port_.empty() ? "" : "https://127.0.0.1:" + port_ + path;
     }
 
-    /// Waits for its first line, which is the port or a reason.
+    /// Waits for the server's first line, which is its port or an error.
     [[nodiscard]] std::string begin() {
         std::string said;
         std::array<char, 512> bytes{};
@@ -119,7 +119,7 @@ class Http2Test : public testing::Test {
         return client->start(std::move(request));
     }
 
-    /// Until those have been answered; what else has been is in `answers` too.
+    /// Waits until these requests are answered. `answers` gets other answers too.
     bool wait(std::set<std::uint64_t> ids) {
         const auto end = Clock::now() + patience;
         while (!ids.empty() && Clock::now() < end)
@@ -148,7 +148,7 @@ TEST_F(Http2Test, RequestAfterATimeoutUsesAnotherConnection) {
     EXPECT_EQ(next.status, 200U) << next.problem;
 }
 
-TEST_F(Http2Test, TransfersOnASilentConnectionEndWithIt) {
+TEST_F(Http2Test, TransfersOnASilentConnectionFailWithIt) {
     ASSERT_EQ(ask("/silence").status, 200U);
     const std::uint64_t endless = start("/ok", 0ms);
     const std::uint64_t late = start("/ok", soon);
@@ -181,7 +181,7 @@ TEST_F(Http2Test, TransferOfAnOldGenerationCanBeCancelled) {
     EXPECT_EQ(streamed, before);
 }
 
-/// Descriptors of this process that are connected to that port.
+/// Returns the descriptors of this process that are connected to the port.
 std::set<int> connections_to(std::uint16_t port) {
     std::set<int> found;
     DIR* const directory = ::opendir("/proc/self/fd");
@@ -208,7 +208,7 @@ TEST_F(Http2Test, UnacknowledgedBytesEndTheConnection) {
     EXPECT_EQ(ms, 30'000U);
 }
 
-TEST_F(Http2Test, OldConnectionsCloseOnceNothingUsesThem) {
+TEST_F(Http2Test, UnusedOldConnectionsAreClosed) {
     ASSERT_EQ(ask("/silence").status, 200U);
     ASSERT_EQ(ask("/ok", soon).failure, Failure::Timeout);
     ASSERT_EQ(ask("/ok", 5s).status, 200U);
