@@ -33,7 +33,7 @@ base::Result<Walked> walk(std::string_view archive, ArchiveFormat format = Archi
     }
 }
 
-/// The archive is refused as BadContent, naming it and saying this.
+/// Expects a refusal as BadContent that names the archive and contains `reason`.
 void expect_refused(std::string_view archive, const std::string& reason,
                     ArchiveFormat format = ArchiveFormat::Tar, const ArchiveLimits& limits = {}) {
     const auto walked = walk(archive, format, limits);
@@ -43,7 +43,7 @@ void expect_refused(std::string_view archive, const std::string& reason,
     EXPECT_NE(walked.error().message.find(reason), std::string::npos) << walked.error().message;
 }
 
-TEST(ArchiveTest, ReadsATarOfEveryPacking) {
+TEST(ArchiveTest, ReadsTarOfEveryCompression) {
     for (const Packing packing :
          {Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd, Packing::Bzip2, Packing::Lz4}) {
         const auto walked = walk(tar_of({{"./", "", Type::Directory, "", 0755},
@@ -66,7 +66,7 @@ TEST(ArchiveTest, ReadsATarOfEveryPacking) {
     }
 }
 
-TEST(ArchiveTest, ReadsAnArchiveInsideAnotherAndGoesOnAfterIt) {
+TEST(ArchiveTest, ReadsNestedArchivesAndTheMembersAfterwards) {
     const std::string outer =
         tests::ar_of({{"first", tar_of({{"x", "one"}, {"y", "two"}}, Packing::Xz)}, {"second", "2"}});
     auto reader = ArchiveReader::open(outer, ArchiveFormat::Ar, "outer");
@@ -109,12 +109,12 @@ TEST(ArchiveTest, CopiesAndHashesAMember) {
     EXPECT_EQ(directory.read("out"), "abc");
 }
 
-TEST(ArchiveTest, RefusesNamesThatLeadOut) {
+TEST(ArchiveTest, RefusesPathsOutsideTheArchive) {
     for (const char* name : {"../etc/passwd", "a/../../b", "/etc/passwd", "a/..", "//etc", "a\nb", "a\x7f"})
         expect_refused(tar_of({{name, "x"}}), "leads out of the archive");
 }
 
-TEST(ArchiveTest, RefusesAHardLinkThatLeadsOut) {
+TEST(ArchiveTest, RefusesHardLinksOutsideTheArchive) {
     expect_refused(tar_of({{"a", "", Type::HardLink, "/etc/passwd"}}), "leads out");
     expect_refused(tar_of({{"a", "", Type::HardLink, "../b"}}), "leads out");
 }
@@ -124,11 +124,11 @@ TEST(ArchiveTest, RefusesDevicesAndPipes) {
     expect_refused(tar_of({{"pipe", "", Type::Pipe}}), "device, socket or pipe");
 }
 
-TEST(ArchiveTest, RefusesAMemberThatComesTwice) {
+TEST(ArchiveTest, RefusesDuplicateMembers) {
     expect_refused(tar_of({{"./a", "1"}, {"b", "2"}, {"a", "3"}}), "'a': comes twice");
 }
 
-TEST(ArchiveTest, RefusesWhatIsOverALimit) {
+TEST(ArchiveTest, RefusesArchivesOverALimit) {
     const std::string two = tar_of({{"a", std::string(600, 'x')}, {"b", std::string(600, 'x')}});
     expect_refused(two, "more than 1 members", ArchiveFormat::Tar, {1, 1000, 10000, 100});
     expect_refused(two, "larger than", ArchiveFormat::Tar, {10, 599, 10000, 100});
@@ -137,12 +137,12 @@ TEST(ArchiveTest, RefusesWhatIsOverALimit) {
                    {10, 1000, 10000, 10});
 }
 
-TEST(ArchiveTest, RefusesAMemberThatClaimsToBeHuge) {
+TEST(ArchiveTest, RefusesHugeSizesInMemberHeaders) {
     expect_refused(tests::tar_header("huge", std::uint64_t{7} << 30U), "larger than");
 }
 
 TEST(ArchiveTest, RefusesSparseFiles_CVE_2026_15028) {
-    const std::string map = "2\n0\n3\n997\n3\n"; // GNU 1.0: what is there, before the bytes
+    const std::string map = "2\n0\n3\n997\n3\n"; // GNU 1.0: the map of data, before the bytes
     const std::string end(1024, '\0');
     std::string old = tests::tar_header("x", 6, 'S');
     old.replace(257, 8, std::string("ustar  \0", 8));
@@ -167,7 +167,7 @@ TEST(ArchiveTest, RefusesSparseFiles_CVE_2026_15028) {
         EXPECT_EQ(walked.error().code, Errc::Unsupported) << walked.error().message;
         EXPECT_EQ(walked.error().message, "input: 'x': is a sparse file");
     }
-    // A libarchive that does not know Solaris' holes takes the file for what its header says.
+    // A libarchive without support for Solaris' holes uses the size in the header.
     const auto holes = walk(tests::pax_records({"SUN.holesdata= 0 3 1000"}) +
                             tests::raw_member(tests::tar_header("x", 3), "abc") + end);
     EXPECT_TRUE(holes ? holes->contents == std::vector<std::string>{"abc"}
@@ -184,7 +184,7 @@ TEST(ArchiveTest, StopsADecompressionBomb) {
                    {10, std::uint64_t{16} << 20U, std::uint64_t{1} << 20U, 100});
 }
 
-TEST(ArchiveTest, StopsWhatUnpacksToMuchMoreThanItIs) {
+TEST(ArchiveTest, RefusesTooHighCompressionRatios) {
     ArchiveLimits limits;
     limits.ratio = 100;
     limits.unrated_bytes = 1U << 20U;
@@ -193,20 +193,21 @@ TEST(ArchiveTest, StopsWhatUnpacksToMuchMoreThanItIs) {
     expect_refused(tar_of({{"skipped", zeros}, {"next", "x"}}, Packing::Xz), "much more than it is",
                    ArchiveFormat::Tar, limits);
     const std::string little(std::size_t{1} << 19U, '\0');
-    EXPECT_TRUE(walk(tests::packed(little, Packing::Xz), ArchiveFormat::Raw, limits)) << "is little";
+    EXPECT_TRUE(walk(tests::packed(little, Packing::Xz), ArchiveFormat::Raw, limits))
+        << "below unrated_bytes";
     const std::string tar = tar_of({{"zeros", zeros}});
     auto plain = ArchiveReader::open(tar, ArchiveFormat::Tar, "input", limits);
     ASSERT_TRUE(plain && plain->next());
-    EXPECT_TRUE(plain->digest()) << "is as large as what it has";
+    EXPECT_TRUE(plain->digest()) << "not compressed";
 }
 
-TEST(ArchiveTest, RefusesAFrameWhoseWindowIsHuge) {
+TEST(ArchiveTest, RefusesFramesWithAHugeWindow) {
     // A zstd frame with a window of 2 GiB and one empty last block.
     expect_refused(std::string("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00", 9), "too much memory",
                    ArchiveFormat::Raw);
 }
 
-TEST(ArchiveTest, ReadsAPartOfAFile) {
+TEST(ArchiveTest, ReadsAnArchiveInsideAFile) {
     const tests::TempDir directory;
     const std::string archive = tar_of({{"x", "abc"}}, Packing::Gzip);
     directory.write("in", "before" + archive + "behind");
@@ -220,13 +221,13 @@ TEST(ArchiveTest, ReadsAPartOfAFile) {
     EXPECT_TRUE(end && !*end);
 }
 
-TEST(ArchiveTest, RefusesWhatIsNoArchive) {
+TEST(ArchiveTest, RefusesFilesThatAreNotArchives) {
     expect_refused("this is no archive at all", "", ArchiveFormat::Ar);
     expect_refused(std::string(2000, 'x'), "", ArchiveFormat::Tar);
     expect_refused("", "", ArchiveFormat::Ar);
 }
 
-TEST(ArchiveTest, TruncationAnywhereIsAnErrorOrAShorterListNeverMore) {
+TEST(ArchiveTest, TruncatedArchiveFailsOrListsFewerMembers) {
     std::string random;
     for (unsigned i = 0; i < 20'000; ++i)
         random += static_cast<char>((i * 2654435761U) >> 13U);
@@ -234,11 +235,11 @@ TEST(ArchiveTest, TruncationAnywhereIsAnErrorOrAShorterListNeverMore) {
     for (std::size_t size = 0; size < whole.size(); size += 97) {
         const auto walked = walk(std::string_view(whole).substr(0, size));
         EXPECT_FALSE(walked) << "a compressed archive cut at " << size << " of " << whole.size()
-                             << " was taken for whole";
+                             << " was read as complete";
     }
 }
 
-TEST(ArchiveTest, AMemberLargerThanTheCallerWantsIsRefused) {
+TEST(ArchiveTest, MemberOverTheCallersLimitIsRefused) {
     const std::string archive = tar_of({{"a", "0123456789"}});
     auto reader = ArchiveReader::open(archive, ArchiveFormat::Tar, "input");
     ASSERT_TRUE(reader && reader->next());

@@ -16,7 +16,7 @@ using Paths = std::vector<std::string>;
 const std::string modules = "usr/lib/modules/6.1.0-50-amd64/";
 const std::string nvidia = modules + "updates/dkms/nvidia-current.ko";
 
-/// As microcode comes, with what is filled up behind it.
+/// Returns an early archive as microcode has, with its padding.
 std::string early() {
     std::string image = tests::cpio_of({{"kernel/x86/microcode/GenuineIntel.bin", "microcode"}});
     image.resize((image.size() + 511) / 512 * 512, '\0');
@@ -46,7 +46,7 @@ void expect_bad(const base::Result<Paths>& found, const std::string& why, Errc c
 
 class EachPacking : public testing::TestWithParam<Packing> {};
 
-TEST_P(EachPacking, IsReadBehindPlainArchives) {
+TEST_P(EachPacking, ImageIsReadAfterPlainArchives) {
     const std::string main = tests::cpio_of(system_with(nvidia), GetParam());
     for (const std::string& front :
          {std::string(), early(), early() + early(), early() + std::string(8, '\0')}) {
@@ -60,7 +60,7 @@ TEST_P(EachPacking, IsReadBehindPlainArchives) {
     EXPECT_EQ(*clean, Paths());
 }
 
-TEST_P(EachPacking, CutShortIsNoImage) {
+TEST_P(EachPacking, TruncatedImageIsRefused) {
     const std::string main = tests::cpio_of(system_with(nvidia), GetParam());
     EXPECT_FALSE(read(early() + main.substr(0, main.size() / 2)));
 }
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachPacking,
                          testing::Values(Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd,
                                          Packing::Bzip2, Packing::Lz4, Packing::Lzma));
 
-TEST(Initramfs, SeveralArchivesMayBeCompressedTogether) {
+TEST(Initramfs, ReadsSeveralArchivesCompressedTogether) {
     const auto found =
         read(early() + tests::packed(tests::cpio_of(system_with(nvidia)) + std::string(12, '\0') +
                                          tests::cpio_of({{"./" + modules + "nouveau.ko", "n"}}),
@@ -78,7 +78,7 @@ TEST(Initramfs, SeveralArchivesMayBeCompressedTogether) {
     EXPECT_EQ(*found, (Paths{nvidia, modules + "nouveau.ko"}));
 }
 
-/// As "lz4 -l" frames it, which is all that the kernel takes of lz4: here one block, of literals alone.
+/// Frames the text as "lz4 -l" does, the only lz4 format of the kernel: here one block of literals.
 std::string legacy_lz4(const std::string& content) {
     std::size_t left = content.size() - 15;
     std::string block = "\xf0";
@@ -92,13 +92,13 @@ std::string legacy_lz4(const std::string& content) {
     return image + block;
 }
 
-TEST(Initramfs, TheKernelsLz4IsTheOldOne) {
+TEST(Initramfs, ReadsLegacyLz4) {
     const auto found = read(early() + legacy_lz4(tests::cpio_of(system_with(nvidia))));
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(*found, Paths{nvidia});
 }
 
-TEST(Initramfs, APlainArchiveInFrontIsLookedAtToo) {
+TEST(Initramfs, LeadingPlainArchiveIsSearchedToo) {
     const auto found =
         read(tests::cpio_of(system_with(nvidia)) + tests::cpio_of({{"init", ""}}, Packing::Gzip));
     ASSERT_TRUE(found) << found.error().message;
@@ -114,7 +114,7 @@ TEST(Initramfs, EveryPrefixIsRefusedOrNamesTheModule) {
     expect_bad(read(image.substr(0, 100)), "ends inside");
 }
 
-TEST(Initramfs, SizesThatLieAreFound) {
+TEST(Initramfs, WrongSizesAreRefused) {
     std::string image = tests::cpio_of({{nvidia, "n"}});
     std::string huge = image;
     huge.replace(6 + 6 * 8, 8, "ffffffff");
@@ -129,7 +129,7 @@ TEST(Initramfs, SizesThatLieAreFound) {
     expect_bad(read(image), "no numbers");
 }
 
-TEST(Initramfs, LimitsAreKept) {
+TEST(Initramfs, LimitsAreEnforced) {
     const std::string image = tests::cpio_of(system_with(nvidia), Packing::Gzip);
     expect_bad(read(image, {100, 1U << 30U, 100}), "too large");
     expect_bad(read(image, {1U << 30U, 1'000, 100}), "more than is allowed");
@@ -137,7 +137,7 @@ TEST(Initramfs, LimitsAreKept) {
     EXPECT_TRUE(read(image, {1U << 30U, 1U << 20U, 100}));
 }
 
-TEST(Initramfs, WhatIsNoImageIsRefused) {
+TEST(Initramfs, FilesThatAreNotImagesAreRefused) {
     expect_bad(read("\x89LZO and more of it"), "not known", Errc::Unsupported);
     expect_bad(read(early() + "a text"), "not known", Errc::Unsupported);
     expect_bad(read("0707010 and no more than that, though it is long enough for a header as "
@@ -147,10 +147,10 @@ TEST(Initramfs, WhatIsNoImageIsRefused) {
     const tests::TempDir directory;
     const auto fd = directory.root().open_file("/", O_RDONLY | O_DIRECTORY);
     expect_bad(gpu_modules_of_initramfs({fd->get()}, "image"), "is no file");
-    EXPECT_EQ(read("").value_or(Paths{"error"}), Paths()) << "the kernel takes nothing for an image too";
+    EXPECT_EQ(read("").value_or(Paths{"error"}), Paths()) << "the kernel accepts an empty image too";
 }
 
-TEST(Initramfs, NamesOfModulesAreKnownHoweverTheyArePacked) {
+TEST(Initramfs, ModuleNamesMatchWithAnyCompressionSuffix) {
     for (const char* path :
          {"lib/modules/6.1/nvidia.ko", "usr/lib/modules/6.1/extra/nvidia-uvm.ko.xz",
           "lib/modules/6.1/kernel/drivers/video/nvidia_modeset.ko", "lib/modules/6.1/nvidia-drm.ko.gz",

@@ -25,7 +25,7 @@ class TarWriterTest : public testing::Test {
     base::UniqueFd fd_;
 };
 
-TEST_F(TarWriterTest, WhatIsWrittenIsRead) {
+TEST_F(TarWriterTest, WrittenTarIsReadBack) {
     const auto written = write("a");
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(sha256(directory_.read("a")), written->sha256);
@@ -42,14 +42,14 @@ TEST_F(TarWriterTest, WhatIsWrittenIsRead) {
     EXPECT_FALSE(reader->next()->has_value());
 }
 
-TEST_F(TarWriterTest, TheSameIsTheSame) {
+TEST_F(TarWriterTest, SameInputGivesTheSameBytes) {
     const auto first = write("a");
     const auto second = write("b");
     ASSERT_TRUE(first && second);
     EXPECT_EQ(first->sha256, second->sha256);
 }
 
-TEST_F(TarWriterTest, HasTheFormThatWasGiven) {
+TEST_F(TarWriterTest, WritesTheGivenForm) {
     const auto written = [this](const std::string& name, const TarForm& form) {
         fd_ = std::move(*directory_.root().open_file("/" + name, O_RDWR | O_CREAT | O_EXCL, 0600));
         auto tar = TarWriter::create(fd_.get(), name, form);
@@ -62,7 +62,7 @@ TEST_F(TarWriterTest, HasTheFormThatWasGiven) {
     EXPECT_EQ(packed.substr(0, 2), "\x1f\x8b");
     EXPECT_EQ(packed, written("again", form));
     EXPECT_NE(packed, written("later", {TarForm::Packing::Gzip, 1'700'000'001, 0600}));
-    EXPECT_LT(packed.size(), 512U) << "padded to a block of a tape";
+    EXPECT_LT(packed.size(), 512U) << "not padded to a tape block";
     const auto file = directory_.root().open_file("/x.tar.gz", O_RDONLY);
     auto reader = ArchiveReader::open(file->get(), ArchiveFormat::Tar, "x.tar.gz");
     ASSERT_TRUE(reader);
@@ -73,21 +73,21 @@ TEST_F(TarWriterTest, HasTheFormThatWasGiven) {
     EXPECT_EQ((*reader->next())->mode, 0700U);
 }
 
-TEST_F(TarWriterTest, OneThatIsGivenUpWritesNothingMore) {
+TEST_F(TarWriterTest, DestroyedWriterWritesNothing) {
     fd_ = std::move(*directory_.root().open_file("/a", O_RDWR | O_CREAT | O_EXCL, 0600));
     {
         auto tar = TarWriter::create(fd_.get(), "a", {TarForm::Packing::Gzip, 0, 0600});
         ASSERT_TRUE(tar && tar->begin("x", false, 1'000'000) && tar->write("the first of them"));
     }
-    EXPECT_EQ(directory_.read("a"), "") << "nothing was a block yet";
+    EXPECT_EQ(directory_.read("a"), "") << "the first block was not full";
 }
 
-TEST_F(TarWriterTest, SaysWhatWentWrong) {
+TEST_F(TarWriterTest, WriteErrorsAreReported) {
     auto tar = TarWriter::create(fd_.get(), "closed"); // no descriptor
     ASSERT_TRUE(tar);
     EXPECT_TRUE(tar->begin("x", false, 1));
     EXPECT_TRUE(tar->write("x"));
-    EXPECT_FALSE(tar->write("y")) << "more than was said";
+    EXPECT_FALSE(tar->write("y")) << "more than the announced size";
     EXPECT_FALSE(tar->finish());
 }
 

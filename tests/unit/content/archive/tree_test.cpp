@@ -29,7 +29,7 @@ class TreeTest : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(TreeTest, ListsEveryFileByDigestInOrder) {
+TEST_F(TreeTest, ListsEveryFileWithDigestInOrder) {
     directory_.write("tree/b/program", "abc");
     directory_.write("tree/a", "");
     ASSERT_EQ(::chmod(directory_.path("tree/b/program").c_str(), 0755), 0);
@@ -42,26 +42,26 @@ TEST_F(TreeTest, ListsEveryFileByDigestInOrder) {
     EXPECT_EQ(*files, expected);
 }
 
-TEST_F(TreeTest, RefusesLinksThatLeadOut) {
+TEST_F(TreeTest, RefusesLinksOutsideTheTree) {
     directory_.write("tree/a", "");
     ASSERT_EQ(::symlink("../../etc/passwd", directory_.path("tree/link").c_str()), 0);
     expect_refused("leads out");
 }
 
-TEST_F(TreeTest, RefusesAFileWithASecondName) {
+TEST_F(TreeTest, RefusesFilesWithAnotherHardLink) {
     directory_.write("elsewhere", "x");
     directory_.write("tree/a", "");
     ASSERT_EQ(::link(directory_.path("elsewhere").c_str(), directory_.path("tree/b").c_str()), 0);
     expect_refused("second name");
 }
 
-TEST_F(TreeTest, RefusesAPipeWithoutWaitingForItsWriter) {
+TEST_F(TreeTest, RefusesPipesWithoutBlocking) {
     directory_.write("tree/a", "");
     ASSERT_EQ(::mkfifo(directory_.path("tree/pipe").c_str(), 0600), 0);
     expect_refused("device, socket or pipe");
 }
 
-TEST_F(TreeTest, RefusesWhatIsOverALimit) {
+TEST_F(TreeTest, RefusesTreesOverALimit) {
     directory_.write("tree/a/b/c", "0123456789");
     directory_.write("tree/d", "0123456789");
     expect_refused("more than 3 files", {3, 100, 10});
@@ -70,7 +70,7 @@ TEST_F(TreeTest, RefusesWhatIsOverALimit) {
     EXPECT_TRUE(hash({100, 20, 2}));
 }
 
-TEST_F(TreeTest, SealingTakesTheWriteBitsAway) {
+TEST_F(TreeTest, SealingRemovesWriteAndSetuidBits) {
     directory_.write("tree/bin/program", "x");
     directory_.write("tree/file", "x");
     ASSERT_EQ(::chmod(directory_.path("tree/bin/program").c_str(), 06777), 0);
@@ -83,7 +83,7 @@ TEST_F(TreeTest, SealingTakesTheWriteBitsAway) {
     EXPECT_EQ(root_.stat("/tree/file")->st_uid, ::geteuid());
 }
 
-TEST(LinkTest, KnowsWhatStaysInside) {
+TEST(LinkTest, LinkTargetIsInsideOrOutside) {
     EXPECT_TRUE(link_stays_inside("lib/a", "b"));
     EXPECT_TRUE(link_stays_inside("lib/a", "../bin/b"));
     EXPECT_TRUE(link_stays_inside("lib/a", "x/../../b"));

@@ -52,7 +52,7 @@ void expect_bad(const base::Result<Paths>& found, const std::string& why) {
     EXPECT_NE(found.error().message.find(why), std::string::npos) << found.error().message;
 }
 
-TEST(UnifiedImage, ItsInitramfsIsReadHoweverItIsPacked) {
+TEST(UnifiedImage, InitramfsOfEveryCompressionIsRead) {
     for (const Packing packing : {Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd, Packing::Lz4}) {
         const auto found = modules_in(unified(initrd(nvidia, packing)));
         ASSERT_TRUE(found) << found.error().message;
@@ -61,14 +61,14 @@ TEST(UnifiedImage, ItsInitramfsIsReadHoweverItIsPacked) {
     EXPECT_EQ(modules_in(unified(initrd("usr/lib/modules/k/ext4.ko"))).value_or(Paths{"error"}), Paths());
 }
 
-TEST(UnifiedImage, AnotherKernelsIsOfNoInterest) {
+TEST(UnifiedImage, ImageOfAnotherKernelIsIgnored) {
     EXPECT_EQ(modules_in(unified(initrd(nvidia), "6.1.0-51-amd64")).value_or(Paths{"error"}), Paths());
     EXPECT_EQ(modules_in(unified(initrd(nvidia), kernel + "\n")).value_or(Paths()), Paths{nvidia});
     EXPECT_EQ(modules_in(efi_program({{".initrd", initrd(nvidia)}})).value_or(Paths()), Paths{nvidia})
-        << "its file's name alone says which kernel's it is";
+        << "only the file's name identifies the kernel";
 }
 
-TEST(UnifiedImage, EachProfilesIsReadAndNoneIsNone) {
+TEST(UnifiedImage, InitramfsOfEveryProfileIsRead) {
     EXPECT_EQ(
         modules_in(
             efi_program({{".initrd", initrd(nvidia)}, {".profile", "ID=b"}, {".initrd", initrd(nouveau)}}))
@@ -81,7 +81,7 @@ TEST(UnifiedImage, EachProfilesIsReadAndNoneIsNone) {
                "more images");
 }
 
-TEST(UnifiedImage, AnImageThatIsCutByItsSectionIsNone) {
+TEST(UnifiedImage, ImageTruncatedByItsSectionIsRefused) {
     std::string program = unified(initrd(nvidia, Packing::None));
     tests::put_number(program, tests::efi_table + 4 * tests::efi_row + tests::EfiMemorySize, 200, 4);
     expect_bad(modules_in(program), "ends inside of an archive");
@@ -89,16 +89,16 @@ TEST(UnifiedImage, AnImageThatIsCutByItsSectionIsNone) {
     expect_bad(modules_in(unified(initrd(nvidia)), {100, 1U << 30U, 100}), "too large");
 }
 
-TEST(PeSections, AreWhereTheTableSays) {
+TEST(PeSections, OffsetsAndSizesMatchTheTable) {
     const std::string program = unified("image");
     const auto sections = sections_of(program);
     ASSERT_TRUE(sections) << sections.error().message;
     ASSERT_EQ(sections->size(), 5U);
     const PeSection& last = sections->back();
     EXPECT_EQ(last.name, ".initrd");
-    EXPECT_EQ(program.substr(last.offset, last.size), "image") << "without what fills it up";
+    EXPECT_EQ(program.substr(last.offset, last.size), "image") << "without the padding";
     EXPECT_EQ(sections_of(efi_program({{".bigname", "x"}}))->front().name, ".bigname")
-        << "all its eight bytes";
+        << "all eight bytes of the name";
 }
 
 TEST(PeSections, EveryPrefixIsRefused) {
@@ -108,7 +108,7 @@ TEST(PeSections, EveryPrefixIsRefused) {
     EXPECT_TRUE(sections_of(program));
 }
 
-TEST(PeSections, NumbersThatLieAreFound) {
+TEST(PeSections, WrongNumbersAreRefused) {
     const std::string program = efi_program({{".uname", kernel}, {".initrd", std::string(600, 'i')}});
     const auto refused = [&](std::size_t at, std::uint64_t value, std::size_t size) {
         std::string harmed = program;
@@ -127,12 +127,12 @@ TEST(PeSections, NumbersThatLieAreFound) {
     EXPECT_EQ(refused(tests::efi_table + tests::EfiFileOffset, 1'024, 4), "has two sections in one place");
     std::string huge = program;
     tests::put_number(huge, second + tests::EfiMemorySize, 0xffffffff, 4);
-    EXPECT_EQ(sections_of(huge)->back().size, 1'024U) << "what the file does not have is zeros";
+    EXPECT_EQ(sections_of(huge)->back().size, 1'024U) << "missing bytes are zeros";
     tests::put_number(huge, second + tests::EfiFileSize, 0xffffffff, 4);
     EXPECT_FALSE(sections_of(huge));
 }
 
-TEST(PeSections, WhatIsNoFileIsNoProgram) {
+TEST(PeSections, DirectoryIsRefused) {
     const tests::TempDir directory;
     const auto fd = directory.root().open_file("/", O_RDONLY | O_DIRECTORY);
     EXPECT_FALSE(read_pe_sections(fd->get(), "image"));

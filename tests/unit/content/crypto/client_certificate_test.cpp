@@ -7,13 +7,13 @@
 namespace gpuhost::content {
 namespace {
 
-TEST(ClientCertificate, EachKeyIsAnother) {
+TEST(ClientCertificate, EachPrivateKeyIsDifferent) {
     const std::string key = make_private_key().value();
     EXPECT_NE(key.find("-----BEGIN PRIVATE KEY-----"), std::string::npos);
     EXPECT_NE(key, make_private_key().value());
 }
 
-TEST(ClientCertificate, ARequestIsForItsKeyAndSubject) {
+TEST(ClientCertificate, RequestDigestDependsOnTheKeyOnly) {
     const std::string key = make_private_key().value();
     const auto request = request_certificate(key, {"gpuhost:hosts", "gpuhost:host:a"}).value();
     EXPECT_NE(request.pem.find("-----BEGIN CERTIFICATE REQUEST-----"), std::string::npos);
@@ -23,7 +23,7 @@ TEST(ClientCertificate, ARequestIsForItsKeyAndSubject) {
     EXPECT_EQ(request_certificate("no key", {"", "b"}).error().code, base::Errc::BadContent);
 }
 
-TEST(ClientCertificate, SaysWhoseItIsAndUntilWhen) {
+TEST(ClientCertificate, CertificateFactsHaveNameAndValidity) {
     tests::CertificateRequest wanted;
     wanted.name = "gpuhost:host:a";
     wanted.from = -1000;

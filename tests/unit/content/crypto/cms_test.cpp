@@ -43,7 +43,7 @@ class Cms : public ::testing::Test {
         EXPECT_TRUE(signed_) << signed_.error().message;
         return signed_.value_or("");
     }
-    /// Why it is refused; empty if it isn't.
+    /// Returns why the document is refused, or an empty text.
     static std::string refused(const std::string& der, const TrustAnchors& trust) {
         const auto read = verify_signed(der, trust, "site.bundle");
         if (read)
@@ -51,7 +51,7 @@ class Cms : public ::testing::Test {
         EXPECT_EQ(read.error().code, Errc::AccessDenied);
         return read.error().message;
     }
-    /// Likewise, for a document of a signer like this.
+    /// Returns why a document of such a signer is refused.
     [[nodiscard]] std::string refused_signer(const CertificateRequest& request) const {
         return refused(sign(make_identity(request, &site_), "x"), trusting({site_.certificate}));
     }
@@ -59,7 +59,7 @@ class Cms : public ::testing::Test {
     Identity site_ = make_identity(authority());
 };
 
-TEST_F(Cms, GivesBackWhatWasSigned) {
+TEST_F(Cms, ReturnsTheSignedContentAndSigner) {
     const Identity signer = make_identity(release_key(), &site_);
     const std::string content = std::string("{\"a\": 1}\r\n\0 \xff", 14);
     const auto read = verify_signed(sign(signer, content), trusting({site_.certificate}), "site.bundle");
@@ -79,28 +79,28 @@ TEST_F(Cms, FollowsIntermediateAuthorities) {
     EXPECT_NE(
         refused(sign(signer, "x"), trusting({site_.certificate})).find("authority 'CN=Department' is not"),
         std::string::npos);
-    // One of them may be all that is trusted, and so may the signer alone.
+    // Trusting the intermediate authority or the signer alone is enough.
     EXPECT_EQ(refused(sign(signer, "x"), trusting({middle.certificate})), "");
     EXPECT_EQ(refused(sign(signer, "x"), trusting({signer.certificate})), "");
 }
 
-TEST_F(Cms, RefusesWhomNobodyTrusts) {
+TEST_F(Cms, RefusesUntrustedAuthorities) {
     const Identity other = make_identity(authority("Other site"));
     const Identity signer = make_identity(release_key(), &other);
     EXPECT_NE(refused(sign(signer, "x"), trusting({site_.certificate}))
                   .find("the authority 'CN=Other site' is not trusted here"),
               std::string::npos);
     EXPECT_NE(refused(sign(signer, "x"), TrustAnchors()).find("is not trusted here"), std::string::npos);
-    // The same name is not the same authority.
+    // An authority with the same name has a different key.
     const Identity impostor = make_identity(authority());
     EXPECT_NE(refused(sign(make_identity(release_key(), &impostor), "x"), trusting({site_.certificate})), "");
-    // A certificate that is no authority makes none.
+    // A certificate without the CA flag cannot issue certificates.
     const Identity signer2 = make_identity(release_key(), &site_);
     const Identity below = make_identity(release_key(), &signer2);
     EXPECT_NE(refused(sign(below, "x", signer2.certificate), trusting({site_.certificate})), "");
 }
 
-TEST_F(Cms, RefusesWhatWasAltered) {
+TEST_F(Cms, RefusesModifiedDocuments) {
     const Identity signer = make_identity(release_key(), &site_);
     const TrustAnchors trust = trusting({site_.certificate});
     const std::string der = sign(signer, "generation 7");
@@ -116,10 +116,10 @@ TEST_F(Cms, RefusesWhatWasAltered) {
     EXPECT_EQ(verify_signed("no CMS", trust, "x").error().code, Errc::BadContent);
     EXPECT_EQ(verify_signed(tests::sign_with_digest(signer, "x", "SHA256", true), trust, "x").error().code,
               Errc::BadContent)
-        << "nothing inside";
+        << "no content inside";
 }
 
-TEST_F(Cms, SaysWhatIsWrongWithTheTime) {
+TEST_F(Cms, ExpiredAndFutureCertificatesNameTheTime) {
     CertificateRequest request = release_key();
     request.until = -60;
     EXPECT_NE(refused_signer(request).find("'CN=Release key' was valid until 20"), std::string::npos);
@@ -129,11 +129,11 @@ TEST_F(Cms, SaysWhatIsWrongWithTheTime) {
     EXPECT_NE(refused_signer(request).find("is valid from 20"), std::string::npos);
 }
 
-TEST_F(Cms, KeepsToTheUsesOfACertificate) {
+TEST_F(Cms, RefusesCertificatesForOtherUses) {
     CertificateRequest request = release_key();
     request.key_usage.clear();
     request.extended_usage.clear();
-    EXPECT_EQ(refused_signer(request), "") << "no extension, no limit";
+    EXPECT_EQ(refused_signer(request), "") << "without the extension, every use is allowed";
     request.key_usage = "critical,keyEncipherment";
     EXPECT_NE(refused_signer(request).find("not for signing (key usage)"), std::string::npos);
     request = release_key();
@@ -154,7 +154,7 @@ TEST_F(Cms, RefusesWeakKeysAndDigests) {
     EXPECT_EQ(refused(tests::sign_with_digest(signer, "x", "SHA512"), trusting({site_.certificate})), "");
 }
 
-TEST_F(Cms, HeedsRevocationLists) {
+TEST_F(Cms, RevokedCertificateIsRefused) {
     CertificateRequest request = release_key();
     request.serial = 7;
     const std::string der = sign(make_identity(request, &site_), "x");
@@ -165,14 +165,14 @@ TEST_F(Cms, HeedsRevocationLists) {
     EXPECT_NE(refused(der, trusting({site_.certificate, tests::make_revocation_list(site_, {}, -60)}))
                   .find("revocation list of 'CN=Site authority' is not current"),
               std::string::npos);
-    // Another authority's list says nothing of this one.
+    // A list of another authority does not apply to this certificate.
     const Identity other = make_identity(authority("Other"));
     EXPECT_EQ(refused(der, trusting({site_.certificate,
                                      other.certificate + tests::make_revocation_list(other, {7})})),
               "");
 }
 
-TEST_F(Cms, HeedsListsWhereAuthoritiesStandInTwoTiers) {
+TEST_F(Cms, RevocationIsCheckedWithTwoTiersOfAuthorities) {
     CertificateRequest department = authority("Department");
     department.serial = 3;
     const Identity middle = make_identity(department, &site_);
@@ -189,7 +189,7 @@ TEST_F(Cms, HeedsListsWhereAuthoritiesStandInTwoTiers) {
               std::string::npos);
 }
 
-TEST_F(Cms, AuthoritiesForOtherUsesVouchForNobody) {
+TEST_F(Cms, RefusesSignersOfAuthoritiesForOtherUses) {
     CertificateRequest servers = authority("Servers");
     servers.extended_usage = "serverAuth";
     const Identity middle = make_identity(servers, &site_);
@@ -202,7 +202,7 @@ TEST_F(Cms, AuthoritiesForOtherUsesVouchForNobody) {
         << refused(der, trusting({site_.certificate}));
 }
 
-TEST_F(Cms, TrustsNothingElseInItsFiles) {
+TEST_F(Cms, TrustFilesWithOtherContentAreRefused) {
     TrustAnchors trust;
     for (const std::string& pem :
          {std::string(), std::string("hello"), site_.key, site_.certificate + site_.key,
@@ -217,7 +217,7 @@ TEST_F(Cms, TrustsNothingElseInItsFiles) {
     EXPECT_EQ(trust.authorities(), std::vector<std::string>{"CN=Site authority"});
 }
 
-TEST_F(Cms, TakesKeysAsSitesHaveThem) {
+TEST_F(Cms, ReadsKeysFromPkcs12AndPem) {
     const Identity signer = make_identity(release_key(), &site_);
     const TrustAnchors trust = trusting({site_.certificate});
     const auto from_file = SigningKey::from_pkcs12(tests::make_pkcs12(signer, "secret"), "secret");
@@ -237,7 +237,7 @@ TEST_F(Cms, TakesKeysAsSitesHaveThem) {
               std::string::npos);
 }
 
-TEST_F(Cms, SignsTheSameBytesAgain) {
+TEST_F(Cms, SignatureIsReproducible) {
     CertificateRequest request = release_key();
     request.bits = 2048;
     const Identity signer = make_identity(request, &site_);

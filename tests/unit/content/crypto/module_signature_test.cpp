@@ -32,7 +32,7 @@ std::string sign(const std::string& hash = "sha256") {
     return image + key().sign_module(image, hash).value();
 }
 
-TEST(ModuleSignatureTest, SaysWhoSignedWhatOverWhichDigest) {
+TEST(ModuleSignatureTest, ReadsSignerDigestAndCoveredSize) {
     const auto signature = read_module_signature(sign("sha512"), "a.ko").value();
     ASSERT_TRUE(signature);
     EXPECT_EQ(signature->covered, image.size());
@@ -50,13 +50,13 @@ TEST(ModuleSignatureTest, SaysWhoSignedWhatOverWhichDigest) {
     EXPECT_EQ(read_module_certificate(signer.der, "the same").value().key_id, signer.key_id);
 }
 
-TEST(ModuleSignatureTest, AModuleWithoutASignatureHasNone) {
+TEST(ModuleSignatureTest, UnsignedModuleHasNoSignature) {
     EXPECT_FALSE(read_module_signature(image, "a.ko").value());
     EXPECT_FALSE(read_module_signature("", "a.ko").value());
 }
 
-/// What scripts/sign-file of Linux 6.1 makes of the same image with the same key.
-TEST(ModuleSignatureTest, SignsAsTheKernelsOwnProgramDoes) {
+/// Expects the digests that scripts/sign-file of Linux 6.1 gives for the same image and key.
+TEST(ModuleSignatureTest, SignatureEqualsThatOfLinux61SignFile) {
     EXPECT_EQ(sha256(sign("sha256")), "396a91019c765f37f314b734098c219b0ed8b3d198b7f72a0f45520649df5e1b");
     EXPECT_EQ(sha256(sign("sha384")), "2fe32803faaa1cd192da5f6216d8dfea20826fb0ece0e04fea65593c460b6fe7");
     EXPECT_EQ(sha256(sign("sha512")), "394e1ad68ee468573eaae12da0a8d2b76aa2ff8df1fae1e94b79bcf1727db828");
@@ -70,7 +70,7 @@ std::string sign_file_program() {
     return {};
 }
 
-TEST(ModuleSignatureTest, SignsAsTheInstalledProgramDoes) {
+TEST(ModuleSignatureTest, SignatureEqualsThatOfInstalledSignFile) {
     const std::string program = sign_file_program();
     if (program.empty())
         GTEST_SKIP() << "no linux-kbuild";
@@ -98,7 +98,7 @@ TEST(ModuleSignatureTest, SignsAsTheInstalledProgramDoes) {
     EXPECT_EQ(by_key->signer.issuer, "");
 }
 
-TEST(ModuleSignatureTest, FitsOnlyWhatWasSigned) {
+TEST(ModuleSignatureTest, ModifiedModuleOrOtherKeyIsRefused) {
     std::string file = sign();
     const auto signature = read_module_signature(file, "a.ko").value();
     ASSERT_TRUE(signature);
@@ -114,7 +114,7 @@ TEST(ModuleSignatureTest, FitsOnlyWhatWasSigned) {
               Errc::BadContent);
 }
 
-TEST(ModuleSignatureTest, ExpiryIsNotTheKernelsConcern) {
+TEST(ModuleSignatureTest, ExpiredCertificateStillVerifies) {
     tests::CertificateRequest request;
     request.from = -7200;
     request.until = -3600;
@@ -131,7 +131,7 @@ Errc refused(const std::string& file) {
     return read ? Errc::Failed : read.error().code;
 }
 
-TEST(ModuleSignatureTest, TellsTheMalformedFromThoseThatTheKernelTakesForNone) {
+TEST(ModuleSignatureTest, MalformedSignaturesAreRefusedOrCountAsUnsigned) {
     const std::string file = sign();
     const std::size_t trailer = file.size() - 28 - 12;
     const auto with = [&](std::size_t at, char byte) {
@@ -153,10 +153,10 @@ TEST(ModuleSignatureTest, TellsTheMalformedFromThoseThatTheKernelTakesForNone) {
         << "signed attributes";
     EXPECT_EQ(refused(tests::with_signature(image, tests::sign_with_digest(identity, image, "SHA256"))),
               Errc::BadContent)
-        << "the image inside";
+        << "the content is embedded";
 }
 
-TEST(ModuleCertificateTest, TellsWhatIsNotForCode) {
+TEST(ModuleCertificateTest, CertificateUsesAreReadAndBadFilesRefused) {
     tests::CertificateRequest request;
     request.key_usage = "critical,keyAgreement";
     request.extended_usage = "serverAuth";
@@ -169,7 +169,7 @@ TEST(ModuleCertificateTest, TellsWhatIsNotForCode) {
     EXPECT_FALSE(read_module_certificate(facts.der + "x", "more behind it"));
 }
 
-TEST(ModuleCertificateTest, AMadeKeyIsForCodeAndSignsForALongTime) {
+TEST(ModuleCertificateTest, GeneratedKeySignsCodeForAHundredYears) {
     const ModuleIdentity made = make_module_identity("Kernel modules of a").value();
     const ModuleCertificate facts = read_module_certificate(made.certificate, "x").value();
     EXPECT_EQ(facts.der, made.certificate);

@@ -10,12 +10,12 @@ namespace {
 constexpr std::string_view of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr std::string_view of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-TEST(Sha256Test, GivesTheKnownDigests) {
+TEST(Sha256Test, KnownInputsHaveTheirKnownDigests) {
     EXPECT_EQ(sha256("abc"), of_abc);
     EXPECT_EQ(sha256(""), of_nothing);
 }
 
-TEST(Sha256Test, DoesNotCareHowItIsFed) {
+TEST(Sha256Test, DigestIsIndependentOfChunkSizes) {
     Sha256 hash;
     hash.update("a");
     hash.update("");
@@ -23,7 +23,7 @@ TEST(Sha256Test, DoesNotCareHowItIsFed) {
     EXPECT_EQ(hash.finish(), of_abc);
 }
 
-TEST(Sha256Test, ReadsAFileFromItsStartAndLeavesTheOffset) {
+TEST(Sha256Test, ReadsFilesFromStartAndKeepsTheOffset) {
     const tests::TempDir directory;
     directory.write("file", "abc");
     const auto fd = directory.root().open_file("/file", O_RDONLY);
@@ -38,7 +38,7 @@ TEST(Sha256Test, ReadsAFileFromItsStartAndLeavesTheOffset) {
     EXPECT_EQ(::lseek(fd->get(), 0, SEEK_CUR), 2);
 }
 
-TEST(Sha256Test, TellsADigestFromAPathComponent) {
+TEST(Sha256Test, AcceptsOnlyLowerCaseHexAsDigest) {
     EXPECT_TRUE(is_sha256(of_abc));
     EXPECT_FALSE(is_sha256(""));
     EXPECT_FALSE(is_sha256(of_abc.substr(1)));

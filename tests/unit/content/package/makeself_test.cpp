@@ -24,7 +24,7 @@ namespace {
 using base::Errc;
 
 const std::string label = "NVIDIA Accelerated Graphics Driver for Linux-x86_64 550.163.01";
-const std::string payload = "123456789"; // whose sums everybody knows
+const std::string payload = "123456789"; // its check sums are published
 const std::string md5 = "25f9e794323b453885f5181f1b624d0b";
 const std::string sha256 = "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225";
 const std::string crc = "930766865";
@@ -44,7 +44,7 @@ std::string own(const Own& with = {}) {
            with.more + "echo \"$label\"\nexit 0\n";
 }
 
-/// NVIDIA's header; the sums are of what follows line 3.
+/// Returns NVIDIA's header; the sums cover everything after line 3.
 std::string nvidias(const std::string& sums, const std::string& skip = "8") {
     return "#! /bin/sh\n" + sums + "skip=" + skip + "\nlabel=\"" + label +
            "\"\nversion_string=550.163.01\nscript=./nvidia-installer\n";
@@ -65,7 +65,7 @@ base::Result<void> check(const std::string& file) {
     return check_makeself_sums(fd->get(), header, "x.run");
 }
 
-TEST(MakeselfTest, FindsTheArchiveOfMakeselfsOwn) {
+TEST(MakeselfTest, FindsTheArchiveBelowMakeselfsHeader) {
     const std::string start = own();
     const auto found = parse_makeself_header(start + payload, start.size() + 9, "x.run");
     ASSERT_TRUE(found) << found.error().message;
@@ -75,7 +75,7 @@ TEST(MakeselfTest, FindsTheArchiveOfMakeselfsOwn) {
     EXPECT_EQ(found->summed, start.size());
 }
 
-TEST(MakeselfTest, FindsTheArchiveOfNvidias) {
+TEST(MakeselfTest, FindsTheArchiveBelowNvidiasHeader) {
     const std::string sums = "CRCsum=1\nMD5=00000000000000000000000000000000\n";
     const std::string start = nvidias(sums);
     const auto found = parse_makeself_header(start + payload, start.size() + 9, "x.run");
@@ -87,7 +87,7 @@ TEST(MakeselfTest, FindsTheArchiveOfNvidias) {
     EXPECT_EQ(found->md5, "");
 }
 
-TEST(MakeselfTest, RefusesHeadersThatDoNotFit) {
+TEST(MakeselfTest, RefusesHeadersThatMismatchTheFile) {
     expect_bad("#!/bin/bash\n", Errc::BadContent, "does not begin as");
     expect_bad("#!/bin/sh\necho\n", Errc::Unsupported, "where its archive begins");
     expect_bad(own(), Errc::BadContent, "sizes are not the file's", 8);
@@ -109,7 +109,7 @@ TEST(MakeselfTest, RefusesHeadersThatDoNotFit) {
     expect_bad(nvidias("CRCsum=1\nMD5=1\n"), Errc::BadContent, "behind the file's end", 0);
 }
 
-TEST(MakeselfTest, AHeaderHasALimit) {
+TEST(MakeselfTest, RefusesHeadersOverTheLimit) {
     std::string start = own({.skip = "100000000"});
     start.append(makeself_header_limit, '\n');
     expect_bad(start, Errc::BadContent, "sizes are not");
@@ -138,19 +138,20 @@ TEST(MakeselfTest, ComparesEachSum) {
     EXPECT_FALSE(check(own() + "123456780")) << "a changed payload";
 }
 
-TEST(MakeselfTest, DoesWithoutMd5WhereOpenSslRefusesIt) {
+TEST(MakeselfTest, WithoutMd5TheOtherSumsAreChecked) {
     const std::string no_crc = "0000000000";
     const std::string no_sha(64, '0');
     md5_is_refused = true;
     EXPECT_TRUE(check(own({.md5sum = "35f9e794323b453885f5181f1b624d0b"}) + payload));
     EXPECT_TRUE(check(own({.crcsum = no_crc}) + payload)) << "SHA-256 alone";
     EXPECT_FALSE(check(own({.sha = no_sha}) + "123456780")) << "the CRC is compared";
-    EXPECT_FALSE(check(own({.crcsum = no_crc}) + "123456780")) << "and SHA-256";
+    EXPECT_FALSE(check(own({.crcsum = no_crc}) + "123456780")) << "SHA-256 is compared";
     const auto checked = check(own({.crcsum = no_crc, .sha = no_sha}) + payload);
     md5_is_refused = false;
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, Errc::Unsupported);
-    EXPECT_TRUE(check(own({.crcsum = no_crc, .sha = no_sha}) + payload)) << "where it does not";
+    EXPECT_TRUE(check(own({.crcsum = no_crc, .sha = no_sha}) + payload))
+        << "MD5 alone, where OpenSSL allows it";
 }
 
 } // namespace

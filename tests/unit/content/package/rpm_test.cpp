@@ -40,7 +40,7 @@ std::string package(const std::vector<Text>& texts) {
 const std::vector<Text> whole{
     {1000, "nvidia-container-toolkit"}, {1001, "1.18.1"}, {1002, "1"}, {1022, "x86_64"}};
 
-TEST(RpmTest, SaysWhatItIsAndWhereItsFilesBegin) {
+TEST(RpmTest, ReadsNameVersionAndOffsetOfThePayload) {
     const std::string image = package(whole);
     const auto found = parse_rpm_header(image + "payload", "x.rpm");
     ASSERT_TRUE(found) << found.error().message;
@@ -60,7 +60,7 @@ TEST(RpmTest, RefusesEveryPrefix) {
     }
 }
 
-TEST(RpmTest, RefusesWhatLeadsNowhereOrIsTooLarge) {
+TEST(RpmTest, RefusesOffsetsOutsideAndTooLargeHeaders) {
     const std::string image = package(whole);
     const std::size_t at = image.size() - header(whole).size();
     for (const auto& [offset, value] : {std::pair<std::size_t, std::uint32_t>{at + 8, 0xffffffffU},
@@ -76,7 +76,7 @@ TEST(RpmTest, RefusesWhatLeadsNowhereOrIsTooLarge) {
     }
 }
 
-TEST(RpmTest, RefusesNamesThatAreNone) {
+TEST(RpmTest, RefusesInvalidAndMissingNames) {
     for (const char* name : {"", "../x", "a b", ".x"})
         EXPECT_FALSE(
             parse_rpm_header(package({{1000, name}, {1001, "1"}, {1002, "1"}, {1022, "x86_64"}}), "x"))

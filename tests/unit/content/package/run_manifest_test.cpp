@@ -9,7 +9,7 @@ namespace {
 const std::string header = "NVIDIA Accelerated Graphics Driver for Linux-x86_64\n550.163.01\nnvidia.ko\n"
                            "nvidia nvidia-uvm\n\nnvidia\nnvidia.o\nkernel\n";
 
-/// Where the file of this line goes.
+/// Returns the destination of the file that this line describes.
 std::string place(const std::string& line) {
     const auto manifest = parse_run_manifest(header + line + "\n", "x.run");
     if (!manifest)
@@ -18,7 +18,7 @@ std::string place(const std::string& line) {
     return installed_path(name, files.front(), manifest->version);
 }
 
-TEST(RunManifestTest, PlacesWhatAGpuHostNeedsWherePackagesHaveIt) {
+TEST(RunManifestTest, FilesHaveTheSamePathsAsInPackages) {
     EXPECT_EQ(place("libcuda.so.550.163.01 0755 CUDA_LIB NATIVE / MODULE:cuda"),
               "usr/lib64/libcuda.so.550.163.01");
     EXPECT_EQ(place("libnvidia-ml.so.550.163.01 0755 UTILITY_LIB NATIVE MODULE:ml"),
@@ -36,7 +36,7 @@ TEST(RunManifestTest, PlacesWhatAGpuHostNeedsWherePackagesHaveIt) {
     EXPECT_EQ(place("LICENSE 0644 DOCUMENTATION /"), "usr/share/licenses/nvidia-driver/LICENSE");
 }
 
-TEST(RunManifestTest, LeavesTheRestOut) {
+TEST(RunManifestTest, UnneededFilesAreOmitted) {
     for (const char* line :
          {"32/libcuda.so.550.163.01 0755 CUDA_LIB COMPAT32 /", "nvidia-installer 0755 INSTALLER_BINARY",
           "nvidia_drv.so 0755 XMODULE_SHARED_LIB drivers", "libGL.so.1.7.0 0755 GLX_CLIENT_LIB NATIVE",
@@ -46,14 +46,14 @@ TEST(RunManifestTest, LeavesTheRestOut) {
         EXPECT_EQ(place(line), "") << line;
 }
 
-TEST(RunManifestTest, AnEmptyLineEndsIt) {
+TEST(RunManifestTest, EmptyLineEndsTheManifest) {
     const auto manifest = parse_run_manifest(header + "a 0644 FIRMWARE\n\nrubbish\n", "x.run");
     ASSERT_TRUE(manifest) << manifest.error().message;
     EXPECT_EQ(manifest->files.size(), 1U);
     EXPECT_EQ(manifest->version, "550.163.01");
 }
 
-TEST(RunManifestTest, RefusesWhatIsNone) {
+TEST(RunManifestTest, RefusesMalformedManifests) {
     const auto refused = [](const std::string& text) {
         const auto manifest = parse_run_manifest(text, "x.run");
         return manifest ? "was accepted" : manifest.error().message;
