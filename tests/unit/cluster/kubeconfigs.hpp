@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubeconfigs for tests. Beside this, tests/support/kubeconfigs.py has those that are compared with kubectl.
+// Kubeconfigs for tests. tests/support/kubeconfigs.py has those that are compared with kubectl.
 #pragma once
 
 #include <string>
 
 namespace gpuhost::cluster::tests {
 
-/// PEM of the right shape: nobody parses the five bytes in it.
+/// Returns well-formed PEM; no test parses the five bytes in it.
 inline std::string pem(const std::string& label, const std::string& body = "MAMCAQE=\n") {
     return "-----BEGIN " + label + "-----\n" + body + "-----END " + label + "-----\n";
 }
 
-/// pem("CERTIFICATE") and pem("PRIVATE KEY"), as a kubeconfig has them.
+/// pem("CERTIFICATE") and pem("PRIVATE KEY") in base64, as in a kubeconfig.
 inline const std::string certificate_data =
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1BTUNBUUU9Ci0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K";
 inline const std::string key_data =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scenarios of NVIDIA's own tests of its upgrade controller (k8s-operator-libs, pkg/upgrade), and what
-// becomes of each here. A row that differs names the entry of gpuhost-policy(5) that says so;
+// The scenarios of NVIDIA's tests of its upgrade controller (k8s-operator-libs, pkg/upgrade), with the result
+// here. A row with another result names the entry of gpuhost-policy(5) that describes it.
 // tests/source/documented.py compares the two.
 #include "daemon/cluster/rollout/admission.hpp"
 #include "daemon/cluster/upgrade/pods.hpp"
@@ -22,7 +22,7 @@ using Texts = std::vector<std::string>;
 
 constexpr const char* safe_load = "nvidia.com/gpu-driver-upgrade.driver-wait-for-safe-load";
 
-/// Puts a host on its way, where it has just reached `state`.
+/// Gives the host an upgrade that has just reached `state`.
 void put(Rig& rig, const std::string& state) {
     rig.node["metadata"]["labels"][key::state] = state;
     UpgradeRecord record;
@@ -57,8 +57,8 @@ struct Scenario {
     Given given = nothing;
     const char* to = "";
     std::optional<bool> cordon = {}; ///< spec.unschedulable afterwards
-    Texts events = {};               ///< besides that of the label
-    const char* differs = nullptr;   ///< from NVIDIA's result
+    Texts events = {};               ///< besides the event of the label
+    const char* differs = nullptr;   ///< entry of gpuhost-policy(5) if NVIDIA's result differs
 };
 
 const Scenario scenarios[] = {
@@ -382,7 +382,7 @@ const Scenario scenarios[] = {
      .differs = "Pausing"},
 };
 
-TEST(OperatorScenarios, EachHostGoesWhereItDoesThere) {
+TEST(OperatorScenarios, HostStateEqualsTheOperatorsResult) {
     for (const Scenario& row : scenarios) {
         SCOPED_TRACE(std::string(row.from) + ", " + row.what);
         Rig rig;
@@ -401,7 +401,7 @@ TEST(OperatorScenarios, EachHostGoesWhereItDoesThere) {
     }
 }
 
-TEST(OperatorScenarios, ARefusedWriteIsAnEventOfEachPart) {
+TEST(OperatorScenarios, RefusedWriteGivesAnEventPerPart) {
     Rig rig;
     put(rig, "cordon-required");
     rig.policy.wait_for = Selector::parse("a=b").value();
@@ -413,12 +413,12 @@ TEST(OperatorScenarios, ARefusedWriteIsAnEventOfEachPart) {
                      "Failed to cordon the node, "}));
 }
 
-/// Which of a fleet's hosts begin.
+/// A fleet, and the number of its hosts that start to upgrade.
 struct Slots {
     const char* what;
     unsigned required = 0;
     unsigned required_cordoned = 0;
-    unsigned under_way = 0; ///< cordon-required
+    unsigned under_way = 0; ///< hosts in cordon-required
     unsigned done_cordoned = 0;
     unsigned failed = 0;
     unsigned parallel = 0;
@@ -506,7 +506,7 @@ struct Site {
     }
 };
 
-TEST(OperatorScenarios, AsManyHostsBeginAsThere) {
+TEST(OperatorScenarios, AdmitsAsManyHostsAsTheOperator) {
     for (const Slots& row : slots) {
         SCOPED_TRACE(row.what);
         const Site site(row);
@@ -569,7 +569,7 @@ const Eviction evictions[] = {
      .end = Eviction::End::Refuses},
 };
 
-TEST(OperatorScenarios, EachPodLeavesWhereItDoesThere) {
+TEST(OperatorScenarios, EvictsTheSamePodsAsTheOperator) {
     for (const Eviction& row : evictions) {
         SCOPED_TRACE(row.what);
         Json pod = {

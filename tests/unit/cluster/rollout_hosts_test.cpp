@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollouts over hosts that are away, break or change hands, on a network without faults.
+// Rollouts over hosts that are offline, break or lose labels, on a network without faults.
 #include "tests/unit/cluster/rollout_story.hpp"
 
 #include <array>
@@ -54,7 +54,7 @@ void set_driver_ready(Story& story, unsigned host, bool ready) {
     story.hosts[host]->process->agent.set_readiness(std::move(readiness));
 }
 
-/// Has `hosts` say that they could upgrade while nobody may: they are skipped.
+/// Skips the first `hosts` hosts until they report that they are prepared.
 void prepare(Story& story, unsigned hosts) {
     for (unsigned i = 0; i < hosts; ++i)
         label(story, i, key::skip, "true");
@@ -68,7 +68,7 @@ void unskip(Story& story, unsigned hosts) {
         label(story, i, key::skip, nullptr);
 }
 
-TEST(RolloutHosts, OneThatTakesNoGrantStopsNoOther) {
+TEST(RolloutHosts, UnusedGrantDelaysNoOtherHost) {
     Story story(1, {.hosts = 6});
     prepare(story, 1);
     story.kill(0);
@@ -80,7 +80,7 @@ TEST(RolloutHosts, OneThatTakesNoGrantStopsNoOther) {
     EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
 }
 
-TEST(RolloutHosts, SeveralThatTakeNoGrantStopNoOther) {
+TEST(RolloutHosts, SeveralUnusedGrantsDelayNoOtherHost) {
     Story story(2, {.hosts = 6, .candidates = 1, .parallel = 2});
     prepare(story, 6);
     for (unsigned i = 1; i < 5; ++i)
@@ -91,7 +91,7 @@ TEST(RolloutHosts, SeveralThatTakeNoGrantStopNoOther) {
     EXPECT_TRUE(story.problems.empty()) << story.text();
 }
 
-TEST(RolloutHosts, OneThatTakesNoGrantIsAskedSeldom) {
+TEST(RolloutHosts, HostWithUnusedGrantsGetsFewMore) {
     Story story(1, {.hosts = 2, .candidates = 1});
     prepare(story, 2);
     story.kill(1);
@@ -103,11 +103,11 @@ TEST(RolloutHosts, OneThatTakesNoGrantIsAskedSeldom) {
         return Time(0);
     };
     story.run(hours(2));
-    EXPECT_GE(grants, 4U) << "its gpuhost-cluster may run again";
+    EXPECT_GE(grants, 4U) << "grants are offered in case gpuhost-cluster runs again";
     EXPECT_LE(grants, 12U) << story.text();
 }
 
-TEST(RolloutHosts, OneWithoutItsDaemonGetsNoGrant) {
+TEST(RolloutHosts, HostWithoutItsDaemonGetsNoGrant) {
     Story story(1, {.hosts = 6});
     prepare(story, 1);
     story.hosts[0]->machine.is_known = false;
@@ -128,7 +128,7 @@ TEST(RolloutHosts, OneWithoutItsDaemonGetsNoGrant) {
     EXPECT_TRUE(story.is_over()) << story.text();
 }
 
-TEST(RolloutHosts, HostsSayWhyTheirLeaderSeesNobody) {
+TEST(RolloutHosts, HostsReportThatTheLeaderCannotReadNodes) {
     Story story(1, {.hosts = 3, .candidates = 1});
     bool forbids = true;
     story.server.forbids = [&forbids](const http::Request& request) {
@@ -143,7 +143,7 @@ TEST(RolloutHosts, HostsSayWhyTheirLeaderSeesNobody) {
     EXPECT_TRUE(story.is_over()) << story.text();
 }
 
-TEST(RolloutHosts, HostsWithoutALeaderSaySo) {
+TEST(RolloutHosts, HostsReportThatNoHostLeads) {
     Story story(1, {.hosts = 2, .candidates = 0});
     story.run(Time(30'000));
     EXPECT_EQ(node_of(story, 0).reason, "waits for its turn");
@@ -156,7 +156,7 @@ TEST(RolloutHosts, HostsWithoutALeaderSaySo) {
               "label nvidia.com/gpu.present is 'false': no leader grants it an upgrade");
 }
 
-/// What happens to a host some time after its upgrade: `breaks` is told whether it breaks or is well again.
+/// Breaks a host after its upgrade, or repairs it if `well`.
 using Breaks = void (*)(Story& story, unsigned host, bool well);
 
 constexpr std::array<std::pair<const char*, Breaks>, 3> ways{{
@@ -165,7 +165,7 @@ constexpr std::array<std::pair<const char*, Breaks>, 3> ways{{
     {"driver not ready", set_driver_ready},
 }};
 
-/// Each host breaks three minutes after it is done.
+/// Breaks each host three minutes after its upgrade.
 void run_while_hosts_break(Story& story, Breaks breaks, Time duration) {
     std::set<unsigned> done;
     for (const Time end = story.server.now() + duration; story.server.now() < end;) {
@@ -177,7 +177,7 @@ void run_while_hosts_break(Story& story, Breaks breaks, Time duration) {
     }
 }
 
-TEST(RolloutHosts, HostsThatBreakAfterTheirUpgradeEndTheRollout) {
+TEST(RolloutHosts, HostsThatBreakAfterUpgradeHaltTheRollout) {
     for (const auto& [what, breaks] : ways) {
         SCOPED_TRACE(what);
         Story story(1, {.hosts = 12, .candidates = 1});
@@ -188,7 +188,7 @@ TEST(RolloutHosts, HostsThatBreakAfterTheirUpgradeEndTheRollout) {
             host->machine.takes = minutes(2);
         run_while_hosts_break(story, breaks, minutes(40));
         EXPECT_GE(upgraded(story), 3U) << story.text();
-        EXPECT_LE(upgraded(story), 5U) << "three, and those that were upgraded before these broke\n"
+        EXPECT_LE(upgraded(story), 5U) << "three, and the hosts that were upgraded before these broke\n"
                                        << story.text();
         for (unsigned i = 0; i < story.hosts.size(); ++i)
             breaks(story, i, true);
@@ -197,7 +197,7 @@ TEST(RolloutHosts, HostsThatBreakAfterTheirUpgradeEndTheRollout) {
     }
 }
 
-TEST(RolloutHosts, ACanaryThatBreaksInItsSoakEndsTheRollout) {
+TEST(RolloutHosts, CanaryThatBreaksDuringSoakHaltsTheRollout) {
     for (const auto& [what, breaks] : ways) {
         SCOPED_TRACE(what);
         Story story(1, {.hosts = 12, .candidates = 1});
@@ -220,7 +220,7 @@ void begin_swap(Story& story) {
         story.run(Time(100));
 }
 
-TEST(RolloutHosts, OneThatLosesItsGpuLabelKeepsItsPlace) {
+TEST(RolloutHosts, HostThatLosesGpuLabelKeepsItsSlot) {
     Story story(1, {});
     begin_swap(story);
     const unsigned others = upgraded(story);
@@ -230,10 +230,10 @@ TEST(RolloutHosts, OneThatLosesItsGpuLabelKeepsItsPlace) {
     EXPECT_NE(story.server.find(grant_path("h0")), nullptr) << story.text();
     EXPECT_EQ(upgraded(story), others) << story.text();
     story.run(minutes(10));
-    EXPECT_EQ(upgraded(story), 5U) << "it has given its place back\n" << story.text();
+    EXPECT_EQ(upgraded(story), 5U) << "its slot is free again\n" << story.text();
 }
 
-TEST(RolloutHosts, OneWithoutItsGpuLabelKeepsItsPlaceUnderANewLeader) {
+TEST(RolloutHosts, NewLeaderKeepsTheSlotWithoutGpuLabel) {
     Story story(1, {});
     begin_swap(story);
     const unsigned others = upgraded(story);
@@ -248,10 +248,10 @@ TEST(RolloutHosts, OneWithoutItsGpuLabelKeepsItsPlaceUnderANewLeader) {
     EXPECT_EQ(upgraded(story), 5U) << story.text();
 }
 
-/// "false", as the GPU Operator writes, and no label, as node-feature-discovery leaves it.
+/// "false", as the GPU Operator writes, and no label, as after node-feature-discovery.
 const std::array<Json, 2> without_label{Json("false"), Json()};
 
-TEST(RolloutHosts, ASoakOutlivesTheGpuLabels) {
+TEST(RolloutHosts, SoakContinuesWithoutGpuLabels) {
     for (const Json& value : without_label) {
         SCOPED_TRACE(value.dump());
         Story story(1, {.hosts = 6, .candidates = 1});
@@ -287,14 +287,15 @@ TEST(RolloutHosts, BrokenHostsCountWithoutTheGpuLabel) {
         while (node_of(story, first).state != UpgradeState::UpgradeDone)
             story.run(Time(10));
         set_ready(story, first, false);
-        story.kill(first); // with it the one who puts the label back
+        story.kill(first); // nothing else sets the label again
         label(story, first, key::gpu_present, value);
         story.run(minutes(30));
-        EXPECT_LE(upgraded(story), 2U) << "it, and one that was granted before it broke\n" << story.text();
+        EXPECT_LE(upgraded(story), 2U) << "this host, and one that got a grant before it broke\n"
+                                       << story.text();
     }
 }
 
-TEST(RolloutHosts, AShortAbsenceOfACanaryDelaysLaterWaves) {
+TEST(RolloutHosts, BrieflyAbsentCanaryDelaysLaterWaves) {
     Story story(1, {.hosts = 6, .candidates = 2});
     prepare(story, 6);
     label(story, 5, "canary", "yes");
@@ -315,8 +316,8 @@ std::string state_label(const Story& story, unsigned host) {
     return base::string_or(base::member(node["metadata"], "labels"), key::state, "");
 }
 
-/// As the GPU Operator does with autoUpgrade off.
-TEST(RolloutHosts, HostsUpgradeThoughTheirStateLabelsAreRemoved) {
+/// Removes state labels, as the GPU Operator does with autoUpgrade off.
+TEST(RolloutHosts, HostsUpgradeThoughStateLabelsAreRemoved) {
     Story story(1, {.hosts = 3, .candidates = 1});
     for (unsigned i = 0; i < 3600 && upgraded(story) < 3; ++i) {
         story.run(Time(1'000));
@@ -329,7 +330,7 @@ TEST(RolloutHosts, HostsUpgradeThoughTheirStateLabelsAreRemoved) {
     EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
 }
 
-TEST(RolloutHosts, AStateLabelRemovedInASwapIsWrittenAgain) {
+TEST(RolloutHosts, StateLabelRemovedDuringSwapIsWrittenAgain) {
     Story story(1, {});
     begin_swap(story);
     label(story, 0, key::state, nullptr);
@@ -338,7 +339,7 @@ TEST(RolloutHosts, AStateLabelRemovedInASwapIsWrittenAgain) {
     EXPECT_NE(story.server.find(grant_path("h0")), nullptr) << story.text();
 }
 
-TEST(RolloutHosts, OneThatIsDeletedInItsUpgradeStopsNoOther) {
+TEST(RolloutHosts, NodeDeletedDuringUpgradeDelaysNoOther) {
     Story story(1, {});
     begin_swap(story);
     story.server.remove(node_path("h0"));

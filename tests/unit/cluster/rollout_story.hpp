@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders and hosts as they are, on a simulated network and clock: Story has them all, and says when more
-// upgrade than may. Link with $(time_seam).
+// The real leaders and hosts on a simulated network and clock. Story holds all of them, and reports when more
+// hosts upgrade than allowed. Link with $(time_seam).
 #pragma once
 
 #include "daemon/cluster/rollout/leader.hpp"
@@ -36,7 +36,7 @@ inline std::string grant_path(const std::string& name) {
     return std::string(leases_path) + "/" + grant_name(name);
 }
 
-/// What is there whether gpuhost-cluster runs or not: the daemon and its driver.
+/// The daemon and its driver, which run with or without gpuhost-cluster.
 struct Machine final : public UpgradeHost {
     explicit Machine(SimulatedServer& made_in) : server(made_in) {}
 
@@ -107,14 +107,14 @@ struct Machine final : public UpgradeHost {
     std::string checked;
     bool swaps = false;
     unsigned fail_next = 0;
-    std::optional<Time> takes; ///< else as long as chance says
+    std::optional<Time> takes; ///< random if unset
     std::string swap_version;
     std::int64_t swap_since = 0;
     Task swap_task;
     UpgradeAct pods_act = UpgradeAct::None;
     std::int64_t pods_since = 0;
     Task pods_task;
-    bool heard = true; ///< gpuhost-cluster is to look
+    bool heard = true; ///< gpuhost-cluster must observe the host
 };
 
 /// gpuhost-cluster on one host.
@@ -194,8 +194,8 @@ class Story {
         std::unique_ptr<Process> process;
         Time paused_until{0};
         bool given_on =
-            false; ///< its Node is gone, or nothing was heard of it: it does not count before it has a grant again
-        unsigned turns = 0; ///< at one time
+            false; ///< its Node was deleted, or the host was silent: it counts again once it has a grant
+        unsigned turns = 0; ///< since the clock last advanced
     };
 
     void start(unsigned i) {
@@ -225,7 +225,7 @@ class Story {
             }
     }
 
-    /// Until then whatever is due is done.
+    /// Runs everything that is due until that time.
     void run(Time duration) {
         const Time end = server.now() + duration;
         while (server.now() < end && problems.empty())
@@ -269,7 +269,7 @@ class Story {
     std::vector<std::unique_ptr<Host>> hosts;
     std::vector<std::string> problems;
     std::deque<std::string> lines;
-    std::set<std::string> at_it; ///< who upgrades, and counts
+    std::set<std::string> at_it; ///< hosts that upgrade and count
 
   private:
     void add_host(unsigned i) {
@@ -298,7 +298,7 @@ class Story {
                 host.process->turn();
                 if (++host.turns > 200)
                     problems.push_back(
-                        host.name + " goes round and round: leader " +
+                        host.name + " does not become idle: leader " +
                         text_of(host.process->leader ? host.process->leader->due() : std::nullopt) +
                         ", upgrade " + text_of(host.process->upgrade.due()) + ", node " +
                         text_of(host.process->agent.due()));
@@ -318,7 +318,7 @@ class Story {
         return due ? std::optional(std::max(*due, host.paused_until)) : std::nullopt;
     }
 
-    /// At each change of anything.
+    /// Called at each change.
     void count() {
         std::set<std::string> now_at_it;
         for (const auto& host : hosts) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders and hosts as they are, on a simulated network that does its worst: never more hosts upgrade than
-// may, and once it lets them be all of them do. A story is one seed: STORIES= tells how many, SEED= which is
-// the first.
+// The real leaders and hosts on a simulated network with faults. Never more hosts upgrade than allowed, and all
+// of them do once the faults end. Each seed is one story: STORIES= sets their number, SEED= the first seed.
 #include "tests/unit/cluster/rollout_story.hpp"
 
 #include <cstdlib>
@@ -25,7 +24,7 @@ unsigned number_of(const char* variable, unsigned otherwise) {
     return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
-/// Something bad, of the network and the processes.
+/// Causes a random fault of the network or of a process.
 void harm(Story& story) {
     SimulatedServer& server = story.server;
     const unsigned i = server.some(story.shape.hosts - 1);
@@ -80,11 +79,11 @@ void harm(Story& story) {
     }
 }
 
-/// Whoever leads does not for long, and what it had asked for comes later.
+/// Ends the term of the current leader, and delays its requests.
 void unseat(Story& story) {
     SimulatedServer& server = story.server;
     server.faults.late = 300;
-    // Else the next would choose the same hosts.
+    // Otherwise the next leader would choose the same hosts.
     const std::string one = story.hosts[server.some(story.shape.hosts - 1)]->name;
     (void)server.patch(
         node_path(one),
@@ -110,28 +109,28 @@ void unseat(Story& story) {
     }
 }
 
-/// People, who may do what they like with objects of the API.
+/// Changes objects of the API as people may do.
 void meddle(Story& story) {
     SimulatedServer& server = story.server;
     const unsigned i = server.some(story.shape.hosts - 1);
     Story::Host& host = *story.hosts[i];
     const std::string node = node_path(host.name);
     const auto label = [&](const char* name, const Json& value) {
-        story.log_line("somebody labels " + host.name + ": " + name + "=" + value.dump());
+        story.log_line("a person labels " + host.name + ": " + name + "=" + value.dump());
         (void)server.patch(node, {{"metadata", {{"labels", {{name, value}}}}}});
     };
     UpgradePolicy& policy = story.policy.pools[0].policy;
     switch (server.some(14)) {
     case 0:
-        story.log_line("somebody deletes gpuhost-leader");
+        story.log_line("a person deletes gpuhost-leader");
         return server.remove(std::string(leases_path) + "/" + leader_lease);
     case 1:
-        story.log_line("somebody deletes all leases");
+        story.log_line("a person deletes all leases");
         for (const std::string& path : server.below(leases_path))
             server.remove(path);
         return;
     case 2:
-        story.log_line("somebody deletes the grant of " + host.name);
+        story.log_line("a person deletes the grant of " + host.name);
         return server.remove(grant_path(host.name));
     case 3:
     case 4:
@@ -164,7 +163,7 @@ void meddle(Story& story) {
         return;
     }
     case 10:
-        story.log_line("somebody changes whether " + host.name + " is cordoned");
+        story.log_line("a person changes whether " + host.name + " is cordoned");
         (void)server.patch(node, {{"spec", {{"unschedulable", server.some(1) == 0 ? Json() : Json(true)}}}});
         return;
     case 11: {
@@ -184,7 +183,7 @@ void meddle(Story& story) {
     }
 }
 
-/// As the people left them when they went home.
+/// Reverts manual changes that would block the rollout.
 void tidy(Story& story) {
     UpgradePolicy& policy = story.policy.pools[0].policy;
     policy.mode = UpgradeMode::Controlled;
@@ -222,7 +221,7 @@ void tell(unsigned seed, Shape shape, const std::function<void(Story&)>& event) 
     for (unsigned i = 0; i < 240 && story.problems.empty() && !story.is_over(); ++i)
         story.run(Time(60'000));
     ASSERT_TRUE(story.problems.empty()) << "SEED=" << seed << "\n" << story.text();
-    ASSERT_TRUE(story.is_over()) << "SEED=" << seed << ": not all have upgraded\n" << story.text();
+    ASSERT_TRUE(story.is_over()) << "SEED=" << seed << ": not all hosts are upgraded\n" << story.text();
     ASSERT_EQ(story.begun_without_grant, "") << "SEED=" << seed << "\n" << story.text();
 }
 
@@ -241,8 +240,8 @@ void tell_stories(bool release, const std::function<void(Story&)>& event) {
         tell(seed, shape_of(seed, release), event);
 }
 
-/// The first grant that is asked for is on its way for most of a minute, to a host that is skipped meanwhile;
-/// then another has its place. `unseats`: whoever asked for it does not lead any more.
+/// Delays the first grant for most of a minute. Its host is skipped meanwhile, so that another host gets the
+/// slot. `unseats`: the leader that requested the grant loses its term.
 void hold_the_first_grant(Story& story, bool unseats) {
     for (auto& host : story.hosts)
         host->machine.takes = Time(600'000);
@@ -263,7 +262,7 @@ void hold_the_first_grant(Story& story, bool unseats) {
         if (story.hosts[i]->name == lease_facts(*lease).holder) {
             if (unseats) {
                 story.kill(i);
-                story.start(i); // which is another term
+                story.start(i); // starts another term
             } else {
                 story.server.cut(i, Time(100), false);
             }
@@ -276,17 +275,17 @@ void hold_the_first_grant(Story& story, bool unseats) {
     EXPECT_EQ(story.at_it.size(), 1U) << story.text();
 }
 
-TEST(Rollout, AGrantOfALeaderThatLeadsNoMoreIsNoneWheneverItComes) {
+TEST(Rollout, LateGrantOfAFormerLeaderIsRefused) {
     Story story(1, {});
     hold_the_first_grant(story, true);
 }
 
-TEST(Rollout, AGrantThatWasNotAnsweredCountsUntilItIsKnown) {
+TEST(Rollout, UnansweredGrantCountsUntilItIsResolved) {
     Story story(1, {});
     hold_the_first_grant(story, false);
 }
 
-TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
+TEST(Rollout, GrantCountsOnceItsHostRenewedIt) {
     Story story(1, {});
     for (auto& host : story.hosts)
         host->machine.takes = Time(60'000);
@@ -295,18 +294,18 @@ TEST(Rollout, AGrantCountsOnceItsHostHasRenewedIt) {
         return Time(renews ? 20'000 : 0);
     };
     story.run(Time(15'000));
-    EXPECT_EQ(story.server.below(leases_path).size(), 3U) << "a grant lies there\n" << story.text();
+    EXPECT_EQ(story.server.below(leases_path).size(), 3U) << "a grant exists\n" << story.text();
     EXPECT_TRUE(story.at_it.empty()) << story.text();
     story.run(Time(15'000));
     EXPECT_EQ(story.at_it.size(), 1U) << story.text();
 }
 
-TEST(Rollout, WhatCannotBeDoneInALeasesLastMomentsIsDoneOnceItIsRenewed) {
+TEST(Rollout, GrantDelayedByEndingLeaseFollowsItsRenewal) {
     Story story(1, {.hosts = 2, .candidates = 1});
     story.hosts[0]->machine.running = wanted;
     (void)story.server.patch(node_path("h1"), {{"metadata", {{"labels", {{key::skip, "true"}}}}}});
-    Time asked{0};        // for the lease, last
-    bool is_late = false; // so that the lease has all but ended when it is renewed
+    Time asked{0};        // time of the last request for the Lease
+    bool is_late = false; // delays the renewal until the Lease has nearly ended
     story.server.hold = [&](const http::Request& request) {
         if (request.method != "PATCH" || request.url.find(leader_lease) == std::string::npos)
             return Time(0);
@@ -320,13 +319,13 @@ TEST(Rollout, WhatCannotBeDoneInALeasesLastMomentsIsDoneOnceItIsRenewed) {
     story.run(asked + Time(12'500) - story.server.now());
     (void)story.server.patch(node_path("h1"), {{"metadata", {{"labels", {{key::skip, nullptr}}}}}});
     story.run(Time(1'000));
-    ASSERT_EQ(story.server.find(grant_path("h1")), nullptr) << "nothing is begun\n" << story.text();
+    ASSERT_EQ(story.server.find(grant_path("h1")), nullptr) << "nothing is started\n" << story.text();
     is_late = false;
     story.run(Time(4'000));
     EXPECT_NE(story.server.find(grant_path("h1")), nullptr) << story.text();
 }
 
-TEST(Rollout, ALeaderTellsOfNoPoolThatItsPolicyHasNot) {
+TEST(Rollout, LeaderReportsOnlyPoolsOfItsPolicy) {
     Story story(1, {});
     story.run(Time(60'000));
     unsigned led = 0;
@@ -343,7 +342,7 @@ TEST(Rollout, ALeaderTellsOfNoPoolThatItsPolicyHasNot) {
     EXPECT_EQ(led, 1U) << story.text();
 }
 
-TEST(Rollout, OneLeadsAsLongAsItLives) {
+TEST(Rollout, LeaderKeepsItsLeaseWhileItRuns) {
     for (unsigned seed = 1; seed < 6; ++seed) {
         Story story(seed, {});
         story.run(std::chrono::minutes(5));
@@ -353,7 +352,7 @@ TEST(Rollout, OneLeadsAsLongAsItLives) {
     }
 }
 
-TEST(Rollout, ClocksThatAreHoursApartChangeNothing) {
+TEST(Rollout, ClocksHoursApartChangeNothing) {
     Story story(1, {});
     for (unsigned i = 0; i < story.hosts.size(); ++i)
         story.server.set_clock(i, std::chrono::seconds(7'200) * (static_cast<int>(i) - 2));
@@ -363,10 +362,9 @@ TEST(Rollout, ClocksThatAreHoursApartChangeNothing) {
     EXPECT_TRUE(story.problems.empty() && story.is_over()) << story.text();
 }
 
-/// How often each host asks a server that has nothing but errors for it, that refuses it, or that is not
-/// there.
-TEST(Rollout, AServerInTroubleIsAskedSeldom) {
-    constexpr unsigned minutes = 20; // the first of which are asked more often
+/// Counts the requests of each host to a server that fails, refuses or does not answer.
+TEST(Rollout, FailingServerGetsFewRequests) {
+    constexpr unsigned minutes = 20; // requests are more frequent in the first of them
     for (unsigned trouble = 0; trouble < 4; ++trouble) {
         Story story(7, {});
         story.run(Time(1'000));
@@ -386,7 +384,7 @@ TEST(Rollout, AServerInTroubleIsAskedSeldom) {
     }
 }
 
-/// Where people delete Leases, hosts may act without a grant until they see that it is gone.
+/// If people delete Leases, hosts may act without a grant until they see the deletion.
 void harm_or_meddle(Story& story) {
     if (story.server.some(1) == 0)
         harm(story);
@@ -399,31 +397,31 @@ void tell_stories_with_people(bool release) {
     tell_stories(release, harm_or_meddle);
 }
 
-TEST(Rollout, NeverMoreThanMayWhateverPeopleDo) {
+TEST(Rollout, LimitsHoldWithAnyManualChanges) {
     tell_stories_with_people(false);
 }
 
-TEST(Rollout, ComesToAGoodEndWhateverPeopleDoWherePlacesAreGivenOn) {
+TEST(Rollout, LimitsHoldWithManualChangesAndReleasedSlots) {
     tell_stories_with_people(true);
 }
 
-/// Seeds by which a place was given on while its host upgraded: it had lost its label, or a person had set
-/// its state.
-TEST(Rollout, APlaceIsKeptWhateverLabelsPeopleSet) {
+/// Seeds that once released a slot during its host's upgrade: the label was missing, or a person had set the
+/// state.
+TEST(Rollout, SlotIsKeptWithAnyManualLabels) {
     for (const unsigned seed : {13U, 27U, 112U, 121U})
         for (const bool release : {false, true})
             tell(seed, shape_of(seed, release), harm_or_meddle);
 }
 
-TEST(Rollout, NeverMoreThanMayHoweverTheNetworkIs) {
+TEST(Rollout, LimitsHoldWithNetworkFaults) {
     tell_stories(false, harm);
 }
 
-TEST(Rollout, NeverMoreThanMayWhoeverLeads) {
+TEST(Rollout, LimitsHoldWithChangingLeaders) {
     tell_stories(false, unseat);
 }
 
-TEST(Rollout, NeverMoreThanMayWherePlacesOfSilentHostsAreGivenOn) {
+TEST(Rollout, LimitsHoldWithReleasedSlotsOfSilentHosts) {
     tell_stories(true, harm);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host that upgrades, step by step, with everything that may happen to it.
+// Simulates the upgrade of one host step by step, with faults.
 #pragma once
 
 #include "daemon/cluster/upgrade/patch.hpp"
@@ -17,8 +17,8 @@ using base::Json;
 inline constexpr const char* before = "535.216.01";
 inline constexpr const char* wanted = "550.163.01";
 
-/// A host and its Node: what is not on the Node is forgotten at each step, as if gpuhost-cluster had just
-/// been started.
+/// A host and its Node. Each step forgets everything that is not on the Node, as a restart of gpuhost-cluster
+/// does.
 struct Rig {
     UpgradePolicy policy;
     Json node = {
@@ -34,11 +34,11 @@ struct Rig {
     bool revoked = false;
     std::string policy_problem;
     bool swap_fails = false;
-    bool swap_hangs = false; ///< the test says how it is
+    bool swap_hangs = false; ///< the test sets its state
     bool needs_reboot = false;
-    bool never_ready = false; ///< with the version that is wanted
+    bool never_ready = false; ///< with the wanted version
     std::int64_t now = 1'800'000'000;
-    std::vector<std::string> path; ///< states that the Node had
+    std::vector<std::string> path; ///< states of the Node so far
     std::vector<std::string> told;
     unsigned swaps = 0;
     unsigned reboots = 0;
@@ -77,14 +77,14 @@ struct Rig {
     [[nodiscard]] std::string state() const {
         return base::string_or(node["metadata"]["labels"], key::state, "");
     }
-    /// When time alone changes the next move.
+    /// Returns when the next decision changes without another event.
     [[nodiscard]] std::optional<std::int64_t> due() const { return next_op(situation()).due; }
     [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
     [[nodiscard]] std::string annotation(const char* name) const {
         return base::string_or(base::member(node["metadata"], "annotations"), name, "");
     }
 
-    /// False: there is nothing to do but wait.
+    /// Returns false if there is nothing to do but wait.
     bool step() {
         const UpgradeDecision move = next_op(situation());
         const UpgradePatch patch = upgrade_patch(node, move);
@@ -133,7 +133,7 @@ struct Rig {
 
     void settle() {
         for (unsigned left = 100; left > 0 && step(); --left)
-            ASSERT_GT(left, 1U) << "it goes round in circles: " << state();
+            ASSERT_GT(left, 1U) << "the states repeat: " << state();
     }
     void wait(std::int64_t seconds) {
         now += seconds;

@@ -49,14 +49,14 @@ class CredentialsTest : public ::testing::Test {
                        {"", "/etc/token"}};
 };
 
-TEST_F(CredentialsTest, AreReadFromFiles) {
+TEST_F(CredentialsTest, ReadsCredentialsFromFiles) {
     const auto credentials = read_credentials(root_, config_);
     ASSERT_TRUE(credentials) << credentials.error().message;
     const std::string node = pem("CERTIFICATE") + pem("PRIVATE KEY");
     EXPECT_EQ(*credentials, (Credentials{pem("CERTIFICATE"), node, node, "secret"}));
 }
 
-TEST_F(CredentialsTest, AreWhatStandsInTheKubeconfig) {
+TEST_F(CredentialsTest, ReadsCredentialsEmbeddedInTheKubeconfig) {
     config_.authority = {"authorities", ""};
     config_.certificate = config_.key = {};
     config_.token = {"t", ""};
@@ -65,7 +65,7 @@ TEST_F(CredentialsTest, AreWhatStandsInTheKubeconfig) {
     EXPECT_EQ(*credentials, (Credentials{"authorities", "", "", "t"}));
 }
 
-TEST_F(CredentialsTest, WrongFilesAreNamed) {
+TEST_F(CredentialsTest, ErrorsNameTheWrongFile) {
     write("ca.crt", pem("PRIVATE KEY"));
     EXPECT_EQ(problem(), "certificate-authority: /etc/ca.crt: has no certificate in PEM");
     write("ca.crt", pem("CERTIFICATE"));
@@ -90,26 +90,26 @@ TEST_F(CredentialsTest, SizesAreLimited) {
     EXPECT_NE(problem().find("/etc/ca.crt"), std::string::npos);
 }
 
-TEST_F(CredentialsTest, APipeDoesNotHoldUsUp) {
+TEST_F(CredentialsTest, PipeIsRefusedWithoutBlocking) {
     ASSERT_TRUE(root_.remove("/etc/token"));
     ASSERT_EQ(::mkfifo((directory_.path() + "/etc/token").c_str(), 0600), 0);
     EXPECT_EQ(problem(), "tokenFile: /etc/token: is a pipe, not a file");
 }
 
-TEST_F(CredentialsTest, ChangesAreSeenWithoutReading) {
+TEST_F(CredentialsTest, FingerprintChangesWithEachFile) {
     std::set<std::string> seen{fingerprint()};
     EXPECT_EQ(fingerprint(), *seen.begin());
     for (const char* name : {"k.conf", "ca.crt", "node.pem", "token"}) {
         ASSERT_TRUE(root_.write_atomic("/etc/" + std::string(name), "another", 0600));
         EXPECT_TRUE(seen.insert(fingerprint()).second) << name << " was replaced";
         write(name, "longer than another");
-        EXPECT_TRUE(seen.insert(fingerprint()).second) << name << " was written";
+        EXPECT_TRUE(seen.insert(fingerprint()).second) << name << " was changed in place";
         ASSERT_TRUE(root_.remove("/etc/" + std::string(name)));
-        EXPECT_TRUE(seen.insert(fingerprint()).second) << name << " went";
+        EXPECT_TRUE(seen.insert(fingerprint()).second) << name << " was removed";
     }
 }
 
-TEST_F(CredentialsTest, ALinkThatLeadsElsewhereIsAChange) {
+TEST_F(CredentialsTest, FingerprintChangesWithTheLinkTarget) {
     write("node-2.pem", "x");
     ASSERT_TRUE(root_.symlink_atomic("node.pem", "/etc/current"));
     config_.certificate.path = config_.key.path = "/etc/current";
@@ -118,7 +118,7 @@ TEST_F(CredentialsTest, ALinkThatLeadsElsewhereIsAChange) {
     EXPECT_NE(fingerprint(), before);
 }
 
-TEST_F(CredentialsTest, SecretsThatEverybodyReadsAreNoted) {
+TEST_F(CredentialsTest, WorldReadableSecretsAreNoted) {
     EXPECT_EQ(credentials_notes(root_, "/etc/k.conf", config_), std::vector<std::string>());
     for (const char* name : {"k.conf", "ca.crt", "token"})
         write(name, "x", 0644);
@@ -135,7 +135,7 @@ TEST_F(CredentialsTest, SecretsThatEverybodyReadsAreNoted) {
     EXPECT_EQ(credentials_notes(root_, "/etc/absent", config_), std::vector<std::string>());
 }
 
-TEST(CredentialText, CertificatesAreFoundAmongOtherThings) {
+TEST(CredentialText, CertificatesAreFoundBetweenOtherText) {
     EXPECT_TRUE(check_certificates("Subject: me\n" + pem("CERTIFICATE"), "x"));
     EXPECT_TRUE(check_certificates(pem("PRIVATE KEY") + pem("CERTIFICATE"), "x"));
     EXPECT_TRUE(check_certificates(pem("CERTIFICATE", "!\n") + pem("CERTIFICATE"), "x"));
@@ -151,7 +151,7 @@ TEST(CredentialText, CertificatesAreFoundAmongOtherThings) {
         EXPECT_FALSE(check_certificates(text, "x")) << text;
 }
 
-TEST(CredentialText, KeysHaveSeveralLabels) {
+TEST(CredentialText, AcceptsAllKeyLabelsButNotEncryptedKeys) {
     for (const char* label : {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"})
         EXPECT_TRUE(check_private_key(pem("EC PARAMETERS", "BgUrgQQAIg==\n") + pem(label), "x")) << label;
     const std::string locked = pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\nMAMCAQE=\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kubeconfigs kubectl and this take alike is in tests/support/kubeconfigs.py; here is what that table
-// can't say.
+// tests/support/kubeconfigs.py lists kubeconfigs that kubectl and this reader accept alike. This file tests
+// everything else.
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
 #include "daemon/cluster/kube/kubeconfig.hpp"
@@ -23,7 +23,7 @@ base::Error refusal(const std::string& text) {
     return config ? base::Error{} : config.error();
 }
 
-TEST(Kubeconfig, IsItsCurrentContext) {
+TEST(Kubeconfig, ReadsTheCurrentContext) {
     const auto config = parse_kubeconfig(kubeconfig(), "/etc/k.conf", "/etc/gpuhost");
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_EQ(config->context, "here");
@@ -35,7 +35,7 @@ TEST(Kubeconfig, IsItsCurrentContext) {
     EXPECT_TRUE(config->certificate.empty() && config->key.empty());
 }
 
-TEST(Kubeconfig, PathsBeginAtItsDirectory) {
+TEST(Kubeconfig, RelativePathsStartAtItsDirectory) {
     const auto config = parse_kubeconfig(
         kubeconfig("server: https://a, certificate-authority: ../pki/ca.crt",
                    "client-certificate: /var/node.pem, client-key: ./node.pem, tokenFile: a//token"),
@@ -47,7 +47,7 @@ TEST(Kubeconfig, PathsBeginAtItsDirectory) {
     EXPECT_EQ(config->token.path, "/etc/gpuhost/a/token");
 }
 
-TEST(Kubeconfig, ErrorsSayWhatToDo) {
+TEST(Kubeconfig, ErrorsHaveCodeMessageAndHint) {
     const std::pair<std::string, std::pair<Errc, std::string>> rows[] = {
         {"", {Errc::BadContent, "/etc/k.conf: is not a kubeconfig: it is not a map"}},
         {"kind: Config\n", {Errc::BadContent, "/etc/k.conf: has no current-context"}},
@@ -73,12 +73,12 @@ TEST(Kubeconfig, ErrorsSayWhatToDo) {
               "gpuhost-cluster runs no other program: use a client certificate or a token file.");
 }
 
-TEST(Kubeconfig, NamesAreShownInOneLine) {
+TEST(Kubeconfig, ErrorsShowNamesInOneLine) {
     EXPECT_EQ(refusal("current-context: \"a\\nb\\e[2J\"").message,
               "/etc/k.conf: context 'a?b?[2J' is not there");
 }
 
-TEST(Kubeconfig, SecretsAreNotShown) {
+TEST(Kubeconfig, ErrorsDoNotShowSecrets) {
     const std::string proxy = cluster_members() + ", proxy-url: 'http://user:hidden@:1'";
     for (const std::string& text :
          {kubeconfig(cluster_members(), "token: 'hidden '"),
@@ -96,7 +96,7 @@ TEST(Kubeconfig, SizeIsLimited) {
     EXPECT_EQ(refusal(text + " ").message, "/etc/k.conf: is larger than 1 MiB");
 }
 
-TEST(Kubeconfig, LockedKeysAreRefused) {
+TEST(Kubeconfig, EncryptedKeysAreRefused) {
     const std::string locked =
         "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tLQpNQU1DQVFFPQotLS0tLUVORCBFTkNSWVBURUQg"
         "UFJJVkFURSBLRVktLS0tLQo=";
@@ -145,7 +145,7 @@ TEST(Kubeconfig, ServersAreHttpsUrls) {
     EXPECT_FALSE(parse_server_url("https://a/" + std::string(2048, 'x')));
 }
 
-TEST(Kubeconfig, ProxiesHaveOneOfThreeSchemes) {
+TEST(Kubeconfig, ProxyUrlsOfOtherSchemesAreRefused) {
     for (const char* text : {"http://p:3128", "https://u:p%40@p", "socks5://[::1]:1080"})
         EXPECT_EQ(parse_proxy_url(text).value_or(""), text);
     for (const char* text : {"p:3128", "socks4://p", "http://", "http://u u@p"})

@@ -13,7 +13,7 @@ using base::Json;
 using gpuhost::tests::SimulatedServer;
 using gpuhost::tests::TempDir;
 
-/// Nodes of `size` bytes, and one who lists them.
+/// Nodes of `size` bytes, and a watch that lists them.
 struct Listing {
     Listing(unsigned nodes, std::size_t size) {
         directory.write("etc/k.conf", tests::kubeconfig(tests::cluster_members("https://api")));
@@ -50,7 +50,7 @@ TEST(Watch, LargeObjectsAreListedInSmallerPages) {
     EXPECT_EQ(listing.trouble, "");
 }
 
-TEST(Watch, AnObjectThatIsTooLargeIsTrouble) {
+TEST(Watch, TooLargeObjectIsReported) {
     Listing listing(1, 9U << 20U);
     listing.run(Time(10'000));
     EXPECT_TRUE(listing.names.empty());

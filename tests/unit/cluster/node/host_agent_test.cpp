@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host writes on its Node while another writer changes some of it back.
+// Tests what a host writes on its Node while another writer reverts parts of it.
 #include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/node/host_agent.hpp"
 #include "tests/support/simulated_server.hpp"
@@ -49,7 +49,7 @@ class HostAgentTest : public ::testing::Test {
         agent->set_readiness(std::move(readiness));
     }
 
-    /// Turns when the agent is due, when the network is, and each half minute as the program does.
+    /// Runs the agent when it or the network is due, and every half minute as the program does.
     void run(
         seconds time, const std::function<void()>& other_writer = [] {}) {
         const auto end = server.now() + std::chrono::milliseconds(time);
@@ -111,17 +111,17 @@ class HostAgentTest : public ::testing::Test {
     std::optional<HostAgent> agent;
 };
 
-TEST_F(HostAgentTest, OneFoughtConditionHoldsNoOther) {
+TEST_F(HostAgentTest, ContestedConditionDoesNotDelayAnother) {
     set_readiness("True", "True");
     run(seconds(300), [this] { deny_runtime(); });
     set_readiness("False", "True");
     run(seconds(5), [this] { deny_runtime(); });
     EXPECT_EQ(condition(driver_ready)["status"], "False");
-    EXPECT_EQ(condition(runtime_ready)["status"], "False") << "it is held";
+    EXPECT_EQ(condition(runtime_ready)["status"], "False") << "the write is held back";
     EXPECT_NE(agent->document()["error"].dump().find("RuntimeReady"), std::string::npos);
 }
 
-TEST_F(HostAgentTest, AFoughtLabelHoldsNoTaint) {
+TEST_F(HostAgentTest, ContestedLabelDoesNotDelayTheTaint) {
     set_readiness("True", "True");
     run(seconds(300), [this] { remove_label(); });
     ASSERT_FALSE(is_tainted());
@@ -133,7 +133,7 @@ TEST_F(HostAgentTest, AFoughtLabelHoldsNoTaint) {
     EXPECT_FALSE(is_tainted());
 }
 
-TEST_F(HostAgentTest, HeartbeatsGoOnDuringAFight) {
+TEST_F(HostAgentTest, ContestedConditionDoesNotStopHeartbeats) {
     set_readiness("True", "True");
     for (unsigned i = 0; i < 60; ++i) {
         run(seconds(60), [this] { deny_runtime(); });
@@ -142,7 +142,7 @@ TEST_F(HostAgentTest, HeartbeatsGoOnDuringAFight) {
     }
 }
 
-TEST_F(HostAgentTest, AFightIsForgottenOnceItIsOver) {
+TEST_F(HostAgentTest, ConditionRecoversOnceUncontested) {
     set_readiness("True", "True");
     run(seconds(1200), [this] { deny_runtime(); });
     run(seconds(3600));
@@ -152,7 +152,7 @@ TEST_F(HostAgentTest, AFightIsForgottenOnceItIsOver) {
     EXPECT_LE(now - beat(runtime_ready), 300);
 }
 
-TEST_F(HostAgentTest, AHeartbeatTakenBackIsWrittenOnceAMinute) {
+TEST_F(HostAgentTest, RevertedHeartbeatIsWrittenOnceAMinute) {
     set_readiness("True", "True");
     run(seconds(30));
     patches = 0;
@@ -164,7 +164,7 @@ TEST_F(HostAgentTest, AHeartbeatTakenBackIsWrittenOnceAMinute) {
     EXPECT_LE(patches, 11U);
 }
 
-TEST_F(HostAgentTest, IsNotDueForAHeldValueWhileRefused) {
+TEST_F(HostAgentTest, HeldValueIsNotDueWhileRefused) {
     set_readiness("True", "True");
     run(seconds(100), [this] { deny_runtime(); });
     refuses = true;

@@ -12,7 +12,7 @@ bool has(const std::string& text, const std::string& line) {
     return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-TEST(Metrics, AHostTellsOfItsConditionsAndItsUpgrade) {
+TEST(Metrics, HostReportsItsConditionsAndUpgrade) {
     const std::string text =
         metrics_text({{"state", "connected"},
                       {"conditions", {{{"type", "gpuhost.io/DriverReady"}, {"status", "True"}}}},
@@ -29,7 +29,7 @@ TEST(Metrics, AHostTellsOfItsConditionsAndItsUpgrade) {
     EXPECT_EQ(text.find("gpu_operator"), std::string::npos);
 }
 
-TEST(Metrics, TheLeaderHasTheOperatorsNumbers) {
+TEST(Metrics, LeaderReportsTheOperatorsMetrics) {
     const Json pools = {{{"name", "a\"b"},
                          {"hosts", 10},
                          {"pending", 3},
@@ -60,10 +60,11 @@ TEST(Metrics, TheLeaderHasTheOperatorsNumbers) {
         EXPECT_TRUE(has(text, line)) << line << "\n" << text;
     const std::string other = metrics_text({{"leader", {{"leads", false}}}});
     EXPECT_TRUE(has(other, "gpuhost_leader 0"));
-    EXPECT_EQ(other.find("gpu_operator"), std::string::npos) << "a sum over leaders would count twice";
+    EXPECT_EQ(other.find("gpu_operator"), std::string::npos)
+        << "a host that does not lead reports no fleet metrics";
 }
 
-TEST(Metrics, OfAnythingElseTheyAreStillOnes) {
+TEST(Metrics, MalformedStatusStillGivesMetrics) {
     for (const Json& status : {Json(), Json("x"), Json({{"conditions", 7}, {"upgrade", "x"}, {"leader", 1}})})
         EXPECT_TRUE(has(metrics_text(status), "gpuhost_connected 0"));
 }

@@ -32,7 +32,7 @@ Json taint(const char* key) {
     return {{"key", key}, {"effect", "NoSchedule"}};
 }
 
-/// All that change_node() would write.
+/// Everything that change_node() writes.
 struct Whole {
     NodePatch node;
     NodePatch status;
@@ -44,14 +44,14 @@ Whole change(const Json& node, const Readiness& readiness, const NodeDesired& wa
     return {joined(std::move(made.node)), joined(std::move(made.status)), std::move(made.heartbeat)};
 }
 
-/// As the server has it once it has taken the patch of the status.
+/// Returns the Node after the server applied the status patch.
 Json with_status(Json node, const Whole& change) {
     for (const Json& condition : change.status.body["status"]["conditions"])
         node["status"]["conditions"].push_back(condition);
     return node;
 }
 
-TEST(NodeChange, SaysWhatIsNewAndThenNothing) {
+TEST(NodeChange, SecondChangeIsEmpty) {
     const Whole first = change(node(), ready(), desired, now);
     ASSERT_EQ(first.status.body["status"]["conditions"].size(), 3U);
     EXPECT_EQ(first.status.body["status"]["conditions"][0]["lastTransitionTime"], now);
@@ -67,14 +67,14 @@ TEST(NodeChange, SaysWhatIsNewAndThenNothing) {
     EXPECT_TRUE(second.node.body.is_null());
 }
 
-TEST(NodeChange, ATransitionHasItsTimeAndAnotherMessageHasNone) {
+TEST(NodeChange, OnlyStatusChangesUpdateTheTransitionTime) {
     const Json before = with_status(node(), change(node(), ready(), desired, now));
     Readiness readiness = ready();
     readiness.conditions[0].message = "it still is";
     readiness.conditions[1].status = "False";
     const Whole made = change(before, readiness, desired, "2026-11-23T17:00:00Z");
     const Json& conditions = made.status.body["status"]["conditions"];
-    ASSERT_EQ(conditions.size(), 2U) << "the third says what it said";
+    ASSERT_EQ(conditions.size(), 2U) << "the third is unchanged";
     EXPECT_EQ(conditions[0]["lastTransitionTime"], now);
     EXPECT_EQ(conditions[1]["lastTransitionTime"], "2026-11-23T17:00:00Z");
 }
@@ -91,7 +91,7 @@ TEST(NodeChange, UnchangedConditionsGetAHeartbeat) {
     EXPECT_EQ(later.heartbeat["metadata"]["resourceVersion"], "7");
 }
 
-TEST(NodeChange, AHeartbeatIsOfUnchangedConditions) {
+TEST(NodeChange, HeartbeatHasOnlyUnchangedConditions) {
     const Json before = with_status(node(), change(node(), ready(), desired, now));
     Readiness readiness = ready();
     readiness.conditions[0].status = "False";
@@ -107,7 +107,7 @@ TEST(NodeChange, HeartbeatFromTheFutureIsReplaced) {
     EXPECT_FALSE(change(before, ready(), desired, "2026-11-23T15:00:00Z").heartbeat.is_null());
 }
 
-TEST(NodeChange, TaintsComeOffOnceTheHostIsReadyAndOthersStay) {
+TEST(NodeChange, ReadyHostLosesOnlyGpuhostsTaints) {
     Json tainted = node();
     tainted["spec"]["taints"] = {taint("node.kubernetes.io/not-ready"), taint("gpuhost.io/not-ready"),
                                  taint("readiness.k8s.io/gpu"), taint("site/x")};
@@ -121,15 +121,15 @@ TEST(NodeChange, TaintsComeOffOnceTheHostIsReadyAndOthersStay) {
         EXPECT_FALSE(change(tainted, readiness, desired, now).node.body.contains("spec")) << status;
     }
     readiness = ready();
-    readiness.conditions[2].status = "False"; // images, which nobody asked for
+    readiness.conditions[2].status = "False"; // images, which are not configured
     EXPECT_TRUE(change(tainted, readiness, desired, now).node.body.contains("spec"));
 
     tainted["spec"]["taints"] = {taint("gpuhost.io/not-ready")};
     EXPECT_TRUE(change(tainted, ready(), desired, now).node.body["spec"]["taints"].is_null())
-        << "the last one: a merge patch deletes";
+        << "the last taint: a merge patch deletes the list";
 }
 
-TEST(NodeChange, WhatCannotBeToldNowCountsAsItWasTold) {
+TEST(NodeChange, UnknownConditionKeepsItsReportedStatus) {
     Json tainted = with_status(node(), change(node(), ready(), desired, now));
     tainted["spec"]["taints"] = {taint("gpuhost.io/not-ready")};
     Readiness busy;
@@ -139,7 +139,7 @@ TEST(NodeChange, WhatCannotBeToldNowCountsAsItWasTold) {
     EXPECT_FALSE(change(tainted, busy, desired, now).node.body.contains("spec"));
 }
 
-TEST(NodeChange, ATaintComesBackOnlyWhereThatIsWanted) {
+TEST(NodeChange, TaintReturnsOnlyWithTaintWhenNotReady) {
     Readiness readiness = ready();
     readiness.conditions[0].status = "False";
     EXPECT_FALSE(change(node(), readiness, desired, now).node.body.contains("spec"));
@@ -150,12 +150,13 @@ TEST(NodeChange, ATaintComesBackOnlyWhereThatIsWanted) {
     EXPECT_EQ(change(before, readiness, strict, now).node.body["spec"]["taints"],
               Json({taint("site/x"), taint("gpuhost.io/not-ready")}));
     before["spec"]["taints"] = {taint("readiness.k8s.io/gpu")};
-    EXPECT_FALSE(change(before, readiness, strict, now).node.body.contains("spec")) << "one of them is there";
+    EXPECT_FALSE(change(before, readiness, strict, now).node.body.contains("spec"))
+        << "a taint is already set";
     strict.taints.clear();
     EXPECT_FALSE(change(node(), readiness, strict, now).node.body.contains("spec"));
 }
 
-TEST(NodeChange, TheLabelFollowsTheGpusButNotAgainstAPerson) {
+TEST(NodeChange, GpuLabelFollowsGpusUnlessSetManually) {
     Json labelled = node();
     labelled["metadata"]["labels"]["nvidia.com/gpu.present"] = "true";
     Readiness readiness = ready();
@@ -172,7 +173,7 @@ TEST(NodeChange, TheLabelFollowsTheGpusButNotAgainstAPerson) {
     EXPECT_TRUE(change(labelled, readiness, desired, now).node.body.is_null());
 }
 
-TEST(NodeChange, ANodeOfAnyShapeIsNoTrouble) {
+TEST(NodeChange, MalformedNodesAreHandled) {
     for (const char* text : {"null", "{}", "[]", R"({"metadata":7,"spec":[],"status":{"conditions":{}}})",
                              R"({"spec":{"taints":[1,null,{"key":3}]},"status":{"conditions":[1,null]}})"})
         (void)change_node(Json::parse(text), ready(), desired, now);

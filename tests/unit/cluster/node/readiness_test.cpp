@@ -8,7 +8,7 @@ namespace {
 
 using base::Json;
 
-/// A host that is as wanted: two GPUs, a driver, a runtime, nothing to do.
+/// Returns a configured host: two GPUs, a driver, a runtime, no pending steps.
 Json good_host() {
     const Json nothing{{"steps", Json::array()}, {"problems", Json::array()}};
     return {{"state", "idle"},
@@ -41,7 +41,7 @@ Condition find(const Json& host, std::string_view type) {
     return found == nullptr ? Condition{} : *found;
 }
 
-TEST(Readiness, AHostThatIsAsWantedIsReady) {
+TEST(Readiness, ConfiguredHostIsReady) {
     const Readiness readiness = readiness_of(good_host());
     ASSERT_EQ(readiness.conditions.size(), 3U);
     for (const Condition& condition : readiness.conditions)
@@ -50,7 +50,7 @@ TEST(Readiness, AHostThatIsAsWantedIsReady) {
     EXPECT_EQ(find(good_host(), driver_ready).message, "driver 550.163.01 serves 2 GPUs");
 }
 
-TEST(Readiness, ADriverIsReadyWhereOneGpuIsNotServed) {
+TEST(Readiness, DriverThatServesSomeGpusIsReady) {
     Json host = good_host();
     Json& gpus = part(host, "driver", "observed")["gpus"];
     gpus[1]["driver"] = "";
@@ -63,7 +63,7 @@ TEST(Readiness, ADriverIsReadyWhereOneGpuIsNotServed) {
     EXPECT_EQ(find(host, driver_ready).reason, "NotServed");
 }
 
-TEST(Readiness, ADriverThatServesIsReadyWhileAnotherIsWanted) {
+TEST(Readiness, ServingDriverIsReadyDuringPendingSwap) {
     Json host = good_host();
     part(host, "driver", "plan")["steps"] = {{{"kind", "driver.check"}}};
     part(host, "driver", "plan")["title"] = "swap driver 550.163.01 → 570.1.1";
@@ -72,7 +72,7 @@ TEST(Readiness, ADriverThatServesIsReadyWhileAnotherIsWanted) {
     EXPECT_NE(driver.message.find("pending: swap driver"), std::string::npos) << driver.message;
 }
 
-TEST(Readiness, ADriverOfOthersIsReadyWhereItServes) {
+TEST(Readiness, PreinstalledDriverThatServesIsReady) {
     Json host = good_host();
     Json& observed = part(host, "driver", "observed");
     observed["configured"] = "preinstalled";
@@ -85,10 +85,10 @@ TEST(Readiness, ADriverOfOthersIsReadyWhereItServes) {
     observed["configured"] = "off";
     observed["loaded_version"] = "";
     EXPECT_EQ(find(host, driver_ready).reason, "NotManaged");
-    EXPECT_EQ(find(host, driver_ready).status, "True") << "nobody asks for one";
+    EXPECT_EQ(find(host, driver_ready).status, "True") << "no driver is configured";
 }
 
-TEST(Readiness, WhatKeepsADriverFromServing) {
+TEST(Readiness, UnreadyDriverHasAReason) {
     Json host = good_host();
     part(host, "driver", "observed")["loaded_version"] = "";
     EXPECT_EQ(find(host, driver_ready).reason, "NotLoaded");
@@ -117,7 +117,7 @@ TEST(Readiness, WhatKeepsADriverFromServing) {
     EXPECT_FALSE(readiness_of(host).gpus.has_value());
 }
 
-TEST(Readiness, AHostWithoutAGpuIsReady) {
+TEST(Readiness, HostWithoutGpuIsReady) {
     Json host = good_host();
     part(host, "driver", "observed")["gpus"] = Json::array();
     part(host, "driver", "observed")["loaded_version"] = "";
@@ -127,10 +127,10 @@ TEST(Readiness, AHostWithoutAGpuIsReady) {
     EXPECT_EQ(readiness_of(host).gpus, 0U);
     part(host, "runtime", "plan")["steps"] = {{{"kind", "x"}}};
     part(host, "runtime", "plan")["title"] = "do it";
-    EXPECT_EQ(find(host, runtime_ready).status, "True") << "no container waits for it";
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "no container needs it";
 }
 
-TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
+TEST(Readiness, UnreadyRuntimeHasAReason) {
     Json host = good_host();
     part(host, "cdi", "observed")["record"]["problem"] = "GPU 1 has no minor";
     EXPECT_EQ(find(host, runtime_ready),
@@ -148,14 +148,14 @@ TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
     host = good_host();
     part(host, "runtime", "observed")["runtimes"][0]["restart_wanted"] = true;
     part(host, "runtime", "observed")["runtimes"][0]["restart_text"] = "it has containers";
-    EXPECT_EQ(find(host, runtime_ready).status, "True") << "what runs gives GPUs all the same";
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "the running configuration still provides GPUs";
     part(host, "runtime", "observed")["runtimes"][0]["withholds_gpus"] = true;
     EXPECT_EQ(find(host, runtime_ready).reason, "RestartWanted");
 
     part(host, "runtime", "observed")["runtimes"][1] = {
         {"name", "docker"}, {"state", "by-hand"}, {"text", "why"}, {"serves_cri", false}};
     part(host, "runtime", "observed")["runtimes"][0]["withholds_gpus"] = false;
-    EXPECT_EQ(find(host, runtime_ready).status, "True") << "pods are not Docker's";
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "pods do not use Docker";
     for (const char* name : {"cdi", "toolkit", "runtime"}) {
         host = good_host();
         part(host, name, "plan")["steps"] = {{{"kind", "x"}}};
@@ -166,7 +166,7 @@ TEST(Readiness, WhatKeepsContainersFromTheirGpus) {
     }
 }
 
-TEST(Readiness, WhatImagesLack) {
+TEST(Readiness, UnreadyImagesHaveAReason) {
     Json host = good_host();
     part(host, "images", "observed")["scrub"] = {{"damaged", {{{"digest", "sha256:1"}}}}};
     EXPECT_EQ(find(host, images_ready).reason, "Damaged");
@@ -184,7 +184,7 @@ TEST(Readiness, WhatImagesLack) {
     EXPECT_EQ(find(host, images_ready).message, "no bundle here has b:2");
 }
 
-TEST(Readiness, HalfWayThroughAnOperationOnlyWhatIsSureIsTold) {
+TEST(Readiness, RunningOperationReportsOnlyCertainConditions) {
     Json host = good_host();
     host["state"] = "busy";
     part(host, "cdi", "plan")["steps"] = {{{"kind", "cdi.publish"}}};
@@ -205,7 +205,7 @@ TEST(Readiness, DriverIsKnownDuringAnOperation) {
     EXPECT_EQ(driver_condition_of(host).status, "True");
 }
 
-TEST(Readiness, WithoutTheDaemonNothingIsKnown) {
+TEST(Readiness, WithoutTheDaemonConditionsAreUnknown) {
     const Readiness readiness =
         readiness_without_daemon({base::Errc::Failed, "gpuhostd is not running", "Start it"});
     ASSERT_EQ(readiness.conditions.size(), 3U);

@@ -19,7 +19,7 @@ Json condition(const std::string& message, const std::string& time) {
 
 class WriteDamperTest : public testing::Test {
   protected:
-    /// Writes as soon as it may, for so long. How often it did.
+    /// Writes as soon as allowed during `duration`. Returns the number of writes.
     template <class Patch>
     unsigned fight(Patch patch, Time duration) {
         unsigned writes = 0;
@@ -31,7 +31,7 @@ class WriteDamperTest : public testing::Test {
             }
             damper.wrote(made, now);
             ++writes;
-            now += Time(10); // the other one's write
+            now += Time(10); // the other writer's turn
         }
         return writes;
     }
@@ -40,11 +40,11 @@ class WriteDamperTest : public testing::Test {
     Time now{1'000'000};
 };
 
-TEST_F(WriteDamperTest, SameValueIsWrittenSixTimesAtOnce) {
+TEST_F(WriteDamperTest, SameValueIsWrittenSixTimesWithoutDelay) {
     EXPECT_EQ(fight([](unsigned n) { return label("done", std::to_string(n)); }, Time(5'000)), 6U);
 }
 
-TEST_F(WriteDamperTest, FightEndsAtOneWriteInTenMinutes) {
+TEST_F(WriteDamperTest, ContestedValueIsWrittenEveryTenMinutes) {
     (void)fight([](unsigned) { return label("done"); }, Time(3'600'000));
     const unsigned later = fight([](unsigned) { return label("done"); }, Time(6 * 3'600'000));
     EXPECT_LE(later, 37U);
@@ -55,13 +55,13 @@ TEST_F(WriteDamperTest, OtherValuesAreNotHeld) {
     EXPECT_EQ(fight([](unsigned n) { return label(std::to_string(n)); }, Time(1'000)), 100U);
 }
 
-TEST_F(WriteDamperTest, RestIsForgottenAfterQuiet) {
+TEST_F(WriteDamperTest, DelayIsResetAfterAQuietHour) {
     (void)fight([](unsigned) { return label("done"); }, Time(5'000));
     now += Time(3'600'000);
     EXPECT_EQ(fight([](unsigned) { return label("done"); }, Time(5'000)), 6U);
 }
 
-TEST_F(WriteDamperTest, ConditionCountsWithoutItsTimes) {
+TEST_F(WriteDamperTest, ConditionsAreComparedWithoutTimes) {
     EXPECT_EQ(fight([](unsigned n) { return condition("a", std::to_string(n)); }, Time(5'000)), 6U);
     EXPECT_FALSE(damper.held_until(condition("b", "0"), now));
 }

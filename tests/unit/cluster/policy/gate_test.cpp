@@ -38,7 +38,7 @@ std::string scalar(const Json& value) {
         {{"status", "success"}, {"data", {{"resultType", "scalar"}, {"result", {1.5, value}}}}});
 }
 
-TEST(Gate, AlertsBecomeAQueryThatPrometheusMatches) {
+TEST(Gate, AlertNamesBecomeAPrometheusQuery) {
     EXPECT_EQ(alerts().query, R"-(ALERTS{alertstate="firing",alertname=~"(?:.*)"})-");
     const Gate gate = parse_gate(with({{"alerts", {"Node.*", R"(a"\d)"}},
                                        {"ignoreAlerts", {"Watchdog"}},
@@ -55,7 +55,7 @@ TEST(Gate, AlertsBecomeAQueryThatPrometheusMatches) {
     EXPECT_EQ(gate_target(parse_gate(other).value()), "https://[fd00::1]/prom/api/v1/query?query=a%26b%23");
 }
 
-TEST(Gate, WhatMakesNoSenseIsRefused) {
+TEST(Gate, InvalidGatesAreRefused) {
     const Json good = {{"alerts", {".*"}}};
     ASSERT_TRUE(parse_gate(with(good)));
     for (const Json& wrong : {Json("x"),
@@ -92,7 +92,7 @@ TEST(Gate, WhatMakesNoSenseIsRefused) {
         EXPECT_FALSE(parse_gate(wrong)) << wrong;
 }
 
-TEST(Gate, FilesAreNamesInOneDirectory) {
+TEST(Gate, TokenFileOutsideTheDirectoryIsRefused) {
     const auto parse = [](const char* name) {
         return parse_gate(with({{"query", "up"}, {"url", "https://a"}, {"tokenFile", name}}));
     };
@@ -102,7 +102,7 @@ TEST(Gate, FilesAreNamesInOneDirectory) {
         EXPECT_FALSE(parse(wrong)) << wrong;
 }
 
-TEST(Gate, AnAlertThatFiresShutsItAndIsNamed) {
+TEST(Gate, FiringAlertClosesTheGateAndIsNamed) {
     EXPECT_EQ(why_shut(alerts(), 200, vector({}), ""), "");
     EXPECT_EQ(why_shut(alerts(), 200, vector({alert("B"), alert("A"), alert("A")}), ""),
               "gate 'quiet': alert 'A' is firing");
@@ -110,7 +110,7 @@ TEST(Gate, AnAlertThatFiresShutsItAndIsNamed) {
               "gate 'quiet': alert 'A' is pending");
 }
 
-TEST(Gate, SaysTheSameAsLongAsItIsTrue) {
+TEST(Gate, ReasonStaysWhileItsAlertFires) {
     const std::string before = "gate 'quiet': alert 'B' is firing";
     EXPECT_EQ(why_shut(alerts(), 200, vector({alert("A"), alert("B"), alert("C")}), before), before);
     EXPECT_EQ(why_shut(alerts(), 200, vector({alert("C"), alert("A")}), before),
@@ -118,7 +118,7 @@ TEST(Gate, SaysTheSameAsLongAsItIsTrue) {
     EXPECT_EQ(why_shut(alerts(), 200, vector({}), before), "");
 }
 
-TEST(Gate, WhateverAQueryFindsShutsIt) {
+TEST(Gate, AnyQueryResultClosesTheGate) {
     const Json sample = {{"metric", {{"__name__", "up"}, {"job", "node"}, {"instance", "gpu01:9100"}}},
                          {"value", {1.5, "0"}}};
     EXPECT_EQ(why_shut(query(), 200, vector({sample}), ""),
@@ -131,7 +131,7 @@ TEST(Gate, WhateverAQueryFindsShutsIt) {
         EXPECT_EQ(why_shut(query(), 200, scalar(other), ""), "gate 'quiet': its query's result is not 0");
 }
 
-TEST(Gate, WhatIsNoAnswerShutsIt) {
+TEST(Gate, InvalidAnswerClosesTheGate) {
     const auto why = [](unsigned status, const std::string& body) {
         return why_shut(query(), status, body, "gate 'quiet': its query finds {}");
     };
@@ -163,7 +163,7 @@ TEST(Gate, WhatIsNoAnswerShutsIt) {
             << none;
 }
 
-TEST(Gate, WhatAnAnswerCouldNotLookAtShutsIt) {
+TEST(Gate, IncompleteAnswerClosesTheGate) {
     Json answer = base::parse_json(vector({}), "x").value();
     answer["warnings"] = Json::array();
     answer["infos"] = {"PromQL info: metric might not be a counter"};
@@ -175,12 +175,12 @@ TEST(Gate, WhatAnAnswerCouldNotLookAtShutsIt) {
     EXPECT_NE(why_shut(query(), 200, base::dump(answer), "").find("incomplete"), std::string::npos);
 }
 
-TEST(Gate, WhatItSaysIsOneLineAndNotLong) {
+TEST(Gate, ReasonIsOneShortLine) {
     const std::string why = why_shut(
         alerts(), 200, vector({alert((std::string("a\nb") + std::string(198, 'x') + "äöü").c_str())}), "");
     EXPECT_EQ(why.find('\n'), std::string::npos);
     EXPECT_LT(why.size(), 300U);
-    EXPECT_EQ(Json::parse(base::dump(why)), why) << "it is whole characters";
+    EXPECT_EQ(Json::parse(base::dump(why)), why) << "no character is cut";
     EXPECT_EQ(why_shut(query(), "no\nanswer"), "gate 'quiet': can't ask http://prometheus:9090: no answer");
 }
 

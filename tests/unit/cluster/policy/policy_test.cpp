@@ -24,7 +24,7 @@ const UpgradePolicy& last(const Policy& policy) {
     return policy.pools.back().policy;
 }
 
-TEST(Policy, WithoutAnySourceItHasTheOperatorsDefaultsAndWantsNothing) {
+TEST(Policy, WithoutSourcesTheOperatorsDefaultsApply) {
     const Policy policy = read({});
     ASSERT_EQ(policy.pools.size(), 1U);
     EXPECT_TRUE(policy.problems.empty());
@@ -32,14 +32,14 @@ TEST(Policy, WithoutAnySourceItHasTheOperatorsDefaultsAndWantsNothing) {
     EXPECT_EQ(last(policy).mode, UpgradeMode::OnRequest);
     EXPECT_EQ(last(policy).max_parallel, 1U);
     EXPECT_EQ(last(policy).max_unavailable.of(10), 3U) << "25 % of 10, rounded up";
-    EXPECT_EQ(last(policy).deletion.timeout, Seconds(0)) << "the driver manager's";
+    EXPECT_EQ(last(policy).deletion.timeout, Seconds(0)) << "the default of the driver manager";
     EXPECT_FALSE(last(policy).drain.enabled);
     PolicyTexts texts;
     texts.config_map = config_map("driver: {upgradePolicy: {autoUpgrade: true}}\n");
     EXPECT_EQ(last(read(texts)).deletion.timeout, Seconds(300));
 }
 
-TEST(Policy, TheConfigMapHasTheLastWordFieldByField) {
+TEST(Policy, ConfigMapOverridesEachField) {
     PolicyTexts texts;
     texts.file =
         "driver: {version: 535.216.01, upgradePolicy: {maxParallelUpgrades: 7}}\nrollout: {retries: 5}\n";
@@ -58,7 +58,7 @@ TEST(Policy, TheConfigMapHasTheLastWordFieldByField) {
     EXPECT_EQ(last(policy).retries, 5U);
 }
 
-TEST(Policy, WhatIsNoValueIsAProblemAndChangesNothing) {
+TEST(Policy, InvalidValueIsAProblemAndIsIgnored) {
     PolicyTexts texts;
     texts.config_map = config_map(
         "driver: {version: latest, upgradePolicy: {maxParallelUpgrades: -1, maxUnavailable: 120%}}\n");
@@ -77,7 +77,7 @@ TEST(Policy, WhatIsNoValueIsAProblemAndChangesNothing) {
     EXPECT_EQ(merge_texts(texts).problems.size(), 1U);
 }
 
-TEST(Policy, AWrongValueThatIsOverriddenIsNamedAndBlocksNothing) {
+TEST(Policy, OverriddenInvalidValueIsReportedButHarmless) {
     PolicyTexts texts;
     texts.cluster_policy =
         cluster_policy({{"driver", {{"version", "580"}}}, {"toolkit", {{"version", "sha256:0123"}}}});
@@ -94,13 +94,13 @@ TEST(Policy, AWrongValueThatIsOverriddenIsNamedAndBlocksNothing) {
         << merged.ignored[0].reason;
 
     texts.config_map = config_map("driver: {version: \"580.65.06\"}\ntoolkit: {enabled: false}\n");
-    EXPECT_TRUE(merge_texts(texts).problems.empty()) << "nobody asks for a toolkit";
+    EXPECT_TRUE(merge_texts(texts).problems.empty()) << "no toolkit is requested";
     texts.config_map = config_map("driver: {version: latest}\ntoolkit: {enabled: false}\n");
     texts.cluster_policy["spec"]["driver"]["version"] = "580.65.06";
-    EXPECT_EQ(merge_texts(texts).problems.size(), 1U) << "the last word is wrong";
+    EXPECT_EQ(merge_texts(texts).problems.size(), 1U) << "the value that applies is invalid";
 }
 
-TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
+TEST(Policy, ToolkitVersionComesFromTheImageTag) {
     const auto toolkit = [](const std::string& text) {
         PolicyTexts texts;
         texts.config_map = config_map(("toolkit: {" + text + "}\n").c_str());
@@ -124,11 +124,11 @@ TEST(Policy, ToolkitsAreNamedByTheirImagesTag) {
                                        {"v1.17.8-rc.1234", "problem"},
                                        {"vv1.17.8", "problem"}})
         EXPECT_EQ(toolkit("version: \"" + std::string(tag) + "\""), version) << tag;
-    EXPECT_EQ(toolkit("version: 1.17"), "problem") << "a number is no text";
-    EXPECT_EQ(toolkit("enabled: false, version: v1.17.8"), "") << "it is on the hosts";
+    EXPECT_EQ(toolkit("version: 1.17"), "problem") << "a number is not a string";
+    EXPECT_EQ(toolkit("enabled: false, version: v1.17.8"), "") << "the toolkit is installed on the hosts";
 }
 
-TEST(Policy, FieldsWithoutAMeaningHereAreNamedWithTheReason) {
+TEST(Policy, UnsupportedFieldsAreListedWithAReason) {
     PolicyTexts texts;
     texts.cluster_policy = cluster_policy(
         {{"driver", {{"repository", "nvcr.io/nvidia"}, {"startupProbe", {{"periodSeconds", 10}}}}},
@@ -140,26 +140,26 @@ TEST(Policy, FieldsWithoutAMeaningHereAreNamedWithTheReason) {
         EXPECT_FALSE(field.reason.empty()) << field.path;
 }
 
-/// As the GPU Operator's chart writes it.
+/// The value that the GPU Operator's chart writes.
 const Json rolling = {{"updateStrategy", "RollingUpdate"}, {"rollingUpdate", {{"maxUnavailable", "1"}}}};
 
-TEST(Policy, WithoutAutoUpgradeARollingUpdateIsAPauseToo) {
+TEST(Policy, RollingUpdateWithoutAutoUpgradeIsOnRequest) {
     PolicyTexts texts;
     texts.cluster_policy =
         cluster_policy({{"daemonsets", rolling},
                         {"driver", {{"version", "550.163.01"}, {"upgradePolicy", {{"autoUpgrade", true}}}}}});
     EXPECT_EQ(last(read(texts)).mode, UpgradeMode::Controlled);
     texts.config_map = config_map("driver: {upgradePolicy: {autoUpgrade: false}}\n");
-    EXPECT_EQ(last(read(texts)).mode, UpgradeMode::OnRequest) << "by the ConfigMap above it";
+    EXPECT_EQ(last(read(texts)).mode, UpgradeMode::OnRequest) << "the ConfigMap overrides it";
     texts.config_map = nullptr;
     texts.cluster_policy["spec"]["driver"]["upgradePolicy"]["autoUpgrade"] = false;
     const Policy paused = read(texts);
     EXPECT_EQ(last(paused).mode, UpgradeMode::OnRequest);
     EXPECT_EQ(last(paused).max_parallel, 1U);
-    EXPECT_TRUE(paused.problems.empty()) << "the chart's fields are without a meaning, not wrong";
+    EXPECT_TRUE(paused.problems.empty()) << "the chart's fields are unsupported, not invalid";
 }
 
-TEST(Policy, WithoutAutoUpgradeTheDriverManagersEnvironmentCounts) {
+TEST(Policy, WithoutAutoUpgradeTheDriverManagersEnvironmentApplies) {
     PolicyTexts texts;
     texts.cluster_policy =
         cluster_policy({{"driver",
@@ -180,17 +180,17 @@ TEST(Policy, WithoutAutoUpgradeTheDriverManagersEnvironmentCounts) {
     EXPECT_FALSE(upgrade.drain.selector.matches({{"tier", "db"}}));
     ASSERT_EQ(policy.problems.size(), 1U) << "\"yes\" is neither true nor false";
     texts.cluster_policy["spec"]["driver"]["upgradePolicy"] = {{"autoUpgrade", true}};
-    EXPECT_TRUE(last(read(texts)).deletion.enabled) << "with it the controller's rules count";
+    EXPECT_TRUE(last(read(texts)).deletion.enabled) << "with autoUpgrade the controller's rules apply";
 }
 
-TEST(Policy, HelmsNameOfPodDeletionIsTaken) {
+TEST(Policy, AcceptsHelmsNameForPodDeletion) {
     PolicyTexts texts;
     texts.config_map =
         config_map("driver: {upgradePolicy: {autoUpgrade: true, gpuPodDeletion: {force: true}}}\n");
     EXPECT_TRUE(last(read(texts)).deletion.force);
 }
 
-TEST(Policy, APoolHasWhatItSaysOtherwise) {
+TEST(Policy, PoolOverridesTheRolloutsFields) {
     PolicyTexts texts;
     texts.config_map = config_map("driver: {version: \"550.163.01\", upgradePolicy: {autoUpgrade: true}}\n"
                                   "rollout:\n"
@@ -213,7 +213,7 @@ TEST(Policy, APoolHasWhatItSaysOtherwise) {
     EXPECT_EQ(policy.max_parallel, 4U);
 }
 
-TEST(Policy, APoolHasGatesOfItsOwn) {
+TEST(Policy, PoolOverridesTheRolloutsGates) {
     PolicyTexts texts;
     texts.config_map = config_map(
         "rollout:\n"
@@ -232,7 +232,7 @@ TEST(Policy, APoolHasGatesOfItsOwn) {
     EXPECT_EQ(last(policy).gates[0].name, "quiet");
 }
 
-TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
+TEST(Policy, ProblemsInListsNameTheirIndex) {
     PolicyTexts texts;
     texts.config_map = config_map("rollout:\n"
                                   "  pools: [{nodeSelector: {a: b}}, {name: x, nodeselector: {a: b}}, {name: "
@@ -264,7 +264,7 @@ TEST(Policy, WhatIsWrongInAListIsNamedWithItsPlace) {
     EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
 }
 
-TEST(Selector, IsKubectls) {
+TEST(Selector, MatchesLabelsAsKubectl) {
     const auto matches = [](const char* text, const Labels& labels) {
         const auto selector = Selector::parse(text);
         EXPECT_TRUE(selector) << text;

@@ -16,7 +16,7 @@ Window window(const Json& value) {
     return parsed.value_or(Window());
 }
 
-/// Of a time in UTC.
+/// Returns the seconds since the epoch of a time in UTC.
 std::int64_t at(int year, int month, int day, int hour, int minute) {
     std::tm parts{};
     parts.tm_year = year - 1900;
@@ -27,15 +27,15 @@ std::int64_t at(int year, int month, int day, int hour, int minute) {
     return ::timegm(&parts);
 }
 
-TEST(Windows, WithoutAnyItIsAlwaysOpen) {
+TEST(Windows, WithoutWindowsItIsAlwaysOpen) {
     EXPECT_TRUE(window_at({}, 0).open);
     EXPECT_FALSE(window_at({}, 0).until);
 }
 
-TEST(Windows, OneOverMidnightBelongsToTheDayThatItBeganOn) {
+TEST(Windows, WindowPastMidnightBelongsToItsFirstDay) {
     const std::vector<Window> weekend{
         window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "04:00"}, {"timeZone", "Europe/Berlin"}})};
-    const WindowState before = window_at(weekend, at(2026, 11, 28, 20, 59)); // 21:59 there
+    const WindowState before = window_at(weekend, at(2026, 11, 28, 20, 59)); // 21:59 in Berlin
     EXPECT_FALSE(before.open);
     EXPECT_EQ(before.until, at(2026, 11, 28, 21, 0));
     EXPECT_EQ(before.reason, "the next maintenance window opens on Sat 2026-11-28 22:00 CET");
@@ -44,10 +44,10 @@ TEST(Windows, OneOverMidnightBelongsToTheDayThatItBeganOn) {
     EXPECT_TRUE(night.open);
     EXPECT_EQ(night.until, at(2026, 11, 29, 3, 0));
     EXPECT_FALSE(window_at(weekend, at(2026, 11, 29, 3, 0)).open);
-    EXPECT_FALSE(window_at(weekend, at(2026, 11, 29, 22, 0)).open) << "Sunday has none";
+    EXPECT_FALSE(window_at(weekend, at(2026, 11, 29, 22, 0)).open) << "no window starts on Sunday";
 }
 
-TEST(Windows, ClocksThatAreSetForwardBeginOneWhenTheyJump) {
+TEST(Windows, SkippedStartOpensTheWindowAtTheJump) {
     const std::vector<Window> night{
         window({{"start", "02:30"}, {"end", "03:30"}, {"timeZone", "Europe/Berlin"}})};
     // 2026-03-29: 02:00 CET is 03:00 CEST
@@ -56,22 +56,22 @@ TEST(Windows, ClocksThatAreSetForwardBeginOneWhenTheyJump) {
     EXPECT_EQ(window_at(night, at(2026, 3, 29, 1, 0)).until, at(2026, 3, 29, 1, 30));
 }
 
-TEST(Windows, ClocksThatAreSetBackBeginOneAtTheFirstAndEndItAtTheSecond) {
+TEST(Windows, RepeatedHourExtendsTheWindow) {
     const std::vector<Window> night{
         window({{"start", "02:15"}, {"end", "02:45"}, {"timeZone", "Europe/Berlin"}})};
-    // 2026-10-25: 02:00 to 03:00 comes as CEST, from 00:00 UTC on, and as CET
+    // 2026-10-25: 02:00 to 03:00 occurs twice: as CEST, from 00:00 UTC on, and then as CET
     EXPECT_FALSE(window_at(night, at(2026, 10, 25, 0, 14)).open);
     EXPECT_TRUE(window_at(night, at(2026, 10, 25, 0, 15)).open);
     EXPECT_EQ(window_at(night, at(2026, 10, 25, 0, 15)).until, at(2026, 10, 25, 1, 45));
 }
 
-TEST(Windows, ThoseThatTouchAreOne) {
+TEST(Windows, AdjacentWindowsAreMerged) {
     const std::vector<Window> two{window({{"days", {"Mon"}}, {"start", "20:00"}, {"end", "00:00"}}),
                                   window({{"days", {"tuesday"}}, {"start", "00:00"}, {"end", "02:00"}})};
     EXPECT_EQ(window_at(two, at(2026, 11, 23, 21, 0)).until, at(2026, 11, 24, 2, 0));
 }
 
-TEST(Windows, WhatIsNoneIsNamed) {
+TEST(Windows, InvalidWindowsNameTheProblem) {
     EXPECT_NE(parse_window({{"start", "22:00"}, {"end", "25:00"}}).error().message.find("end is to be"),
               std::string::npos);
     EXPECT_FALSE(parse_window({{"start", "22:00"}, {"end", "4:00"}, {"day", "Sat"}}));
@@ -85,7 +85,7 @@ TEST(Windows, WhatIsNoneIsNamed) {
     EXPECT_TRUE(parse_window({{"start", "22:00"}, {"end", "04:00"}, {"days", {"Mon-Fri", "Sun"}}}));
 }
 
-/// What the clocks on the wall say, minute by minute, without the rules for the days on which they are set.
+/// Computes the state from the local time of each minute, without rules for clock changes.
 bool is_open_by_the_wall(const Window& window, std::int64_t time) {
     ::setenv("TZ", window.zone.c_str(), 1);
     ::tzset();
@@ -100,7 +100,7 @@ bool is_open_by_the_wall(const Window& window, std::int64_t time) {
     return (today && now >= window.start) || (yesterday && now < window.end);
 }
 
-TEST(Windows, AgreeWithTheClocksOnTheWallForAYear) {
+TEST(Windows, StatesMatchLocalTimeForAYear) {
     for (const char* zone :
          {"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"})
         for (const auto& [start, end] :

@@ -67,7 +67,7 @@ struct Site {
 
 using Names = std::vector<std::string>;
 
-TEST(Admission, TakesNoMoreThanMayUpgradeAtATime) {
+TEST(Admission, AdmitsAtMostMaxParallelUpgrades) {
     Site site{policy_of(2, {100, true})};
     site.add(5, UpgradeState::UpgradeRequired);
     EXPECT_EQ(site.run().admit, (Names{"n100", "n101"}));
@@ -78,10 +78,10 @@ TEST(Admission, TakesNoMoreThanMayUpgradeAtATime) {
     EXPECT_EQ(one.pools[0].in_progress, 2U);
     EXPECT_EQ(one.pools[0].pending, 3U);
     site.policy.pools[0].policy.max_parallel = 0;
-    EXPECT_EQ(site.run().admit.size(), 4U) << "0 is no limit";
+    EXPECT_EQ(site.run().admit.size(), 4U) << "0 means no limit";
 }
 
-TEST(Admission, HostsThatWereAwayBeforeAreNeitherCandidatesNorInTheWay) {
+TEST(Admission, HostsOfflineBeforeAreNotCounted) {
     Site site{policy_of(0, {25, true})};
     site.add(100, UpgradeState::UpgradeRequired);
     for (unsigned i = 0; i < 30; ++i)
@@ -94,19 +94,19 @@ TEST(Admission, HostsThatWereAwayBeforeAreNeitherCandidatesNorInTheWay) {
 
     site.policy.pools[0].policy.count_all_unavailable = true;
     admission = site.run();
-    EXPECT_TRUE(admission.admit.empty()) << "as the GPU Operator counts: 30 of 100 are more than 25";
+    EXPECT_TRUE(admission.admit.empty()) << "counted as the GPU Operator does: 30 of 100 are more than 25";
     EXPECT_EQ(admission.waiting.at("n199"), "as many hosts are unavailable as maxUnavailable 25 % allows");
 }
 
-TEST(Admission, WhoIsCordonedAlreadyHasNoWayAroundTheLimit) {
+TEST(Admission, CordonedHostsCountAgainstMaxParallel) {
     Site site{policy_of(1, {1, false})};
     site.add(2, UpgradeState::UpgradeRequired);
     for (auto& [name, host] : site.fleet.hosts)
         host.node.unschedulable = true;
-    EXPECT_EQ(site.run().admit, Names{"n100"}) << "it makes nothing less available, and takes a place";
+    EXPECT_EQ(site.run().admit, Names{"n100"}) << "it makes nothing less available, and uses a slot";
 }
 
-TEST(Admission, SkippedAndUnpreparedHostsAreNamedWithTheReason) {
+TEST(Admission, SkippedAndUnpreparedHostsHaveAReason) {
     Site site{policy_of(0, {100, true})};
     site.add(node("skipped", UpgradeState::UpgradeRequired)).skip = true;
     UpgradeNode& unprepared = site.add(node("unprepared", UpgradeState::UpgradeRequired));
@@ -118,7 +118,7 @@ TEST(Admission, SkippedAndUnpreparedHostsAreNamedWithTheReason) {
     EXPECT_EQ(admission.waiting.at("unprepared"), "no bundle here has it");
 }
 
-TEST(Admission, FailedHostsTakeNoPlaceAndEndTheRolloutWhenTheyAreTooMany) {
+TEST(Admission, FailedHostsUseNoSlotButHaltRollouts) {
     Site site{policy_of(1, {100, true})};
     site.policy.pools[0].policy.failure_budget = {1, false};
     site.add(3, UpgradeState::UpgradeRequired);
@@ -129,20 +129,20 @@ TEST(Admission, FailedHostsTakeNoPlaceAndEndTheRolloutWhenTheyAreTooMany) {
     EXPECT_TRUE(halted.admit.empty());
     EXPECT_EQ(halted.reasons[0].substr(0, 7), "halted:");
     site.fleet.hosts["x2"].node.record.version = before;
-    EXPECT_EQ(site.run().admit.size(), 1U) << "of another version they say nothing";
+    EXPECT_EQ(site.run().admit.size(), 1U) << "failures of another version do not count";
 }
 
-TEST(Admission, AGrantOfARemadeNodeIsTakenBack) {
+TEST(Admission, GrantOfARecreatedNodeIsRevoked) {
     Site site{policy_of(1, {100, true})};
     site.add(2, UpgradeState::UpgradeRequired);
     site.fleet.grants["n101"] = {"n101", "uid-of-before", Seconds(0), Seconds(300)};
     EXPECT_EQ(site.run().revoke, Names{"n101"});
-    EXPECT_TRUE(site.run().admit.empty()) << "it counts until it is gone: its host may renew it";
+    EXPECT_TRUE(site.run().admit.empty()) << "the grant counts until it is deleted: its host may renew it";
     site.fleet.grants.clear();
     EXPECT_EQ(site.run().admit, Names{"n100"});
 }
 
-TEST(Admission, AGrantOfAnUnknownNodeCountsInEachPool) {
+TEST(Admission, GrantOfUnknownNodeCountsInEachPool) {
     Site site{policy_of(2, {100, true})};
     site.policy.pools.insert(site.policy.pools.begin(), site.policy.pools[0]);
     site.policy.pools[0].selector = Selector::parse("tier=lab").value();
@@ -150,15 +150,15 @@ TEST(Admission, AGrantOfAnUnknownNodeCountsInEachPool) {
         site.add(node(name, UpgradeState::UpgradeRequired), {{"tier", "lab"}});
     site.add(2, UpgradeState::UpgradeRequired);
     site.grant("unknown", Seconds(599));
-    EXPECT_EQ(site.run().admit, (Names{"l1", "n102"})) << "its node may be of any";
-    EXPECT_TRUE(site.run().revoke.empty()) << "and may have lost its label only";
+    EXPECT_EQ(site.run().admit, (Names{"l1", "n102"})) << "its node may be in any pool";
+    EXPECT_TRUE(site.run().revoke.empty()) << "the node may only have lost its label";
     site.policy.max_parallel = 2;
     EXPECT_EQ(site.run().admit, Names{"l1"});
     site.grant("unknown", Seconds(600));
     EXPECT_EQ(site.run().revoke, Names{"unknown"});
 }
 
-TEST(Admission, AGrantThatIsNotTakenIsTakenBackSoon) {
+TEST(Admission, UnusedGrantIsRevokedAfterAMinute) {
     Site site{policy_of(1, {100, true})};
     site.add(2, UpgradeState::UpgradeRequired);
     site.grant("n100", Seconds(59));
@@ -167,12 +167,12 @@ TEST(Admission, AGrantThatIsNotTakenIsTakenBackSoon) {
     site.fleet.grants["n100"].silent = Seconds(60);
     EXPECT_EQ(site.run().revoke, Names{"n100"});
     site.policy.silence = Seconds(0);
-    EXPECT_EQ(site.run().revoke, Names{"n100"}) << "it has not begun, so it can't be lost";
+    EXPECT_EQ(site.run().revoke, Names{"n100"}) << "the upgrade was not started, so the host is not lost";
     site.fleet.grants["n100"].taken = true;
     EXPECT_TRUE(site.run().revoke.empty());
 }
 
-TEST(Admission, AHostThatDidNotUseItsGrantComesLast) {
+TEST(Admission, HostWithAnUnusedGrantIsAdmittedLast) {
     Site site{policy_of(1, {100, true})};
     site.add(3, UpgradeState::UpgradeRequired);
     site.fleet.unused["n100"] = {2, Seconds(0)};
@@ -188,7 +188,7 @@ TEST(Admission, AHostThatDidNotUseItsGrantComesLast) {
     EXPECT_TRUE(site.run().admit.empty());
 }
 
-TEST(Admission, AWaveWaitsUntilThreeGrantsAreUnused) {
+TEST(Admission, WaveWaitsUntilThreeGrantsAreUnused) {
     for (const CountOrShare size : {CountOrShare{0, false}, CountOrShare{1, false}}) {
         Site site{policy_of(0, {100, true})};
         site.policy.pools[0].policy.waves.push_back(
@@ -204,7 +204,7 @@ TEST(Admission, AWaveWaitsUntilThreeGrantsAreUnused) {
     }
 }
 
-TEST(Admission, ACanaryThatIsAwayIsReplaced) {
+TEST(Admission, OfflineCanaryIsReplaced) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
     site.add(3, UpgradeState::UpgradeRequired);
@@ -212,7 +212,7 @@ TEST(Admission, ACanaryThatIsAwayIsReplaced) {
     EXPECT_EQ(site.run().admit, Names{"n101"});
 }
 
-TEST(Admission, AHostWithoutTheGpuLabelIsNoCandidate) {
+TEST(Admission, HostWithoutGpuLabelIsNotACandidate) {
     Site site{policy_of(0, {1, false})};
     site.add(3, UpgradeState::UpgradeRequired);
     site.fleet.hosts["n100"].node.gpu_label = false;
@@ -222,10 +222,10 @@ TEST(Admission, AHostWithoutTheGpuLabelIsNoCandidate) {
     done.state = done.record.state = UpgradeState::UpgradeDone;
     done.record.version = wanted;
     done.ready = false;
-    EXPECT_TRUE(site.run().admit.empty()) << "it has broken, and counts with or without the label";
+    EXPECT_TRUE(site.run().admit.empty()) << "a broken host counts with or without the label";
 }
 
-/// Of 12 hosts four have the version, two of which are broken.
+/// Returns 12 hosts. Four have the version, and two of these are broken.
 Site site_with_broken_hosts() {
     Site site{policy_of(0, {25, true})};
     site.add(8, UpgradeState::UpgradeRequired);
@@ -236,28 +236,28 @@ Site site_with_broken_hosts() {
     return site;
 }
 
-TEST(Admission, HostsThatBrokeAfterTheirUpgradeAreUnavailable) {
+TEST(Admission, HostsBrokenAfterUpgradeAreUnavailable) {
     Site site = site_with_broken_hosts();
     EXPECT_EQ(site.run().admit.size(), 1U) << "three of twelve are 25 %";
     const auto host = [&](const char* name) -> UpgradeNode& { return site.fleet.hosts[name].node; };
     host("d3").unschedulable = true;
     EXPECT_TRUE(site.run().admit.empty());
     host("d3").record.away = true;
-    EXPECT_EQ(site.run().admit.size(), 1U) << "it was cordoned before";
+    EXPECT_EQ(site.run().admit.size(), 1U) << "the host was cordoned before";
     host("d3").record.away = false;
     host("d3").leaving = true;
-    EXPECT_EQ(site.run().admit.size(), 1U) << "an autoscaler has cordoned it";
+    EXPECT_EQ(site.run().admit.size(), 1U) << "an autoscaler cordoned the host";
     host("d3").leaving = false;
     host("d3").skip = true;
-    EXPECT_EQ(site.run().admit.size(), 1U) << "an administrator has taken note";
+    EXPECT_EQ(site.run().admit.size(), 1U) << "an administrator acknowledged it";
     host("d3").skip = false;
     host("d3").record.version = before;
-    EXPECT_EQ(site.run().admit.size(), 1U) << "it is another version that broke it";
+    EXPECT_EQ(site.run().admit.size(), 1U) << "another version broke it";
     site.policy.pools[0].policy.count_all_unavailable = true;
     EXPECT_TRUE(site.run().admit.empty());
 }
 
-TEST(Admission, AFailedHostThatIsNotReadyIsUnavailable) {
+TEST(Admission, FailedHostThatIsNotReadyIsUnavailable) {
     Site site = site_with_broken_hosts();
     UpgradeNode& failed = site.fleet.hosts["d3"].node;
     failed.state = UpgradeState::UpgradeFailed;
@@ -266,14 +266,14 @@ TEST(Admission, AFailedHostThatIsNotReadyIsUnavailable) {
     EXPECT_TRUE(site.run().admit.empty());
 }
 
-TEST(Admission, ABrokenCanaryHoldsItsWaveUnlessItIsSkipped) {
+TEST(Admission, BrokenCanaryBlocksItsWaveUnlessSkipped) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
     site.add(3, UpgradeState::UpgradeRequired);
     UpgradeNode& canary = site.fleet.hosts["n100"].node;
     canary.state = UpgradeState::UpgradeDone;
     canary.record.since = now - 3600;
-    EXPECT_EQ(site.run().admit.size(), 2U) << "it has soaked";
+    EXPECT_EQ(site.run().admit.size(), 2U) << "the canary's soak is over";
     canary.ready = false;
     EXPECT_EQ(site.run().waiting.at("n101"),
               "wave 'canary' comes first, and is not done: node 'n100' is not ready");
@@ -286,20 +286,20 @@ TEST(Admission, ABrokenCanaryHoldsItsWaveUnlessItIsSkipped) {
     EXPECT_EQ(site.run().waiting.at("n101"),
               "wave 'canary' comes first, and is not done: node 'n100' has no working driver");
     canary.skip = true;
-    EXPECT_EQ(site.run().admit, Names{"n101"}) << "another one is the canary then";
+    EXPECT_EQ(site.run().admit, Names{"n101"}) << "another host becomes the canary";
 }
 
-TEST(Admission, NodesWithoutGpuhostDoNotCount) {
+TEST(Admission, NodesWithoutGpuhostAreNotCounted) {
     Site site{policy_of(0, {50, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector::parse("tier=canary").value(), {}, {}});
     site.add(node("other", UpgradeState::Unknown), {{"tier", "canary"}}).managed = false;
     site.add(4, UpgradeState::UpgradeRequired);
     const Admission admission = site.run();
-    EXPECT_EQ(admission.admit.size(), 2U) << "50 % of four; nobody waits for the wave of the other";
+    EXPECT_EQ(admission.admit.size(), 2U) << "50 % of four; the other node's wave delays no host";
     EXPECT_EQ(admission.pools[0].hosts, 4U);
 }
 
-TEST(Admission, ANodeThatIsBeingRemovedIsNoCandidate) {
+TEST(Admission, NodeBeingRemovedIsNotACandidate) {
     Site site{policy_of(0, {50, true})};
     site.add(4, UpgradeState::UpgradeRequired);
     site.fleet.hosts["n100"].node.leaving = true;
@@ -308,7 +308,7 @@ TEST(Admission, ANodeThatIsBeingRemovedIsNoCandidate) {
     EXPECT_EQ(admission.waiting.at("n100"), "the node is being removed");
 }
 
-TEST(Admission, AReasonForAllNamesNoHostAndNoRack) {
+TEST(Admission, SharedReasonNamesNoHostOrRack) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.topology_key = "rack";
     site.add(node("a", UpgradeState::UpgradeRequired), {{"rack", "r1"}});
@@ -320,22 +320,21 @@ TEST(Admission, AReasonForAllNamesNoHostAndNoRack) {
     EXPECT_EQ(waves.run().reasons[0], "wave 'canary' comes first, and is not done");
 }
 
-TEST(Admission, WhoIsAtItWithoutAGrantHasItsPlaceAllTheSame) {
+TEST(Admission, UpgradingHostWithoutAGrantKeepsItsSlot) {
     Site site{policy_of(1, {100, true})};
     site.add(node("deleted-lease", UpgradeState::PodRestartRequired));
     site.add(1, UpgradeState::UpgradeRequired);
-    EXPECT_TRUE(site.run().admit.empty())
-        << "somebody has deleted its Lease, and its driver is being swapped";
+    EXPECT_TRUE(site.run().admit.empty()) << "its Lease was deleted during the swap of its driver";
     EXPECT_EQ(site.run().pools[0].in_progress, 1U);
     UpgradeNode& there = site.fleet.hosts["deleted-lease"].node;
     there.record.state = UpgradeState::Unknown;
-    EXPECT_EQ(site.run().admit, Names{"n101"}) << "a label that its host did not write says nothing";
+    EXPECT_EQ(site.run().admit, Names{"n101"}) << "a label that its host did not write is ignored";
     there.record.state = there.state;
     site.policy.release_silent = true;
-    EXPECT_EQ(site.run().admit, Names{"n101"}) << "its place was given on";
+    EXPECT_EQ(site.run().admit, Names{"n101"}) << "its slot was released";
 }
 
-TEST(Admission, AGrantIsGivenOnOnlyWhenItsHostDoesNotActByItAnyMore) {
+TEST(Admission, GrantIsRevokedOnlyAfterItsDurationEnds) {
     Site site{policy_of(1, {100, true})};
     site.add(2, UpgradeState::UpgradeRequired);
     site.policy.silence = Seconds(10); // since the grant was made, for 300 s
@@ -345,7 +344,7 @@ TEST(Admission, AGrantIsGivenOnOnlyWhenItsHostDoesNotActByItAnyMore) {
     EXPECT_EQ(site.run().revoke, Names{"n100"});
 }
 
-TEST(Admission, ASilentHostKeepsItsPlaceUnlessThePolicyGivesItOn) {
+TEST(Admission, SilentHostKeepsItsSlotUnlessPolicyReleases) {
     Site site{policy_of(1, {100, true})};
     site.add(node("silent", UpgradeState::PodRestartRequired));
     site.grant("silent", Seconds(700));
@@ -354,13 +353,13 @@ TEST(Admission, ASilentHostKeepsItsPlaceUnlessThePolicyGivesItOn) {
     EXPECT_TRUE(site.run().revoke.empty());
     site.policy.release_silent = true;
     EXPECT_EQ(site.run().revoke, Names{"silent"});
-    EXPECT_TRUE(site.run().admit.empty()) << "not before it is gone";
+    EXPECT_TRUE(site.run().admit.empty()) << "not before the grant is deleted";
     site.fleet.grants.clear();
     EXPECT_EQ(site.run().admit, Names{"n101"});
     site.policy.release_silent = false;
     site.grant("silent", Seconds(700));
     site.fleet.hosts["silent"].node.state = UpgradeState::UpgradeRequired;
-    EXPECT_EQ(site.run().revoke, Names{"silent"}) << "it has not begun";
+    EXPECT_EQ(site.run().revoke, Names{"silent"}) << "the upgrade was not started";
 }
 
 TEST(Admission, PoolsHaveTheirOwnLimitsUnderOneCap) {
@@ -378,7 +377,7 @@ TEST(Admission, PoolsHaveTheirOwnLimitsUnderOneCap) {
     EXPECT_EQ(site.run().reasons[1], "all places are taken: rollout.maxParallelUpgrades");
 }
 
-TEST(Admission, AWaveBeginsWhenTheOneBeforeIsDoneAndHasSoaked) {
+TEST(Admission, WaveStartsAfterThePreviousOneSoaked) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
     site.add(3, UpgradeState::UpgradeRequired);
@@ -387,9 +386,9 @@ TEST(Admission, AWaveBeginsWhenTheOneBeforeIsDoneAndHasSoaked) {
     EXPECT_EQ(admission.waiting.at("n101"), "wave 'canary' comes first, and is not done: node 'n100'");
     UpgradeNode& canary = site.fleet.hosts["n100"].node;
     canary.state = UpgradeState::UpgradeFailed;
-    EXPECT_TRUE(site.run().admit.empty()) << "a canary that died is a warning";
+    EXPECT_TRUE(site.run().admit.empty()) << "a failed canary halts the wave";
     canary.ready = false;
-    EXPECT_TRUE(site.run().admit.empty()) << "and so is one that took its host with it";
+    EXPECT_TRUE(site.run().admit.empty()) << "a failed canary whose node is not ready halts it too";
     canary.ready = true;
     canary.state = UpgradeState::UpgradeDone;
     canary.record.since = now - 600;
@@ -400,7 +399,7 @@ TEST(Admission, AWaveBeginsWhenTheOneBeforeIsDoneAndHasSoaked) {
     EXPECT_EQ(site.run().admit.size(), 2U);
 }
 
-TEST(Admission, AHostThatIsAwayIsNoCanary) {
+TEST(Admission, OfflineHostIsNotACanary) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(3600)});
     site.add(4, UpgradeState::UpgradeRequired);
@@ -408,29 +407,29 @@ TEST(Admission, AHostThatIsAwayIsNoCanary) {
     host("n100").ready = false;
     host("n101").skip = true;
     host("n102").record.prepared = false;
-    EXPECT_EQ(site.run().admit, Names{"n103"}) << "nor is one that does not have the driver";
+    EXPECT_EQ(site.run().admit, Names{"n103"}) << "an unprepared host is not a canary either";
     host("n102").record.prepared = true;
     EXPECT_EQ(site.run().admit, Names{"n102"});
     host("n102").state = UpgradeState::UpgradeDone;
     host("n102").record.since = now - 3600;
-    EXPECT_EQ(site.run().admit, Names{"n103"}) << "it has soaked";
+    EXPECT_EQ(site.run().admit, Names{"n103"}) << "the canary's soak is over";
     host("n100").ready = true;
     host("n100").state = UpgradeState::UpgradeDone;
     host("n100").record.since = now;
     EXPECT_EQ(site.run().admit, Names{"n103"})
-        << "who comes later, though first by name, is of no canary's wave";
+        << "a host that is upgraded later is not in the canary's wave, even if first by name";
     host("n102").state = UpgradeState::UpgradeFailed;
     host("n100").state = UpgradeState::UpgradeRequired;
-    EXPECT_TRUE(site.run().admit.empty()) << "a canary that failed holds the others up";
+    EXPECT_TRUE(site.run().admit.empty()) << "a failed canary blocks the others";
     host("n103").state = UpgradeState::UpgradeDone;
     host("n103").record.since = now;
-    EXPECT_TRUE(site.run().admit.empty()) << "also when somebody else came to the version meanwhile";
+    EXPECT_TRUE(site.run().admit.empty()) << "also if another host was upgraded meanwhile";
     host("n102").skip = true;
     host("n103").state = UpgradeState::UpgradeRequired;
-    EXPECT_EQ(site.run().admit, Names{"n100"}) << "unless it is out of the way: then another one is it";
+    EXPECT_EQ(site.run().admit, Names{"n100"}) << "if the canary is skipped, another host replaces it";
 }
 
-TEST(Admission, OneTopologyAtATime) {
+TEST(Admission, AdmitsHostsOfOneTopologyAtATime) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.topology_key = "rack";
     for (const auto& [name, rack] : {std::pair("a", "r1"), std::pair("b", "r2"), std::pair("c", "r1")})
@@ -439,7 +438,7 @@ TEST(Admission, OneTopologyAtATime) {
     EXPECT_EQ(site.run().waiting.at("b"), "one rack at a time: it is the turn of r1");
 }
 
-TEST(Admission, NothingBeginsOutsideTheWindowOrUnderAPolicyWithProblems) {
+TEST(Admission, AdmitsNothingOutsideWindowsOrWithPolicyProblems) {
     Site site{policy_of(0, {100, true})};
     site.add(1, UpgradeState::UpgradeRequired);
     site.policy.problems.push_back("driver.version is to be a version");
@@ -451,7 +450,7 @@ TEST(Admission, NothingBeginsOutsideTheWindowOrUnderAPolicyWithProblems) {
     EXPECT_TRUE(site.run().again);
 }
 
-TEST(Admission, NobodyBeginsWhileAGateIsShut) {
+TEST(Admission, AdmitsNothingWhileAGateIsClosed) {
     Site site{policy_of(2, {100, true})};
     site.add(3, UpgradeState::UpgradeRequired);
     const Gate alerts = gate("alerts");
@@ -462,7 +461,7 @@ TEST(Admission, NobodyBeginsWhileAGateIsShut) {
     EXPECT_TRUE(admission.admit.empty());
     EXPECT_EQ(admission.waiting.at("n102"), "gate 'alerts': alert 'NodeDown' is firing");
     EXPECT_EQ(admission.reasons[0], "gate 'alerts': alert 'NodeDown' is firing");
-    EXPECT_EQ(admission.asks, std::set<Gate>{alerts}) << "one that is open has been asked";
+    EXPECT_EQ(admission.asks, std::set<Gate>{alerts}) << "the open gate was queried";
     EXPECT_EQ(admission.pools[0].available, 0U);
     EXPECT_EQ(admission.pools[0].pending, 3U);
     site.gates[alerts] = "";
@@ -471,7 +470,7 @@ TEST(Admission, NobodyBeginsWhileAGateIsShut) {
     EXPECT_TRUE(admission.asks.empty());
 }
 
-TEST(Admission, AGateThatNobodyKnowsOfIsAskedBeforeAnybodyBegins) {
+TEST(Admission, UnknownGateIsQueriedBeforeAdmission) {
     Site site{policy_of(2, {100, true})};
     site.add(3, UpgradeState::UpgradeRequired);
     site.policy.pools[0].policy.gates = {gate("alerts")};
@@ -479,31 +478,31 @@ TEST(Admission, AGateThatNobodyKnowsOfIsAskedBeforeAnybodyBegins) {
     EXPECT_TRUE(admission.admit.empty());
     EXPECT_EQ(admission.asks, std::set<Gate>{gate("alerts")});
     EXPECT_EQ(admission.reasons[0], "all places are taken: maxParallelUpgrades is 2")
-        << "as when it is open: it is no reason for many Nodes to be written twice";
+        << "the reason of an open gate: it avoids a second write to many Nodes";
     EXPECT_EQ(admission.pools[0].in_progress, 0U);
     EXPECT_EQ(admission.pools[0].pending, 3U);
 }
 
-TEST(Admission, AGateIsAskedOnlyWhereAHostCouldBeginButForIt) {
+TEST(Admission, GateIsQueriedOnlyWhenItDecides) {
     Site site{policy_of(1, {100, true})};
     site.policy.pools[0].policy.gates = {gate("alerts")};
     EXPECT_TRUE(site.run().asks.empty()) << "no hosts";
     site.add(2, UpgradeState::UpgradeRequired);
     site.grant("n100");
-    EXPECT_TRUE(site.run().asks.empty()) << "no place";
+    EXPECT_TRUE(site.run().asks.empty()) << "no free slot";
     site.fleet.grants.clear();
     EXPECT_FALSE(site.run().asks.empty());
     for (auto& [name, host] : site.fleet.hosts)
         host.node.record.prepared = false;
-    EXPECT_TRUE(site.run().asks.empty()) << "no host that has checked";
+    EXPECT_TRUE(site.run().asks.empty()) << "no prepared host";
     for (auto& [name, host] : site.fleet.hosts)
         host.node.record.prepared = true;
     site.policy.pools[0].policy.windows.push_back(
         parse_window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "23:00"}}).value());
-    EXPECT_TRUE(site.run().asks.empty()) << "no window";
+    EXPECT_TRUE(site.run().asks.empty()) << "no open window";
 }
 
-TEST(Admission, AShutGateStopsNoUpgradeThatRunsAndNoOtherPool) {
+TEST(Admission, ClosedGateSparesRunningUpgradesAndOtherPools) {
     Site site{policy_of(2, {100, true})};
     Pool lab = site.policy.pools[0];
     lab.name = "lab";
@@ -522,22 +521,22 @@ TEST(Admission, AShutGateStopsNoUpgradeThatRunsAndNoOtherPool) {
     EXPECT_EQ(admission.reasons, (Names{"", "gate 'alerts': alert 'NodeDown' is firing"}));
 }
 
-TEST(Admission, PlacesAreCountedAsTheOperatorCountsThem) {
+TEST(Admission, AvailableSlotsEqualTheOperators) {
     Site site{policy_of(4, {3, false})};
     site.add(9, UpgradeState::UpgradeDone);
-    EXPECT_EQ(site.run().pools[0].available, 3U) << "wanted or not";
+    EXPECT_EQ(site.run().pools[0].available, 3U) << "with or without pending hosts";
     site.add(node("busy", UpgradeState::PodRestartRequired)).unschedulable = true;
     site.fleet.hosts["busy"].node.record.cordoned = true;
     site.grant("busy");
     EXPECT_EQ(site.run().pools[0].available, 2U);
     site.policy.pools[0].policy.max_parallel = 0;
-    EXPECT_EQ(site.run().pools[0].available, 0U) << "without a limit as many as are pending";
+    EXPECT_EQ(site.run().pools[0].available, 0U) << "without a limit, the number of pending hosts";
     site.policy.pools[0].policy.max_parallel = 4;
     site.policy.problems.push_back("x");
-    EXPECT_EQ(site.run().pools[0].available, 0U) << "nobody may begin";
+    EXPECT_EQ(site.run().pools[0].available, 0U) << "no host may be admitted";
 }
 
-TEST(Admission, WithoutAutoUpgradeOnlyThoseThatWereAskedFor) {
+TEST(Admission, WithoutAutoUpgradeAdmitsOnlyRequestedHosts) {
     Site site{policy_of(0, {100, true})};
     site.policy.pools[0].policy.mode = UpgradeMode::OnRequest;
     site.add(2, UpgradeState::UpgradeRequired);
@@ -551,7 +550,7 @@ unsigned number_of(const char* variable, unsigned otherwise) {
     return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
-/// Any fleet under any policy: pools, racks, waves, windows, grants of whoever.
+/// A random fleet under a random policy: pools, racks, waves, windows, grants.
 struct AnyFleet {
     explicit AnyFleet(unsigned seed) : random(seed), site(policy_of(some(4), {some(100), chance(2)})) {
         for (const char* tier : {"lab", "web"})
@@ -624,7 +623,7 @@ struct AnyFleet {
     Site site;
 };
 
-/// By the words of gpuhost-policy(5), not by those of the code.
+/// Counts hosts as gpuhost-policy(5) defines it, independently of the code.
 struct Counted {
     Counted(const Site& site, const Admission& admission, std::size_t pool) {
         const UpgradePolicy& upgrade = site.policy.pools[pool].policy;
@@ -664,8 +663,8 @@ struct Counted {
         }
     }
     unsigned hosts = 0;
-    unsigned here = 0;       ///< upgrade
-    unsigned everywhere = 0; ///< likewise
+    unsigned here = 0;       ///< hosts of the pool that upgrade
+    unsigned everywhere = 0; ///< hosts of all pools that upgrade
     unsigned failed = 0;
     unsigned total = 0;
     unsigned unavailable = 0;
@@ -694,7 +693,7 @@ void check_limits(const Site& site, const Admission& admission) {
         if (site.policy.max_parallel != 0) {
             EXPECT_LE(counted.everywhere, site.policy.max_parallel);
         }
-        // What adds nothing to those that are away may go where they are too many already.
+        // A host that is unavailable already may be admitted even over the limit.
         const bool adds =
             !(upgrade.count_all_unavailable ? one.unschedulable : one.unschedulable || one.others_cordoned());
         if (adds) {
@@ -703,9 +702,8 @@ void check_limits(const Site& site, const Admission& admission) {
     }
 }
 
-/// Whatever there is of hosts and grants: the limits hold once the admitted are granted, and nobody is
-/// admitted that must not be.
-TEST(Admission, KeepsItsLimitsInAnyFleet) {
+/// With any hosts and grants, the limits hold after admission, and only eligible hosts are admitted.
+TEST(Admission, LimitsHoldInRandomFleets) {
     const unsigned first = number_of("SEED", 1);
     for (unsigned seed = first; seed < first + number_of("STORIES", 3000) && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));
@@ -714,7 +712,7 @@ TEST(Admission, KeepsItsLimitsInAnyFleet) {
     }
 }
 
-TEST(Admission, SaysTheSameToTheSameQuestionAndWhyOfEachThatWaits) {
+TEST(Admission, ResultIsRepeatableAndWaitingHostsHaveReasons) {
     for (unsigned seed = 1; seed < 500 && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));
         AnyFleet any(seed);
@@ -732,9 +730,9 @@ TEST(Admission, SaysTheSameToTheSameQuestionAndWhyOfEachThatWaits) {
     }
 }
 
-/// Granted in several steps, as a leader does whose cache lags: never more than at once, and in the end the
-/// same number.
-TEST(Admission, AsManyInOneStepAsInMany) {
+/// Grants hosts one by one, as a leader with a lagging cache does. The limits hold at each step, and the total
+/// is the same as at once.
+TEST(Admission, SingleGrantsAdmitAsManyAsAtOnce) {
     for (unsigned seed = 1; seed < 500 && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));
         AnyFleet any(seed);
@@ -749,8 +747,8 @@ TEST(Admission, AsManyInOneStepAsInMany) {
     }
 }
 
-/// A host that has failed, is away or is skipped is none to those that could be upgraded.
-TEST(Admission, NobodyWaitsForOneThatCantBeUpgraded) {
+/// Failed, offline and skipped hosts do not block a host that can be upgraded.
+TEST(Admission, HostsThatCannotUpgradeDelayNoOther) {
     for (unsigned seed = 1; seed < 300 && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));
         Site site{policy_of(1, {100, true})};

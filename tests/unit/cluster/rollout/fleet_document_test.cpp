@@ -60,7 +60,7 @@ struct Site {
     }
 };
 
-TEST(FleetDocument, SaysOfEachHostWhereItIs) {
+TEST(FleetDocument, EachHostHasPhaseAndReason) {
     Site site(policy_of(1));
     site.add("a", UpgradeState::UpgradeDone);
     site.add("b", UpgradeState::DrainRequired).reason = "2 pods are left";
@@ -94,7 +94,7 @@ TEST(FleetDocument, SaysOfEachHostWhereItIs) {
               "has not said anything of version 550.163.01: does gpuhost-cluster run there?");
 }
 
-TEST(FleetDocument, OfAHostThatIsAwayTheNodeKnowsBetterThanItsLastWord) {
+TEST(FleetDocument, NodeConditionsOverrideAnOfflineHostsReason) {
     Site site(policy_of(0));
     UpgradeNode& away = site.add("a", UpgradeState::UpgradeRequired);
     away.reason = "waits for its turn";
@@ -108,7 +108,7 @@ TEST(FleetDocument, OfAHostThatIsAwayTheNodeKnowsBetterThanItsLastWord) {
     EXPECT_EQ(site.node("c")["reason"], "the node is not ready");
 }
 
-TEST(FleetDocument, AGrantIsForOneNodeOnly) {
+TEST(FleetDocument, GrantOfAnotherNodeUidDoesNotCount) {
     Site site(policy_of(1));
     site.add("a", UpgradeState::UpgradeRequired);
     site.facts.fleet.grants["a"] = {"a", "uid of another", Seconds(0)};
@@ -119,7 +119,7 @@ TEST(FleetDocument, AGrantIsForOneNodeOnly) {
     EXPECT_EQ(site.node("a")["reason"], "has its grant, and has not begun yet");
 }
 
-TEST(FleetDocument, WhoCouldBeGrantedWaitsUntilHeIs) {
+TEST(FleetDocument, AdmissibleHostWaitsUntilItIsGranted) {
     Site site(policy_of(1));
     site.add("a", UpgradeState::UpgradeRequired).reason = "waits for its turn";
     const Json document = site.document();
@@ -128,7 +128,7 @@ TEST(FleetDocument, WhoCouldBeGrantedWaitsUntilHeIs) {
     EXPECT_EQ(site.node("a")["reason"], "waits for its turn");
 }
 
-TEST(FleetDocument, WhyAPoolWaitsTheLeaderSays) {
+TEST(FleetDocument, PoolsReasonIsThatOfTheLeader) {
     Site site(policy_of(1));
     site.add("a", UpgradeState::UpgradeRequired);
     site.add("b", UpgradeState::DrainRequired);
@@ -143,7 +143,7 @@ TEST(FleetDocument, WhyAPoolWaitsTheLeaderSays) {
     EXPECT_EQ(document["leader"]["renewed"], now - 600);
 }
 
-TEST(FleetDocument, ALeaderIsSilentOnceNoClockExplainsIt) {
+TEST(FleetDocument, LeaderIsSilentAfterLeaseAndClockSkew) {
     LeaseFacts leader;
     leader.duration = Seconds(15);
     leader.renewed = kube_micro_time(static_cast<std::uint64_t>(now) * 1'000'000);
@@ -154,7 +154,7 @@ TEST(FleetDocument, ALeaderIsSilentOnceNoClockExplainsIt) {
     EXPECT_TRUE(is_silent(leader, now));
 }
 
-TEST(FleetDocument, WithoutALeaderAndWithProblemsItSaysSo) {
+TEST(FleetDocument, ReportsMissingLeaderAndPolicyProblems) {
     Site site(policy_of(1));
     site.facts.leader = {};
     site.policy.problems = {"driver.version is no version"};
@@ -163,7 +163,7 @@ TEST(FleetDocument, WithoutALeaderAndWithProblemsItSaysSo) {
     EXPECT_EQ(document["policy_problems"], Json({"driver.version is no version"}));
 }
 
-TEST(FleetDocument, OnRequestNobodyOwesAnything) {
+TEST(FleetDocument, OnRequestHostsHaveNoReason) {
     Site site(policy_of(1));
     site.policy.pools[0].policy.mode = UpgradeMode::OnRequest;
     site.add("a", UpgradeState::Unknown, "");
@@ -172,7 +172,7 @@ TEST(FleetDocument, OnRequestNobodyOwesAnything) {
     EXPECT_EQ(site.document()["pools"][0]["mode"], "on-request");
 }
 
-TEST(KubeTime, IsReadAsItIsWritten) {
+TEST(KubeTime, ParsesWrittenTimesAndRefusesOthers) {
     EXPECT_EQ(kube_seconds(kube_time(1'800'000'000'000'000)), 1'800'000'000);
     EXPECT_EQ(kube_seconds(kube_micro_time(1'800'000'000'999'999)), 1'800'000'000);
     for (const char* bad : {"", "now", "2026-11-23T16:00:00+01:00", "2026-11-23"})

@@ -22,7 +22,7 @@ constexpr const char* nothing = R"({"status":"success","data":{"resultType":"vec
 constexpr const char* something =
     R"({"status":"success","data":{"resultType":"vector","result":[{"metric":{"a":"b"},"value":[1,"1"]}]}})";
 
-/// Gives whoever connects one answer, and keeps what was asked.
+/// Gives each client one answer, and records the requests.
 class Prometheus {
   public:
     Prometheus() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -92,7 +92,7 @@ class GateKeeperTest : public testing::Test {
         return parse_gate(value).value();
     }
 
-    /// Until states() says something else, or for so long.
+    /// Runs the keeper until states() changes or the time is over.
     bool wait(Time most = Time(10'000)) {
         for (const Time end = now() + most; now() < end;) {
             if (keeper.turn())
@@ -111,14 +111,14 @@ class GateKeeperTest : public testing::Test {
     Prometheus prometheus;
 };
 
-TEST_F(GateKeeperTest, AsksNothingThatNobodyWants) {
+TEST_F(GateKeeperTest, UnusedGatesAreNotQueried) {
     EXPECT_FALSE(wait(Time(50)));
     EXPECT_FALSE(keeper.due());
     EXPECT_EQ(keeper.descriptor(), -1);
     EXPECT_TRUE(keeper.states().empty());
 }
 
-TEST_F(GateKeeperTest, AnAnswerCountsForItsInterval) {
+TEST_F(GateKeeperTest, AnswerIsValidForItsInterval) {
     const Gate one = gate(prometheus.url());
     keeper.want({one});
     ASSERT_TRUE(wait());
@@ -128,21 +128,21 @@ TEST_F(GateKeeperTest, AnAnswerCountsForItsInterval) {
     keeper.want({});
     EXPECT_FALSE(wait(Time(500)));
     keeper.want({one});
-    EXPECT_FALSE(wait(Time(100))) << "not again so soon";
+    EXPECT_FALSE(wait(Time(100))) << "the gate is not queried again so soon";
     EXPECT_EQ(prometheus.asked().size(), 1U);
     keeper.want({});
     EXPECT_FALSE(wait(Time(600)));
-    EXPECT_TRUE(keeper.states().empty()) << "what was open a while ago may be shut now";
-    EXPECT_EQ(prometheus.asked().size(), 1U) << "nobody wanted it";
+    EXPECT_TRUE(keeper.states().empty()) << "an old answer does not count";
+    EXPECT_EQ(prometheus.asked().size(), 1U) << "the gate was not requested";
 }
 
-TEST_F(GateKeeperTest, OneThatIsShutIsAskedAgainAndStaysShutMeanwhile) {
+TEST_F(GateKeeperTest, ClosedGateIsQueriedAgainAndStaysClosed) {
     const Gate one = gate(prometheus.url());
     prometheus.answer(something);
     keeper.want({one});
     ASSERT_TRUE(wait());
     EXPECT_EQ(keeper.states(), (GateStates{{one, R"(gate 'g': its query finds {a="b"})"}}));
-    EXPECT_FALSE(wait(Time(2'500))) << "nothing else is known";
+    EXPECT_FALSE(wait(Time(2'500))) << "the state is unchanged";
     EXPECT_GE(prometheus.asked().size(), 2U);
     EXPECT_LE(prometheus.asked().size(), 4U);
     EXPECT_EQ(keeper.states().size(), 1U);
@@ -152,7 +152,7 @@ TEST_F(GateKeeperTest, OneThatIsShutIsAskedAgainAndStaysShutMeanwhile) {
     EXPECT_EQ(said, (std::vector<std::string>{R"(gate 'g': its query finds {a="b"})", "gate 'g' is open"}));
 }
 
-TEST_F(GateKeeperTest, OneThatCanNotBeAskedIsShut) {
+TEST_F(GateKeeperTest, GateThatCannotBeQueriedIsClosed) {
     const Gate away = gate("http://127.0.0.1:1");
     keeper.want({away});
     ASSERT_TRUE(wait());
@@ -173,7 +173,7 @@ TEST_F(GateKeeperTest, OneThatCanNotBeAskedIsShut) {
     EXPECT_NE(keeper.states().at(missing).find("gates/ca.pem"), std::string::npos);
 }
 
-TEST_F(GateKeeperTest, WhatWasForgottenIsAskedAnew) {
+TEST_F(GateKeeperTest, ForgottenGateIsQueriedAgain) {
     const Gate one = gate(prometheus.url(), {{"intervalSeconds", 600}});
     keeper.want({one});
     ASSERT_TRUE(wait());
@@ -185,7 +185,7 @@ TEST_F(GateKeeperTest, WhatWasForgottenIsAskedAnew) {
     keeper.want({gate(prometheus.url())});
     EXPECT_FALSE(keeper.turn());
     keeper.forget();
-    EXPECT_FALSE(wait(Time(200))) << "nor is what was under way answered";
+    EXPECT_FALSE(wait(Time(200))) << "the running query was dropped";
 }
 
 } // namespace

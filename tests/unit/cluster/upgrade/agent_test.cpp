@@ -19,7 +19,7 @@ using std::chrono::seconds;
 
 constexpr const char* node_path = "/api/v1/nodes/gpu01";
 
-/// A host that could be upgraded, and is not yet.
+/// A host that can be upgraded, but has no task yet.
 struct IdleHost final : public UpgradeHost {
     [[nodiscard]] HostDriver driver() const override {
         HostDriver driver;
@@ -77,7 +77,7 @@ class UpgradeAgentTest : public ::testing::Test {
     SimulatedServer server{1};
     std::vector<std::string> events; ///< "Warning: message"
     unsigned refusals = 0;
-    bool refuses = false; ///< the label of the upgrade's state
+    bool refuses = false; ///< patches of the upgrade's state label
     TempDir dir;
     base::Root root = base::Root::open(dir.path()).value();
     std::optional<Api> api;
@@ -87,7 +87,7 @@ class UpgradeAgentTest : public ::testing::Test {
     std::optional<HostAgent> agent;
 };
 
-TEST_F(UpgradeAgentTest, ARefusedLabelIsOneEventHoweverOftenItIsTried) {
+TEST_F(UpgradeAgentTest, RepeatedlyRefusedLabelIsOneEvent) {
     refuses = true;
     run(seconds(120));
     EXPECT_GT(refusals, 2U);

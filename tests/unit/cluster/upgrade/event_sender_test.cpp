@@ -60,7 +60,7 @@ class EventSenderTest : public ::testing::Test {
     Texts created;
 };
 
-TEST_F(EventSenderTest, OneTextIsOneEventInFiveMinutes) {
+TEST_F(EventSenderTest, SameTextIsOneEventInFiveMinutes) {
     send("a");
     send("a");
     send("b");
@@ -70,13 +70,13 @@ TEST_F(EventSenderTest, OneTextIsOneEventInFiveMinutes) {
     EXPECT_EQ(created, (Texts{"a", "b", "a"}));
 }
 
-TEST_F(EventSenderTest, EachAttemptHasItsEvents) {
+TEST_F(EventSenderTest, EachAttemptHasItsOwnEvents) {
     send("a", 1);
     send("a", 2);
     EXPECT_EQ(created, (Texts{"a", "a"}));
 }
 
-TEST_F(EventSenderTest, ALostEventIsCreatedWhenItHappensAgain) {
+TEST_F(EventSenderTest, LostEventIsCreatedOnRepetition) {
     refuses = true;
     send("a");
     EXPECT_TRUE(created.empty());

@@ -25,7 +25,7 @@ std::string claim_path(const std::string& version, const std::string& name) {
     return "/apis/resource.k8s.io/" + version + "/namespaces/default/resourceclaims/" + name;
 }
 
-/// A node with pods that ask for no GPU, and with processes.
+/// A node with pods that request no GPU, and with processes.
 class GpuUsersTest : public ::testing::Test {
   protected:
     GpuUsersTest() {
@@ -40,7 +40,7 @@ class GpuUsersTest : public ::testing::Test {
         pod.name = pod.uid = name;
         pod.claims = std::move(claims);
     }
-    /// Those that are marked once all is known; what isn't yet stands in `unknown`.
+    /// Returns the marked pods after `wait`; `unknown` has the facts that are still missing.
     Names marked(std::chrono::seconds patience = std::chrono::seconds(30)) {
         const auto end = server.now() + std::chrono::milliseconds(patience);
         for (;;) {
@@ -62,7 +62,7 @@ class GpuUsersTest : public ::testing::Test {
     TempDir dir;
     base::Root root = base::Root::open(dir.path()).value();
     std::optional<Api> api;
-    std::vector<GpuUsers::Holders> answers{Names{}}; ///< of the host; the last one stays
+    std::vector<GpuUsers::Holders> answers{Names{}}; ///< of the host; the last one is repeated
     unsigned looks = 0;
     unsigned changes = 0;
     std::vector<std::string> said;
@@ -75,30 +75,30 @@ class GpuUsersTest : public ::testing::Test {
     std::string unknown;
 };
 
-TEST_F(GpuUsersTest, PodsWhoseProcessesHoldTheDriverAreMarked) {
+TEST_F(GpuUsersTest, PodsThatHoldTheDriverAreMarked) {
     add("quiet");
     add("holds");
     answers = {Names{"holds", "of-another-node"}};
     EXPECT_EQ(marked(), Names{"holds"});
     EXPECT_EQ(unknown, "");
-    EXPECT_EQ(looks, 1U) << "once is enough as long as nothing happens";
+    EXPECT_EQ(looks, 1U) << "one query is enough while nothing changes";
     EXPECT_TRUE(users.confirm());
     EXPECT_EQ(looks, 1U);
 }
 
-TEST_F(GpuUsersTest, OnceOthersHaveLeftTheHostLooksAgain) {
+TEST_F(GpuUsersTest, HostIsObservedAgainAfterPodsLeft) {
     add("late");
     EXPECT_EQ(marked(), Names{});
     answers = {Names{}, Names{"late"}};
     users.outdate();
-    EXPECT_FALSE(users.confirm()) << "it looks";
+    EXPECT_FALSE(users.confirm()) << "a query is running";
     EXPECT_EQ(looks, 2U);
     EXPECT_EQ(marked(), Names{"late"});
     EXPECT_TRUE(users.confirm());
     EXPECT_EQ(looks, 2U);
 }
 
-TEST_F(GpuUsersTest, AHostThatIsAtSomethingElseIsAskedAgain) {
+TEST_F(GpuUsersTest, BusyHostIsQueriedAgain) {
     add("holds");
     answers = {base::fail(Errc::Busy, "operation 3 runs"), Names{"holds"}};
     (void)marked(std::chrono::seconds(1));
@@ -108,7 +108,7 @@ TEST_F(GpuUsersTest, AHostThatIsAtSomethingElseIsAskedAgain) {
     EXPECT_EQ(said.size(), 0U);
 }
 
-TEST_F(GpuUsersTest, AHostThatCannotLookIsAskedForAWhileThenSaysSoAndStopsNothing) {
+TEST_F(GpuUsersTest, FailingHostIsQueriedSixTimesThenLogged) {
     add("quiet");
     answers = {base::fail(Errc::Failed, "no worker")};
     (void)marked(std::chrono::seconds(20));
@@ -120,7 +120,7 @@ TEST_F(GpuUsersTest, AHostThatCannotLookIsAskedForAWhileThenSaysSoAndStopsNothin
     EXPECT_NE(said[0].find("no worker"), std::string::npos);
 }
 
-TEST_F(GpuUsersTest, WhatWasSeenCountsThoughNobodyCanLookAgain) {
+TEST_F(GpuUsersTest, LastResultCountsWhileTheHostFails) {
     add("holds");
     answers = {Names{"holds"}, base::fail(Errc::Failed, "no worker")};
     EXPECT_EQ(marked(), Names{"holds"});
@@ -132,12 +132,12 @@ TEST_F(GpuUsersTest, WhatWasSeenCountsThoughNobodyCanLookAgain) {
         users.turn();
         (void)users.confirm();
     }
-    pods["holds"].uses_gpu = false; // as a watch tells of it anew
+    pods["holds"].uses_gpu = false; // as after a new event of the watch
     EXPECT_EQ(marked(), Names{"holds"});
     EXPECT_TRUE(users.confirm());
 }
 
-TEST_F(GpuUsersTest, AClaimThatNobodyCanReadIsOneOfAGpuAfterAWhile) {
+TEST_F(GpuUsersTest, UnreadableClaimCountsAsGpuAfterTwoMinutes) {
     add("claims", {"c"});
     server.put(claim_path("v1", "c"), claim("nic.example"));
     server.faults.failed = 1000;
@@ -149,7 +149,7 @@ TEST_F(GpuUsersTest, AClaimThatNobodyCanReadIsOneOfAGpuAfterAWhile) {
     ASSERT_EQ(said.size(), 1U);
 }
 
-TEST_F(GpuUsersTest, AClaimIsAskedForAsLongAsTheServerIsBusy) {
+TEST_F(GpuUsersTest, ClaimIsQueriedWhileTheServerIsBusy) {
     add("claims", {"c"});
     server.put(claim_path("v1", "c"), claim("nic.example"));
     server.faults.refused = 1000;
@@ -160,7 +160,7 @@ TEST_F(GpuUsersTest, AClaimIsAskedForAsLongAsTheServerIsBusy) {
     EXPECT_EQ(unknown, "");
 }
 
-TEST_F(GpuUsersTest, AClaimOfAPodThatHasLeftIsNotAskedForAgain) {
+TEST_F(GpuUsersTest, ClaimOfADeletedPodIsNotQueried) {
     add("claims", {"c"});
     server.faults.failed = 1000;
     (void)marked(std::chrono::seconds(10));
@@ -176,7 +176,7 @@ TEST_F(GpuUsersTest, AClaimOfAPodThatHasLeftIsNotAskedForAgain) {
     EXPECT_EQ(said.size(), 0U);
 }
 
-TEST_F(GpuUsersTest, AClaimIsReadOnceAServerThatWasAwayIsThere) {
+TEST_F(GpuUsersTest, ClaimIsReadOnceTheServerIsReachable) {
     add("claims", {"c"});
     server.put(claim_path("v1", "c"), claim("nic.example"));
     server.cut(0, std::chrono::minutes(2), false);
@@ -186,11 +186,11 @@ TEST_F(GpuUsersTest, AClaimIsReadOnceAServerThatWasAwayIsThere) {
     EXPECT_EQ(unknown, "");
 }
 
-TEST_F(GpuUsersTest, WhatIsAnsweredAfterTheEndIsNothing) {
+TEST_F(GpuUsersTest, AnswersAfterTheEndAreIgnored) {
     add("one", {"gpu"});
     server.put(claim_path("v1", "gpu"), claim("gpu.nvidia.com"));
     answers = {Names{"one"}};
-    (void)users.mark(pods); // asks
+    (void)users.mark(pods); // sends requests
     changes = 0;
     users.end();
     server.advance(server.now() + Time(5'000));
@@ -200,7 +200,7 @@ TEST_F(GpuUsersTest, WhatIsAnsweredAfterTheEndIsNothing) {
     EXPECT_EQ(changes, 0U);
 }
 
-TEST_F(GpuUsersTest, ClaimsCountByTheDriverThatServesThem) {
+TEST_F(GpuUsersTest, ClaimsCountByTheirDriver) {
     server.put(claim_path("v1", "gpu"), claim("gpu.nvidia.com"));
     server.put(claim_path("v1", "channel"), claim("compute-domain.nvidia.com"));
     server.put(claim_path("v1", "nic"), claim("dra.net"));
@@ -214,7 +214,7 @@ TEST_F(GpuUsersTest, ClaimsCountByTheDriverThatServesThem) {
     EXPECT_EQ(unknown, "");
 }
 
-TEST_F(GpuUsersTest, AClaimThatGetsItsDevicesLaterIsSeenNextTime) {
+TEST_F(GpuUsersTest, LaterAllocatedClaimIsMarkedNextTime) {
     server.put(claim_path("v1", "late"), Json{{"metadata", Json::object()}});
     add("one", {"late"});
     EXPECT_EQ(marked(), Names{});
@@ -223,7 +223,7 @@ TEST_F(GpuUsersTest, AClaimThatGetsItsDevicesLaterIsSeenNextTime) {
     EXPECT_EQ(marked(), Names{"one"});
 }
 
-TEST_F(GpuUsersTest, AClaimIsAskedForUntilTheServerAnswers) {
+TEST_F(GpuUsersTest, ClaimIsQueriedUntilTheServerAnswers) {
     server.put(claim_path("v1", "gpu"), claim("gpu.nvidia.com"));
     add("one", {"gpu"});
     server.faults.refused = 1000;

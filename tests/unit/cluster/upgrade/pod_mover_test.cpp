@@ -37,7 +37,7 @@ class PodMoverTest : public ::testing::Test {
                      {{"phase", "Running"}, {"containerStatuses", {{{"name", "main"}, {"ready", ready}}}}}}});
     }
     void patch(const std::string& name, const Json& with) { ASSERT_TRUE(server.patch(path_of(name), with)); }
-    /// Of a DaemonSet, whose nodeSelector has that label.
+    /// Puts a pod of a DaemonSet with that label in its nodeSelector.
     void put_daemon(const std::string& name, const char* label) {
         put(name, true);
         patch(name, {{"metadata", {{"ownerReferences", {{{"kind", "DaemonSet"}, {"controller", true}}}}}},
@@ -49,7 +49,7 @@ class PodMoverTest : public ::testing::Test {
     [[nodiscard]] bool is_asked_to_leave(const std::string& name) const {
         return server.find("/api/v1/namespaces/default/pods/" + name + "/eviction/" + name) != nullptr;
     }
-    /// A static pod's processes have another one than its mirror.
+    /// Returns the pod's uid as processes have it: that of a static pod differs from its mirror's.
     static std::string uid_on_host(const Json& metadata) {
         return base::string_or(base::member(metadata, "annotations"), "kubernetes.io/config.hash",
                                base::string_or(metadata, "uid", ""));
@@ -87,12 +87,12 @@ class PodMoverTest : public ::testing::Test {
     UpgradePolicy policy;
     std::set<std::string> holders; ///< pods by their names
     unsigned looks = 0;
-    bool is_busy = false; ///< the daemon, with something else
-    bool is_slow = false; ///< the daemon: the test answers with tell_holders()
-    unsigned opened = 0;  ///< the kubelet's credentials
-    bool lends = false;   ///< the daemon has been asked for them
+    bool is_busy = false; ///< the daemon runs another operation
+    bool is_slow = false; ///< the daemon does not answer until tell_holders()
+    unsigned opened = 0;  ///< how often the kubelet's credentials were opened
+    bool lends = false;   ///< the daemon was asked for the credentials
     bool lent = false;
-    unsigned client = 0; ///< whose network the next ones are used on
+    unsigned client = 0; ///< network of the next credentials
     PodMover mover{"gpu01",
                    [this]() -> base::Result<Api*> {
                        if (!std::exchange(lent, false)) {
@@ -114,10 +114,10 @@ class PodMoverTest : public ::testing::Test {
                    [](const std::string&) {}};
 };
 
-TEST_F(PodMoverTest, AValidatorIsWaitedForUntilItIsThereAndReady) {
+TEST_F(PodMoverTest, ValidationWaitsUntilTheValidatorIsReady) {
     begin(UpgradeAct::Validate);
     Task task = after(UpgradeAct::Validate, seconds(20));
-    EXPECT_EQ(task.state, Task::State::Running) << "its DaemonSet has yet to make it";
+    EXPECT_EQ(task.state, Task::State::Running) << "its DaemonSet has not created it yet";
     EXPECT_NE(task.text.find("nvidia-operator-validator"), std::string::npos) << task.text;
     put("validator", false, "nvidia-operator-validator");
     task = after(UpgradeAct::Validate, seconds(60));
@@ -128,14 +128,14 @@ TEST_F(PodMoverTest, AValidatorIsWaitedForUntilItIsThereAndReady) {
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(3)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, AValidatorThatNeverComesHoldsNothingUp) {
+TEST_F(PodMoverTest, MissingValidatorIsAwaitedForHalfAMinute) {
     put("other", false);
     begin(UpgradeAct::Validate);
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(28)).state, Task::State::Running);
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(4)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, WhoeverHoldsTheDriverLeavesAndWhoComesMeanwhileToo) {
+TEST_F(PodMoverTest, EvictsHoldersAndPodsThatBecomeHolders) {
     for (const char* name : {"holds", "comes", "idle"})
         put(name, true);
     holders = {"holds"};
@@ -153,20 +153,20 @@ TEST_F(PodMoverTest, WhoeverHoldsTheDriverLeavesAndWhoComesMeanwhileToo) {
     EXPECT_EQ(looks, 3U);
 }
 
-TEST_F(PodMoverTest, AValidatorThatEndsIsNotTheNextOne) {
+TEST_F(PodMoverTest, TerminatingValidatorDoesNotCount) {
     put("validator", true, "nvidia-operator-validator");
     (void)server.patch(path_of("validator"), {{"metadata", {{"deletionTimestamp", "2027-01-15T08:00:00Z"}}}});
     begin(UpgradeAct::Validate);
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(20)).state, Task::State::Running);
 }
 
-TEST_F(PodMoverTest, AValidatorIsWaitedForNoLongerThanThePolicyHasPatience) {
+TEST_F(PodMoverTest, ValidationTimeoutLimitsTheWait) {
     policy.validation_timeout = Seconds(20);
     begin(UpgradeAct::Validate);
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(13)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, AHostThatIsAlwaysAtSomethingElseIsWaitedForUntilTheTimeIsOver) {
+TEST_F(PodMoverTest, BusyHostFailsTheTaskAtTheTimeout) {
     policy.deletion.timeout = Seconds(60);
     put("holds", true);
     holders = {"holds"};
@@ -182,7 +182,7 @@ TEST_F(PodMoverTest, AHostThatIsAlwaysAtSomethingElseIsWaitedForUntilTheTimeIsOv
     EXPECT_NE(task.text.find("operation 3 runs"), std::string::npos) << task.text;
 }
 
-TEST_F(PodMoverTest, WhatIsFoundAfterTheEndBeginsNothing) {
+TEST_F(PodMoverTest, HoldersFoundAfterTheEndAreIgnored) {
     put("idle", true);
     is_busy = true;
     begin(UpgradeAct::DeletePods);
@@ -195,7 +195,7 @@ TEST_F(PodMoverTest, WhatIsFoundAfterTheEndBeginsNothing) {
     EXPECT_FALSE(mover.due().has_value());
 }
 
-TEST_F(PodMoverTest, WhoHoldsTheDriverAndMustNotGoStopsIt) {
+TEST_F(PodMoverTest, UnevictableHolderFailsTheTask) {
     put("holds", true);
     (void)server.patch(path_of("holds"),
                        {{"spec", {{"volumes", {{{"name", "x"}, {"emptyDir", Json::object()}}}}}}});
@@ -206,14 +206,14 @@ TEST_F(PodMoverTest, WhoHoldsTheDriverAndMustNotGoStopsIt) {
     EXPECT_NE(task.text.find("default/holds has an emptyDir"), std::string::npos) << task.text;
 }
 
-TEST_F(PodMoverTest, WhoHoldsNothingIsLookedForOnce) {
+TEST_F(PodMoverTest, WithoutHoldersTheHostIsQueriedOnce) {
     put("idle", true);
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Done);
     EXPECT_EQ(looks, 1U);
 }
 
-TEST_F(PodMoverTest, OfTwoPodsOfOneNameTheOneThatIsGoneIsNotWaitedFor) {
+TEST_F(PodMoverTest, DeletedPodIsNotConfusedWithItsNamesake) {
     policy.deletion.timeout = Seconds(600);
     put("web", true);
     put("other-web", true);
@@ -221,7 +221,7 @@ TEST_F(PodMoverTest, OfTwoPodsOfOneNameTheOneThatIsGoneIsNotWaitedFor) {
     holders = {"web", "other-web"};
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Running);
-    server.cut(0, seconds(20), false); // the watch misses what comes now
+    server.cut(0, seconds(20), false); // the watch misses the next events
     (void)after(UpgradeAct::DeletePods, seconds(1));
     server.remove(path_of("other-web"));
     server.forget();
@@ -231,18 +231,18 @@ TEST_F(PodMoverTest, OfTwoPodsOfOneNameTheOneThatIsGoneIsNotWaitedFor) {
     EXPECT_EQ(task.text.find("default/web"), 0U) << task.text;
 }
 
-TEST_F(PodMoverTest, ThePolicyItWasGivenCountsToTheEnd) {
+TEST_F(PodMoverTest, PolicyChangesDoNotAffectARunningTask) {
     put("holds", true);
     holders = {"holds"};
     policy.deletion.timeout = Seconds(30);
     begin(UpgradeAct::DeletePods);
-    policy = UpgradePolicy(); // whoever gave it may have another one by now
+    policy = UpgradePolicy(); // the caller's policy may change
     const Task task = after(UpgradeAct::DeletePods, seconds(40));
     EXPECT_EQ(task.state, Task::State::Failed);
     EXPECT_NE(task.text.find("have not left within 30 s"), std::string::npos) << task.text;
 }
 
-TEST_F(PodMoverTest, RefusedCredentialsAreReadAnewWhileJobsRun) {
+TEST_F(PodMoverTest, RefusedCredentialsAreReadAgainWhileJobsRun) {
     policy.wait_for = Selector::parse("app=train").value();
     put("train", true);
     begin(UpgradeAct::WaitForJobs);
@@ -252,13 +252,13 @@ TEST_F(PodMoverTest, RefusedCredentialsAreReadAnewWhileJobsRun) {
     EXPECT_EQ(task.state, Task::State::Running);
     EXPECT_EQ(task.text.find("can't see this node's pods"), 0U) << task.text;
     EXPECT_GT(opened, 1U);
-    EXPECT_LT(opened, 20U) << "each try waits longer";
-    client = 1; // the kubelet has renewed its certificate
+    EXPECT_LT(opened, 20U) << "the delay grows with each attempt";
+    client = 1; // the kubelet renewed its certificate
     patch("train", {{"status", {{"phase", "Succeeded"}}}});
     EXPECT_EQ(after(UpgradeAct::WaitForJobs, seconds(60)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, ADaemonsPodThatHoldsTheDriverIsNamedFirst) {
+TEST_F(PodMoverTest, DaemonSetHolderFailsTheTask) {
     put("holds", true);
     put_daemon("exporter", "example.com/gpu");
     holders = {"holds", "exporter"};
@@ -272,7 +272,7 @@ TEST_F(PodMoverTest, ADaemonsPodThatHoldsTheDriverIsNamedFirst) {
     }
 }
 
-TEST_F(PodMoverTest, AStaticPodThatHoldsTheDriverIsNamedFirst) {
+TEST_F(PodMoverTest, StaticPodHolderFailsTheTask) {
     put("holds", true);
     put("static", true);
     patch("static", {{"metadata",
@@ -287,7 +287,7 @@ TEST_F(PodMoverTest, AStaticPodThatHoldsTheDriverIsNamedFirst) {
     EXPECT_FALSE(is_asked_to_leave("holds"));
 }
 
-TEST_F(PodMoverTest, ADaemonsPodThatALabelPausesStopsNothing) {
+TEST_F(PodMoverTest, PausedDaemonSetHolderIsIgnored) {
     put_daemon("exporter", "nvidia.com/gpu.deploy.client");
     put_daemon("idle", "example.com/gpu");
     holders = {"exporter"};
@@ -295,7 +295,7 @@ TEST_F(PodMoverTest, ADaemonsPodThatALabelPausesStopsNothing) {
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(10)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, LookUnderWayAtTheTimeoutIsAwaited) {
+TEST_F(PodMoverTest, QueryRunningAtTheTimeoutIsAwaited) {
     policy.deletion.timeout = Seconds(60);
     put("holds", true);
     holders = {"holds"};
@@ -308,7 +308,7 @@ TEST_F(PodMoverTest, LookUnderWayAtTheTimeoutIsAwaited) {
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, RestartAfterTheTimeoutLooksBeforeItJudges) {
+TEST_F(PodMoverTest, RestartAfterTheTimeoutQueriesFirst) {
     policy.deletion.timeout = Seconds(60);
     for (const char* name : {"idle", "other"})
         put(name, true);
@@ -317,7 +317,7 @@ TEST_F(PodMoverTest, RestartAfterTheTimeoutLooksBeforeItJudges) {
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(3)).state, Task::State::Done);
 }
 
-TEST_F(PodMoverTest, CredentialsThatNeverComeFailAtTheTimeout) {
+TEST_F(PodMoverTest, MissingCredentialsFailTheTaskAtTheTimeout) {
     policy.deletion.timeout = Seconds(60);
     PodMover other{"gpu01",
                    []() -> base::Result<Api*> { return base::fail(base::Errc::NotFound, "no kubeconfig"); },
@@ -334,7 +334,7 @@ TEST_F(PodMoverTest, CredentialsThatNeverComeFailAtTheTimeout) {
     EXPECT_FALSE(other.due().has_value());
 }
 
-/// What was asked of the server with a grace period of none.
+/// Counts deletions, and those with a grace period of zero.
 class OverriddenBudgets : public PodMoverTest {
   protected:
     OverriddenBudgets() {
@@ -351,19 +351,19 @@ class OverriddenBudgets : public PodMoverTest {
         holders = {"holds"};
     }
     unsigned deletions = 0;
-    unsigned kills = 0; ///< without a grace period
+    unsigned kills = 0; ///< deletions with a grace period of zero
 };
 
-TEST_F(OverriddenBudgets, APodThatEndsKeepsItsGracePeriod) {
+TEST_F(OverriddenBudgets, TerminatingPodKeepsItsGracePeriod) {
     patch("holds", {{"metadata", {{"deletionTimestamp", after_now(seconds(200))}}}});
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(195)).state, Task::State::Running);
     EXPECT_EQ(kills, 0U);
     (void)after(UpgradeAct::DeletePods, seconds(45));
-    EXPECT_GT(kills, 0U) << "it did not end in time";
+    EXPECT_GT(kills, 0U) << "its grace period is over";
 }
 
-TEST_F(OverriddenBudgets, APodThatNeverLeavesEndsIt) {
+TEST_F(OverriddenBudgets, PodThatNeverLeavesFailsTheTask) {
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(55)).state, Task::State::Running);
     EXPECT_EQ(deletions, 0U);
@@ -375,7 +375,7 @@ TEST_F(OverriddenBudgets, APodThatNeverLeavesEndsIt) {
     EXPECT_EQ(task.text, "these pods have not left within 120 s: default/holds");
 }
 
-TEST_F(OverriddenBudgets, PodDeletedPastItsBudgetLeavesThenDone) {
+TEST_F(OverriddenBudgets, TaskIsDoneWhenTheDeletedPodLeft) {
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(70)).state, Task::State::Running);
     EXPECT_GT(deletions, 0U);
@@ -384,7 +384,7 @@ TEST_F(OverriddenBudgets, PodDeletedPastItsBudgetLeavesThenDone) {
     EXPECT_EQ(task.state, Task::State::Done) << task.text;
 }
 
-TEST_F(OverriddenBudgets, BrokenConnectionEndsNothingWhilePodsMayLeave) {
+TEST_F(OverriddenBudgets, BrokenConnectionDoesNotFailBeforeTheTimeout) {
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(70)).state, Task::State::Running);
     server.cut(0, seconds(3), false);
@@ -393,7 +393,7 @@ TEST_F(OverriddenBudgets, BrokenConnectionEndsNothingWhilePodsMayLeave) {
     EXPECT_EQ(task.text, "default/holds");
 }
 
-TEST_F(OverriddenBudgets, BrokenConnectionLeavesEndingPodsTheirTime) {
+TEST_F(OverriddenBudgets, BrokenConnectionKeepsThePodsGracePeriod) {
     patch("holds", {{"metadata", {{"deletionTimestamp", after_now(seconds(200))}}}});
     begin(UpgradeAct::DeletePods);
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(150)).state, Task::State::Running);
@@ -403,7 +403,7 @@ TEST_F(OverriddenBudgets, BrokenConnectionLeavesEndingPodsTheirTime) {
     EXPECT_EQ(after(UpgradeAct::DeletePods, seconds(120)).state, Task::State::Failed);
 }
 
-TEST_F(PodMoverTest, AValidatorOfTheDriverBeforeIsMadeAnew) {
+TEST_F(PodMoverTest, ValidatorOfThePreviousDriverIsDeleted) {
     put("validator", true, "nvidia-operator-validator");
     patch("validator", {{"status", {{"startTime", after_now(seconds(-60))}}}});
     begin(UpgradeAct::Validate);
@@ -411,14 +411,14 @@ TEST_F(PodMoverTest, AValidatorOfTheDriverBeforeIsMadeAnew) {
     EXPECT_TRUE(is_asked_to_leave("validator"));
     server.remove(path_of("validator"));
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(60)).state, Task::State::Running)
-        << "one was here, so that another one comes";
+        << "the deleted validator will be replaced";
     put("another", true, "nvidia-operator-validator");
     patch("another", {{"status", {{"startTime", after_now(seconds(0))}}}});
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(3)).state, Task::State::Done);
     EXPECT_FALSE(is_asked_to_leave("another"));
 }
 
-TEST_F(PodMoverTest, WhereOperandsRunAValidatorIsWaitedForLonger) {
+TEST_F(PodMoverTest, WithOperandsTheValidatorHasFiveMinutes) {
     put_daemon("toolkit", "nvidia.com/gpu.deploy.container-toolkit");
     begin(UpgradeAct::Validate);
     EXPECT_EQ(after(UpgradeAct::Validate, seconds(295)).state, Task::State::Running);

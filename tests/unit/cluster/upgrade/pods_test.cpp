@@ -8,7 +8,7 @@ namespace {
 
 using base::Json;
 
-/// One that a ReplicaSet makes and that has a GPU.
+/// Returns a pod of a ReplicaSet with a GPU.
 Json pod(const char* name) {
     return {{"metadata",
              {{"name", name},
@@ -39,7 +39,7 @@ struct Node {
 
 using Names = std::vector<std::string>;
 
-TEST(Pods, ThoseThatUseAGpuAreKnownByWhatTheyAskForAndByWaysAroundIt) {
+TEST(Pods, PodsUseGpusByResourceClassOrPath) {
     Node node;
     for (const char* name : {"limit", "mig", "init", "class", "path", "none", "ended"})
         node.add(pod(name));
@@ -69,11 +69,11 @@ TEST(Pods, ThoseThatUseAGpuAreKnownByWhatTheyAskForAndByWaysAroundIt) {
     EXPECT_EQ(node.leave(UpgradeAct::DeletePods), (Names{"class", "init", "limit", "mig", "path"}));
 }
 
-TEST(Pods, ClaimsAreThoseThatAPodNamesAndThoseThatWereMadeForIt) {
+TEST(Pods, ClaimsAreNamedInSpecOrStatus) {
     Json one = pod("claims");
     one["spec"]["resourceClaims"] = {{{"name", "a"}, {"resourceClaimName", "named"}},
                                      {{"name", "b"}, {"resourceClaimTemplateName", "template"}}};
-    EXPECT_EQ(pod_facts(one).claims, Names{"named"}) << "the other one is yet to be made";
+    EXPECT_EQ(pod_facts(one).claims, Names{"named"}) << "the other claim is not created yet";
     one["status"]["resourceClaimStatuses"] = {{{"name", "b"}, {"resourceClaimName", "made"}}};
     one["status"]["extendedResourceClaimStatus"] = {{"resourceClaimName", "extended"}};
     EXPECT_EQ(pod_facts(one).claims, (Names{"named", "made", "extended"}));
@@ -82,7 +82,7 @@ TEST(Pods, ClaimsAreThoseThatAPodNamesAndThoseThatWereMadeForIt) {
     EXPECT_TRUE(pod_facts(one).claims.empty());
 }
 
-TEST(Pods, WhatWouldBeLostIsNotBegunWithoutLeave) {
+TEST(Pods, PodsThatWouldLoseDataAreRefused) {
     Node node;
     node.add(pod("good"));
     Json empty = pod("empty");
@@ -96,10 +96,10 @@ TEST(Pods, WhatWouldBeLostIsNotBegunWithoutLeave) {
                      "default/empty has an emptyDir, whose data would be lost (deleteEmptyDir is false)"}));
     node.policy.deletion.force = node.policy.deletion.delete_empty_dir = true;
     EXPECT_EQ(node.leave(UpgradeAct::DeletePods), (Names{"alone", "empty", "good"}));
-    EXPECT_EQ(node.choose(UpgradeAct::Drain).refuse.size(), 2U) << "a drain has rules of its own";
+    EXPECT_EQ(node.choose(UpgradeAct::Drain).refuse.size(), 2U) << "a drain has its own rules";
 }
 
-TEST(Pods, StaticOnesAndThoseOfDaemonSetsStay) {
+TEST(Pods, StaticAndDaemonSetPodsAreNotEvicted) {
     Node node;
     Json daemon = pod("daemon");
     daemon["metadata"]["ownerReferences"][0]["kind"] = "DaemonSet";
@@ -114,7 +114,7 @@ TEST(Pods, StaticOnesAndThoseOfDaemonSetsStay) {
     }
 }
 
-TEST(Pods, ADrainTakesAllButThoseThatSaySo) {
+TEST(Pods, DrainEvictsAllButSkippedPods) {
     Node node;
     Json plain = pod("plain");
     plain["spec"]["containers"][0].erase("resources");
@@ -130,7 +130,7 @@ TEST(Pods, ADrainTakesAllButThoseThatSaySo) {
     EXPECT_EQ(node.leave(UpgradeAct::Drain), Names{"plain"});
 }
 
-TEST(Pods, JobsAreWaitedForWhileTheyRunOrAreYetTo) {
+TEST(Pods, PendingAndRunningJobsAreAwaited) {
     Node node;
     node.policy.wait_for = Selector::parse("job=yes").value();
     for (const char* phase : {"Pending", "Running", "Succeeded", "Failed", "Unknown"}) {
@@ -143,7 +143,7 @@ TEST(Pods, JobsAreWaitedForWhileTheyRunOrAreYetTo) {
     EXPECT_EQ(node.leave(UpgradeAct::WaitForJobs), (Names{"Pending", "Running"}));
 }
 
-TEST(Pods, AValidatorCountsWhenAllOfItIsReady) {
+TEST(Pods, ValidatorIsReadyWithAllItsContainers) {
     Node node;
     Json validator = pod("validator");
     validator["metadata"]["labels"] = {{"app", "nvidia-operator-validator"}};
@@ -156,7 +156,7 @@ TEST(Pods, AValidatorCountsWhenAllOfItIsReady) {
     EXPECT_TRUE(node.leave(UpgradeAct::Validate).empty());
 }
 
-TEST(Pods, TheBudgetInTheWayIsNamed) {
+TEST(Pods, BlockingDisruptionBudgetIsNamed) {
     const Json status = {
         {"code", 429},
         {"details",

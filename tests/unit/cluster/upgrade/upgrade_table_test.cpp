@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever may come in the way of an upgrade, at each state.
+// Interferes with an upgrade in each of its states.
 #include "tests/unit/cluster/upgrade_rig.hpp"
 
 #include <functional>
@@ -25,7 +25,7 @@ const std::vector<std::string> states{"",
                                       "upgrade-done",
                                       "upgrade-failed"};
 
-/// On its way, and just come to `state`.
+/// Returns a host whose upgrade has just reached `state`.
 Rig at(const std::string& state) {
     Rig rig;
     rig.policy.retries = 0;
@@ -40,7 +40,7 @@ Rig at(const std::string& state) {
     return rig;
 }
 
-/// Nothing of the upgrade is left but its outcome.
+/// Expects the outcome of an upgrade and no other traces.
 void expect_served(const Rig& rig, const std::string& version) {
     EXPECT_EQ(rig.state(), "upgrade-done");
     EXPECT_EQ(rig.driver.running, version);
@@ -49,7 +49,7 @@ void expect_served(const Rig& rig, const std::string& version) {
         EXPECT_EQ(rig.annotation(name), "") << name;
 }
 
-/// What has an end comes to it, and where that is a failure a person asks for another try.
+/// Runs until all timeouts are over. Requests another attempt if the upgrade failed.
 void ask_again(Rig& rig) {
     rig.wait(3'000);
     if (rig.state() == "upgrade-failed")
@@ -67,7 +67,7 @@ void at_each_state(const Given& happens, const Given& then) {
     }
 }
 
-TEST(UpgradeTable, AutoUpgradeOffAndOnAtEachState) {
+TEST(UpgradeTable, AutoUpgradeOffAndOnRecoversEachState) {
     at_each_state([](Rig& rig) { rig.policy.mode = UpgradeMode::OnRequest; },
                   [](Rig& rig) {
                       EXPECT_FALSE(rig.cordoned());
@@ -78,7 +78,7 @@ TEST(UpgradeTable, AutoUpgradeOffAndOnAtEachState) {
                   });
 }
 
-TEST(UpgradeTable, DriverDisabledAndEnabledAtEachState) {
+TEST(UpgradeTable, DriverDisabledAndEnabledRecoversEachState) {
     at_each_state([](Rig& rig) { rig.policy.driver_enabled = false; },
                   [](Rig& rig) {
                       EXPECT_FALSE(rig.cordoned());
@@ -89,13 +89,13 @@ TEST(UpgradeTable, DriverDisabledAndEnabledAtEachState) {
                   });
 }
 
-TEST(UpgradeTable, AnotherVersionAtEachState) {
+TEST(UpgradeTable, AnotherVersionIsReachedFromEachState) {
     for (const char* version : {"570.86.15", before})
         at_each_state([version](Rig& rig) { rig.policy.version = version; },
                       [version](Rig& rig) { expect_served(rig, version); });
 }
 
-TEST(UpgradeTable, AProblemOfThePolicyAtEachStateHoldsWhoHasNotBegun) {
+TEST(UpgradeTable, PolicyProblemBlocksOnlyHostsNotStarted) {
     at_each_state([](Rig& rig) { rig.policy_problem = "no such field"; },
                   [](Rig& rig) {
                       if (rig.swaps == 0) {
@@ -109,7 +109,7 @@ TEST(UpgradeTable, AProblemOfThePolicyAtEachStateHoldsWhoHasNotBegun) {
                   });
 }
 
-TEST(UpgradeTable, TheDaemonAwayAtEachStateChangesNothing) {
+TEST(UpgradeTable, MissingDaemonChangesNothingInEachState) {
     for (const std::string& state : states) {
         SCOPED_TRACE("at '" + state + "'");
         Rig rig = at(state);
@@ -118,7 +118,7 @@ TEST(UpgradeTable, TheDaemonAwayAtEachStateChangesNothing) {
         rig.wait(100'000);
         UpgradeRecord record = upgrade_node(rig.node).record;
         EXPECT_EQ(record.prepared, was.record.prepared && state != "upgrade-required")
-            << "it would not use a grant";
+            << "such a host would not use a grant";
         record.prepared = was.record.prepared;
         EXPECT_EQ(record, was.record);
         EXPECT_EQ(rig.state(), state);
@@ -129,7 +129,7 @@ TEST(UpgradeTable, TheDaemonAwayAtEachStateChangesNothing) {
     }
 }
 
-TEST(UpgradeTable, TheNodeDeletedAndMadeAgainAtEachState) {
+TEST(UpgradeTable, RecreatedNodeRecoversFromEachState) {
     at_each_state(
         [](Rig& rig) {
             rig.node = {
@@ -147,13 +147,13 @@ TEST(UpgradeTable, TheNodeDeletedAndMadeAgainAtEachState) {
         });
 }
 
-TEST(UpgradeTable, ARebootAtEachState) {
+TEST(UpgradeTable, RebootRecoversFromEachState) {
     for (const bool half : {false, true})
         at_each_state(
             [half](Rig& rig) {
                 rig.driver.boot = "boot2";
                 rig.swap = {};
-                if (half && rig.state() == "pod-restart-required") { // what boots is the one or the other
+                if (half && rig.state() == "pod-restart-required") { // either version may boot
                     rig.driver.running = wanted;
                 }
             },
@@ -163,7 +163,7 @@ TEST(UpgradeTable, ARebootAtEachState) {
             });
 }
 
-TEST(UpgradeTable, AHostThatBootsTheOldDriverWhileItIsValidatedTriesAgain) {
+TEST(UpgradeTable, BootWithTheOldDriverDuringValidationRetries) {
     Rig rig = at("validation-required");
     rig.policy.retries = 1;
     rig.driver.running = before;
@@ -174,7 +174,7 @@ TEST(UpgradeTable, AHostThatBootsTheOldDriverWhileItIsValidatedTriesAgain) {
     expect_served(rig, wanted);
 }
 
-TEST(UpgradeTable, CordonedOrUncordonedBySomebodyAtEachState) {
+TEST(UpgradeTable, ManualCordonIsKeptInEachState) {
     for (const bool cordoned : {false, true})
         for (const std::string& state : states) {
             SCOPED_TRACE("at '" + state + "'");
@@ -185,12 +185,13 @@ TEST(UpgradeTable, CordonedOrUncordonedBySomebodyAtEachState) {
             ask_again(rig);
             EXPECT_EQ(rig.state(), "upgrade-done");
             EXPECT_EQ(rig.driver.running, wanted);
-            EXPECT_EQ(rig.cordoned(), cordoned && !by_us) << "who cordons what we have cordoned is not seen";
+            EXPECT_EQ(rig.cordoned(), cordoned && !by_us)
+                << "a manual cordon is not visible on a Node that gpuhost cordoned";
             EXPECT_EQ(rig.annotation(key::was_unschedulable), "");
         }
 }
 
-TEST(UpgradeTable, AnyLabelAtEachState) {
+TEST(UpgradeTable, AnyStateLabelRecoversFromEachState) {
     std::vector<std::string> labels = states;
     labels.insert(labels.end(), {"node-maintenance-required", "post-maintenance-required", "no state"});
     for (const std::string& label : labels) {
@@ -209,7 +210,7 @@ TEST(UpgradeTable, AnyLabelAtEachState) {
     }
 }
 
-TEST(UpgradeTable, ARecordThatMakesNoSenseAtEachState) {
+TEST(UpgradeTable, MalformedRecordRecoversFromEachState) {
     for (const char* text :
          {"", "{", "[]", "null", "7",
           R"({"state":"drain-required","cordoned":true,"since":99999999999999,"attempts":-3})",
@@ -223,7 +224,7 @@ TEST(UpgradeTable, ARecordThatMakesNoSenseAtEachState) {
     }
 }
 
-TEST(UpgradeTable, WithoutAFreshGrantAtEachStateNothingIsBegun) {
+TEST(UpgradeTable, WithoutAFreshGrantNoStateStartsAnything) {
     for (const std::string& state : states) {
         SCOPED_TRACE("at '" + state + "'");
         Rig rig = at(state);
@@ -238,7 +239,7 @@ TEST(UpgradeTable, WithoutAFreshGrantAtEachStateNothingIsBegun) {
     }
 }
 
-TEST(UpgradeTable, AHostThatHasLostItsPlaceInTheMiddleOfASwapWaitsForAnotherOne) {
+TEST(UpgradeTable, GrantRevokedDuringSwapWaitsForAnother) {
     Rig rig = at("pod-restart-required");
     rig.driver.running.clear();
     rig.driver.ready = false;
@@ -246,7 +247,7 @@ TEST(UpgradeTable, AHostThatHasLostItsPlaceInTheMiddleOfASwapWaitsForAnotherOne)
     rig.revoked = true;
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-required");
-    EXPECT_TRUE(rig.cordoned()) << "no driver serves there";
+    EXPECT_TRUE(rig.cordoned()) << "the host has no working driver";
     rig.granted = true;
     rig.revoked = false;
     rig.settle();

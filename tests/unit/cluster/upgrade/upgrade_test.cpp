@@ -19,7 +19,7 @@ using Path = std::vector<std::string>;
 const Path whole{"upgrade-required",    "cordon-required",   "pod-deletion-required", "pod-restart-required",
                  "validation-required", "uncordon-required", "upgrade-done"};
 
-TEST(Upgrade, GoesThroughTheOperatorsStates) {
+TEST(Upgrade, PassesThroughTheOperatorsStates) {
     Rig rig;
     rig.settle();
     EXPECT_EQ(rig.path, whole);
@@ -37,7 +37,7 @@ TEST(Upgrade, GoesThroughTheOperatorsStates) {
               "");
 }
 
-TEST(Upgrade, AHostThatIsAsWantedSaysSoAndOneWithoutGpusSaysNothing) {
+TEST(Upgrade, HostWithoutGpusHasNoState) {
     Rig rig;
     rig.driver.running = wanted;
     rig.settle();
@@ -48,7 +48,7 @@ TEST(Upgrade, AHostThatIsAsWantedSaysSoAndOneWithoutGpusSaysNothing) {
     EXPECT_TRUE(bare.path.empty());
 }
 
-TEST(Upgrade, NothingBeginsThatCantBeHadHereAndItSaysWhatIsMissing) {
+TEST(Upgrade, UnavailableVersionIsReportedAndNotStarted) {
     Rig rig;
     rig.check = {Task::State::Failed, "version 550.163.01 is not in the store", false};
     rig.settle();
@@ -61,7 +61,7 @@ TEST(Upgrade, NothingBeginsThatCantBeHadHereAndItSaysWhatIsMissing) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-TEST(Upgrade, AHostThatWouldNotUseAGrantIsNotPrepared) {
+TEST(Upgrade, HostThatCannotUseAGrantIsUnprepared) {
     Rig rig;
     rig.granted = false;
     rig.settle();
@@ -76,7 +76,7 @@ TEST(Upgrade, AHostThatWouldNotUseAGrantIsNotPrepared) {
     rig.policy.windows.push_back(
         parse_window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "23:00"}}).value());
     rig.settle();
-    EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "a Friday";
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "outside the window, on a Friday";
     rig.policy.windows.clear();
     rig.settle();
     ASSERT_TRUE(upgrade_node(rig.node).record.prepared);
@@ -89,7 +89,7 @@ TEST(Upgrade, AHostThatWouldNotUseAGrantIsNotPrepared) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-TEST(Upgrade, AnUpgradeStateSetByAPersonIsARequest) {
+TEST(Upgrade, ManualUpgradeStateIsARequest) {
     for (const char* state : {"cordon-required", "pod-deletion-required", "pod-restart-required",
                               "validation-required", "uncordon-required"}) {
         SCOPED_TRACE(state);
@@ -108,7 +108,7 @@ TEST(Upgrade, AnUpgradeStateSetByAPersonIsARequest) {
     }
 }
 
-TEST(Upgrade, RemembersWhetherItWasAwayBefore) {
+TEST(Upgrade, RecordsWhetherTheNodeWasUnavailableBefore) {
     Rig rig;
     rig.node["spec"]["unschedulable"] = true;
     rig.settle();
@@ -119,10 +119,10 @@ TEST(Upgrade, RemembersWhetherItWasAwayBefore) {
     EXPECT_FALSE(upgrade_node(rig.node).record.away);
     rig.node["spec"]["unschedulable"] = true;
     rig.settle();
-    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "since its upgrade";
+    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "it became unavailable after its upgrade";
 }
 
-TEST(Upgrade, WhatWasCordonedBeforeStaysSo) {
+TEST(Upgrade, CordonedNodeStaysCordoned) {
     Rig rig;
     rig.node["spec"]["unschedulable"] = true;
     rig.settle();
@@ -130,10 +130,10 @@ TEST(Upgrade, WhatWasCordonedBeforeStaysSo) {
     EXPECT_TRUE(rig.cordoned());
     EXPECT_EQ(rig.annotation(key::was_unschedulable), "");
     EXPECT_EQ(rig.path.back(), "upgrade-done");
-    EXPECT_EQ(rig.path[rig.path.size() - 2], "validation-required") << "there is nothing to uncordon";
+    EXPECT_EQ(rig.path[rig.path.size() - 2], "validation-required") << "the Node stays cordoned";
 }
 
-TEST(Upgrade, WaitsForJobsAsLongAsThePolicySays) {
+TEST(Upgrade, JobsAreAwaitedUntilThePolicysTimeout) {
     Rig rig;
     rig.policy.wait_for = Selector::parse("job=yes").value();
     rig.policy.wait_timeout = Seconds(100);
@@ -147,14 +147,14 @@ TEST(Upgrade, WaitsForJobsAsLongAsThePolicySays) {
     EXPECT_EQ(rig.annotation(key::wait_began), "");
 }
 
-TEST(Upgrade, PodsThatDoNotLeaveAreDrainedOrEndIt) {
+TEST(Upgrade, RemainingPodsAreDrainedOrFailTheUpgrade) {
     Rig rig;
     rig.pods = {Task::State::Failed, "default/a has an emptyDir", false};
     rig.policy.retries = 0;
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-failed");
     EXPECT_EQ(upgrade_node(rig.node).record.failure, "eviction");
-    EXPECT_FALSE(rig.cordoned()) << "it serves with the driver that it had";
+    EXPECT_FALSE(rig.cordoned()) << "the previous driver still works";
     EXPECT_EQ(rig.swaps, 0U);
     EXPECT_EQ(rig.told[3],
               "Failed to delete workload pods on the node for the driver upgrade, default/a has an emptyDir");
@@ -168,21 +168,22 @@ TEST(Upgrade, PodsThatDoNotLeaveAreDrainedOrEndIt) {
     EXPECT_EQ(upgrade_node(drains.node).record.failure, "drain");
 }
 
-TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
+TEST(Upgrade, FailedSwapIsRetriedThenFails) {
     Rig rig;
     rig.swap_fails = true;
     rig.policy.retries = 2;
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_FALSE(rig.cordoned());
-    EXPECT_FALSE(next_op(rig.situation()).wants_grant) << "its place is for others meanwhile";
-    EXPECT_FALSE(upgrade_node(rig.node).record.prepared) << "which tells the leader, whose clock is another";
+    EXPECT_FALSE(next_op(rig.situation()).wants_grant) << "the slot is free for others meanwhile";
+    EXPECT_FALSE(upgrade_node(rig.node).record.prepared)
+        << "the leader, with a different clock, relies on it";
     rig.wait(59);
     EXPECT_EQ(rig.swaps, 1U);
     rig.wait(1);
     EXPECT_EQ(rig.swaps, 2U);
     rig.wait(119);
-    EXPECT_EQ(rig.swaps, 2U) << "twice as long each time";
+    EXPECT_EQ(rig.swaps, 2U) << "the delay doubles with each attempt";
     rig.wait(1);
     EXPECT_EQ(rig.state(), "upgrade-failed");
     EXPECT_EQ(rig.swaps, 3U);
@@ -191,14 +192,14 @@ TEST(Upgrade, ASwapThatFailsIsTriedAgainLaterAndThenItHasFailed) {
     rig.wait(100'000);
     EXPECT_EQ(rig.swaps, 3U);
 
-    // An administrator's retry.
+    // An administrator retries.
     rig.swap_fails = false;
     rig.node["metadata"]["labels"][key::state] = "upgrade-required";
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-/// Whose host goes down in its swap, and has come up again; no driver serves yet.
+/// Crashes the host during its swap and boots it again.
 void go_down(Rig& rig) {
     while (rig.state() != "pod-restart-required")
         ASSERT_TRUE(rig.step());
@@ -209,13 +210,13 @@ void go_down(Rig& rig) {
     ASSERT_EQ(rig.state(), "upgrade-failed");
     ASSERT_TRUE(rig.cordoned());
     rig.wait(100);
-    ASSERT_TRUE(rig.cordoned()) << "as long as it has no driver";
+    ASSERT_TRUE(rig.cordoned()) << "until it has a working driver";
     rig.driver.running = before;
     rig.driver.ready = true;
     rig.settle();
 }
 
-TEST(Upgrade, AHostThatWentDownInItsSwapServesAgainAndTriesAgain) {
+TEST(Upgrade, HostThatCrashedDuringSwapRecoversAndRetries) {
     Rig rig;
     rig.policy.retries = 1;
     go_down(rig);
@@ -228,7 +229,7 @@ TEST(Upgrade, AHostThatWentDownInItsSwapServesAgainAndTriesAgain) {
     EXPECT_EQ(rig.driver.running, wanted);
 }
 
-TEST(Upgrade, AHostThatWentDownInItsLastTryServesAgain) {
+TEST(Upgrade, HostThatCrashedInItsLastAttemptRecovers) {
     Rig rig;
     rig.policy.retries = 0;
     go_down(rig);
@@ -239,7 +240,7 @@ TEST(Upgrade, AHostThatWentDownInItsLastTryServesAgain) {
     EXPECT_EQ(rig.swaps, 0U);
 }
 
-TEST(Upgrade, AClockThatIsSetBackPutsNothingOffForYears) {
+TEST(Upgrade, ClockSetBackDoesNotDelayRetries) {
     Rig rig;
     rig.swap_fails = true;
     rig.policy.retries = 1;
@@ -251,7 +252,7 @@ TEST(Upgrade, AClockThatIsSetBackPutsNothingOffForYears) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-TEST(Upgrade, ANewVersionIsANewBeginningForAHostThatHasFailed) {
+TEST(Upgrade, NewVersionRestartsAFailedHost) {
     Rig rig;
     rig.swap_fails = true;
     rig.policy.retries = 0;
@@ -264,7 +265,7 @@ TEST(Upgrade, ANewVersionIsANewBeginningForAHostThatHasFailed) {
     EXPECT_EQ(rig.driver.running, "570.86.15");
 }
 
-TEST(Upgrade, WhatIsNotValidInTimeGoesBack) {
+TEST(Upgrade, ValidationTimeoutRollsBack) {
     Rig rig;
     rig.never_ready = true;
     rig.policy.retries = 0;
@@ -279,18 +280,18 @@ TEST(Upgrade, WhatIsNotValidInTimeGoesBack) {
               "validation: its devices are not there; version 535.216.01 runs again");
 }
 
-TEST(Upgrade, ValidatorsAreNotLateBeforeTheyCouldBeSeen) {
+TEST(Upgrade, ValidationTimeoutStartsOnceValidatorsAreVisible) {
     Rig rig;
     rig.policy.retries = 0;
     rig.validators = {Task::State::Running, "can't see this node's pods", false, rig.now + 100'000};
     rig.settle();
     ASSERT_EQ(rig.state(), "validation-required");
-    rig.wait(50'000); // the API server is away
+    rig.wait(50'000); // the API server is not reachable
     EXPECT_EQ(rig.state(), "validation-required");
-    EXPECT_EQ(rig.due(), rig.now + 50'000) << "no earlier time changes anything";
+    EXPECT_EQ(rig.due(), rig.now + 50'000) << "an earlier wake-up has no effect";
     rig.validators = {};
     rig.settle();
-    EXPECT_EQ(rig.state(), "validation-required") << "nobody has looked yet";
+    EXPECT_EQ(rig.state(), "validation-required") << "the pods were not observed yet";
     EXPECT_GT(rig.due().value_or(rig.now + 3'600), rig.now + 3'000);
     rig.validators = {Task::State::Running, "it is not ready", false, rig.now + 60};
     rig.settle();
@@ -300,7 +301,7 @@ TEST(Upgrade, ValidatorsAreNotLateBeforeTheyCouldBeSeen) {
     EXPECT_EQ(rig.state(), "upgrade-failed");
 }
 
-TEST(Upgrade, LateSwapIsCancelledWithoutATimeToWakeAt) {
+TEST(Upgrade, LateSwapIsCancelledWithoutAWakeTime) {
     Rig rig;
     rig.policy.swap_timeout = Seconds(1'200);
     rig.swap_hangs = true;
@@ -313,7 +314,7 @@ TEST(Upgrade, LateSwapIsCancelledWithoutATimeToWakeAt) {
     EXPECT_FALSE(rig.due().has_value());
 }
 
-TEST(Upgrade, OperationDuringValidationIsWaitedFor) {
+TEST(Upgrade, OperationDuringValidationIsAwaited) {
     Rig rig;
     rig.never_ready = true;
     rig.policy.retries = 0;
@@ -330,7 +331,7 @@ TEST(Upgrade, OperationDuringValidationIsWaitedFor) {
     EXPECT_EQ(rig.driver.running, wanted);
 }
 
-TEST(Upgrade, DoneLabelTakenOffRestartsNoSoak) {
+TEST(Upgrade, RemovedDoneLabelDoesNotRestartTheSoak) {
     Rig rig;
     rig.settle();
     ASSERT_EQ(rig.state(), "upgrade-done");
@@ -342,7 +343,7 @@ TEST(Upgrade, DoneLabelTakenOffRestartsNoSoak) {
     rig.settle();
     ASSERT_EQ(rig.state(), "upgrade-done");
     EXPECT_EQ(upgrade_node(rig.node).record.since, since);
-    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "it was not away when it was upgraded";
+    EXPECT_FALSE(upgrade_node(rig.node).record.away) << "it was available when it was upgraded";
 }
 
 TEST(Upgrade, OperationOnAnIdleHostWritesNothing) {
@@ -396,7 +397,7 @@ TEST(Upgrade, ValidationIsNotSkippedByARetry) {
     rig.wait(600);
     EXPECT_EQ(rig.state(), "upgrade-failed");
     rig.wait(1000);
-    EXPECT_EQ(rig.state(), "upgrade-failed") << "the driver runs, and is not valid for that";
+    EXPECT_EQ(rig.state(), "upgrade-failed") << "a running driver alone is not validated";
     rig.node["metadata"]["labels"][key::state] = "upgrade-required";
     rig.settle();
     EXPECT_EQ(rig.state(), "validation-required");
@@ -405,12 +406,12 @@ TEST(Upgrade, ValidationIsNotSkippedByARetry) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-TEST(Upgrade, RebootsOnceWhereItMay) {
+TEST(Upgrade, RebootsOnceIfAllowed) {
     Rig rig;
     rig.needs_reboot = true;
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-failed");
-    EXPECT_TRUE(rig.cordoned()) << "no driver serves there";
+    EXPECT_TRUE(rig.cordoned()) << "the host has no working driver";
     EXPECT_EQ(rig.reboots, 0U);
 
     Rig may;
@@ -420,17 +421,17 @@ TEST(Upgrade, RebootsOnceWhereItMay) {
     EXPECT_EQ(may.state(), "upgrade-done");
 }
 
-TEST(Upgrade, DrainsBeforeItRebootsByADrainsRules) {
+TEST(Upgrade, DrainsByTheDrainsRulesBeforeReboot) {
     Rig rig;
     rig.needs_reboot = rig.policy.may_reboot = rig.policy.drain.enabled = true;
     while (rig.state() != "pod-restart-required")
         ASSERT_TRUE(rig.step());
     rig.pods = {Task::State::Running, "default/web (needs 2 healthy pods)", false};
-    rig.now += 200; // the swap has taken its time
+    rig.now += 200; // the time of the swap
     rig.settle();
     EXPECT_EQ(rig.reboots, 0U);
     EXPECT_EQ(next_op(rig.situation()).act, UpgradeAct::Drain);
-    EXPECT_EQ(upgrade_node(rig.node).record.since, rig.now) << "from which the drain's timeout counts";
+    EXPECT_EQ(upgrade_node(rig.node).record.since, rig.now) << "the drain's timeout starts here";
     EXPECT_EQ(rig.annotation(key::reason),
               "drains the node before it is rebooted: default/web (needs 2 healthy pods)");
     EXPECT_EQ(rig.told.back(), "Scheduling drain of the node");
@@ -447,7 +448,7 @@ TEST(Upgrade, DrainsBeforeItRebootsByADrainsRules) {
     EXPECT_EQ(fails.annotation(key::reason), "drain: default/web has not left");
 }
 
-TEST(Upgrade, IsDrainedOnceWhereItWasDrainedForTheSwap) {
+TEST(Upgrade, DrainBeforeTheSwapIsNotRepeated) {
     Rig rig;
     rig.needs_reboot = rig.policy.may_reboot = rig.policy.drain.enabled = true;
     rig.policy.deletion.enabled = false;
@@ -456,7 +457,7 @@ TEST(Upgrade, IsDrainedOnceWhereItWasDrainedForTheSwap) {
     EXPECT_EQ(std::count(rig.told.begin(), rig.told.end(), "Successfully drained the node"), 1);
 }
 
-TEST(Upgrade, IsNotRebootedWhereNothingMayBeDrained) {
+TEST(Upgrade, DisabledDrainPreventsTheReboot) {
     Rig rig;
     rig.needs_reboot = rig.policy.may_reboot = true;
     rig.settle();
@@ -465,7 +466,7 @@ TEST(Upgrade, IsNotRebootedWhereNothingMayBeDrained) {
     EXPECT_NE(rig.annotation(key::reason).find("drain.enable is false"), std::string::npos);
 }
 
-TEST(Upgrade, ADrainEndsWhenThePolicyTurnsItOff) {
+TEST(Upgrade, DrainEndsWhenThePolicyDisablesIt) {
     Rig rig;
     rig.policy.deletion.enabled = false;
     rig.policy.drain.enabled = true;
@@ -477,7 +478,7 @@ TEST(Upgrade, ADrainEndsWhenThePolicyTurnsItOff) {
     EXPECT_EQ(rig.state(), "upgrade-done");
 }
 
-TEST(Upgrade, AHostThatAsksForAnotherRebootGetsNone) {
+TEST(Upgrade, SecondRebootRequestFailsTheUpgrade) {
     Rig rig;
     rig.policy.may_reboot = rig.policy.drain.enabled = true;
     rig.needs_reboot = true;
@@ -492,7 +493,7 @@ TEST(Upgrade, AHostThatAsksForAnotherRebootGetsNone) {
     EXPECT_EQ(rig.state(), "upgrade-failed");
 }
 
-TEST(Upgrade, NvidiasOperandsAreAwayWhileTheDriverChanges) {
+TEST(Upgrade, OperandsArePausedDuringTheSwap) {
     Rig rig;
     rig.node["metadata"]["labels"] = {{"nvidia.com/gpu.deploy.device-plugin", "true"},
                                       {"nvidia.com/gpu.deploy.dcgm", "false"},
@@ -509,7 +510,7 @@ TEST(Upgrade, NvidiasOperandsAreAwayWhileTheDriverChanges) {
     EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.mig-manager"], "custom");
 }
 
-TEST(Upgrade, TheRequestAnnotationIsObeyedAndTakenOff) {
+TEST(Upgrade, RequestAnnotationStartsAnUpgradeAndIsRemoved) {
     Rig rig;
     rig.driver.running = wanted;
     rig.settle();
@@ -520,7 +521,7 @@ TEST(Upgrade, TheRequestAnnotationIsObeyedAndTakenOff) {
     EXPECT_EQ(rig.annotation(key::requested), "");
 }
 
-TEST(Upgrade, WithoutAutoUpgradeAHostWaitsForALabel) {
+TEST(Upgrade, WithoutAutoUpgradeHostWaitsForALabel) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.settle();
@@ -529,43 +530,43 @@ TEST(Upgrade, WithoutAutoUpgradeAHostWaitsForALabel) {
     rig.node["metadata"]["labels"][key::state] = "upgrade-required";
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
-    EXPECT_EQ(rig.state(), "") << "done, and as without the controller there is no label";
+    EXPECT_EQ(rig.state(), "") << "done, without a label as without the controller";
     EXPECT_FALSE(rig.cordoned());
 }
 
-TEST(Upgrade, WithoutAutoUpgradeAnAdministratorOfTheHostMayAskForIt) {
+TEST(Upgrade, WithoutAutoUpgradeTheHostsAdministratorMayRequest) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     EXPECT_EQ(next_op(rig.situation()).offer, wanted);
     rig.driver.requested = wanted;
-    EXPECT_FALSE(next_op(rig.situation()).drops_request) << "nothing remembers it yet";
+    EXPECT_FALSE(next_op(rig.situation()).drops_request) << "the Node does not have the request yet";
     rig.step();
     EXPECT_EQ(rig.state(), "upgrade-required");
-    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "from here on the Node does";
+    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "the Node has the request now";
     EXPECT_EQ(next_op(rig.situation()).offer, "");
     rig.driver.requested.clear();
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
     EXPECT_EQ(Path(rig.path.begin(), rig.path.begin() + 4), Path(whole.begin(), whole.begin() + 4))
-        << "the same way as by the label";
+        << "the same path as with the label";
     EXPECT_EQ(next_op(rig.situation()).offer, "");
 }
 
-TEST(Upgrade, ARequestOfTheHostIsVoidForAnythingElse) {
+TEST(Upgrade, HostsRequestForAnotherVersionIsDropped) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.driver.requested = "560.35.03";
     EXPECT_TRUE(next_op(rig.situation()).drops_request);
     rig.settle();
-    EXPECT_EQ(rig.state(), "") << "it is not what the cluster wants";
+    EXPECT_EQ(rig.state(), "") << "the cluster requires another version";
     rig.driver.requested = wanted;
     rig.driver.running = wanted;
-    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "it runs";
+    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "the version runs already";
     rig.settle();
     EXPECT_EQ(rig.swaps, 0U);
 }
 
-TEST(Upgrade, AHostThatHasFailedIsAskedAgain) {
+TEST(Upgrade, FailedHostAcceptsAnotherRequest) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.policy.retries = 0;
@@ -585,7 +586,7 @@ TEST(Upgrade, AHostThatHasFailedIsAskedAgain) {
     EXPECT_EQ(rig.driver.running, wanted);
 }
 
-TEST(Upgrade, APinnedHostIsNotOverridden) {
+TEST(Upgrade, PinnedVersionIsNotOverridden) {
     Rig rig;
     rig.driver.pinned = before;
     rig.settle();
@@ -594,7 +595,7 @@ TEST(Upgrade, APinnedHostIsNotOverridden) {
               "gpuhostd.conf has Version=535.216.01, which the cluster does not override");
 }
 
-TEST(Upgrade, PausedAtAnyStateItIsEitherReleasedOrFinished) {
+TEST(Upgrade, PauseInAnyStateReleasesOrFinishesHosts) {
     for (unsigned steps = 1; steps < 12; ++steps) {
         Rig rig;
         for (unsigned i = 0; i < steps; ++i)
@@ -612,7 +613,7 @@ TEST(Upgrade, PausedAtAnyStateItIsEitherReleasedOrFinished) {
     }
 }
 
-TEST(Upgrade, WhoseGrantIsGoneGoesBackUnlessTheDriverChangesAlready) {
+TEST(Upgrade, RevokedGrantUndoesUnlessTheSwapRuns) {
     for (unsigned steps = 1; steps < 12; ++steps) {
         Rig rig;
         for (unsigned i = 0; i < steps; ++i)
@@ -625,7 +626,7 @@ TEST(Upgrade, WhoseGrantIsGoneGoesBackUnlessTheDriverChangesAlready) {
     }
 }
 
-TEST(Upgrade, WithoutAFreshGrantNothingNewIsBegun) {
+TEST(Upgrade, WithoutAFreshGrantNoSwapStarts) {
     for (unsigned steps = 1; steps < 12; ++steps) {
         Rig rig;
         for (unsigned i = 0; i < steps; ++i)
@@ -637,9 +638,8 @@ TEST(Upgrade, WithoutAFreshGrantNothingNewIsBegun) {
     }
 }
 
-/// Whatever people and machines do meanwhile: once they let it be, every host is as wanted, serves, and is
-/// not cordoned.
-TEST(Upgrade, ComesToAGoodEndOutOfAnyStory) {
+/// Causes random manual changes and faults. Once they end, each host is upgraded, works, and is not cordoned.
+TEST(Upgrade, RandomEventsEndInAnUpgradedHost) {
     std::mt19937 random(6);
     const auto some = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };
     for (unsigned story = 0; story < 400; ++story) {
