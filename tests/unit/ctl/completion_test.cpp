@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packaging/completion/ has is what 'make completion' would write there.
+// The files in packaging/completion/ equal the output of 'make completion'.
 #include "daemon/base/root.hpp"
 #include "daemon/ctl/completion.hpp"
 
@@ -20,18 +20,19 @@ std::string script(const std::string& name) {
 void expect_current(const std::string& name, const std::string& tables) {
     const auto wanted = with_tables(script(name), tables);
     ASSERT_TRUE(wanted) << name << ": " << wanted.error().message;
-    EXPECT_TRUE(*wanted == script(name)) << "packaging/completion/" << name << " is old: run make completion";
+    EXPECT_TRUE(*wanted == script(name))
+        << "packaging/completion/" << name << " is out of date: run make completion";
 }
 
-TEST(Completion, OfBashIsThatOfTheVerbs) {
+TEST(Completion, BashTablesMatchTheVerbs) {
     expect_current("gpuhostctl", bash_tables());
 }
 
-TEST(Completion, OfZshIsThatOfTheVerbs) {
+TEST(Completion, ZshTablesMatchTheVerbs) {
     expect_current("_gpuhostctl", zsh_tables());
 }
 
-TEST(Completion, KnowsWhatEachWordStandsFor) {
+TEST(Completion, EveryArgumentAndOptionHasACompleter) {
     for (const Verb* verb : verbs()) {
         EXPECT_TRUE(completed_by(*verb)) << verb->name << " " << verb->arguments;
         for (const Option& option : verb->options)
@@ -40,7 +41,7 @@ TEST(Completion, KnowsWhatEachWordStandsFor) {
     EXPECT_FALSE(completed_by(Option{"new", "SOMETHING", ""}));
 }
 
-TEST(Completion, AnOptionTakesTheSameInAllVerbs) {
+TEST(Completion, OptionHasTheSameCompleterInAllVerbs) {
     std::map<std::string_view, std::optional<std::string>> known;
     for (const Verb* verb : verbs())
         for (const Option& option : verb->options)
@@ -49,7 +50,7 @@ TEST(Completion, AnOptionTakesTheSameInAllVerbs) {
                 << verb->name << " --" << option.name;
 }
 
-TEST(Completion, GoesByTheVerbAndItsFirstWord) {
+TEST(Completion, CompleterFollowsVerbAndFirstArgument) {
     const auto of = [](std::string_view name, std::string_view arguments) {
         return completed_by(Verb{name, arguments, "", "", 0, 1, {}, nullptr});
     };
@@ -62,7 +63,7 @@ TEST(Completion, GoesByTheVerbAndItsFirstWord) {
     EXPECT_EQ(completed_by(Option{"policy", "Always|Never", ""}), "words Always Never");
 }
 
-TEST(Completion, ReplacesTheTablesAndNothingElse) {
+TEST(Completion, ReplacesOnlyTheTables) {
     const std::string begin = "# Tables, which 'make completion' writes from the verbs:\n";
     const std::string end = "# End of the tables.\n";
     EXPECT_EQ(with_tables("a\n" + begin + "old\n" + end + "b\n", "new\n"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's documents as they look in the tests of this room.
+// Sample documents of the daemon for the tests of gpuhostctl.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -9,7 +9,7 @@
 
 namespace gpuhost::ctl {
 
-/// A swap in three steps; `states` are those of its steps.
+/// Returns a swap in three steps with these states.
 inline base::Json swap_operation(const std::string& state, const std::vector<std::string>& states) {
     base::Json steps = base::Json::array();
     const std::vector<std::string> summaries{"stop nvidia-persistenced.service", "load nvidia 550.163.01",

@@ -19,13 +19,13 @@ class BundleFilesTest : public ::testing::Test {
     tests::TempDir directory_;
 };
 
-TEST_F(BundleFilesTest, SplitsAtEachVolumesSize) {
+TEST_F(BundleFilesTest, SplitsBundleIntoVolumes) {
     BundleFiles out = files(volume);
     const std::string bytes = std::string(volume, 'a') + std::string(volume, 'b') + "c";
     ASSERT_TRUE(out.begin(bytes.size()));
     ASSERT_TRUE(out.write(bytes.substr(0, 10)));
     ASSERT_TRUE(out.write(bytes.substr(10)));
-    EXPECT_EQ(names(), Names{}) << "before all of it is written";
+    EXPECT_EQ(names(), Names{}) << "no file before finish()";
     ASSERT_TRUE(out.finish());
     EXPECT_EQ(names(), (Names{"out.001", "out.002", "out.003"}));
     EXPECT_EQ(directory_.read("out.001") + directory_.read("out.002") + directory_.read("out.003"), bytes);
@@ -33,7 +33,7 @@ TEST_F(BundleFilesTest, SplitsAtEachVolumesSize) {
     EXPECT_EQ(out.names().size(), 3U);
 }
 
-TEST_F(BundleFilesTest, MakesNoVolumeOfNothing) {
+TEST_F(BundleFilesTest, FullVolumeHasNoEmptySuccessor) {
     BundleFiles out = files(volume);
     ASSERT_TRUE(out.begin(volume));
     ASSERT_TRUE(out.write(std::string(volume, 'a')));
@@ -41,7 +41,7 @@ TEST_F(BundleFilesTest, MakesNoVolumeOfNothing) {
     EXPECT_EQ(names(), Names{"out.001"});
 }
 
-TEST_F(BundleFilesTest, IsOneFileOfThatNameWithoutASize) {
+TEST_F(BundleFilesTest, WithoutVolumeSizeWritesOneFile) {
     BundleFiles out = files(0);
     ASSERT_TRUE(out.begin(std::uint64_t{1} << 50U));
     ASSERT_TRUE(out.write("all"));
@@ -49,7 +49,7 @@ TEST_F(BundleFilesTest, IsOneFileOfThatNameWithoutASize) {
     EXPECT_EQ(names(), Names{"out"});
 }
 
-TEST_F(BundleFilesTest, TakesAwayWhatALargerOneLeft) {
+TEST_F(BundleFilesTest, RemovesVolumesOfAPreviousLargerBundle) {
     for (const char* name : {"out.001", "out.002", "out.016", "out.017", "out", "out.2"})
         directory_.write(name, "old");
     BundleFiles out = files(volume);
@@ -60,7 +60,7 @@ TEST_F(BundleFilesTest, TakesAwayWhatALargerOneLeft) {
     EXPECT_EQ(directory_.read("out.001"), "x");
 }
 
-TEST_F(BundleFilesTest, RefusesMoreThanAnImportTakesAndSaysWhatWouldDo) {
+TEST_F(BundleFilesTest, RefusesTooManyVolumesWithASizeHint) {
     constexpr std::uint64_t mebibyte = 1U << 20U;
     EXPECT_TRUE(files(mebibyte).begin(16 * mebibyte));
     const auto refused = files(mebibyte).begin(16 * mebibyte + 1);
@@ -72,7 +72,7 @@ TEST_F(BundleFilesTest, RefusesMoreThanAnImportTakesAndSaysWhatWouldDo) {
     EXPECT_EQ(names(), Names{});
 }
 
-TEST_F(BundleFilesTest, LeavesNothingWithoutItsEnd) {
+TEST_F(BundleFilesTest, UnfinishedBundleLeavesNoFiles) {
     {
         BundleFiles out = files(volume);
         ASSERT_TRUE(out.begin(2 * volume));
@@ -81,7 +81,7 @@ TEST_F(BundleFilesTest, LeavesNothingWithoutItsEnd) {
     EXPECT_EQ(names(), Names{});
 }
 
-TEST_F(BundleFilesTest, LeavesNoVolumesIfOneCanNotHaveItsName) {
+TEST_F(BundleFilesTest, FailedRenameLeavesNoVolumes) {
     directory_.write("out.002/file", "in the way");
     {
         BundleFiles out = files(volume);

@@ -16,7 +16,7 @@ Json device(const std::string& name, const std::string& file, const std::string&
             {"stale", false}, {"state", state}, {"other", other}};
 }
 
-TEST(CdiView, ListSaysWhoHasANameAndWhatIsWrong) {
+TEST(CdiView, ListShowsConflictsAndProblems) {
     Json stale = device("nvidia.com/gpu=1", "/run/cdi/b.yaml", "used", "");
     stale["stale"] = true;
     const Json list{
@@ -38,13 +38,13 @@ TEST(CdiView, ListSaysWhoHasANameAndWhatIsWrong) {
               "/run/cdi/b.yaml: /dev/x is not there\n");
 }
 
-TEST(CdiView, NoDevicesSaysHowToPublishThem) {
+TEST(CdiView, EmptyListHintsHowToPublish) {
     const Json nothing{{"devices", Json::array()}, {"files", Json::array()}};
     EXPECT_NE(render_cdi_devices({}, nothing).find("gpuhostctl apply --only cdi"), std::string::npos);
     EXPECT_EQ(render_cdi_files({}, nothing), "No specification is here.\n");
 }
 
-TEST(CdiView, ADeviceIsWhatAContainerGets) {
+TEST(CdiView, DeviceShowsItsContainerEdits) {
     Json shown = device("nvidia.com/gpu=0", "/etc/cdi/a.json", "used", "");
     shown["stale"] = {"/gone is not there"};
     shown["edits"] = {
@@ -69,7 +69,7 @@ TEST(CdiView, ADeviceIsWhatAContainerGets) {
                                             "    Hook: /hook update-ldcache --folder /usr/lib?\n");
 }
 
-TEST(CdiView, StatusNamesSomeOfManyDevices) {
+TEST(CdiView, StatusListsFirstDevicesAndCountsOthers) {
     const auto lines = [](unsigned count) {
         Json devices = Json::array();
         for (unsigned number = 0; number < count; ++number)
@@ -84,7 +84,7 @@ TEST(CdiView, StatusNamesSomeOfManyDevices) {
         << lines(2048);
 }
 
-TEST(CdiView, GoodFilesAreNamedToo) {
+TEST(CdiView, CheckListsGoodFilesToo) {
     const Json checked{{"files",
                         {{{"path", "/a.json"}, {"problems", {"bad"}}, {"stale", {"old"}}},
                          {{"path", "/b.json"},

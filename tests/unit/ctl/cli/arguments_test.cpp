@@ -16,19 +16,19 @@ base::Error error_of(const Words& words) {
     return arguments ? base::Error{base::Errc::Failed, "was accepted", ""} : arguments.error();
 }
 
-TEST(Arguments, FindsAVerbOfTwoWordsAndItsArguments) {
+TEST(Arguments, FindsVerbOfTwoWordsAndItsArguments) {
     const auto arguments = Arguments::parse(Words{"driver", "swap", "550.163.01"});
     ASSERT_TRUE(arguments);
     EXPECT_EQ(arguments->verb(), &driver_swap_verb);
     EXPECT_EQ(arguments->words(), Words{"550.163.01"});
 }
 
-TEST(Arguments, WithoutAVerbShowsTheStatus) {
+TEST(Arguments, WithoutVerbShowsTheStatus) {
     EXPECT_EQ(Arguments::parse(Words{})->verb(), &status_verb);
     EXPECT_EQ(Arguments::parse(Words{"--json"})->verb(), &status_verb);
 }
 
-TEST(Arguments, OptionsStandAnywhereAndTakeTheirValueBothWays) {
+TEST(Arguments, OptionsMayBeAnywhereWithEitherValueForm) {
     for (const Words& words : {Words{"--holders=wait", "driver", "swap", "1.2"},
                                Words{"driver", "--holders", "wait", "swap", "1.2"},
                                Words{"driver", "swap", "1.2", "--holders", "wait"}}) {
@@ -39,7 +39,7 @@ TEST(Arguments, OptionsStandAnywhereAndTakeTheirValueBothWays) {
     }
 }
 
-TEST(Arguments, AnOptionalValueNeedsItsEqualsSign) {
+TEST(Arguments, OptionalValueNeedsAnEqualsSign) {
     const auto plain = Arguments::parse(Words{"operation", "show", "--json", "7"});
     ASSERT_TRUE(plain);
     EXPECT_EQ(plain->value(option::json), "");
@@ -60,7 +60,7 @@ TEST(Arguments, TwoDashesEndTheOptions) {
     EXPECT_FALSE(arguments->has(option::json));
 }
 
-TEST(Arguments, HelpIsThereForEveryVerbWithoutItsArguments) {
+TEST(Arguments, EveryVerbHasHelpWithoutArguments) {
     for (const Verb* verb : verbs()) {
         const std::string name(verb->name);
         const std::size_t blank = name.find(' ');
@@ -87,7 +87,7 @@ struct Wrong {
 
 class WrongArguments : public testing::TestWithParam<Wrong> {};
 
-TEST_P(WrongArguments, NamesTheWordAndTheNearest) {
+TEST_P(WrongArguments, ErrorNamesTheWordAndTheNearest) {
     const base::Error error = error_of(GetParam().words);
     EXPECT_EQ(error.code, base::Errc::InvalidArgument);
     EXPECT_EQ(error.message, GetParam().message);
@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
               "usage: gpuhostctl driver swap VERSION"},
         Wrong{{"status", "now"}, "'status' takes no argument, got 'now'", "usage: gpuhostctl status"}));
 
-TEST(Verbs, OptionsOfOneNameTakeAValueTheSameWay) {
-    // Words are told from values before the verb is known.
+TEST(Verbs, OptionsWithTheSameNameHaveSameValues) {
+    // Words and values are distinguished before the verb is known.
     for (const Verb* one : verbs())
         for (const Verb* other : verbs())
             for (const Option& a : one->options)
@@ -141,7 +141,7 @@ TEST(Verbs, OptionsOfOneNameTakeAValueTheSameWay) {
                     }
 }
 
-TEST(Nearest, FarWordsHaveNone) {
+TEST(Nearest, DistantWordHasNoSuggestion) {
     EXPECT_EQ(base::nearest("xyzzy", {"status", "plan"}), "");
     EXPECT_EQ(base::nearest("paln", {"status", "plan"}), "plan");
     EXPECT_EQ(base::nearest("sta", {"status", "plan"}), "status");

@@ -21,7 +21,7 @@ TEST(Help, NamesEveryVerbBelowItsFamily) {
     }
 }
 
-TEST(Help, ATopicHasItsVerbsOnly) {
+TEST(Help, TopicListsOnlyItsVerbs) {
     const std::string help = general_help({}, "operation");
     EXPECT_NE(help.find("operation cancel ID"), std::string::npos);
     EXPECT_EQ(help.find("driver swap"), std::string::npos);
@@ -34,7 +34,7 @@ TEST(Help, NamesEveryOptionOfAVerb) {
                 << verb->name << " --" << option.name;
 }
 
-TEST(Help, FitsAnOrdinaryTerminal) {
+TEST(Help, VerbHelpFitsHundredColumns) {
     for (const Verb* verb : verbs()) {
         const std::string help = verb_help({}, *verb);
         for (std::size_t begin = 0, end = 0; (end = help.find('\n', begin)) != std::string::npos;
@@ -43,7 +43,7 @@ TEST(Help, FitsAnOrdinaryTerminal) {
     }
 }
 
-TEST(Help, OfSwap) {
+TEST(Help, SwapHelpShowsUsageAndHolders) {
     const std::string help = verb_help({}, driver_swap_verb);
     EXPECT_EQ(help.substr(0, help.find('\n')), "Usage: gpuhostctl driver swap [OPTION…] VERSION");
     EXPECT_NE(help.find("      --holders=refuse|wait|terminate  what"), std::string::npos) << help;

@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const Paths& paths) {
     return names;
 }
 
-TEST(InputFiles, OpensFilesAndLeavesTheirDirectoriesOut) {
+TEST(InputFiles, FileNamesHaveNoDirectories) {
     const TempDir dir;
     dir.write("a.deb", "A");
     dir.write("sub/b.deb", "B");
@@ -35,7 +35,7 @@ TEST(InputFiles, OpensFilesAndLeavesTheirDirectoriesOut) {
     EXPECT_EQ(base::read_all((*files)[1].fd.get(), 10, "b"), "B");
 }
 
-TEST(InputFiles, ADirectoryMeansThePackagesInIt) {
+TEST(InputFiles, DirectoryMeansItsPackages) {
     const TempDir dir;
     dir.write("b.rpm", "");
     dir.write("a.deb", "");
@@ -44,14 +44,14 @@ TEST(InputFiles, ADirectoryMeansThePackagesInIt) {
     EXPECT_EQ(names_of({dir.path() + "/"}), (Paths{"a.deb", "b.rpm"}));
 }
 
-TEST(InputFiles, ADirectoryMeansTheModulesInIt) {
+TEST(InputFiles, DirectoryMeansItsModules) {
     const TempDir dir;
     dir.write("nvidia.ko", "");
     dir.write("nvidia-uvm.ko", "");
     EXPECT_EQ(names_of({dir.path()}), (Paths{"nvidia-uvm.ko", "nvidia.ko"}));
 }
 
-TEST(InputFiles, ModulesMayBePacked) {
+TEST(InputFiles, CompressedModulesAreAccepted) {
     const TempDir dir;
     for (const char* name : {"nvidia.ko.gz", "nvidia-drm.ko.xz", "nvidia-uvm.ko.zst", "nvidia.ko.bz2"})
         dir.write(name, "");
@@ -62,7 +62,7 @@ TEST(InputFiles, ModulesMayBePacked) {
               std::string::npos);
 }
 
-TEST(InputFiles, PackagesAndModulesDoNotMix) {
+TEST(InputFiles, PackagesMixedWithModulesAreRefused) {
     const TempDir dir;
     dir.write("a.deb", "");
     dir.write("nvidia.ko", "");
@@ -74,7 +74,7 @@ TEST(InputFiles, PackagesAndModulesDoNotMix) {
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("nvidia.ko")}), message);
 }
 
-TEST(InputFiles, SaysWhatIsWrongWithAnArgument) {
+TEST(InputFiles, InvalidArgumentsNameTheProblem) {
     const TempDir dir;
     dir.write("a.deb", "");
     dir.write("x/a.deb", "");
@@ -94,7 +94,7 @@ TEST(InputFiles, SaysWhatIsWrongWithAnArgument) {
               "'" + dir.path("x") + "' is a directory beside other arguments");
 }
 
-TEST(InputFiles, ManyFilesAreTooMany) {
+TEST(InputFiles, TooManyFilesAreRefused) {
     const TempDir dir;
     for (std::size_t i = 0; i <= input_file_limit; ++i)
         dir.write(std::to_string(i) + ".deb", "");

@@ -23,7 +23,7 @@ class OutputFileTest : public ::testing::Test {
     tests::TempDir directory_;
 };
 
-TEST_F(OutputFileTest, HasItsNameWhenItIsWhole) {
+TEST_F(OutputFileTest, FileGetsItsNameWhenFinished) {
     directory_.write("out", "old");
     auto file = begun("new");
     ASSERT_TRUE(file) << file.error().message;
@@ -33,7 +33,7 @@ TEST_F(OutputFileTest, HasItsNameWhenItIsWhole) {
     EXPECT_EQ(names(), Names{"out"});
 }
 
-TEST_F(OutputFileTest, LeavesNothingOfWhatIsNotFinished) {
+TEST_F(OutputFileTest, UnfinishedFileIsRemoved) {
     {
         const auto file = begun("half");
         ASSERT_TRUE(file) << file.error().message;
@@ -41,7 +41,7 @@ TEST_F(OutputFileTest, LeavesNothingOfWhatIsNotFinished) {
     EXPECT_EQ(names(), Names{});
 }
 
-TEST_F(OutputFileTest, LeavesOthersFilesAlone) {
+TEST_F(OutputFileTest, OtherFilesAreKept) {
     directory_.write("out.part", "somebody's");
     {
         const auto file = begun("half");
@@ -53,7 +53,7 @@ TEST_F(OutputFileTest, LeavesOthersFilesAlone) {
     EXPECT_EQ(directory_.read("out.part"), "somebody's");
 }
 
-TEST_F(OutputFileTest, NamesMadeInAdvanceDoNotBlock) {
+TEST_F(OutputFileTest, ExistingTemporaryNamesDoNotBlock) {
     directory_.write("out.part", "");
     for (unsigned i = 0; i < 200; ++i)
         directory_.write("out.part" + std::to_string(i), "");
@@ -63,7 +63,7 @@ TEST_F(OutputFileTest, NamesMadeInAdvanceDoNotBlock) {
     EXPECT_EQ(names().size(), 202U);
 }
 
-TEST_F(OutputFileTest, KeepsWhatCameMeanwhile) {
+TEST_F(OutputFileTest, FileCreatedMeanwhileIsKept) {
     {
         auto file = begun("new", Existing::Keep);
         ASSERT_TRUE(file);
@@ -76,7 +76,7 @@ TEST_F(OutputFileTest, KeepsWhatCameMeanwhile) {
     EXPECT_EQ(names(), Names{"out"});
 }
 
-TEST_F(OutputFileTest, ALinkThatLeadsNowhereHasTheNameToo) {
+TEST_F(OutputFileTest, DanglingLinkIsKept) {
     ASSERT_EQ(::symlink("nowhere", directory_.path("out").c_str()), 0);
     auto file = begun("new", Existing::Keep);
     ASSERT_TRUE(file);
@@ -84,14 +84,14 @@ TEST_F(OutputFileTest, ALinkThatLeadsNowhereHasTheNameToo) {
     EXPECT_EQ(names(), Names{"out"});
 }
 
-TEST_F(OutputFileTest, TakesANameThatIsFree) {
+TEST_F(OutputFileTest, KeepModeCreatesAMissingFile) {
     auto file = begun("new", Existing::Keep);
     ASSERT_TRUE(file && file->finish());
     EXPECT_EQ(directory_.read("out"), "new");
     EXPECT_EQ(names(), Names{"out"});
 }
 
-TEST_F(OutputFileTest, IsForAllToRead) {
+TEST_F(OutputFileTest, FileIsWorldReadableBelowTheUmask) {
     auto file = begun("new");
     ASSERT_TRUE(file && file->finish());
     const mode_t mask = ::umask(0);
@@ -99,14 +99,14 @@ TEST_F(OutputFileTest, IsForAllToRead) {
     EXPECT_EQ(directory_.root().stat("/out")->st_mode & 0777U, 0644U & ~mask);
 }
 
-TEST_F(OutputFileTest, NamesWhatItCannotWrite) {
+TEST_F(OutputFileTest, WriteErrorsNameTheFile) {
     const auto file = OutputFile::create(directory_.path("none/out"));
     ASSERT_FALSE(file);
     EXPECT_NE(file.error().message.find("none/out"), std::string::npos);
     directory_.write("out/kept", "");
     auto over = begun("new");
     ASSERT_TRUE(over);
-    EXPECT_FALSE(over->finish()) << "a directory has the name";
+    EXPECT_FALSE(over->finish()) << "the name is that of a directory";
 }
 
 } // namespace

@@ -12,20 +12,20 @@ Screen screen(std::size_t columns) {
     return {true, false, columns};
 }
 
-TEST(ProgressBar, SaysHowFarWhichStepAndWhat) {
+TEST(ProgressBar, ShowsPercentStepAndText) {
     auto operation = swap_operation("running", {"done", "running", "pending"});
     operation["text"] = "loading nvidia_uvm";
     EXPECT_EQ(progress_bar(screen(100), operation),
               " 43% [==========>             ] 2/3 load nvidia 550.163.01: loading nvidia_uvm");
 }
 
-TEST(ProgressBar, WithLittleRoomWhatHappensNowIsMoreThanTheStepsName) {
+TEST(ProgressBar, NarrowScreenShowsTextInsteadOfStep) {
     auto operation = swap_operation("running", {"done", "running", "pending"});
     operation["text"] = "loading nvidia_uvm";
     EXPECT_EQ(progress_bar(screen(70), operation), " 43% [==========>             ] 2/3 loading nvidia_uvm");
 }
 
-TEST(ProgressBar, NeverAsWideAsTheScreen) {
+TEST(ProgressBar, BarIsNarrowerThanTheScreen) {
     auto operation = swap_operation("running", {"done", "running", "pending"});
     operation["text"] = "読み込み中 → loading nvidia_uvm and some more words that go on and on";
     for (std::size_t columns = 1; columns < 140; ++columns)
@@ -33,12 +33,12 @@ TEST(ProgressBar, NeverAsWideAsTheScreen) {
             << columns;
 }
 
-TEST(ProgressBar, ANarrowScreenHasWordsInsteadOfABar) {
+TEST(ProgressBar, VeryNarrowScreenHasNoBar) {
     const auto operation = swap_operation("running", {"done", "running", "pending"});
     EXPECT_EQ(progress_bar(screen(40), operation), " 43% 2/3 load nvidia 550.163.01");
 }
 
-TEST(ProgressBar, BoundsWhatTheDaemonSays) {
+TEST(ProgressBar, InvalidProgressIsClamped) {
     auto operation = swap_operation("running", {"running", "pending", "pending"});
     operation["progress"] = 7.5;
     EXPECT_EQ(progress_bar(screen(80), operation),
@@ -47,32 +47,32 @@ TEST(ProgressBar, BoundsWhatTheDaemonSays) {
     EXPECT_EQ(progress_bar(screen(80), operation).substr(0, 7), "  0% [>");
 }
 
-TEST(ProgressBar, GoingBackIsSaid) {
+TEST(ProgressBar, UndoIsShown) {
     const auto operation = swap_operation("undoing", {"undoing", "undone", "pending"});
     EXPECT_NE(progress_bar(screen(80), operation).find("1/3 undoing: stop nvidia"), std::string::npos);
 }
 
-TEST(ProgressBar, WordsThatNameTheStepAreNotSaidTwice) {
+TEST(ProgressBar, TextThatNamesTheStepIsNotRepeated) {
     auto operation = swap_operation("undoing", {"done", "undoing", "pending"});
     operation["text"] = "going back: load nvidia 550.163.01";
     EXPECT_EQ(progress_bar(screen(100), operation),
               " 43% [==========>             ] 2/3 going back: load nvidia 550.163.01");
 }
 
-TEST(ProgressBar, BeforeTheFirstStepTheTextStandsAlone) {
+TEST(ProgressBar, BeforeTheFirstStepOnlyTextIsShown) {
     auto operation = swap_operation("running", {"pending", "pending", "pending"});
     operation["text"] = "checking";
     operation["progress"] = 0;
     EXPECT_EQ(progress_bar(screen(80), operation), "  0% [>                       ] checking");
 }
 
-TEST(ProgressBar, ControlCharactersOfAStepAreNotObeyed) {
+TEST(ProgressBar, ControlCharactersAreReplaced) {
     auto operation = swap_operation("running", {"pending", "pending", "pending"});
     operation["text"] = "\033[2Jgone\n";
     EXPECT_EQ(progress_bar(screen(80), operation).find('\033'), std::string::npos);
 }
 
-TEST(ProgressLines, OneAStepHoweverOftenOneLooks) {
+TEST(ProgressLines, EachStepIsPrintedOnce) {
     SeenSteps seen;
     const auto first = swap_operation("running", {"running", "pending", "pending"});
     EXPECT_EQ(progress_lines(first, seen), "1/3 stop nvidia-persistenced.service\n");
@@ -81,7 +81,7 @@ TEST(ProgressLines, OneAStepHoweverOftenOneLooks) {
     EXPECT_EQ(progress_lines(later, seen), "2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n");
 }
 
-TEST(ProgressLines, NobodyIsToldThatAnImportIsUndone) {
+TEST(ProgressLines, UndoOfAnImportIsNotPrinted) {
     SeenSteps seen;
     auto import = swap_operation("rolled-back", {"undone", "undone", "pending"});
     import["changes_host"] = false;
@@ -89,7 +89,7 @@ TEST(ProgressLines, NobodyIsToldThatAnImportIsUndone) {
               "1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n");
 }
 
-TEST(ProgressLines, StepsAreUndoneInReverse) {
+TEST(ProgressLines, UndoneStepsArePrintedInReverse) {
     SeenSteps seen;
     (void)progress_lines(swap_operation("running", {"done", "running", "pending"}), seen);
     EXPECT_EQ(progress_lines(swap_operation("rolled-back", {"undone", "undone", "pending"}), seen),

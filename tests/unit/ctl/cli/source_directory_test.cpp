@@ -34,7 +34,7 @@ class SourceDirectoryTest : public testing::Test {
     tests::TempDir directory_;
 };
 
-TEST_F(SourceDirectoryTest, BecomesATarThatIsAPackage) {
+TEST_F(SourceDirectoryTest, PackedDirectoryIsAPackage) {
     EXPECT_TRUE(is_source_directory(path()));
     const auto packed = pack_source_directory(path() + "/");
     ASSERT_TRUE(packed) << packed.error().message;
@@ -57,7 +57,7 @@ TEST_F(SourceDirectoryTest, BecomesATarThatIsAPackage) {
                                                top + "nvidia/nv.c"}));
 }
 
-TEST_F(SourceDirectoryTest, TheSameFilesAreTheSameTar) {
+TEST_F(SourceDirectoryTest, SameFilesGiveTheSameTar) {
     const std::string before = digest();
     const struct timespec old[2]{{1, 0}, {1, 0}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path("/Makefile").c_str(), old, 0), 0);
@@ -67,7 +67,7 @@ TEST_F(SourceDirectoryTest, TheSameFilesAreTheSameTar) {
     EXPECT_NE(digest(), before);
 }
 
-TEST_F(SourceDirectoryTest, TheVersionComesFromWhatIsThere) {
+TEST_F(SourceDirectoryTest, VersionIsReadFromTheSource) {
     directory_.write("s/nvidia/nv.c", "MODULE_LICENSE(\"NVIDIA\");\n");
     EXPECT_EQ(packed_as(), "nvidia-550.163.01.tar.zst");
     ASSERT_EQ(::unlink(path("/dkms.conf").c_str()), 0);
@@ -82,7 +82,7 @@ TEST_F(SourceDirectoryTest, TheVersionComesFromWhatIsThere) {
     EXPECT_EQ(packed_as(), "nvidia-580.65.06.tar.zst");
 }
 
-TEST_F(SourceDirectoryTest, RefusesWhatIsNoPlainSource) {
+TEST_F(SourceDirectoryTest, RefusesBuiltFilesAndLinksOutside) {
     directory_.write("s/nvidia/nv.o", "built");
     EXPECT_EQ(packed_as(), "error: '" + path("/nvidia/nv.o") + "' was built in the source");
     ASSERT_EQ(::unlink(path("/nvidia/nv.o").c_str()), 0);

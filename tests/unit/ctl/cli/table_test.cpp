@@ -6,7 +6,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-TEST(Table, AlignsAndLeavesOutEmptyColumns) {
+TEST(Table, AlignsColumnsAndOmitsEmptyOnes) {
     Table table({{"ID", Table::Align::Right}, {"NOTE"}, {"TITLE"}});
     table.add({"7", "", "swap 535 → 550"});
     table.add({"12", "", "x"});
@@ -15,14 +15,14 @@ TEST(Table, AlignsAndLeavesOutEmptyColumns) {
                                 "12  x\n");
 }
 
-TEST(Table, NoBlanksAtTheEndOfALine) {
+TEST(Table, LinesHaveNoTrailingBlanks) {
     Table table({{"A"}, {"B"}});
     table.add({"one", "two"});
     table.add({"three", ""});
     EXPECT_EQ(table.render({}), "A      B\none    two\nthree\n");
 }
 
-TEST(Table, ColourDoesNotDisturbTheAlignment) {
+TEST(Table, ColourKeepsTheAlignment) {
     Table table({{"STATE"}, {"T"}});
     table.add({{"ok", Style::Good}, "x"});
     EXPECT_EQ(table.render({true, true, 80}), "\033[1mSTATE\033[0m  \033[1mT\033[0m\n"

@@ -6,7 +6,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-TEST(Text, CountsColumnsNotBytes) {
+TEST(Text, WidthCountsColumnsNotBytes) {
     EXPECT_EQ(text_width("plain"), 5U);
     EXPECT_EQ(text_width("a → b"), 5U);
     EXPECT_EQ(text_width("e\u0301"), 1U); // a letter and its combining accent
@@ -24,12 +24,12 @@ TEST(Text, PadsToColumns) {
 TEST(Text, ElidesToColumns) {
     EXPECT_EQ(elide("whole", 5), "whole");
     EXPECT_EQ(elide("loading nvidia", 8), "loading…");
-    EXPECT_EQ(elide("日本語", 4), "日…"); // half a character is never shown
+    EXPECT_EQ(elide("日本語", 4), "日…"); // a wide character is not split
     EXPECT_EQ(elide("ab", 1), "…");
     EXPECT_EQ(elide("ab", 0), "");
 }
 
-TEST(Text, NothingSteersTheTerminal) {
+TEST(Text, ControlCharactersAreReplaced) {
     EXPECT_EQ(printable("a\033[2Jb\x7f"), "a?[2Jb?");
     EXPECT_EQ(printable("two\nlines\tand a tab"), "two lines and a tab");
     EXPECT_EQ(printable("\u009b31m"), "?31m"); // the one-character form of ESC [
@@ -38,7 +38,7 @@ TEST(Text, NothingSteersTheTerminal) {
     EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c"); // controls that reorder text
 }
 
-TEST(Text, BytesAsPeopleSayThem) {
+TEST(Text, BytesHaveBinaryUnits) {
     EXPECT_EQ(human_bytes(0), "0 B");
     EXPECT_EQ(human_bytes(1023), "1023 B");
     EXPECT_EQ(human_bytes(1536), "1.5 KiB");
@@ -46,7 +46,7 @@ TEST(Text, BytesAsPeopleSayThem) {
     EXPECT_EQ(human_bytes(5ULL << 40), "5.0 TiB");
 }
 
-TEST(Text, SpansAsPeopleSayThem) {
+TEST(Text, SpansHaveUpToTwoUnits) {
     constexpr std::uint64_t s = 1'000'000;
     EXPECT_EQ(human_span(400'000), "0.4 s");
     EXPECT_EQ(human_span(12 * s), "12 s");
@@ -55,14 +55,14 @@ TEST(Text, SpansAsPeopleSayThem) {
     EXPECT_EQ(human_span(90000 * s), "1 day 1 h");
 }
 
-TEST(Text, TimesAgo) {
+TEST(Text, FutureTimesAreJustNow) {
     constexpr std::uint64_t s = 1'000'000;
     EXPECT_EQ(human_ago(100 * s, 220 * s), "2 min ago");
     EXPECT_EQ(human_ago(100 * s, 100 * s), "just now");
     EXPECT_EQ(human_ago(200 * s, 100 * s), "just now"); // the clock was set back
 }
 
-TEST(Text, Plurals) {
+TEST(Text, PluralFollowsTheCount) {
     EXPECT_EQ(plural(1, "problem", "problems"), "1 problem");
     EXPECT_EQ(plural(2, "problem", "problems"), "2 problems");
 }

@@ -24,7 +24,7 @@ TEST(OperationView, WarningsAreShown) {
               std::string::npos);
 }
 
-TEST(OperationView, RollbackSaysWhatFailedWhereWhyAndWhatRunsNow) {
+TEST(OperationView, RollbackShowsStepCauseAndRunningDriver) {
     auto operation = swap_operation("rolled-back", {"undone", "undone", "pending"});
     operation["error"] = error_document("failed", "nvidia: No such device", "look at dmesg");
     EXPECT_EQ(
@@ -38,7 +38,7 @@ TEST(OperationView, RollbackSaysWhatFailedWhereWhyAndWhatRunsNow) {
     EXPECT_EQ(operation_exit_status(operation), 15);
 }
 
-TEST(OperationView, AnImportSaysWhatCameInAndWhatIsNext) {
+TEST(OperationView, ImportListsSetsAndTheNextStep) {
     Json import{
         {"kind", "driver.import"}, {"title", "import a driver from 4 packages"}, {"state", "committed"}};
     import["outputs"] = Json::array({{{"version", "550.163.01"},
@@ -57,7 +57,7 @@ TEST(OperationView, AnImportSaysWhatCameInAndWhatIsNext) {
               std::string::npos);
 }
 
-TEST(OperationView, AnImportOfABundleSaysWhatItBroughtAndWhatIsNext) {
+TEST(OperationView, BundleImportListsContentAndTheNextStep) {
     Json import{{"kind", "bundle.import"}, {"title", "import bundle site.bundle"}, {"state", "committed"}};
     import["outputs"] = Json::array({{{"name", "site"},
                                       {"generation", 7},
@@ -82,7 +82,7 @@ TEST(OperationView, AnImportOfABundleSaysWhatItBroughtAndWhatIsNext) {
               "Next: gpuhostctl driver build 550.163.01\n");
 }
 
-TEST(OperationView, AFailedImportChangedNothingAndHasItsCausesStatus) {
+TEST(OperationView, FailedImportExitsWithItsCausesStatus) {
     Json import = swap_operation("rolled-back", {"undone", "pending", "pending"});
     import["kind"] = "driver.import";
     import["changes_host"] = false;
@@ -112,7 +112,7 @@ TEST(OperationView, RefusalListsAllProblems) {
               "  2. /var/lib has 3 MiB left\n");
     EXPECT_EQ(operation_exit_status(operation), 8);
     operation["problems"].erase(1);
-    EXPECT_EQ(operation_exit_status(operation), 7); // all problems are of this one kind
+    EXPECT_EQ(operation_exit_status(operation), 7); // all problems have this code
 }
 
 TEST(OperationView, EveryOutcomeHasItsExitStatus) {
@@ -130,14 +130,14 @@ TEST(OperationView, EveryOutcomeHasItsExitStatus) {
     EXPECT_EQ(status("a state of a later version", "timeout"), 1);
 }
 
-TEST(OperationView, AFailureWithoutAHintSaysWhereToLook) {
+TEST(OperationView, FailureWithoutHintNamesTheCommandForDetails) {
     auto operation = swap_operation("failed", {"undone", "undo-failed", "pending"});
     operation["error"] = error_document("failed", "rmmod hangs", "");
     EXPECT_NE(render_failure({}, operation, "").find("Hint: see: gpuhostctl operation show 12;"),
               std::string::npos);
 }
 
-TEST(OperationView, ShowsStepsAndWhoAsked) {
+TEST(OperationView, ShowsStepsAndTheSubject) {
     ::setenv("TZ", "UTC", 1);
     auto operation = swap_operation("rolled-back", {"undone", "failed", "pending"});
     operation["error"] = error_document("failed", "nvidia: No such device", "");
@@ -155,7 +155,7 @@ TEST(OperationView, ShowsStepsAndWhoAsked) {
               "  3. pending     point libraries at 550.163.01\n");
 }
 
-TEST(OperationView, ShowsByWhatRightOrThatNobodyAsked) {
+TEST(OperationView, ShowsAuthorizationOrUnattendedOrigin) {
     auto operation = swap_operation("committed", {"done", "done", "done"});
     const auto asked_by = [&](const Json& more) {
         operation["subject"].update(more);
@@ -192,7 +192,7 @@ TEST(OperationView, ListHasTheNewestLast) {
     EXPECT_EQ(render_operations({}, {}, 0), "No operation yet.\n");
 }
 
-TEST(OperationView, ADocumentWithoutWhatItShouldHaveIsShownAllTheSame) {
+TEST(OperationView, MalformedDocumentsAreShown) {
     for (const Json& document : {Json(), Json::array(), Json::object(), Json{{"steps", 3}, {"error", "x"}}}) {
         EXPECT_NE(render_operation({}, document, 0), "");
         EXPECT_NE(render_failure({}, document, ""), "");

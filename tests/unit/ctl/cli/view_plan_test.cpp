@@ -21,7 +21,7 @@ Json problem(const std::string& code, const std::string& text, const std::string
     return {{"code", code}, {"text", text}, {"hint", hint}};
 }
 
-TEST(PlanView, StepsAndReasons) {
+TEST(PlanView, ShowsReasonsAndSteps) {
     EXPECT_EQ(render_plan({}, plan()),
               "swap driver 535.261.03 → 550.163.01\n"
               "  loaded 535.261.03, wanted 550.163.01\n"
@@ -35,7 +35,7 @@ TEST(PlanView, StepsAndReasons) {
     EXPECT_EQ(plan_exit_status(plan()), 0);
 }
 
-TEST(PlanView, WhatAClusterOffersStandsFirst) {
+TEST(PlanView, ClusterOfferIsShownFirst) {
     Json with = plan();
     with["upgrade"] = "550.163.01";
     const std::string offer =
@@ -45,7 +45,7 @@ TEST(PlanView, WhatAClusterOffersStandsFirst) {
     EXPECT_EQ(render_plan({}, with), offer);
 }
 
-TEST(PlanView, NamesChoiceThatIsLeft) {
+TEST(PlanView, ShowsUndecidedChoice) {
     Json with = plan();
     with["steps"] = Json::array();
     with["reasons"] = {"no driver version is configured or selected"};
@@ -57,7 +57,7 @@ TEST(PlanView, NamesChoiceThatIsLeft) {
     EXPECT_EQ(plan_exit_status(with), 8);
 }
 
-TEST(PlanView, NothingToRemove) {
+TEST(PlanView, CleanWithoutStepsListsWhatIsKept) {
     Json clean = plan();
     clean["kind"] = "driver.clean";
     clean["steps"] = Json::array();
@@ -69,7 +69,7 @@ TEST(PlanView, NothingToRemove) {
                                       "  535.261.03 stays: it is pinned\n");
 }
 
-TEST(ImageView, EmptyListSaysSo) {
+TEST(ImageView, EmptyListHintsAtBundleImport) {
     const Json none{{"images", Json::array()}};
     EXPECT_EQ(render_images({}, none, false),
               "No images. Import a bundle that has some: gpuhostctl bundle import FILE\n");
@@ -77,7 +77,7 @@ TEST(ImageView, EmptyListSaysSo) {
               "No such image. Import a bundle that has some: gpuhostctl bundle import FILE\n");
 }
 
-TEST(PlanView, WarningsOfTheChecksStandLast) {
+TEST(PlanView, WarningsOfChecksAreShownLast) {
     Json with = plan();
     with["checked"] = true;
     with["warnings"] = Json::array({"the kubelet deletes \x1b[2Jimages"});
@@ -85,11 +85,11 @@ TEST(PlanView, WarningsOfTheChecksStandLast) {
     const auto at =
         text.find("\nChecked on this host: nothing stands in the way.\nWarning: the kubelet deletes ");
     EXPECT_NE(at, std::string::npos) << text;
-    EXPECT_EQ(text.find('\x1b'), std::string::npos) << "printable";
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << "escape sequences are replaced";
     EXPECT_EQ(plan_exit_status(with), 0);
 }
 
-TEST(PlanView, ProblemsStandBelowWithTheirHints) {
+TEST(PlanView, ProblemsAreShownLastWithHints) {
     Json with = plan();
     with["problems"].push_back(
         problem("not-found", "no modules for 6.1.0-56-amd64", "gpuhostctl driver build 550"));
@@ -100,7 +100,7 @@ TEST(PlanView, ProblemsStandBelowWithTheirHints) {
     EXPECT_EQ(plan_exit_status(with), 4);
 }
 
-TEST(PlanView, OneHintForProblemsThatShareIt) {
+TEST(PlanView, SharedHintIsShownOnce) {
     EXPECT_EQ(
         render_problems({}, {problem("in-use", "a holds it", "stop it"),
                              problem("in-use", "b holds it", "stop it"), problem("no-space", "full", "")}),
@@ -110,13 +110,13 @@ TEST(PlanView, OneHintForProblemsThatShareIt) {
         "  3. full\n");
 }
 
-TEST(PlanView, WhatChangesTheStoreAloneHasNoHolders) {
+TEST(PlanView, StoreOnlyPlanDoesNotMentionHolders) {
     Json import = plan();
     import["changes_host"] = false;
     EXPECT_EQ(render_plan({}, import).find("who holds the driver"), std::string::npos);
 }
 
-TEST(PlanView, NothingToDo) {
+TEST(PlanView, PlanWithoutStepsShowsTheReasons) {
     Json idle = plan();
     idle["steps"].clear();
     idle["reasons"] = {"550.163.01 has modules for 6.1.0-50-amd64 already"};
@@ -127,7 +127,7 @@ TEST(PlanView, NothingToDo) {
     EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is as wanted.\n");
 }
 
-TEST(PlanView, ARefusalNamesAllProblems) {
+TEST(PlanView, RefusalListsAllProblems) {
     Json with = plan();
     with["problems"].push_back(problem("not-found", "one", ""));
     with["problems"].push_back(problem("in-use", "two", "do this"));

@@ -47,7 +47,7 @@ Screen terminal(std::size_t columns = 80) {
     return {true, false, columns};
 }
 
-/// 1,000 hosts in the middle of a rollout.
+/// Returns 1,000 hosts in the middle of a rollout.
 Json thousand() {
     constexpr const char* waits = "all places are taken: maxParallelUpgrades is 4";
     Json nodes = Json::array();
@@ -67,7 +67,7 @@ std::size_t lines(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(FleetView, AThousandHostsFitAScreen) {
+TEST(FleetView, ThousandHostsFitOneScreen) {
     EXPECT_EQ(render_fleet(terminal(), thousand(), view(false, 23)),
               "Server: https://api:6443\n"
               "Leader: gpu01\n"
@@ -84,15 +84,15 @@ TEST(FleetView, AThousandHostsFitAScreen) {
               "4 nodes    -                  3s  the node is not ready\n");
 }
 
-TEST(FleetView, AllAreEachALine) {
+TEST(FleetView, AllListsEachHostOnOneLine) {
     const std::string text = render_fleet({}, thousand(), view(true));
     EXPECT_EQ(lines(text), 8U + 1000U);
     EXPECT_NE(text.find("sim1649  upgrade-done"), std::string::npos) << text.substr(text.size() - 400);
-    EXPECT_LT(text.find("sim1991"), text.find("sim1992")) << "what has failed comes first";
-    EXPECT_LT(text.find("sim1650"), text.find("sim1000")) << "and what is done last";
+    EXPECT_LT(text.find("sim1991"), text.find("sim1992")) << "failed hosts are first";
+    EXPECT_LT(text.find("sim1650"), text.find("sim1000")) << "done hosts are last";
 }
 
-TEST(FleetView, WhatDoesNotFitIsCounted) {
+TEST(FleetView, OmittedHostsAreCounted) {
     Json nodes = Json::array();
     for (unsigned i = 0; i < 500; ++i)
         nodes.push_back(
@@ -104,10 +104,11 @@ TEST(FleetView, WhatDoesNotFitIsCounted) {
         EXPECT_NE(text.find("nodes more, which --all shows\n"), std::string::npos) << text;
     }
     EXPECT_EQ(render_fleet(terminal(), document, view(false, 510)).find("more"), std::string::npos);
-    EXPECT_EQ(render_fleet({}, document, view()).find("more"), std::string::npos) << "for no terminal";
+    EXPECT_EQ(render_fleet({}, document, view()).find("more"), std::string::npos)
+        << "everything is shown without a terminal";
 }
 
-TEST(FleetView, NoLineIsWiderThanTheTerminal) {
+TEST(FleetView, LinesFitTheTerminalsWidth) {
     Json document = thousand();
     const std::string longest(500, 'x');
     document["nodes"].push_back(
@@ -121,10 +122,10 @@ TEST(FleetView, NoLineIsWiderThanTheTerminal) {
         for (const std::string& line : base::split(render_fleet(terminal(columns), document, shown), '\n'))
             EXPECT_LE(text_width(line), columns) << line;
     EXPECT_NE(render_fleet({}, document, shown).find(longest + "\n"), std::string::npos)
-        << "but for no terminal nothing is cut";
+        << "nothing is truncated without a terminal";
 }
 
-TEST(FleetView, HostsSayWhatElseIsWithThem) {
+TEST(FleetView, HostsShowCordonReadinessAndVersion) {
     Json failed = node("a", "failed", "upgrade-failed", "swap: no");
     failed["cordoned"] = true;
     failed["ready"] = false;
@@ -143,7 +144,7 @@ TEST(FleetView, HostsSayWhatElseIsWithThem) {
         << text;
 }
 
-TEST(FleetView, PoolsWithHostsAreNamed) {
+TEST(FleetView, PoolsWithHostsAreShown) {
     Json lab = node("a", "waiting", "upgrade-required", "window opens at 22:00");
     lab["pool"] = "lab";
     const std::string text =
@@ -162,7 +163,7 @@ TEST(FleetView, PoolsWithHostsAreNamed) {
     EXPECT_EQ(text.find("empty"), std::string::npos);
 }
 
-TEST(FleetView, ThatNobodyLeadsIsSaid) {
+TEST(FleetView, MissingOrSilentLeaderIsShown) {
     Json document = thousand();
     document["leader"]["silent"] = true;
     document["leader"]["renewed"] = now - 700;
@@ -173,7 +174,7 @@ TEST(FleetView, ThatNobodyLeadsIsSaid) {
     EXPECT_NE(render_fleet({}, document, view()).find("Leader: none: no upgrade begins"), std::string::npos);
 }
 
-TEST(FleetView, WithoutHostsOrAPolicyItSaysSo) {
+TEST(FleetView, MissingHostsAndPolicyAreShown) {
     Json nothing = pool("default", 0, 0, 0, 0, 0);
     nothing["version"] = "";
     nothing["mode"] = "on-request";
@@ -182,7 +183,7 @@ TEST(FleetView, WithoutHostsOrAPolicyItSaysSo) {
               "  Pool: default, no driver wanted, on request: autoUpgrade is off\n        no hosts\n");
 }
 
-TEST(FleetView, ObeysNothingThatANodeSays) {
+TEST(FleetView, ControlCharactersOfNodesAreReplaced) {
     const Json document = fleet({pool("default\033[2J", 1, 0, 0, 0, 1, "\033[2J")},
                                 {node("a\033[2J", "failed", "\033[2J", "x\n\033[2Jy")});
     const std::string text = render_fleet({}, document, view()) + fleet_changes(Json(), document);
@@ -190,7 +191,7 @@ TEST(FleetView, ObeysNothingThatANodeSays) {
     EXPECT_NE(text.find("x ?[2Jy"), std::string::npos) << text;
 }
 
-TEST(FleetChanges, AreALineEach) {
+TEST(FleetChanges, EachChangeIsOneLine) {
     Json before = thousand();
     EXPECT_EQ(fleet_changes(before, before), "");
     Json after = before;
@@ -208,7 +209,7 @@ TEST(FleetChanges, AreALineEach) {
               "all places are taken: maxParallelUpgrades is 4\n");
 }
 
-TEST(Text, ShortSpans) {
+TEST(Text, ShortSpanHasOneUnit) {
     for (const auto& [seconds, text] :
          {std::pair(0, "0s"), std::pair(119, "119s"), std::pair(120, "2m"), std::pair(7199, "119m"),
           std::pair(7200, "2h"), std::pair(172'800, "2d")})

@@ -26,21 +26,21 @@ class DoctorFactsTest : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(DoctorFactsTest, AuthoritiesAreReadAsBundlesVerificationDoes) {
-    EXPECT_EQ(trusted(), Health::Skipped) << "there is none";
+TEST_F(DoctorFactsTest, TrustIsReadAsForBundleVerification) {
+    EXPECT_EQ(trusted(), Health::Skipped) << "no authority is configured";
     trust("old.pem", -3600);
     EXPECT_EQ(trusted(), Health::Error);
     trust("new.crt", 90 * 86'400);
-    EXPECT_EQ(trusted(), Health::Warning) << "the old one may go";
+    EXPECT_EQ(trusted(), Health::Warning) << "the expired authority can be removed";
     directory_.write("etc/gpuhost/trust.d/.hidden.pem", "no certificate");
     EXPECT_EQ(trusted(), Health::Warning);
     directory_.write("etc/gpuhost/trust.d/site.crl", "no list");
     const Diagnosis found = check_trust(facts());
-    EXPECT_EQ(found.health, Health::Error) << "no bundle is taken";
+    EXPECT_EQ(found.health, Health::Error) << "every bundle is refused";
     EXPECT_NE(found.text.find("site.crl"), std::string::npos) << found.text;
 }
 
-TEST_F(DoctorFactsTest, SettingsSayWhoseTheDriverIsAndWhetherContainersAreTold) {
+TEST_F(DoctorFactsTest, SettingsGiveDriverOwnerAndCdi) {
     EXPECT_EQ(facts().owner, kmod::DriverOwner::Gpuhost);
     EXPECT_TRUE(facts().cdi_enabled);
     directory_.write("etc/gpuhost/gpuhostd.conf", "[Driver]\nVersion=off\n[CDI]\nManage=no\n");
@@ -49,13 +49,13 @@ TEST_F(DoctorFactsTest, SettingsSayWhoseTheDriverIsAndWhetherContainersAreTold) 
     EXPECT_FALSE(facts().cdi_enabled);
 }
 
-TEST_F(DoctorFactsTest, ImagesOfKernelsWithASelectionAreLookedInto) {
+TEST_F(DoctorFactsTest, ImagesOfKernelsWithASelectionAreRead) {
     const std::string kernel = "6.1.0-50-amd64";
     const std::string image = "boot/initrd.img-" + kernel;
     directory_.write("lib/modules/" + kernel + "/modules.builtin", "");
     directory_.write(image,
                      tests::cpio_of({{"lib/modules/" + kernel + "/nvidia.ko", "n"}}, tests::Packing::Xz));
-    EXPECT_TRUE(facts().kernels.at(0).images.empty()) << "it has no selection";
+    EXPECT_TRUE(facts().kernels.at(0).images.empty()) << "the kernel has no selection";
     ASSERT_TRUE(kmod::write_selection(root_, kernel, {{"550.163.01", "u", "m"}, std::nullopt}));
     const ImageFacts found = facts().kernels.at(0).images.at(0);
     EXPECT_EQ(found.path, "/" + image);
@@ -73,10 +73,10 @@ TEST_F(DoctorFactsTest, ImagesOfKernelsWithASelectionAreLookedInto) {
     EXPECT_NE(facts().initramfs_unseen.find(image), std::string::npos) << facts().initramfs_unseen;
 }
 
-TEST_F(DoctorFactsTest, WorkersAreUnitsWithProcesses) {
+TEST_F(DoctorFactsTest, WorkersAreUnitsWithRunningProcesses) {
     const std::string slice = "sys/fs/cgroup/system.slice/";
     directory_.write(slice + "gpuhost-worker-7-1-1.service/cgroup.procs", "4711\n");
-    EXPECT_EQ(running_workers(root_), std::nullopt) << "this is no cgroup v2";
+    EXPECT_EQ(running_workers(root_), std::nullopt) << "not cgroup v2";
     directory_.write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
     directory_.write(slice + "gpuhost-worker-6-1-1.service/cgroup.procs", "");
     directory_.write(slice + "gpuhostd.service/cgroup.procs", "12\n");

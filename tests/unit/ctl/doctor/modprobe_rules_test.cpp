@@ -8,7 +8,7 @@ namespace {
 
 using Rules = std::vector<ModprobeRule>;
 
-TEST(ModprobeRules, AreThoseAboutTheModulesOfAGpu) {
+TEST(ModprobeRules, OnlyRulesForGpuModulesAreRead) {
     EXPECT_EQ(
         modprobe_rules("# install nvidia /bin/false\n"
                        "install nvidia-uvm\t/bin/false\n"
@@ -21,7 +21,7 @@ TEST(ModprobeRules, AreThoseAboutTheModulesOfAGpu) {
     EXPECT_EQ(modprobe_rules("blacklist nvidia\\", "f"), (Rules{{"f", "blacklist", "nvidia"}}));
 }
 
-TEST(ModprobeRules, OfACommandLine) {
+TEST(ModprobeRules, CommandLineBlocksNouveau) {
     EXPECT_TRUE(command_line_blocks_nouveau("ro modprobe.blacklist=nvidiafb,nouveau quiet"));
     EXPECT_TRUE(command_line_blocks_nouveau("module_blacklist=nouveau"));
     EXPECT_TRUE(command_line_blocks_nouveau("nouveau.modeset=0"));

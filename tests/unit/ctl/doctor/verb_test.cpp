@@ -17,7 +17,7 @@ constexpr std::uint64_t day = 86'400;
 const std::string kernel = "6.1.0-50-amd64";
 const std::string version = "550.163.01";
 
-/// On which all is well.
+/// Returns the facts of a host without findings.
 DoctorFacts healthy() {
     DoctorFacts facts;
     facts.host = {
@@ -65,7 +65,7 @@ Json result_of(const DoctorFacts& facts, std::string_view name) {
     return {};
 }
 
-TEST(Doctor, AHealthyHostIsOkInAllChecks) {
+TEST(Doctor, HealthyHostPassesAllChecks) {
     const Json found = diagnose(healthy());
     EXPECT_EQ(found.at("result"), "ok");
     for (const Json& check : found.at("checks"))
@@ -73,19 +73,19 @@ TEST(Doctor, AHealthyHostIsOkInAllChecks) {
 }
 
 struct Harm {
-    const char* name;  ///< of the test
-    const char* check; ///< that finds it, and no other
+    const char* name;  ///< name of the test
+    const char* check; ///< the only check that reports it
     const char* result;
-    const char* text; ///< part of what it says
+    const char* text; ///< part of the check's text
     std::function<void(DoctorFacts&)> harm;
 };
 void PrintTo(const Harm& harm, std::ostream* out) {
     *out << harm.name;
 }
 
-class DoctorFinds : public testing::TestWithParam<Harm> {};
+class DoctorFinding : public testing::TestWithParam<Harm> {};
 
-TEST_P(DoctorFinds, ItInOneCheckAndSaysWhatIsNext) {
+TEST_P(DoctorFinding, IsReportedByOneCheckWithNextStep) {
     DoctorFacts facts = healthy();
     GetParam().harm(facts);
     const Json found = diagnose(facts);
@@ -101,7 +101,7 @@ TEST_P(DoctorFinds, ItInOneCheckAndSaysWhatIsNext) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, DoctorFinds,
+    All, DoctorFinding,
     testing::Values(
         Harm{"OldDaemon", "version", "warning", "gpuhostd is 0", [](auto& f) { f.host["version"] = "0"; }},
         Harm{"FailedUnit", "units", "error", "gpuhost-scrub.service",
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {base::Errc::AccessDenied, "module 'nvidia' is not signed", "sign it"},
                      {base::Errc::AccessDenied, "module 'nvidia_uvm' is not signed", "sign it"}};
              }},
-        Harm{"KeysNotTold", "signatures", "warning", "/proc/keys can't be read",
+        Harm{"KeysUnreadable", "signatures", "warning", "/proc/keys can't be read",
              [](auto& f) { f.selected_set->warnings = {"/proc/keys can't be read"}; }},
         Harm{"NoDevices", "devices", "error", "nodes", [](auto& f) { f.devices_complete = false; }},
         Harm{"NoFirmwareLink", "firmware", "error", "/lib/firmware/nvidia/550.163.01",
@@ -161,9 +161,9 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"Shadow", "libraries", "error", "libcuda.so.535.1",
              [](auto& f) { f.shadows = {"/usr/lib/libcuda.so.535.1"}; }},
         Harm{"FullDisk", "space", "error", "1.0 MiB are left", [](auto& f) { f.state_free = 1 << 20; }},
-        Harm{"LittleRoom", "space", "warning", "500 MiB are left", [](auto& f) { f.state_free = 500 << 20; }},
-        Harm{"LittleRoomInBoot", "space", "warning", "/boot", [](auto& f) { f.boot_free = 1 << 20; }},
-        Harm{"ClockBehind", "clock", "error", "files of this host are from",
+        Harm{"LittleSpace", "space", "warning", "500 MiB are left", [](auto& f) { f.state_free = 500 << 20; }},
+        Harm{"LittleSpaceInBoot", "space", "warning", "/boot", [](auto& f) { f.boot_free = 1 << 20; }},
+        Harm{"ClockTooEarly", "clock", "error", "files of this host are from",
              [](auto& f) { f.newest_file_us = (now + 2 * day) * 1'000'000; }},
         Harm{"StaleCdi", "cdi", "error", "nvidia.yaml' of gpuhostd: /dev/nvidia0 is not there",
              [](auto& f) { f.cdi["files"][0]["stale"] = {"/dev/nvidia0 is not there"}; }},
@@ -174,29 +174,29 @@ INSTANTIATE_TEST_SUITE_P(
                  f.cdi["files"].push_back({{"path", "/etc/cdi/b.json"}, {"ours", false}, {"stale", {"y"}}});
              }},
         Harm{"NoCdi", "cdi", "warning", "not told", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
-        Harm{"RuntimeNotAsWanted", "runtimes", "error", "containerd",
+        Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
              [](auto& f) { f.runtimes = {{"message", "not allowed"}}; }},
-        Harm{"AnchorsEnded", "trust", "error", "no authority is valid: 'b.pem' ended on",
+        Harm{"AllAnchorsExpired", "trust", "error", "no authority is valid: 'b.pem' ended on",
              [](auto& f) { f.anchors = {{"b.pem", now - 1}, {"c.pem", now - 2}}; }},
-        Harm{"AnchorEndedAndOthersDidNot", "trust", "warning", "b.pem' ended on",
+        Harm{"OneAnchorExpired", "trust", "warning", "b.pem' ended on",
              [](auto& f) {
                  f.anchors.push_back({"c.pem", now + day});
                  f.anchors.push_back({"b.pem", now - 1});
              }},
-        Harm{"AnchorEnds", "trust", "warning", "b.pem' ends on",
+        Harm{"AnchorExpiresSoon", "trust", "warning", "b.pem' ends on",
              [](auto& f) { f.anchors.push_back({"b.pem", now + 29 * day}); }},
-        Harm{"AnchorIsNone", "trust", "error", "b.crl: no certificate",
+        Harm{"InvalidAnchor", "trust", "error", "b.crl: no certificate",
              [](auto& f) { f.trust_error = base::Error{base::Errc::BadContent, "b.crl: no certificate", ""}; }},
-        Harm{"ClusterSilent", "cluster", "error", "does not run", [](auto& f) { f.cluster = nullptr; }},
+        Harm{"ClusterNotRunning", "cluster", "error", "does not run", [](auto& f) { f.cluster = nullptr; }},
         Harm{"NoContact", "cluster", "error", "connection refused",
              [](auto& f) { f.cluster["error"] = {{"message", "connection refused"}, {"hint", ""}}; }},
-        Harm{"CredentialsEnd", "credentials", "warning", "ends on",
+        Harm{"CredentialsExpireSoon", "credentials", "warning", "ends on",
              [](auto& f) { f.identity->until = now + day; }}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-/// Checks that say anything but "ok", in their order.
+/// Returns the checks whose result is not "ok", in their order.
 std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view result) {
     std::vector<std::string> names;
     const Json found = diagnose(facts);
@@ -211,7 +211,7 @@ std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view resul
 
 using Names = std::vector<std::string>;
 
-/// As healthy(), with a driver that is not gpuhostd's.
+/// Returns healthy() with a driver that gpuhostd does not manage.
 DoctorFacts healthy_of(kmod::DriverOwner owner) {
     DoctorFacts facts = healthy();
     facts.owner = owner;
@@ -224,7 +224,7 @@ DoctorFacts healthy_of(kmod::DriverOwner owner) {
     return facts;
 }
 
-TEST(Doctor, APreinstalledDriverIsOthersToLookAfter) {
+TEST(Doctor, PreinstalledDriverSkipsChecksOfManagedDrivers) {
     const DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
     EXPECT_EQ(not_ok(facts, "skipped"), (Names{"signatures", "devices", "firmware", "nouveau", "initramfs",
                                                "modprobe", "kernels", "libraries"}));
@@ -233,7 +233,7 @@ TEST(Doctor, APreinstalledDriverIsOthersToLookAfter) {
     EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is the host's own, and runs");
 }
 
-TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
+TEST(Doctor, PreinstalledDriverMustServeTheGpus) {
     DoctorFacts facts = healthy_of(kmod::DriverOwner::Preinstalled);
     facts.gpus[0].driver.clear();
     EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " does not drive 0000:65:00.0");
@@ -243,7 +243,7 @@ TEST(Doctor, APreinstalledDriverIsToDriveTheGpus) {
     EXPECT_EQ(result_of(facts, "gpus").at("next"), "modprobe nvidia; journalctl -k");
 }
 
-TEST(Doctor, OneUnservedGpuIsAWarningWithTheKernelsReason) {
+TEST(Doctor, UnservedGpuIsAWarningWithKernelsMessage) {
     DoctorFacts facts = healthy();
     facts.gpus.push_back({"0000:66:00.0", "0x2330", ""});
     facts.gpu_log["0000:66:00.0"] = "nvidia: probe of 0000:66:00.0 failed with error -1";
@@ -253,7 +253,7 @@ TEST(Doctor, OneUnservedGpuIsAWarningWithTheKernelsReason) {
         "1 GPU is served; not served: 0000:66:00.0 (nvidia: probe of 0000:66:00.0 failed with error -1)");
 }
 
-TEST(Doctor, TheDriversOwnLineOnAGpuIsPreferred) {
+TEST(Doctor, DriversLogLinePrecedesTheKernels) {
     const std::string own = "NVRM: GPU 0000:66:00.0: RmInitAdapter failed! (0x22:0x56:762)";
     const std::string probe = "nvidia: probe of 0000:66:00.0 failed with error -1";
     const std::string bus = "pci 0000:66:00.0: [10de:2330] type 00 class 0x030200";
@@ -263,7 +263,7 @@ TEST(Doctor, TheDriversOwnLineOnAGpuIsPreferred) {
     EXPECT_EQ(log_line_on(own + "\n", "0000:65:00.0"), "");
 }
 
-TEST(Doctor, ADriverThatNobodyChoseIsToBeGivenToSomebody) {
+TEST(Doctor, UnselectedRunningDriverIsAWarning) {
     const DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
     const auto found = result_of(facts, "driver");
     EXPECT_EQ(found.at("text"), "driver " + version + " runs, which gpuhostd has not selected");
@@ -271,7 +271,7 @@ TEST(Doctor, ADriverThatNobodyChoseIsToBeGivenToSomebody) {
     EXPECT_NE(found.at("next").get<std::string>().find("Version=preinstalled"), std::string::npos);
 }
 
-TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
+TEST(Doctor, DisabledDriverSkipsItsChecks) {
     DoctorFacts facts = healthy_of(kmod::DriverOwner::Nobody);
     facts.loaded.clear();
     facts.served.clear();
@@ -280,7 +280,7 @@ TEST(Doctor, ADriverThatIsOffIsNotLookedAt) {
                                                "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
 }
 
-TEST(Doctor, AHostWithoutAGpuLacksNothing) {
+TEST(Doctor, HostWithoutGpuHasNoFindings) {
     DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
     facts.gpus.clear();
     facts.served.clear();
@@ -290,7 +290,7 @@ TEST(Doctor, AHostWithoutAGpuLacksNothing) {
                                                "nouveau", "initramfs", "modprobe", "kernels", "libraries"}));
 }
 
-TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
+TEST(Doctor, UnreadableFactsAreSkippedNotOk) {
     DoctorFacts facts = healthy();
     facts.xid_lines.reset();
     facts.xid_unseen = "journalctl did not end";
@@ -302,14 +302,14 @@ TEST(Doctor, WhatCouldNotBeLookedAtIsNotCalledGood) {
     EXPECT_EQ(result_of(facts, "xid").at("text"), "it is not known: journalctl did not end");
 }
 
-TEST(Doctor, ImagesMayBeLeftToOthers) {
+TEST(Doctor, UnmanagedInitramfsIsSkipped) {
     DoctorFacts facts = healthy();
     facts.kernels[0].images = {{"/boot/a", {"lib/modules/k/nvidia.ko"}, "dracut"}};
     facts.clear_initramfs = false;
     EXPECT_EQ(result_of(facts, "initramfs").at("result"), "skipped");
 }
 
-TEST(Doctor, AWorkerOfADaemonThatIsAwayMayBeAtWork) {
+TEST(Doctor, WorkerWithoutDaemonIsNotAnError) {
     DoctorFacts facts = healthy();
     facts.workers->push_back("gpuhost-worker-7-1-1.service");
     facts.host = nullptr;
@@ -320,7 +320,7 @@ TEST(Doctor, AWorkerOfADaemonThatIsAwayMayBeAtWork) {
     EXPECT_EQ(result_of(facts, "workers").at("result"), "ok");
 }
 
-TEST(Doctor, OurCdiFilesComeBeforeThoseOfOthers) {
+TEST(Doctor, OwnCdiFilesPrecedeOthers) {
     DoctorFacts facts = healthy();
     facts.cdi["files"] = {{{"path", "/etc/cdi/a.json"}, {"problems", {"unreadable"}}},
                           {{"path", "/run/cdi/nvidia.yaml"}, {"ours", true}, {"stale", {"old"}}}};
@@ -329,10 +329,10 @@ TEST(Doctor, OurCdiFilesComeBeforeThoseOfOthers) {
     facts.cdi_enabled = false;
     EXPECT_EQ(result_of(facts, "cdi").at("result"), "warning");
     facts.cdi["files"].clear();
-    EXPECT_EQ(result_of(facts, "cdi").at("result"), "ok") << "none is wanted";
+    EXPECT_EQ(result_of(facts, "cdi").at("result"), "ok") << "CDI is disabled";
 }
 
-TEST(Doctor, MissingMemoryLimitsAreNamedWhereTheDriverHasThem) {
+TEST(Doctor, MissingMemoryLimitsAreNamedFromDriver615) {
     DoctorFacts facts = healthy();
     const auto text = [&] { return result_of(facts, "cdi").at("text").get<std::string>(); };
     EXPECT_EQ(text().find("memory limits"), std::string::npos);
@@ -340,7 +340,7 @@ TEST(Doctor, MissingMemoryLimitsAreNamedWhereTheDriverHasThem) {
     EXPECT_NE(text().find("set no CUDA memory limits"), std::string::npos) << text();
 }
 
-TEST(Doctor, WithoutADaemonItSaysSoAndLooksAtTheRest) {
+TEST(Doctor, WithoutDaemonOtherChecksStillRun) {
     DoctorFacts facts = healthy();
     facts.host = nullptr;
     facts.silence = "it does not run";
@@ -350,7 +350,7 @@ TEST(Doctor, WithoutADaemonItSaysSoAndLooksAtTheRest) {
     EXPECT_EQ(result_of(facts, "gpus").at("result"), "ok");
 }
 
-TEST(Doctor, OnAMountedSystemNothingRunsAndSoNothingIsWrongWithThat) {
+TEST(Doctor, MountedSystemSkipsRuntimeChecks) {
     DoctorFacts facts = healthy();
     facts.is_host = false;
     facts.host = nullptr;
@@ -362,7 +362,7 @@ TEST(Doctor, OnAMountedSystemNothingRunsAndSoNothingIsWrongWithThat) {
     EXPECT_EQ(result_of(facts, "gpus").at("result"), "skipped");
 }
 
-TEST(Doctor, NamesAreWordsOfTheirOwn) {
+TEST(Doctor, CheckNamesAreUnique) {
     std::vector<std::string_view> names;
     for (const Check& check : doctor_checks())
         names.push_back(check.name);
@@ -370,7 +370,7 @@ TEST(Doctor, NamesAreWordsOfTheirOwn) {
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST(DoctorView, SaysTheNextStepBelow) {
+TEST(DoctorView, NextStepIsShownBelow) {
     const Json found{
         {"result", "error"},
         {"checks",

@@ -19,12 +19,12 @@ Json change(int id, const std::string& state, const Json& subject, const Json& m
     return made;
 }
 
-TEST(HistoryView, AHostWithoutOneSaysSo) {
+TEST(HistoryView, EmptyHistoryIsReported) {
     EXPECT_EQ(render_history({}, {{"changes", Json::array()}}, 0),
               "The driver of this host was never changed by gpuhostd.\n");
 }
 
-TEST(HistoryView, AChangeIsALine) {
+TEST(HistoryView, EachChangeIsOneLine) {
     ::setenv("TZ", "UTC", 1);
     const Json history{{"changes",
                         {change(9, "reboot-required", {{"origin", "cluster"}},

@@ -42,7 +42,7 @@ Json list() {
                {"sources", {{{"flavour", "open"}, {"digest", "s"}, {"path", "/s"}}}}}}}};
 }
 
-TEST(DriverView, ListSaysWhatIsLoadedSelectedPreviousAndNotBuilt) {
+TEST(DriverView, ListShowsStateOfEachSet) {
     EXPECT_EQ(render_drivers({}, list(), "550.163.01"),
               "VERSION     KERNEL          FLAVOUR  MODULES  USERLAND  STATE\n"
               "550.163.01  6.1.0-50-amd64  open           2    17 MiB  loaded, selected\n"
@@ -51,18 +51,18 @@ TEST(DriverView, ListSaysWhatIsLoadedSelectedPreviousAndNotBuilt) {
               "470.1.2                                           none  not built\n");
 }
 
-TEST(DriverView, SelectedButNotLoadedIsNotCalledLoaded) {
+TEST(DriverView, SelectedButUnloadedDriverIsNotLoaded) {
     const std::string text = render_drivers({}, list(), "535.261.03");
     EXPECT_NE(text.find("17 MiB  selected\n"), std::string::npos) << text;
     EXPECT_NE(text.find("none  loaded, previous\n"), std::string::npos) << text;
 }
 
-TEST(DriverView, AnEmptyStoreSaysHowToFillIt) {
+TEST(DriverView, EmptyStoreHintsAtImport) {
     EXPECT_EQ(render_drivers({}, {{"versions", Json::array()}}, ""),
               "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE…\n");
 }
 
-TEST(DriverView, OneVersion) {
+TEST(DriverView, ShowsUserlandAndModulesOfOneVersion) {
     EXPECT_EQ(render_driver({}, list(), list()["versions"][0], "550.163.01"),
               "  Driver: 550.163.01\n"
               "Userland: 43 files, 17 MiB, with NVML, firmware gsp_ga10x.bin\n"

@@ -15,7 +15,7 @@ Json plan() {
             {"problems", Json::array()}};
 }
 
-/// A host whose driver serves both GPUs.
+/// Returns a host whose driver serves both GPUs.
 Json host() {
     return {{"kernel", "6.1.0-50-amd64"},
             {"state", "idle"},
@@ -49,7 +49,7 @@ TEST(Verdict, OkWithoutGpus) {
     EXPECT_EQ(said(none), "OK: this host has no NVIDIA GPU for a driver\n");
     none["components"]["driver"]["observed"]["gpus"] = {
         {{"address", "0000:01:00.0"}, {"driver", "vfio-pci"}}};
-    EXPECT_TRUE(verdict_of(none, {}).ok) << "another driver has it";
+    EXPECT_TRUE(verdict_of(none, {}).ok) << "another driver is bound to the GPU";
 }
 
 TEST(Verdict, OkIfVersionIsOff) {
@@ -85,10 +85,10 @@ TEST(Verdict, NotOkIfSomethingIsPending) {
     EXPECT_EQ(said(pending), "NOT OK: to do: publish. Do it: gpuhostctl apply\n");
     pending["components"]["driver"]["plan"]["problems"] = {
         {{"code", "in-use"}, {"text", "held by train.service"}, {"hint", "Stop it."}}};
-    EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver comes first";
+    EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver has priority";
 }
 
-TEST(Verdict, NotOkIfComponentIsUnseen) {
+TEST(Verdict, NotOkIfComponentCannotBeObserved) {
     Json unseen = host();
     unseen["components"]["cdi"] = {{"error", {{"code", "failed"}, {"message", "I/O error"}}}};
     EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error. See why: journalctl --unit=gpuhostd\n");

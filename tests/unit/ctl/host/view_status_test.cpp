@@ -29,7 +29,7 @@ Json host() {
                 {"plan", {{"title", "converge"}, {"steps", Json::array()}, {"problems", Json::array()}}}}}}}};
 }
 
-TEST(StatusView, AConvergedHost) {
+TEST(StatusView, ConvergedHostHasNothingPending) {
     EXPECT_EQ(render_status({}, host(), swap_operation("committed", {"done", "done", "done"}), 1'072'000'000),
               "    Host: idle, kernel 6.1.0-50-amd64\n"
               "  Driver: 550.163.01 loaded: nvidia nvidia_uvm\n"
@@ -40,7 +40,7 @@ TEST(StatusView, AConvergedHost) {
               "    Last: operation 12, swap driver 535.261.03 → 550.163.01: committed, 1 min ago\n");
 }
 
-TEST(StatusView, AGpuThatIsNotServedIsNamed) {
+TEST(StatusView, UnservedGpuIsNamed) {
     Json partly = host();
     partly["components"]["driver"]["observed"]["gpus"].push_back(
         {{"address", "0000:02:00.0"}, {"device", "10de:2331"}, {"driver", ""}});
@@ -49,7 +49,7 @@ TEST(StatusView, AGpuThatIsNotServedIsNamed) {
               std::string::npos);
 }
 
-TEST(StatusView, WhatTheClusterWants) {
+TEST(StatusView, ClustersDesiredVersionsAreShown) {
     Json wanted = host();
     wanted["cluster"] = {{"desired", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
                          {"upgrade_requested", ""}};
@@ -63,7 +63,7 @@ TEST(StatusView, WhatTheClusterWants) {
     EXPECT_NE(asked.find("is asked to upgrade this host to driver 560.35.03\n"), std::string::npos) << asked;
 }
 
-TEST(StatusView, WhatIsPendingAndWhy) {
+TEST(StatusView, PendingStepsHaveReasons) {
     Json pending = host();
     Json& driver = pending["components"]["driver"];
     pending["state"] = "degraded";
@@ -92,7 +92,7 @@ TEST(StatusView, WhatIsPendingAndWhy) {
     EXPECT_NE(text.find("wanted 550.163.01\n    Hint: Do it: gpuhostctl apply\n"), std::string::npos) << text;
 }
 
-TEST(StatusView, WhatRunsNow) {
+TEST(StatusView, RunningOperationIsShown) {
     auto running = swap_operation("running", {"done", "running", "pending"});
     running["ended_us"] = 0;
     Json busy = host();
@@ -104,7 +104,7 @@ TEST(StatusView, WhatRunsNow) {
         << text;
 }
 
-TEST(StatusView, AFailureSaysItsCause) {
+TEST(StatusView, FailureShowsItsCause) {
     auto last = swap_operation("rolled-back", {"undone", "undone", "pending"});
     last["error"] = error_document("failed", "nvidia: No such device", "");
     const std::string text = render_status({}, host(), last, 1'072'000'000);
@@ -112,7 +112,7 @@ TEST(StatusView, AFailureSaysItsCause) {
         << text;
 }
 
-TEST(StatusView, ARefusalSaysAllThatStoodInTheWay) {
+TEST(StatusView, RefusalShowsAllProblems) {
     auto last = swap_operation("refused", {"pending", "pending", "pending"});
     last["error"] = error_document("refused", "preflight found problems", "");
     last["problems"] = {{{"code", "in-use"}, {"text", "python3 holds the driver"}}, {{"text", "no space"}}};
@@ -122,7 +122,7 @@ TEST(StatusView, ARefusalSaysAllThatStoodInTheWay) {
         << text;
 }
 
-TEST(StatusView, APreviousDriverThatIsGoneIsSaidSo) {
+TEST(StatusView, RemovedPreviousDriverIsReported) {
     Json without = host();
     without["components"]["driver"]["observed"]["store"]["versions"].erase(1);
     EXPECT_NE(
@@ -130,13 +130,13 @@ TEST(StatusView, APreviousDriverThatIsGoneIsSaidSo) {
         std::string::npos);
 }
 
-TEST(StatusView, AComponentThatCanNotLookSaysWhy) {
+TEST(StatusView, FailedObservationShowsItsError) {
     Json blind = host();
     blind["components"]["driver"] = {{"error", error_document("failed", "/sys: gone", "")}};
     EXPECT_NE(render_status({}, blind, Json(), 0).find("Unseen: driver: /sys: gone\n"), std::string::npos);
 }
 
-TEST(StatusView, AComponentWithoutLinesOfItsOwnHasItsPlanAllTheSame) {
+TEST(StatusView, ComponentWithoutLinesShowsItsPlan) {
     Json with = host();
     with["components"]["images"] = {{"observed", {{"loaded_version", "7"}}},
                                     {"plan", {{"title", "fetch 2 images"}, {"steps", {{{"summary", "y"}}}}}}};
@@ -145,7 +145,7 @@ TEST(StatusView, AComponentWithoutLinesOfItsOwnHasItsPlanAllTheSame) {
     EXPECT_NE(text.find("Pending: fetch 2 images\n"), std::string::npos) << text;
 }
 
-TEST(StatusView, FitsOnAScreen) {
+TEST(StatusView, StatusFitsOneScreen) {
     const std::string text =
         render_status({}, host(), swap_operation("committed", {"done", "done", "done"}), 0);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24);

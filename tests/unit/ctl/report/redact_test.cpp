@@ -15,7 +15,7 @@ struct Case {
 
 class Redact : public testing::TestWithParam<Case> {};
 
-TEST_P(Redact, MasksSecretsAndNothingElse) {
+TEST_P(Redact, MasksOnlySecrets) {
     EXPECT_EQ(redact(GetParam().text), GetParam().wanted);
 }
 
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
              "keys[0]: [masked]\nx"},
         Case{"tokens:\n- abc\n- def\nx: 1", "tokens:\nx: 1"},
         Case{"- token:\n    abc\n  user: joe", "- token:\n  user: joe"},
-        // what is to stay
+        // not secret
         Case{"token = [\"never closed\nx = 1", "token = [masked]\nx = 1"},
         Case{"msg=\"wrong password: \"\nother=\"x\"", "msg=\"wrong password: [masked]\nother=\"x\""},
         Case{"password = \"\"\"\nnever ends", "password = [masked]\nnever ends"},
@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
              "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----"},
         Case{"basic checks", "basic checks"}));
 
-TEST(RedactDocument, ByKeysAndInTexts) {
+TEST(RedactDocument, MasksValuesOfKeysAndInTexts) {
     const Json document{{"token", "s3"},
                         {"pin", 1234},
                         {"token_file", "/x"},
@@ -134,7 +134,7 @@ TEST(RedactDocument, ByKeysAndInTexts) {
                     {"lines", {"password=[masked]", "fine", 7, nullptr}}}));
 }
 
-TEST(RedactDocument, ByWhatStandsBeforeIt) {
+TEST(RedactDocument, MasksValuesByThePrecedingName) {
     const Json document{
         {"env", {{{"name", "DB_PASSWORD"}, {"value", "s3"}}, {{"name", "HOME"}, {"value", "/"}}}},
         {"argv", {"run", "--token", "s3", "--password", "--verbose", "2"}}};

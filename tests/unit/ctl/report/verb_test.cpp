@@ -16,7 +16,7 @@ class ReportTest : public ::testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(ReportTest, ReadsNothingOutsideOfAMountedSystem) {
+TEST_F(ReportTest, LinksOutsideAMountedSystemAreIgnored) {
     tests::TempDir host;
     host.write("secret", "of the host");
     directory_.write("proc/driver/nvidia/version", "NVRM");
@@ -25,13 +25,13 @@ TEST_F(ReportTest, ReadsNothingOutsideOfAMountedSystem) {
     EXPECT_EQ(report_driver_files(input()), "==> /proc/driver/nvidia/version <==\nNVRM\n");
 }
 
-TEST_F(ReportTest, DoesNotWaitForAPipe) {
+TEST_F(ReportTest, PipesAreSkippedWithoutBlocking) {
     directory_.write("proc/driver/nvidia/version", "NVRM\n");
     ASSERT_EQ(::mkfifo(directory_.path("proc/driver/nvidia/pipe").c_str(), 0600), 0);
     EXPECT_EQ(report_driver_files(input()), "==> /proc/driver/nvidia/version <==\nNVRM\n");
 }
 
-TEST_F(ReportTest, OfALargeFileTheRestIsLeftOut) {
+TEST_F(ReportTest, LargeFileIsTruncated) {
     directory_.write("proc/driver/nvidia/a", std::string(70'000, 'x'));
     directory_.write("proc/driver/nvidia/gpus/0000:65:00.0/information", "Model: H100\n");
     const std::string text = report_driver_files(input());
@@ -40,13 +40,13 @@ TEST_F(ReportTest, OfALargeFileTheRestIsLeftOut) {
                         "==> /proc/driver/nvidia/gpus/0000:65:00.0/information <==\nModel: H100\n");
 }
 
-TEST_F(ReportTest, WhatReadsADriverThatHangsIsLeftOut) {
+TEST_F(ReportTest, HangingDriverFilesAreOmitted) {
     const ReportInput hanging{root_, nullptr, "a test", {"", "/proc/driver/nvidia/version"}};
     for (const std::string& text : {report_doctor(hanging), report_inventory(hanging)})
         EXPECT_NE(text.find("reading '/proc/driver/nvidia/version' does not end"), std::string::npos) << text;
 }
 
-TEST_F(ReportTest, HasModprobesRulesOfAllItsDirectories) {
+TEST_F(ReportTest, HasModprobeRulesOfAllDirectories) {
     for (const char* directory : {"etc", "run", "usr/local/lib", "usr/lib"})
         directory_.write(std::string(directory) + "/modprobe.d/x.conf",
                          std::string("# of ") + directory + "\n");
@@ -56,10 +56,10 @@ TEST_F(ReportTest, HasModprobesRulesOfAllItsDirectories) {
         EXPECT_NE(text.find(std::string("# /") + directory + "/modprobe.d/x.conf\n# of " + directory),
                   std::string::npos)
             << text;
-    EXPECT_EQ(text.find("# /lib/modprobe.d"), std::string::npos) << "the same by another name";
+    EXPECT_EQ(text.find("# /lib/modprobe.d"), std::string::npos) << "the directory of a link is not repeated";
 }
 
-TEST_F(ReportTest, KnowsPackagesOrSaysThatNobodyDoes) {
+TEST_F(ReportTest, ListsPackagesOrReportsMissingDatabases) {
     EXPECT_EQ(report_packages(input()), "neither dpkg nor rpm knows one\n");
     directory_.write("var/lib/dpkg/status",
                      "Package: nvidia-smi\nStatus: install ok installed\nVersion: 1.2\n\n"

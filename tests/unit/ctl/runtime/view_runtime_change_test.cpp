@@ -47,14 +47,14 @@ Json stopped(const std::string& outcome, const std::string& text, const std::str
     return runtime;
 }
 
-TEST(RuntimeChangeView, NothingToDoIsALineEach) {
+TEST(RuntimeChangeView, UnchangedRuntimeIsOneLine) {
     EXPECT_EQ(render_runtime_plan({}, {{"runtimes", {nothing("podman"), nothing("cri-o")}}}),
               "podman: nothing to do: it reads CDI by itself\n"
               "cri-o: nothing to do: it reads CDI by itself\n");
     EXPECT_EQ(render_runtime_plan({}, {{"runtimes", Json::array()}}), "No container runtime is here.\n");
 }
 
-TEST(RuntimeChangeView, AChangeIsItsLines) {
+TEST(RuntimeChangeView, ChangeShowsItsDiff) {
     EXPECT_EQ(render_runtime_plan({}, {{"runtimes", {nothing("podman"), change(), nothing("cri-o")}}}),
               "podman: nothing to do: it reads CDI by itself\n"
               "\n"
@@ -78,14 +78,14 @@ TEST(RuntimeChangeView, AChangeIsItsLines) {
               "cri-o: nothing to do: it reads CDI by itself\n");
 }
 
-TEST(RuntimeChangeView, AddedAndRemovedLinesHaveTheirColours) {
+TEST(RuntimeChangeView, AddedAndRemovedLinesAreColoured) {
     const Screen screen{true, true, 80};
     const std::string text = render_runtime_plan(screen, {{"runtimes", {change()}}});
     EXPECT_NE(text.find(screen.paint(Style::Good, "+version = 2")), std::string::npos);
     EXPECT_NE(text.find(screen.paint(Style::Bad, "-z")), std::string::npos);
 }
 
-TEST(RuntimeChangeView, WhatIsNotDoneSaysWhy) {
+TEST(RuntimeChangeView, RefusedChangeShowsTheReason) {
     EXPECT_EQ(
         render_runtime_plan({}, {{"runtimes",
                                   {stopped("refused", "daemon.json is no JSON", "daemon.json is no JSON"),
@@ -99,7 +99,7 @@ TEST(RuntimeChangeView, WhatIsNotDoneSaysWhy) {
               "docker: refused\n  it is wrong\n  Hint: mend it\n");
 }
 
-TEST(RuntimeChangeView, ChecksAreGoodOrBad) {
+TEST(RuntimeChangeView, ChecksShowGoodOrBad) {
     const Json good{{"name", "podman"}, {"ok", true}, {"checks", Json::array()}};
     const Json bad{{"name", "containerd"},
                    {"ok", false},
@@ -114,7 +114,7 @@ TEST(RuntimeChangeView, ChecksAreGoodOrBad) {
     EXPECT_EQ(render_runtime_checks({}, Json::object()), "No container runtime is here.\n");
 }
 
-TEST(RuntimeChangeView, StatusHasALineEach) {
+TEST(RuntimeChangeView, StatusHasOneLinePerRuntime) {
     const Json observed{{"configure", true},
                         {"runtimes",
                          {{{"name", "containerd"},

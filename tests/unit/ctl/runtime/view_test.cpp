@@ -34,7 +34,7 @@ Json containerd() {
         {"verdict", "its configuration is wrong: it is wrong"}};
 }
 
-TEST(RuntimeView, AListEndsWithWhatToDo) {
+TEST(RuntimeView, ListEndsWithTheNextStep) {
     const Json podman{
         {"name", "podman"}, {"kind", "podman"}, {"cdi", "on"}, {"config", "/c"}, {"verdict", "good"}};
     EXPECT_EQ(render_runtimes({}, {{"runtimes", {containerd(), podman}}}),
@@ -46,7 +46,7 @@ TEST(RuntimeView, AListEndsWithWhatToDo) {
     EXPECT_EQ(render_runtimes({}, {{"runtimes", Json::array()}}), "No container runtime is here.\n");
 }
 
-TEST(RuntimeView, OneIsShownInFull) {
+TEST(RuntimeView, SingleRuntimeIsShownInFull) {
     EXPECT_EQ(render_runtime({}, containerd()),
               "   Runtime: containerd (containerd)\n"
               "   Version: 1.7.24\n"

@@ -33,17 +33,17 @@ Json status() {
                {"warnings", Json::array()}}}}};
 }
 
-TEST(SecureBootView, SaysWhatTheKernelTakesAndOfWhom) {
+TEST(SecureBootView, ShowsAcceptedSignaturesAndKeys) {
     const std::string text = render_secure_boot({}, status());
     for (const char* part :
          {"Secure Boot: enabled", "signed ones only: the kernel is locked down (integrity)",
           "'Site': the kernel has it", ".machine .platform", "550.163.01 (open), selected: would load",
           "a warning", "535.261.03 (open): would be refused", "'nvidia' is not signed; and 2 more modules"})
         EXPECT_THAT(text, HasSubstr(part));
-    EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "a certificate's name does not steer the terminal";
+    EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "escape sequences in a certificate's name are replaced";
 }
 
-TEST(SecureBootView, SaysWhatIsNotKnown) {
+TEST(SecureBootView, ShowsUnknownFacts) {
     Json unknown = status();
     unknown["secure_boot"] = "";
     unknown["enforcement"] = "";
@@ -61,7 +61,7 @@ TEST(SecureBootView, SaysWhatIsNotKnown) {
     EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("root sees all of them"));
 }
 
-TEST(SecureBootView, EnrolmentOfAPemNeedsAnotherFormAndOfAKnownKeyNothing) {
+TEST(SecureBootView, EnrolmentConvertsPemAndSkipsKnownKeys) {
     Json enrolment{{"certificate", "/etc/gpuhost/site.pem"},
                    {"der", "/etc/gpuhost/site.pem.der"},
                    {"name", "Site"},
