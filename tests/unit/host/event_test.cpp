@@ -16,7 +16,7 @@ using base::Result;
 
 class EventTest : public testing::Test {
   protected:
-    /// What the loop ends with, given a source.
+    /// Runs the loop with a source. Returns its exit status.
     int run(Result<Source> source) {
         if (!source)
             return -1;
@@ -28,11 +28,11 @@ class EventTest : public testing::Test {
     Event event = *Event::create();
 };
 
-TEST_F(EventTest, AThrowingTimerEndsTheLoop) {
+TEST_F(EventTest, ExceptionOfATimerEndsTheLoop) {
     EXPECT_EQ(run(event.after(std::chrono::microseconds(1), boom)), EXIT_FAILURE);
 }
 
-TEST_F(EventTest, AThrowingDescriptorEndsTheLoop) {
+TEST_F(EventTest, ExceptionOfADescriptorEndsTheLoop) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     const base::UniqueFd reader(pipe[0]);
@@ -40,13 +40,13 @@ TEST_F(EventTest, AThrowingDescriptorEndsTheLoop) {
     EXPECT_EQ(run(event.on_io(reader.get(), EPOLLHUP, boom)), EXIT_FAILURE);
 }
 
-TEST_F(EventTest, AThrowingSignalEndsTheLoop) {
+TEST_F(EventTest, ExceptionOfASignalEndsTheLoop) {
     auto source = event.on_signal(SIGUSR2, boom);
     ASSERT_EQ(::raise(SIGUSR2), 0);
     EXPECT_EQ(run(std::move(source)), EXIT_FAILURE);
 }
 
-TEST_F(EventTest, ACallbackThatDroppedItsSourceMayThrow) {
+TEST_F(EventTest, CallbackMayDropItsSourceAndThrow) {
     Source own;
     auto source = event.soon([&own] {
         own.reset();

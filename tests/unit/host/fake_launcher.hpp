@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launcher whose workers do what the test says, when it says so.
+// A launcher whose workers do what the test requests, when it requests it.
 #pragma once
 
 #include "daemon/host/worker/launcher.hpp"
@@ -23,8 +23,8 @@ class FakeLauncher : public Launcher {
         bool recovered = false;
         bool killed = false;
         bool watched = true;
-        bool followed = false;  ///< in the worker of the one before
-        bool dismissed = false; ///< by its worker's next turn
+        bool followed = false;  ///< ran in the worker of the previous job
+        bool dismissed = false; ///< its worker was dismissed after it
     };
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
@@ -52,12 +52,12 @@ class FakeLauncher : public Launcher {
         const auto ended = last().callbacks.ended;
         ended({std::move(result), how, false});
     }
-    /// Ends, and the worker with it does not.
+    /// Ends the job; the worker stays idle.
     void rest(core::JobResult result = {}) {
         const auto ended = last().callbacks.ended;
         ended({std::move(result), JobEnd::How::Reported, true});
     }
-    /// One that rests is gone.
+    /// Ends an idle worker.
     void gone() {
         worker_gone = true;
         if (const auto tell = std::exchange(when_gone, nullptr))
@@ -73,7 +73,7 @@ class FakeLauncher : public Launcher {
         result.error = base::Error{base::Errc::Interrupted, "it died", {}};
         end(std::move(result), JobEnd::How::Died);
     }
-    /// As systemd does while it shuts the host down.
+    /// Refuses the start, as systemd does during shutdown.
     void refuse() {
         core::JobResult result;
         result.error = base::Error{base::Errc::Failed, "the transaction is destructive", {}};
@@ -81,10 +81,10 @@ class FakeLauncher : public Launcher {
     }
 
     std::vector<std::shared_ptr<Job>> jobs;
-    int refusals = 0; ///< of the next starts and adoptions
+    int refusals = 0; ///< number of the next starts and recoveries to refuse
     bool worker_gone = false;
-    bool deaf = false;               ///< a worker that rests can't be told the next time
-    std::function<void()> when_gone; ///< somebody waits for a dismissed worker
+    bool deaf = false;               ///< the next job cannot be sent to an idle worker
+    std::function<void()> when_gone; ///< called when the dismissed worker is gone
 
   private:
     struct FakeWorker : Worker {

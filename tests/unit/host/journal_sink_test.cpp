@@ -18,7 +18,7 @@ class JournalSink : public testing::Test {
         (void)set_log_target("console");
     }
 
-    /// As systemd names it.
+    /// Names the stream as systemd does.
     static std::string stream_of(int fd) {
         struct stat st {};
         EXPECT_EQ(::fstat(fd, &st), 0);
@@ -32,11 +32,11 @@ class JournalSink : public testing::Test {
     }
 };
 
-TEST_F(JournalSink, IsTakenWhenStderrIsTheStream) {
+TEST_F(JournalSink, JournalIsUsedIfStderrIsItsStream) {
     EXPECT_EQ(target_with(stream_of(STDERR_FILENO).c_str()), "journal");
 }
 
-TEST_F(JournalSink, IsNotTakenForAnothersStream) {
+TEST_F(JournalSink, JournalIsNotUsedForAnotherStream) {
     EXPECT_EQ(target_with(nullptr), "console");
     EXPECT_EQ(target_with(""), "console");
     EXPECT_EQ(target_with("8:0"), "console");

@@ -16,7 +16,7 @@ using base::Json;
 constexpr std::array keys{
     core::SettingKey{"Fake", "Level", core::SettingType::Unsigned, "1", "", "how much of it"}};
 
-/// A thing with a level, which it takes from the settings or from a request.
+/// A component with a level, which settings or a request set.
 struct FakeComponent : core::Component {
     struct State {
         std::uint64_t level = 1;
@@ -58,7 +58,7 @@ struct FakeComponent : core::Component {
     std::shared_ptr<State> state;
 };
 
-/// Behind the others: it wants a step unless they change the driver.
+/// A component after the others. It plans a step unless they change the driver.
 struct Teller : core::Component {
     [[nodiscard]] std::string_view name() const override { return "teller"; }
     [[nodiscard]] base::Result<Json> observe(const core::Settings&) override { return Json::object(); }
@@ -81,7 +81,7 @@ class ManagerTest : public testing::Test {
         kind.undo = [](core::StepContext&, const Json&) { return base::Result<void>(); };
         kinds.add(kind);
     }
-    /// A daemon's life so far; the one before is over.
+    /// Starts a daemon, after the end of the previous one.
     void begin(const std::string& boot_id = "b1", Manager::Mode mode = Manager::Mode::Live) {
         manager.reset();
         runner.emplace(event, root, launcher, kinds, boot_id);
@@ -117,26 +117,26 @@ class ManagerTest : public testing::Test {
     core::StepKinds kinds;
     tests::FakeLauncher launcher;
     std::shared_ptr<FakeComponent::State> state = std::make_shared<FakeComponent::State>();
-    bool told = false; ///< there is a component behind it
+    bool told = false; ///< a Teller follows the FakeComponent
     std::optional<Runner> runner;
     std::unique_ptr<Manager> manager;
 };
 
-TEST_F(ManagerTest, AHostAsWantedIsReadyAtOnce) {
+TEST_F(ManagerTest, ConfiguredHostIsReadyImmediately) {
     begin();
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(manager->state(), "idle");
     EXPECT_TRUE(launcher.jobs.empty());
 }
 
-TEST_F(ManagerTest, LooksOnceATurnWhoeverAsks) {
+TEST_F(ManagerTest, ObservesOncePerTurn) {
     state->level = 0;
     runner.emplace(event, root, launcher, kinds, "b1");
     Manager::Components components;
     components.push_back(std::make_unique<FakeComponent>(state));
     manager =
         std::make_unique<Manager>(event, root, *runner, std::move(components), Manager::Keys{keys}, "6.1.0");
-    manager->on_change([this] { (void)manager->describe(); }); // as the bus tells everybody
+    manager->on_change([this] { (void)manager->describe(); }); // as the bus does for its clients
     ASSERT_TRUE(manager->start());
     EXPECT_NE(runner->running(), nullptr);
     EXPECT_EQ(state->looks, 1);
@@ -149,7 +149,7 @@ TEST_F(ManagerTest, LooksOnceATurnWhoeverAsks) {
     turn();
     EXPECT_EQ(manager->observe("fake")->at("level"), 1);
     state->level = 2;
-    (void)manager->reload(); // settings say what to look at
+    (void)manager->reload(); // settings may change the observation
     EXPECT_EQ(manager->observe("fake")->at("level"), 2);
 }
 
@@ -163,7 +163,7 @@ TEST_F(ManagerTest, ConvergesAtStartAndIsReadyAfterwards) {
     EXPECT_EQ(manager->state(), "idle");
 }
 
-TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanChangesTheDriver) {
+TEST_F(ManagerTest, LaterComponentsLearnOfTheDriverChange) {
     const auto summaries = [](const core::Plan& plan) {
         std::vector<std::string> all;
         for (const core::Step& step : plan.steps)
@@ -181,10 +181,10 @@ TEST_F(ManagerTest, WhatComesBehindKnowsThatThePlanChangesTheDriver) {
     launcher.end();
     turn();
     EXPECT_EQ(summaries(runner->running()->transaction.plan()), std::vector<std::string>{"go to level 1"})
-        << "at a boot, too";
+        << "also at boot";
 }
 
-TEST_F(ManagerTest, WhatFailsAtStartNeedsAPersonAndHoldsNobodyUp) {
+TEST_F(ManagerTest, FailureAtStartLeavesHostReadyAndDegraded) {
     state->level = 0;
     begin();
     launcher.end();
@@ -193,10 +193,10 @@ TEST_F(ManagerTest, WhatFailsAtStartNeedsAPersonAndHoldsNobodyUp) {
     turn();
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(manager->state(), "degraded");
-    EXPECT_FALSE(runner->running()) << "it is tried once";
+    EXPECT_FALSE(runner->running()) << "there is one attempt";
 }
 
-TEST_F(ManagerTest, WhatDoesNotConvergeByItselfIsLeftAndSaid) {
+TEST_F(ManagerTest, ManualComponentIsDegradedAndNotConverged) {
     state->level = 0;
     state->converges = false;
     begin();
@@ -205,7 +205,7 @@ TEST_F(ManagerTest, WhatDoesNotConvergeByItselfIsLeftAndSaid) {
     EXPECT_TRUE(launcher.jobs.empty());
 }
 
-TEST_F(ManagerTest, WhatWasInterruptedGoesFirst) {
+TEST_F(ManagerTest, InterruptedOperationFinishesBeforeConvergence) {
     begin();
     ASSERT_TRUE(ask(5));
     launcher.end();
@@ -215,14 +215,14 @@ TEST_F(ManagerTest, WhatWasInterruptedGoesFirst) {
     state->level = 5;
     launcher.end();
     turn();
-    // Level 1 is wanted by the settings: with nothing left unfinished it converges.
+    // The settings have level 1: the host converges after the unfinished operation.
     EXPECT_FALSE(manager->ready());
     finish_operation();
     EXPECT_TRUE(manager->ready());
     EXPECT_EQ(state->level, 1U);
 }
 
-TEST_F(ManagerTest, WhatAnInterruptionLeftConvergesThoughOtherwiseAPersonIsNeeded) {
+TEST_F(ManagerTest, InterruptedManualComponentConvergesAfterReboot) {
     state->converges = false;
     for (const bool after : {false, true}) {
         state->level = 1;
@@ -231,7 +231,7 @@ TEST_F(ManagerTest, WhatAnInterruptionLeftConvergesThoughOtherwiseAPersonIsNeede
         ASSERT_TRUE(ask(5));
         launcher.end();
         state->level = 5;
-        begin("b2"); // which goes back, and leaves what level 5 made
+        begin("b2"); // rolls back, but level 5 stays
         launcher.end();
         turn();
         EXPECT_EQ(manager->state(), after ? "busy" : "degraded");
@@ -241,25 +241,25 @@ TEST_F(ManagerTest, WhatAnInterruptionLeftConvergesThoughOtherwiseAPersonIsNeede
     EXPECT_EQ(manager->state(), "idle");
 }
 
-TEST_F(ManagerTest, WhatABootDidNotCutOffWaitsForAPerson) {
+TEST_F(ManagerTest, WithoutRebootAManualComponentDoesNotConverge) {
     state->converges = false;
     state->converges_after = true;
     begin("b1");
     ASSERT_TRUE(ask(5));
     launcher.end();
-    begin("b1"); // the daemon alone began anew
+    begin("b1"); // only the daemon restarted
     state->level = 5;
     launcher.end();
     turn();
     EXPECT_EQ(manager->state(), "degraded");
     ASSERT_TRUE(manager->apply({{"fake", {{"level", 6}}}}, tests::person(), {}, true));
     turn();
-    begin("b2"); // and a dry run was begun, no step
+    begin("b2"); // a dry run was started, without a step
     turn();
     EXPECT_EQ(manager->state(), "degraded");
 }
 
-TEST_F(ManagerTest, AStuckKernelIsNotTriedAgainAfterAnInterruption) {
+TEST_F(ManagerTest, RebootRequiredPreventsConvergence) {
     state->converges = false;
     state->converges_after = true;
     begin("b1");
@@ -273,7 +273,7 @@ TEST_F(ManagerTest, AStuckKernelIsNotTriedAgainAfterAnInterruption) {
     EXPECT_EQ(manager->state(), "reboot-required");
 }
 
-TEST_F(ManagerTest, AFailedOperationConvergesTheHostOnce) {
+TEST_F(ManagerTest, FailedOperationConvergesTheHostOnce) {
     begin();
     ASSERT_TRUE(ask(2));
     launcher.end(); // preflight
@@ -291,7 +291,7 @@ TEST_F(ManagerTest, AFailedOperationConvergesTheHostOnce) {
     EXPECT_EQ(manager->state(), "degraded");
 }
 
-TEST_F(ManagerTest, AFailedOperationConvergesToNoOtherDriver) {
+TEST_F(ManagerTest, FailedOperationDoesNotChangeTheDriver) {
     begin();
     state->changes_driver = true;
     ASSERT_TRUE(ask(2));
@@ -303,13 +303,13 @@ TEST_F(ManagerTest, AFailedOperationConvergesToNoOtherDriver) {
     EXPECT_EQ(runner->running(), nullptr);
 }
 
-TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
+TEST_F(ManagerTest, MountedSystemIsNotConverged) {
     state->level = 0;
     begin("b1", Manager::Mode::Mounted);
     EXPECT_EQ(manager->state(), "degraded");
     EXPECT_FALSE(manager->ready());
     EXPECT_TRUE(launcher.jobs.empty());
-    ASSERT_TRUE(ask(5)) << "but does what it is asked for";
+    ASSERT_TRUE(ask(5)) << "but requests are executed";
     finish_operation();
     EXPECT_EQ(state->level, 5U);
     begin("b2", Manager::Mode::ReadOnly);
@@ -318,7 +318,7 @@ TEST_F(ManagerTest, AMountedSystemIsNotConverged) {
     EXPECT_EQ(refused.error().code, Errc::Refused);
 }
 
-TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {
+TEST_F(ManagerTest, PlanWithProblemsIsRefused) {
     begin();
     const auto refused = ask(12);
     ASSERT_FALSE(refused);
@@ -329,7 +329,7 @@ TEST_F(ManagerTest, ProblemsOfAPlanAreTheError) {
     EXPECT_EQ(manager->apply({{"other", Json::object()}}, {}, {}).error().code, Errc::InvalidArgument);
 }
 
-TEST_F(ManagerTest, OneComponentCanBeAskedForAlone) {
+TEST_F(ManagerTest, SingleComponentCanBePlanned) {
     begin();
     state->level = 7;
     EXPECT_EQ(manager->plan(Json::object(), "fake")->steps.size(), 1U);
@@ -339,7 +339,7 @@ TEST_F(ManagerTest, OneComponentCanBeAskedForAlone) {
     EXPECT_EQ(manager->plan(Json::object(), "fake fake")->steps.size(), 1U);
 }
 
-TEST_F(ManagerTest, WhatAClusterWantsWaitsForAnOperation) {
+TEST_F(ManagerTest, DesiredStateIsRefusedDuringAnOperation) {
     directory.write("/var/lib/gpuhost/x", "");
     begin();
     ASSERT_TRUE(ask(2));
@@ -347,14 +347,14 @@ TEST_F(ManagerTest, WhatAClusterWantsWaitsForAnOperation) {
     EXPECT_EQ(manager->describe()["cluster"]["desired"], Json::object()) << "nothing was changed";
     finish_operation();
     EXPECT_EQ(manager->set_desired_state({"1.17.8", "550.163.01"}, {}).value_or(77), 0U)
-        << "there is no toolkit";
+        << "no toolkit is installed";
     EXPECT_EQ(manager->describe()["cluster"]["desired"],
               (Json{{"toolkit", "1.17.8"}, {"driver", "550.163.01"}}));
     manager->withdraw_cluster_driver();
     EXPECT_EQ(manager->describe()["cluster"]["desired"], (Json{{"toolkit", "1.17.8"}}));
 }
 
-TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
+TEST_F(ManagerTest, ComponentThatCannotObserveDegradesTheHost) {
     state->blind = true;
     begin();
     EXPECT_TRUE(manager->ready());
@@ -368,20 +368,20 @@ TEST_F(ManagerTest, ABlindComponentIsSaidAndStopsNothing) {
     EXPECT_EQ(manager->plan({{"fake", {{"level", 2}}}}).error().code, Errc::Failed);
 }
 
-TEST_F(ManagerTest, ABadValueKeepsTheOneInForce) {
+TEST_F(ManagerTest, InvalidSettingKeepsTheCurrentValue) {
     directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=3\n");
     state->level = 3;
     begin();
     EXPECT_EQ(manager->state(), "idle");
     directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=many\n");
     EXPECT_EQ(manager->reload().size(), 1U);
-    EXPECT_EQ(manager->state(), "idle") << "level 3 is still wanted";
+    EXPECT_EQ(manager->state(), "idle") << "level 3 is still configured";
     directory.write("etc/gpuhost/gpuhostd.conf", "[Fake]\nLevel=4\n");
     EXPECT_TRUE(manager->reload().empty());
-    EXPECT_EQ(manager->state(), "degraded") << "level 4 is wanted now";
+    EXPECT_EQ(manager->state(), "degraded") << "level 4 is configured now";
 }
 
-TEST_F(ManagerTest, AStuckKernelIsSaidUntilTheReboot) {
+TEST_F(ManagerTest, RebootRequiredEndsWithTheReboot) {
     begin();
     ASSERT_TRUE(ask(2));
     launcher.end();

@@ -14,7 +14,7 @@ using base::Json;
 using core::Outcome;
 using core::Record;
 
-/// A swap that ended like this; `began` is far enough to be applied.
+/// Returns a swap with this outcome; `began`: its step was started.
 Operation swap(std::uint64_t id, Outcome outcome, const std::string& cause = "", bool began = true) {
     Operation operation;
     operation.id = id;
@@ -61,7 +61,7 @@ class HistoryTest : public testing::Test {
     History history{root};
 };
 
-TEST_F(HistoryTest, SaysHowItEndedAndWhoAsked) {
+TEST_F(HistoryTest, EntryHasOutcomeAndSubject) {
     const auto change = driver_change(swap(7, Outcome::RolledBack, "nvidia: No such device\nlook at dmesg"));
     ASSERT_TRUE(change);
     EXPECT_EQ(change->at("from"), "535.261.03");
@@ -73,7 +73,7 @@ TEST_F(HistoryTest, SaysHowItEndedAndWhoAsked) {
     EXPECT_EQ(change->at("subject").at("user"), "alice");
 }
 
-TEST_F(HistoryTest, CutsALongCauseBetweenCharacters) {
+TEST_F(HistoryTest, LongCauseIsCutBetweenCharacters) {
     std::string cause = "x";
     for (int i = 0; i < 400; ++i)
         cause += "ä";
@@ -82,7 +82,7 @@ TEST_F(HistoryTest, CutsALongCauseBetweenCharacters) {
     EXPECT_EQ(change->at("cause"), cause.substr(0, 499));
 }
 
-TEST_F(HistoryTest, WhatWasRefusedOrConcernsNoDriverIsNotInIt) {
+TEST_F(HistoryTest, RefusedAndOtherOperationsAreOmitted) {
     EXPECT_FALSE(driver_change(swap(7, Outcome::Refused, "in use", false)));
     Operation other;
     EXPECT_FALSE(driver_change(other));
@@ -90,7 +90,7 @@ TEST_F(HistoryTest, WhatWasRefusedOrConcernsNoDriverIsNotInIt) {
     EXPECT_FALSE(root.exists(history_file));
 }
 
-TEST_F(HistoryTest, KeepsWhatIsForgottenBesideWhatIsNot) {
+TEST_F(HistoryTest, ListsRemovedAndKeptOperations) {
     history.keep(swap(1, Outcome::Committed));
     history.keep(swap(2, Outcome::RebootRequired));
     const Operation kept = swap(3, Outcome::Committed);
@@ -99,7 +99,7 @@ TEST_F(HistoryTest, KeepsWhatIsForgottenBesideWhatIsNot) {
     EXPECT_EQ(history.document({}, "b2").at("changes").at(0).at("waits_for_reboot"), false);
 }
 
-TEST_F(HistoryTest, ACrashBeforeTheJournalIsRemovedEntersNothingTwice) {
+TEST_F(HistoryTest, CrashBeforeJournalRemovalAddsNoDuplicate) {
     const Operation operation = swap(1, Outcome::Committed);
     history.keep(operation);
     EXPECT_EQ(ids({&operation}), (Ids{1}));
@@ -107,7 +107,7 @@ TEST_F(HistoryTest, ACrashBeforeTheJournalIsRemovedEntersNothingTwice) {
     EXPECT_EQ(ids(), (Ids{1}));
 }
 
-TEST_F(HistoryTest, IsBounded) {
+TEST_F(HistoryTest, OldestEntriesAreDropped) {
     for (std::uint64_t id = 1; id <= History::most + 5; ++id)
         history.keep(swap(id, Outcome::Committed));
     const Ids found = ids();
@@ -116,7 +116,7 @@ TEST_F(HistoryTest, IsBounded) {
     EXPECT_EQ(found.back(), 6);
 }
 
-TEST_F(HistoryTest, WhatIsNoHistoryIsIgnoredAndMadeAnew) {
+TEST_F(HistoryTest, InvalidFileIsReplaced) {
     for (const char* text : {"", "{", "[]", R"({"changes": 1})"}) {
         ASSERT_TRUE(root.write_atomic(history_file, text));
         EXPECT_EQ(ids(), Ids{}) << text;
@@ -125,15 +125,15 @@ TEST_F(HistoryTest, WhatIsNoHistoryIsIgnoredAndMadeAnew) {
     }
 }
 
-TEST_F(HistoryTest, WhatANewerProgramWroteStays) {
+TEST_F(HistoryTest, FileOfANewerFormatIsKept) {
     const std::string newer = R"({"format": 2, "changes": [{"operation": 9}]})";
     ASSERT_TRUE(root.write_atomic(history_file, newer));
     history.keep(swap(1, Outcome::Committed));
     EXPECT_EQ(root.read(history_file).value(), newer);
-    EXPECT_EQ(ids(), Ids{}) << "and tells this one nothing";
+    EXPECT_EQ(ids(), Ids{}) << "a newer format is not read";
 }
 
-TEST_F(HistoryTest, WithoutRoomWhatThereWasStays) {
+TEST_F(HistoryTest, FullDiskKeepsTheOldFile) {
     history.keep(swap(1, Outcome::Committed));
     std::signal(SIGXFSZ, SIG_IGN);
     rlimit before{};

@@ -59,7 +59,7 @@ core::Plan make_plan(const std::vector<std::string>& kinds) {
     return plan;
 }
 
-/// One life of a daemon over a tree that outlives it.
+/// One run of a daemon on a tree that outlives it.
 struct Life {
     explicit Life(const base::Root& root, const std::string& boot_id = boot)
         : runner(event, root, launcher, kinds, boot_id) {
@@ -72,7 +72,7 @@ struct Life {
         for (int i = 0; i < 10; ++i)
             (void)sd_event_run(event.get(), 0);
     }
-    /// At most as long as the pause before a worker is tried again, and some more.
+    /// Runs the loop until `done`, at most slightly longer than the pause before another launch.
     void wait(const std::function<bool()>& until) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (!until() && std::chrono::steady_clock::now() < deadline)
@@ -122,18 +122,19 @@ TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
 }
 
-TEST_F(RunnerTest, AWorkerGoesOnWhileItsSandboxFits) {
+TEST_F(RunnerTest, WorkerContinuesWhileItsSandboxFits) {
     Life life(root);
     life.start(make_plan({"load", "start", "link", "load"}));
     EXPECT_EQ(life.at(), "preflight load");
-    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(120)) << "of both that may follow";
+    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(120))
+        << "the deadlines of both steps that may follow";
     life.launcher.rest();
     EXPECT_EQ(life.at(), "apply load");
     EXPECT_TRUE(life.launcher.last().followed);
     life.launcher.rest();
     EXPECT_EQ(life.at(), "apply start");
     EXPECT_TRUE(life.launcher.last().followed);
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "with this one it ends";
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "the worker ends with this step";
     life.launcher.end();
     EXPECT_EQ(life.at(), "apply link");
     EXPECT_FALSE(life.launcher.last().followed);
@@ -144,7 +145,7 @@ TEST_F(RunnerTest, AWorkerGoesOnWhileItsSandboxFits) {
     EXPECT_EQ(life.launcher.jobs.size(), 5U);
 }
 
-TEST_F(RunnerTest, GoingBackStartsWhenTheWorkerThatFailedIsGone) {
+TEST_F(RunnerTest, UndoStartsAfterTheFailedWorkerEnded) {
     Life life(root);
     life.start(make_plan({"load", "start"}));
     life.launcher.rest();
@@ -152,7 +153,7 @@ TEST_F(RunnerTest, GoingBackStartsWhenTheWorkerThatFailedIsGone) {
     failed.error = base::Error{Errc::Failed, "it broke", {}};
     life.launcher.rest(failed);
     EXPECT_TRUE(life.launcher.last().dismissed);
-    EXPECT_EQ(life.at(), "apply load") << "nothing starts beside it";
+    EXPECT_EQ(life.at(), "apply load") << "nothing starts before it ended";
     life.launcher.gone();
     EXPECT_EQ(life.at(), "undo load");
     EXPECT_FALSE(life.launcher.last().followed);
@@ -160,7 +161,7 @@ TEST_F(RunnerTest, GoingBackStartsWhenTheWorkerThatFailedIsGone) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, NothingHasEndedBeforeItsWorkerIsGone) {
+TEST_F(RunnerTest, OperationEndsAfterItsWorker) {
     Life life(root);
     life.start(make_plan({"load"}));
     core::JobResult refused;
@@ -172,7 +173,7 @@ TEST_F(RunnerTest, NothingHasEndedBeforeItsWorkerIsGone) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
 }
 
-TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
+TEST_F(RunnerTest, WorkerThatDiedIdleIsReplaced) {
     Life life(root);
     life.start(make_plan({"load", "start"}));
     life.launcher.worker_gone = true;
@@ -180,14 +181,14 @@ TEST_F(RunnerTest, AWorkerThatDiedAtRestIsReplaced) {
     EXPECT_EQ(life.at(), "apply load");
     EXPECT_FALSE(life.launcher.last().followed);
     life.launcher.rest();
-    life.launcher.die(); // the next of it, with the job in flight
+    life.launcher.die(); // the next worker dies during its job
     EXPECT_EQ(life.at(), "apply start");
     EXPECT_FALSE(life.launcher.last().followed);
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, AWorkerThatCanNotBeToldIsReplaced) {
+TEST_F(RunnerTest, UnreachableIdleWorkerIsReplaced) {
     Life life(root);
     life.start(make_plan({"load", "start"}));
     life.launcher.rest();
@@ -201,7 +202,7 @@ TEST_F(RunnerTest, AWorkerThatCanNotBeToldIsReplaced) {
     EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 2U);
 }
 
-TEST_F(RunnerTest, InASystemThatDoesNotRunAWorkerThatRestsEndsBeforeAStepIsPassedOver) {
+TEST_F(RunnerTest, OfflineIdleWorkerEndsBeforeASkippedStep) {
     Life rescue(root);
     rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
@@ -215,7 +216,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunAWorkerThatRestsEndsBeforeAStepIsPasse
     EXPECT_EQ(rescue.at(), "undo load");
 }
 
-TEST_F(RunnerTest, ACancelAfterTheLastStepIsRefused) {
+TEST_F(RunnerTest, CancelAfterTheLastStepIsRefused) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     life.launcher.end();
@@ -226,7 +227,7 @@ TEST_F(RunnerTest, ACancelAfterTheLastStepIsRefused) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, ACancelWhileAWorkerEndsIsHeard) {
+TEST_F(RunnerTest, CancelWhileAWorkerEndsRollsBack) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
     life.launcher.rest();
@@ -234,21 +235,21 @@ TEST_F(RunnerTest, ACancelWhileAWorkerEndsIsHeard) {
     ASSERT_TRUE(life.launcher.last().dismissed) << "the next step needs another sandbox";
     ASSERT_TRUE(life.runner.cancel(id, tests::person()));
     life.launcher.gone();
-    EXPECT_EQ(life.at(), "undo load") << "what was next has not begun";
+    EXPECT_EQ(life.at(), "undo load") << "the next step was not started";
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
 }
 
-TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
+TEST_F(RunnerTest, RestartedDaemonWaitsForAnEndingWorker) {
     {
         Life life(root);
         life.start(make_plan({"load", "link"}));
         life.launcher.rest();
-        life.launcher.rest(); // dismissed, and no phase is in flight
+        life.launcher.rest(); // dismissed, and no phase is running
     }
     directory.write("run/gpuhost/jobs/1-2-9/request.json", "");
     directory.write("run/gpuhost/jobs/1-2-10/request.json", "");
-    directory.write("run/gpuhost/jobs/1-2-11/events", ""); // of which nobody was told
+    directory.write("run/gpuhost/jobs/1-2-11/events", ""); // a job that was never sent
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
@@ -260,7 +261,7 @@ TEST_F(RunnerTest, TheNextDaemonWaitsForAWorkerThatEnds) {
     EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 1U);
 }
 
-TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
+TEST_F(RunnerTest, UnsentJobWaitsForThePreviousWorker) {
     std::string job;
     {
         Life life(root);
@@ -272,12 +273,12 @@ TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
     directory.write("run/gpuhost/jobs/1-1-1/request.json", "");
     directory.write("run/gpuhost/jobs/" + job + "/worker", "1-1-1\n");
     Life life(root);
-    life.launcher.refusals = 1; // the bus is not there yet
+    life.launcher.refusals = 1; // the bus is not connected yet
     ASSERT_TRUE(life.runner.resume());
     EXPECT_TRUE(life.launcher.jobs.empty());
     life.wait([&] { return !life.launcher.jobs.empty(); });
     ASSERT_EQ(life.launcher.last().launch.request.job, "1-1-1");
-    life.launcher.end(); // its own result, long recorded
+    life.launcher.end(); // its result, which is recorded already
     ASSERT_EQ(life.launcher.jobs.size(), 2U);
     EXPECT_EQ(life.launcher.last().launch.request.job, job);
     EXPECT_TRUE(life.launcher.last().recovered);
@@ -286,7 +287,7 @@ TEST_F(RunnerTest, AJobThatNobodyWasToldOfWaitsForTheWorkerBefore) {
     EXPECT_FALSE(life.launcher.last().recovered);
 }
 
-TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
+TEST_F(RunnerTest, RecoveredWorkerDoesNotStayIdle) {
     {
         Life life(root);
         life.start(make_plan({"load", "start"}));
@@ -302,7 +303,7 @@ TEST_F(RunnerTest, AnAdoptedWorkerDoesNotRest) {
     EXPECT_FALSE(life.launcher.last().followed);
 }
 
-TEST_F(RunnerTest, AWorkerWithInputsIsForOneJob) {
+TEST_F(RunnerTest, WorkerWithInputsRunsOneJob) {
     Life life(root);
     std::vector<base::UniqueFd> inputs;
     inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -310,7 +311,7 @@ TEST_F(RunnerTest, AWorkerWithInputsIsForOneJob) {
     EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
 }
 
-TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
+TEST_F(RunnerTest, OfflineRescueUndoesOnlyFileSteps) {
     {
         Life crashed(root);
         crashed.start(make_plan({"start", "link", "start"}));
@@ -323,14 +324,14 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunOnlyFilesGoBack) {
     rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
     rescue.turn();
-    EXPECT_EQ(rescue.at(), "undo link") << "what was started has ended with its boot";
+    EXPECT_EQ(rescue.at(), "undo link") << "started units ended with their boot";
     rescue.launcher.end();
     EXPECT_EQ(rescue.launcher.jobs.size(), 1U);
     EXPECT_EQ(rescue.outcomes, std::vector{Outcome::RolledBack});
     EXPECT_EQ(rescue.runner.find(1)->transaction.states().front(), core::StepState::Undone);
 }
 
-TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
+TEST_F(RunnerTest, OfflineRescueContinuesAfterPointOfNoReturn) {
     {
         Life crashed(root);
         core::Plan plan = make_plan({"link", "start", "link"});
@@ -349,7 +350,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunWhatCannotGoBackGoesOn) {
     EXPECT_EQ(rescue.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
+TEST_F(RunnerTest, OfflineRescueRefusesStepsOfRunningSystems) {
     Life rescue(root);
     rescue.runner.set_offline();
     ASSERT_TRUE(rescue.runner.resume());
@@ -362,7 +363,7 @@ TEST_F(RunnerTest, InASystemThatDoesNotRunNothingStarts) {
     EXPECT_EQ(rescue.runner.find(1)->transaction.error()->code, Errc::Unsupported);
 }
 
-TEST_F(RunnerTest, ALookListsWhatThereIsAndStartsNothing) {
+TEST_F(RunnerTest, ReadOnlyModeListsOperationsAndStartsNothing) {
     {
         Life crashed(root);
         crashed.start(make_plan({"load"}));
@@ -382,7 +383,7 @@ TEST_F(RunnerTest, ALookListsWhatThereIsAndStartsNothing) {
     EXPECT_EQ(root.read("/var/lib/gpuhost/journal/1.jsonl").value_or(""), before);
 }
 
-TEST_F(RunnerTest, AFailureGoesBackThroughTheStepsBefore) {
+TEST_F(RunnerTest, FailureUndoesStepsInReverse) {
     Life life(root);
     life.start(make_plan({"load", "link"}));
     life.launcher.end();
@@ -395,7 +396,7 @@ TEST_F(RunnerTest, AFailureGoesBackThroughTheStepsBefore) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, ProblemsRefuseBeforeAnythingIsTouched) {
+TEST_F(RunnerTest, PreflightProblemsRefuseTheOperation) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     core::JobResult result;
@@ -406,7 +407,7 @@ TEST_F(RunnerTest, ProblemsRefuseBeforeAnythingIsTouched) {
     EXPECT_EQ(life.launcher.jobs.size(), 1U);
 }
 
-TEST_F(RunnerTest, OneAtATimeAndTheOtherIsToldWhich) {
+TEST_F(RunnerTest, SecondOperationIsBusyAndNamesTheFirst) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     const auto second = life.runner.start(make_plan({"load"}), {}, {});
@@ -415,7 +416,7 @@ TEST_F(RunnerTest, OneAtATimeAndTheOtherIsToldWhich) {
     EXPECT_NE(second.error().message.find(std::to_string(id)), std::string::npos);
 }
 
-TEST_F(RunnerTest, ADeadWorkersPhaseIsRunAgainThenGoesBack) {
+TEST_F(RunnerTest, DeadWorkersPhaseIsRetriedThenUndone) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -429,7 +430,7 @@ TEST_F(RunnerTest, ADeadWorkersPhaseIsRunAgainThenGoesBack) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
+TEST_F(RunnerTest, TimedOutApplyIsNotRetried) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -437,7 +438,7 @@ TEST_F(RunnerTest, ADeadlineIsNoReasonToTryAgain) {
     EXPECT_EQ(life.at(), "undo load");
 }
 
-TEST_F(RunnerTest, AnUndoThatRunsOutOfTimeIsRunAgain) {
+TEST_F(RunnerTest, TimedOutUndoIsRetried) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -451,7 +452,7 @@ TEST_F(RunnerTest, AnUndoThatRunsOutOfTimeIsRunAgain) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, AfterThePointOfNoReturnATimeoutIsRunAgain) {
+TEST_F(RunnerTest, TimeoutAfterPointOfNoReturnIsRetried) {
     Life life(root);
     core::Plan plan = make_plan({"load", "link"});
     plan.steps[0].forward = true;
@@ -464,7 +465,7 @@ TEST_F(RunnerTest, AfterThePointOfNoReturnATimeoutIsRunAgain) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, AnUndoWithoutRoomGetsTheReserve) {
+TEST_F(RunnerTest, UndoWithoutSpaceUsesTheReserve) {
     Life life(root);
     life.start(make_plan({"link"}));
     life.launcher.end();
@@ -478,7 +479,7 @@ TEST_F(RunnerTest, AnUndoWithoutRoomGetsTheReserve) {
     EXPECT_TRUE(root.exists("/var/lib/gpuhost/reserve"));
 }
 
-TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
+TEST_F(RunnerTest, FailedKernelUndoRequiresAReboot) {
     for (const Errc code : {Errc::InUse, Errc::Timeout}) {
         const gpuhost::tests::TempDir fresh;
         const base::Root other = fresh.root();
@@ -493,7 +494,7 @@ TEST_F(RunnerTest, WhatARebootUndoesAsksForOne) {
     }
 }
 
-TEST_F(RunnerTest, AnUndoThatLeavesTheKernelAloneAsksForNoReboot) {
+TEST_F(RunnerTest, FailedFileUndoRequiresNoReboot) {
     for (const char* step : {"link", "start"})
         for (const Errc code : {Errc::InUse, Errc::Timeout}) {
             const gpuhost::tests::TempDir fresh;
@@ -509,7 +510,7 @@ TEST_F(RunnerTest, AnUndoThatLeavesTheKernelAloneAsksForNoReboot) {
         }
 }
 
-TEST_F(RunnerTest, ADriverChangeEndsWhatAskedForAReboot) {
+TEST_F(RunnerTest, DriverChangeClearsRebootRequired) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -524,7 +525,7 @@ TEST_F(RunnerTest, ADriverChangeEndsWhatAskedForAReboot) {
     EXPECT_FALSE(life.runner.reboot_required());
 }
 
-TEST_F(RunnerTest, APhaseWithoutWorkStartsNoWorker) {
+TEST_F(RunnerTest, PhaseWithoutWorkStartsNoWorker) {
     Life life(root);
     life.start(make_plan({"link", "undo", "look", "load"}));
     life.launcher.end();
@@ -541,7 +542,7 @@ TEST_F(RunnerTest, APhaseWithoutWorkStartsNoWorker) {
     EXPECT_EQ(life.at(), "undo link");
 }
 
-TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsTriedAgain) {
+TEST_F(RunnerTest, LaunchAfterPointOfNoReturnIsRetried) {
     Life life(root);
     core::Plan plan = make_plan({"load", "link"});
     plan.steps[0].forward = true;
@@ -555,7 +556,7 @@ TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerIsTriedAgain) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerThatCannotStartFails) {
+TEST_F(RunnerTest, FailedLaunchAfterPointOfNoReturnFails) {
     Life life(root);
     core::Plan plan = make_plan({"load", "link", "start"});
     plan.steps[0].forward = true;
@@ -570,7 +571,7 @@ TEST_F(RunnerTest, AfterThePointOfNoReturnAWorkerThatCannotStartFails) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Failed});
 }
 
-/// As on a disk that is full, or mounted read-only after an error.
+/// Makes the journal unwritable, as on a full or read-only disk.
 class NoJournal {
   public:
     NoJournal() {
@@ -590,14 +591,14 @@ class NoJournal {
     void (*old_)(int) = std::signal(SIGXFSZ, SIG_IGN);
 };
 
-TEST_F(RunnerTest, WithoutAJournalItGoesBackAndEndsWhenItIsWritten) {
+TEST_F(RunnerTest, UnwritableJournalRollsBackAndDelaysTheEnd) {
     Life life(root);
     life.runner.set_journal_pause(std::chrono::seconds(0));
     const auto id = life.start(make_plan({"load", "link"}));
     life.launcher.end();
     {
         const NoJournal none;
-        life.launcher.end(); // its record can't be written
+        life.launcher.end(); // its record cannot be written
         life.wait([&] { return life.at() == "undo load"; });
         life.launcher.end();
         life.turn();
@@ -608,10 +609,10 @@ TEST_F(RunnerTest, WithoutAJournalItGoesBackAndEndsWhenItIsWritten) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
     Life next(root);
     ASSERT_TRUE(next.runner.resume());
-    EXPECT_EQ(next.runner.find(id)->transaction.outcome(), Outcome::RolledBack) << "all records are there";
+    EXPECT_EQ(next.runner.find(id)->transaction.outcome(), Outcome::RolledBack) << "all records are written";
 }
 
-TEST_F(RunnerTest, WithoutAJournalAStepThatDiedIsNotRunAgain) {
+TEST_F(RunnerTest, UnwritableJournalPreventsRetryOfDeadStep) {
     Life life(root);
     life.runner.set_journal_pause(std::chrono::seconds(0));
     life.start(make_plan({"load"}));
@@ -626,7 +627,7 @@ TEST_F(RunnerTest, WithoutAJournalAStepThatDiedIsNotRunAgain) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, WithoutAJournalItGoesOnAfterThePointOfNoReturn) {
+TEST_F(RunnerTest, UnwritableJournalContinuesAfterPointOfNoReturn) {
     Life life(root);
     life.runner.set_journal_pause(std::chrono::seconds(0));
     core::Plan plan = make_plan({"load", "link"});
@@ -643,7 +644,7 @@ TEST_F(RunnerTest, WithoutAJournalItGoesOnAfterThePointOfNoReturn) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, AnUndoThatTheJournalLacksIsDoneAgain) {
+TEST_F(RunnerTest, UnrecordedUndoIsRepeated) {
     {
         Life life(root);
         life.runner.set_journal_pause(std::chrono::seconds(0));
@@ -667,10 +668,10 @@ TEST_F(RunnerTest, AnUndoThatTheJournalLacksIsDoneAgain) {
     EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
+TEST_F(RunnerTest, CancelKillsAnInterruptibleStep) {
     Life life(root);
     const auto id = life.start(make_plan({"read", "load"}));
-    life.launcher.end(); // each preflight
+    life.launcher.end(); // both preflights
     life.launcher.end();
     ASSERT_EQ(life.at(), "apply read");
     ASSERT_TRUE(life.runner.cancel(id, tests::person()));
@@ -681,10 +682,10 @@ TEST_F(RunnerTest, CancelKillsWhatMayBeInterrupted) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
 }
 
-TEST_F(RunnerTest, ACancelThatCanNotBeRecordedIsRefused) {
+TEST_F(RunnerTest, CancelThatCannotBeRecordedIsRefused) {
     Life life(root);
     const auto id = life.start(make_plan({"read", "load"}));
-    life.launcher.end(); // each preflight
+    life.launcher.end(); // both preflights
     life.launcher.end();
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -697,11 +698,11 @@ TEST_F(RunnerTest, ACancelThatCanNotBeRecordedIsRefused) {
     EXPECT_FALSE(refused);
     EXPECT_FALSE(life.launcher.last().killed);
     EXPECT_FALSE(life.runner.running()->transaction.cancelled());
-    EXPECT_TRUE(life.runner.cancel(id, tests::person())) << "with room it is taken";
+    EXPECT_TRUE(life.runner.cancel(id, tests::person())) << "with free space it is accepted";
     EXPECT_TRUE(life.launcher.last().killed);
 }
 
-TEST_F(RunnerTest, CancelWaitsForWhatMayNot) {
+TEST_F(RunnerTest, CancelWaitsForAnUninterruptibleStep) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
     life.launcher.end();
@@ -731,7 +732,7 @@ TEST_F(RunnerTest, ForeignInputIsNeverReadWithPrivileges) {
     EXPECT_EQ(life.launcher.last().launch.writable, std::vector<std::string>{"/var/link"});
 }
 
-TEST_F(RunnerTest, ACheckChangesNothing) {
+TEST_F(RunnerTest, CheckOnlyRunsThePreflight) {
     Life life(root);
     const auto id = life.runner.start(make_plan({"load"}), {}, {}, true);
     ASSERT_TRUE(id);
@@ -742,7 +743,7 @@ TEST_F(RunnerTest, ACheckChangesNothing) {
     EXPECT_EQ(life.launcher.jobs.size(), 1U);
 }
 
-TEST_F(RunnerTest, AWorkerThatCannotStartIsTriedAgain) {
+TEST_F(RunnerTest, FailedLaunchIsRetried) {
     Life life(root);
     life.launcher.refusals = 1;
     life.start(make_plan({"load"}));
@@ -752,19 +753,19 @@ TEST_F(RunnerTest, AWorkerThatCannotStartIsTriedAgain) {
     EXPECT_EQ(life.at(), "preflight load");
 }
 
-TEST_F(RunnerTest, WhatCannotStartWhileGoingBackIsWaitedFor) {
+TEST_F(RunnerTest, FailedLaunchDuringUndoIsRetried) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
     life.launcher.refusals = 1;
     life.launcher.fail(Errc::NoSpace);
-    EXPECT_TRUE(life.outcomes.empty()) << "a full /run is no reason to leave the host half changed";
+    EXPECT_TRUE(life.outcomes.empty()) << "a full /run does not leave the host half changed";
     life.wait([&] { return life.at() == "undo load"; });
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, WhileSystemdShutsDownGoingBackWaitsForTheNextBoot) {
+TEST_F(RunnerTest, UndoDuringShutdownWaitsForTheNextBoot) {
     {
         Life life(root);
         life.start(make_plan({"load"}));
@@ -773,7 +774,7 @@ TEST_F(RunnerTest, WhileSystemdShutsDownGoingBackWaitsForTheNextBoot) {
         ASSERT_EQ(life.at(), "undo load");
         life.launcher.refuse();
         life.turn();
-        EXPECT_TRUE(life.outcomes.empty()) << "nothing has gone back yet";
+        EXPECT_TRUE(life.outcomes.empty()) << "nothing is undone yet";
     }
     Life next(root, "b0020000-0000-4000-8000-000000000002");
     ASSERT_TRUE(next.runner.resume());
@@ -782,7 +783,7 @@ TEST_F(RunnerTest, WhileSystemdShutsDownGoingBackWaitsForTheNextBoot) {
     EXPECT_EQ(next.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, WhoCancelsWhileAWorkerCanNotStartGetsNone) {
+TEST_F(RunnerTest, CancelDuringLaunchRetryRollsBack) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     life.launcher.refusals = 1;
@@ -794,7 +795,7 @@ TEST_F(RunnerTest, WhoCancelsWhileAWorkerCanNotStartGetsNone) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
 }
 
-TEST_F(RunnerTest, WhoCancelsDoesNotSeeADeadWorkersPhaseRunAgain) {
+TEST_F(RunnerTest, CancelPreventsRetryOfADeadWorker) {
     Life life(root);
     const auto id = life.start(make_plan({"load"}));
     life.launcher.end();
@@ -805,7 +806,7 @@ TEST_F(RunnerTest, WhoCancelsDoesNotSeeADeadWorkersPhaseRunAgain) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
 }
 
-TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
+TEST_F(RunnerTest, UnrecoverableWorkerIsAwaitedAfterCancel) {
     {
         Life life(root);
         const auto id = life.start(make_plan({"load", "link"}));
@@ -823,7 +824,7 @@ TEST_F(RunnerTest, AWorkerThatCanNotBeAdoptedIsWaitedForThoughCancelled) {
     EXPECT_EQ(life.at(), "undo load");
 }
 
-TEST_F(RunnerTest, WhatIsUnfinishedAndOfANewerDaemonStopsThisOne) {
+TEST_F(RunnerTest, UnfinishedJournalOfNewerDaemonStopsTheDaemon) {
     {
         Life life(root);
         life.start(make_plan({"load"}));
@@ -836,7 +837,7 @@ TEST_F(RunnerTest, WhatIsUnfinishedAndOfANewerDaemonStopsThisOne) {
     EXPECT_TRUE(root.exists("/var/lib/gpuhost/staging/1/file"));
 }
 
-TEST_F(RunnerTest, ADryRunCanBeReadThoughNothingElseMakesRoom) {
+TEST_F(RunnerTest, DryRunIsListedThoughOthersAreKept) {
     Life life(root);
     for (std::size_t i = 0; i < Runner::kept; ++i) {
         life.start(make_plan({"load"}));
@@ -852,10 +853,10 @@ TEST_F(RunnerTest, ADryRunCanBeReadThoughNothingElseMakesRoom) {
     life.launcher.end();
     EXPECT_NE(life.runner.find(*id), nullptr);
     EXPECT_EQ(life.runner.find(1), nullptr);
-    EXPECT_TRUE(found) << "whoever is told of the removal can still look at it";
+    EXPECT_TRUE(found) << "listeners of the removal can still read it";
 }
 
-TEST_F(RunnerTest, ARottenJournalGoesWhenItIsOld) {
+TEST_F(RunnerTest, DamagedJournalIsRemovedWhenOld) {
     directory.write("var/lib/gpuhost/journal/1.jsonl", "00000000 {}\n00000000 {}\n");
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
@@ -868,13 +869,14 @@ TEST_F(RunnerTest, ARottenJournalGoesWhenItIsOld) {
     EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/1.jsonl"));
 }
 
-TEST_F(RunnerTest, WhatCanNotBeReadNowStopsTheDaemon) {
-    ASSERT_TRUE(root.make_directories("/var/lib/gpuhost/journal/1.jsonl")); // EISDIR, as EIO from a bad disk
+TEST_F(RunnerTest, UnreadableJournalStopsTheDaemon) {
+    ASSERT_TRUE(root.make_directories(
+        "/var/lib/gpuhost/journal/1.jsonl")); // gives EISDIR, in place of EIO from a bad disk
     Life life(root);
     EXPECT_FALSE(life.runner.resume());
 }
 
-TEST_F(RunnerTest, WaitingIsLoggedOnce) {
+TEST_F(RunnerTest, LaunchRetryIsLoggedOnce) {
     static int warnings = 0;
     warnings = 0;
     base::log::set_sink([](base::log::Level level, std::string_view, std::string_view,
@@ -888,7 +890,7 @@ TEST_F(RunnerTest, WaitingIsLoggedOnce) {
     EXPECT_EQ(warnings, 1);
 }
 
-TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
+TEST_F(RunnerTest, DryRunsAreRemovedFirst) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -905,7 +907,7 @@ TEST_F(RunnerTest, DryRunsMakeRoomBeforeAnythingElse) {
     EXPECT_FALSE(root.exists("/var/lib/gpuhost/journal/2.jsonl"));
 }
 
-TEST_F(RunnerTest, WhatAsksForARebootIsNotForgottenForWhatCameLater) {
+TEST_F(RunnerTest, OperationThatRequiresARebootIsKept) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -920,7 +922,7 @@ TEST_F(RunnerTest, WhatAsksForARebootIsNotForgottenForWhatCameLater) {
     EXPECT_TRUE(life.runner.reboot_required());
 }
 
-TEST_F(RunnerTest, ARebootThatIsNotNeededStaysForgotten) {
+TEST_F(RunnerTest, ClearedRebootRequirementStaysCleared) {
     Life life(root);
     life.start(make_plan({"load"}));
     life.launcher.end();
@@ -940,14 +942,14 @@ TEST_F(RunnerTest, ARebootThatIsNotNeededStaysForgotten) {
     EXPECT_FALSE(life.runner.reboot_required());
 }
 
-TEST_F(RunnerTest, AnotherDaemonIsKeptOut) {
+TEST_F(RunnerTest, SecondDaemonIsRefused) {
     Life first(root);
     ASSERT_TRUE(first.runner.resume());
     Life second(root);
     EXPECT_EQ(second.runner.resume().error().code, Errc::Busy);
 }
 
-TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
+TEST_F(RunnerTest, EveryPhaseHasInputsAndStagingIsRemoved) {
     Life life(root);
     std::vector<base::UniqueFd> inputs;
     inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -962,7 +964,7 @@ TEST_F(RunnerTest, InputsReachEveryPhaseAndStagingGoesAtTheEnd) {
     EXPECT_FALSE(root.exists(staging));
 }
 
-TEST_F(RunnerTest, TheNextDaemonAdoptsTheWorker) {
+TEST_F(RunnerTest, RestartedDaemonRecoversTheWorker) {
     std::string job;
     {
         Life life(root);
@@ -982,7 +984,7 @@ TEST_F(RunnerTest, TheNextDaemonAdoptsTheWorker) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, AWorkerThatIsGoneIsStartedAgain) {
+TEST_F(RunnerTest, MissingWorkerIsStartedAgain) {
     {
         Life life(root);
         life.start(make_plan({"load"}));
@@ -995,7 +997,7 @@ TEST_F(RunnerTest, AWorkerThatIsGoneIsStartedAgain) {
     EXPECT_FALSE(life.launcher.last().recovered);
 }
 
-TEST_F(RunnerTest, AfterARebootItGoesBack) {
+TEST_F(RunnerTest, RebootRollsBack) {
     {
         Life life(root);
         life.start(make_plan({"load", "link"}));
@@ -1006,13 +1008,13 @@ TEST_F(RunnerTest, AfterARebootItGoesBack) {
     ASSERT_TRUE(life.runner.resume());
     EXPECT_EQ(life.at(), "undo link");
     EXPECT_FALSE(life.launcher.last().recovered);
-    EXPECT_EQ(life.runner.find(1)->progress, 1) << "it shrinks from here";
+    EXPECT_EQ(life.runner.find(1)->progress, 1) << "it shrinks during undo";
     life.launcher.end();
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, EndedOnesStayListedAndIdsGoOn) {
+TEST_F(RunnerTest, RestartKeepsEndedOperationsAndIds) {
     {
         Life life(root);
         life.start(make_plan({"load"}));
@@ -1026,7 +1028,7 @@ TEST_F(RunnerTest, EndedOnesStayListedAndIdsGoOn) {
     EXPECT_EQ(life.start(make_plan({"load"})), 2U);
 }
 
-TEST_F(RunnerTest, WhatADaemonLeftAtTheEndIsRemoved) {
+TEST_F(RunnerTest, RestartRemovesFilesOfEndedOperations) {
     {
         Life life(root);
         life.start(make_plan({"read"}));
@@ -1041,14 +1043,14 @@ TEST_F(RunnerTest, WhatADaemonLeftAtTheEndIsRemoved) {
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
 }
 
-TEST_F(RunnerTest, ADamagedJournalStopsNothing) {
+TEST_F(RunnerTest, DamagedJournalStopsNoOperation) {
     directory.write("var/lib/gpuhost/journal/4.jsonl", "00000000 {}\n00000000 {}\n");
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     EXPECT_EQ(life.start(make_plan({"load"})), 5U);
 }
 
-TEST_F(RunnerTest, OnlyARebootClearsWhatIsStuck) {
+TEST_F(RunnerTest, OnlyARebootClearsRebootRequired) {
     {
         Life life(root);
         life.start(make_plan({"load"}));
@@ -1068,7 +1070,7 @@ TEST_F(RunnerTest, OnlyARebootClearsWhatIsStuck) {
     EXPECT_FALSE(next.runner.reboot_required());
 }
 
-TEST_F(RunnerTest, ProgressGrowsAndShrinksOnlyWhileUndoing) {
+TEST_F(RunnerTest, ProgressShrinksOnlyDuringUndo) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
     const auto progress = [&] { return life.runner.find(id)->progress; };

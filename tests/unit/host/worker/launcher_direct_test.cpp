@@ -16,11 +16,11 @@ namespace {
 
 using base::Errc;
 
-/// The worker is a shell script: $1 --root=DIR, $2 the job. A script may await the file "go", which the first
-/// progress of it makes.
+/// The worker is a shell script: $1 --root=DIR, $2 the job. A script may await the file "go", which its first
+/// progress creates.
 class DirectLauncherTest : public testing::Test {
   protected:
-    // Who reads the test's output to its end is not to wait for what a worker left behind.
+    // A reader of the test's output must not wait for children of a worker.
     static constexpr const char* head =
         "#!/bin/sh\n"
         "exec >/dev/null 2>&1\n"
@@ -83,7 +83,7 @@ TEST_F(DirectLauncherTest, ReadsProgressAndResult) {
     EXPECT_EQ(texts, std::vector<std::string>{"half"});
 }
 
-TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
+TEST_F(DirectLauncherTest, EndWithoutResultIsADeath) {
     script("echo '{\"result\": \"o' >>$job/events\nkill -9 $$\n");
     start(launch());
     wait();
@@ -91,10 +91,10 @@ TEST_F(DirectLauncherTest, AWorkerWithoutAResultDied) {
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
-TEST_F(DirectLauncherTest, TheDeadlineKillsItWithAllItStarted) {
+TEST_F(DirectLauncherTest, DeadlineKillsWorkerAndItsChildren) {
     script("sleep 60 & echo $! >$job/child\nwait\n");
     start(launch(std::chrono::seconds(1)));
-    std::string child; // before the loop looks at the time
+    std::string child; // before the loop checks the time
     ASSERT_TRUE(gpuhost::tests::eventually([&] {
         child = directory.read("run/gpuhost/jobs/1-1-1/child");
         return child.ends_with('\n');
@@ -109,13 +109,13 @@ TEST_F(DirectLauncherTest, TheDeadlineKillsItWithAllItStarted) {
     }));
 }
 
-TEST_F(DirectLauncherTest, AMissingProgramIsADeadWorker) {
+TEST_F(DirectLauncherTest, MissingProgramIsADeath) {
     start(launch());
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
-TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
+TEST_F(DirectLauncherTest, RecoversTheWorkerOfADeadDaemon) {
     script(">$job/up\n"
            "await $job/go\n"
            "echo '{\"result\": \"ok\", \"output\": {\"late\": true}}' >>$job/events\n");
@@ -135,21 +135,21 @@ TEST_F(DirectLauncherTest, AdoptsTheWorkerOfADaemonThatDied) {
     worker = *std::move(recovered);
     for (int i = 0; i < 5; ++i)
         (void)sd_event_run(event.get(), 10'000);
-    EXPECT_FALSE(result) << "it still runs";
+    EXPECT_FALSE(result) << "the worker still runs";
     go();
     wait();
     EXPECT_FALSE(result->error);
     EXPECT_EQ(result->output, (base::Json{{"late", true}}));
 }
 
-TEST_F(DirectLauncherTest, AJobThatIsGoneEndsInterrupted) {
+TEST_F(DirectLauncherTest, MissingJobEndsInterrupted) {
     auto recovered = launcher.recover(launch(), callbacks());
     ASSERT_TRUE(recovered);
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
-TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
+TEST_F(DirectLauncherTest, ReusedPidIsNotTheWorker) {
     directory.write("run/gpuhost/jobs/1-1-1/events", "");
     directory.write("run/gpuhost/jobs/1-1-1/pid", std::to_string(::getpid()) + " 1\n");
     auto recovered = launcher.recover(launch(), callbacks());
@@ -158,7 +158,7 @@ TEST_F(DirectLauncherTest, ANewProcessWithTheOldPidIsNotTheWorker) {
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
-TEST_F(DirectLauncherTest, WhatADeadWorkerStartedDiesWithIt) {
+TEST_F(DirectLauncherTest, DeadWorkersChildrenAreKilled) {
     script("sleep 60 & echo $! >$job/child\nkill -9 $$\n");
     start(launch());
     wait();
@@ -174,18 +174,18 @@ TEST_F(DirectLauncherTest, WhatADeadWorkerStartedDiesWithIt) {
     EXPECT_FALSE(runs());
 }
 
-TEST_F(DirectLauncherTest, AWorkerThatNobodyCanWatchIsKilled) {
+TEST_F(DirectLauncherTest, WorkerThatCannotBeWatchedIsKilled) {
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0); // only the worker is a child
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     script("sleep 60\n");
     event.exit(0);
-    ASSERT_TRUE(event.run()); // a loop that has ended takes no source
+    ASSERT_TRUE(event.run()); // an ended loop accepts no source
     EXPECT_FALSE(launcher.start(launch(), {}, callbacks()));
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-/// Does its first job, waits to be told another, and so on.
+/// A worker that runs its first job, and then waits for others.
 class RestingWorker : public DirectLauncherTest {
   protected:
     void SetUp() override {
@@ -229,7 +229,7 @@ class RestingWorker : public DirectLauncherTest {
     std::vector<JobEnd> ends;
 };
 
-TEST_F(RestingWorker, GoesOnInTheSameProcess) {
+TEST_F(RestingWorker, NextJobRunsInTheSameProcess) {
     start_resting();
     ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
     EXPECT_EQ(first_job(root, "1-2-1"), "1-1-1");
@@ -237,12 +237,12 @@ TEST_F(RestingWorker, GoesOnInTheSameProcess) {
     EXPECT_TRUE(ends[1].rests);
     ASSERT_TRUE(worker->go_on(job("1-3-1", std::chrono::seconds(0)), quiet()));
     ASSERT_TRUE(becomes([this] { return ends.size() == 3; }));
-    EXPECT_FALSE(ends[2].rests) << "the last tells of the process's end";
+    EXPECT_FALSE(ends[2].rests) << "the last job reports the end of the process";
     EXPECT_EQ(process(0), process(2));
     EXPECT_FALSE(worker->go_on(job("1-4-1", std::chrono::seconds(0)), quiet()));
 }
 
-TEST_F(RestingWorker, EndsWhenItIsDismissed) {
+TEST_F(RestingWorker, DismissEndsTheWorker) {
     start_resting();
     bool gone = false;
     worker->dismiss([&] {
@@ -253,7 +253,7 @@ TEST_F(RestingWorker, EndsWhenItIsDismissed) {
     EXPECT_EQ(ends.size(), 1U);
 }
 
-TEST_F(RestingWorker, ThatDiesIsNotToldAnotherJob) {
+TEST_F(RestingWorker, DeadWorkerGetsNoJob) {
     start_resting();
     worker->kill();
     const std::string process = "/proc/" + this->process(0); // until it is reaped
@@ -276,26 +276,26 @@ TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
     EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
 }
 
-TEST_F(RestingWorker, ThatWillBeKilledDoesNotGoOn) {
+TEST_F(RestingWorker, KilledWorkerGetsNoJob) {
     start_resting();
     EXPECT_TRUE(worker->can_go_on(std::chrono::seconds(1)));
     worker->kill();
     EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
 }
 
-TEST_F(RestingWorker, IsAdoptedByTheJobThatItDoes) {
+TEST_F(RestingWorker, RecoveredByItsCurrentJob) {
     start_resting();
     ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
     auto recovered = launcher.recover(job("1-2-1", std::chrono::seconds(0)), quiet());
     ASSERT_TRUE(recovered);
-    worker.reset(); // and with it the daemon's end of its stdin
+    worker.reset(); // closes the daemon's end of its stdin
     worker = *std::move(recovered);
     ASSERT_TRUE(becomes([this] { return ends.size() > 1 && !ends.back().rests; }));
     EXPECT_FALSE(ends.back().result.error);
     EXPECT_EQ(base::string_or(ends.back().result.output, "by", "").substr(0, 5), "1-2-1");
 }
 
-TEST_F(DirectLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+TEST_F(DirectLauncherTest, WorkerThatFloodsItsEventsIsKilled) {
     script("head -c 300000 /dev/zero >>$job/events\nsleep 60\n");
     start(launch());
     wait();

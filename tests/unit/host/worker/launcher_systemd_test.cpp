@@ -23,8 +23,7 @@ constexpr const char* manager_path = "/org/freedesktop/systemd1";
 constexpr const char* manager_interface = "org.freedesktop.systemd1.Manager";
 constexpr const char* unit_path = "/org/freedesktop/systemd1/unit/gpuhost_2dworker_2d3_2d2_2d1_2eservice";
 
-/// The service manager at the other end of a private connection: takes units, and says of them what the test
-/// wants.
+/// The service manager on a private connection. It accepts units, and reports the states that the test sets.
 class FakeSystemd {
   public:
     FakeSystemd(Event& event, int fd) {
@@ -40,7 +39,7 @@ class FakeSystemd {
         EXPECT_GE(sd_bus_add_filter(bus.get(), nullptr, on_message, this), 0);
     }
 
-    void changed(const char* interface, const char* property, const char* value) { // as a unit's
+    void changed(const char* interface, const char* property, const char* value) { // of a unit
         Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
         EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", interface, 1, property, "s", value, 0), 0);
         EXPECT_GE(sd_bus_message_send(signal.get()), 0);
@@ -70,9 +69,9 @@ class FakeSystemd {
     std::vector<std::string> killed;
     base::UniqueFd input; ///< the worker's stdin
     bool refuse = false;
-    bool silent = false;                  ///< takes calls and answers none
-    const char* error = nullptr;          ///< the answer to who asks for a unit
-    std::string known_state = "inactive"; ///< of a unit that somebody asks for
+    bool silent = false;                  ///< accepts calls but does not answer
+    const char* error = nullptr;          ///< the answer to GetUnit
+    std::string known_state = "inactive"; ///< the state of a queried unit
     unsigned known_job = 0;
     int asked = 0;
 
@@ -93,7 +92,7 @@ class FakeSystemd {
             const char* name = nullptr;
             const char* mode = nullptr;
             EXPECT_GE(sd_bus_message_read(m, "ss", &name, &mode), 0);
-            EXPECT_STREQ(mode, "replace"); // a start that is still queued too
+            EXPECT_STREQ(mode, "replace"); // also replaces a queued start
             self->killed.emplace_back(name);
         }
         return 0;
@@ -219,14 +218,14 @@ class SystemdLauncherTest : public testing::Test {
         for (int i = 0; i < 100; ++i)
             (void)sd_event_run(event.get(), 1000);
     }
-    /// Until it is so; false where it does not get so.
+    /// Runs the loop until `done`. Returns false after the time limit.
     bool becomes(const std::function<bool()>& so) {
         const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         while (!so() && std::chrono::steady_clock::now() < late)
             (void)sd_event_run(event.get(), 10'000);
         return so();
     }
-    /// The same for "asked once more, and the answer has come".
+    /// Runs the loop until the unit was queried once more, and the answer was read.
     bool is_asked_again() {
         const int before = systemd->asked;
         const bool asked = becomes([&] { return systemd->asked > before; });
@@ -249,7 +248,7 @@ class SystemdLauncherTest : public testing::Test {
     std::optional<JobEnd> ended;
 };
 
-TEST_F(SystemdLauncherTest, DescribesTheUnitInSystemdsTypes) {
+TEST_F(SystemdLauncherTest, UnitPropertiesHaveSystemdsTypes) {
     start();
     EXPECT_EQ(systemd->unit, "gpuhost-worker-3-2-1.service");
     EXPECT_EQ(systemd->command, (std::vector<std::string>{"/usr/libexec/gpuhost/gpuhost-worker", "3-2-1"}));
@@ -267,9 +266,9 @@ TEST_F(SystemdLauncherTest, DescribesTheUnitInSystemdsTypes) {
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-2-1/request.json"));
 }
 
-TEST_F(SystemdLauncherTest, EndsWithTheWorkersResult) {
+TEST_F(SystemdLauncherTest, ReportsTheWorkersResult) {
     start();
-    systemd->state("inactive", 17); // its start job waits
+    systemd->state("inactive", 17); // its start job is queued
     systemd->state("active", 0);
     turn();
     EXPECT_FALSE(ended);
@@ -281,7 +280,7 @@ TEST_F(SystemdLauncherTest, EndsWithTheWorkersResult) {
     EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
 }
 
-TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
+TEST_F(SystemdLauncherTest, RemovedUnitIsADeath) {
     start();
     systemd->removed("some-other.service");
     turn();
@@ -292,7 +291,7 @@ TEST_F(SystemdLauncherTest, ARemovedUnitHasEnded) {
     EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
-TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
+TEST_F(SystemdLauncherTest, TimedOutUnitIsNotADeath) {
     start();
     systemd->changed("org.freedesktop.systemd1.Service", "Result", "timeout");
     systemd->state("failed", 0);
@@ -302,7 +301,7 @@ TEST_F(SystemdLauncherTest, TellsADeadlineFromADeath) {
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
-TEST_F(SystemdLauncherTest, SaysHowAWorkerDied) {
+TEST_F(SystemdLauncherTest, DeathNamesSystemdsResult) {
     start();
     systemd->changed("org.freedesktop.systemd1.Service", "Result", "oom-kill");
     systemd->state("failed", 0);
@@ -312,7 +311,7 @@ TEST_F(SystemdLauncherTest, SaysHowAWorkerDied) {
     EXPECT_NE(ended->result.error->message.find("oom-kill"), std::string::npos);
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
+TEST_F(SystemdLauncherTest, RefusedUnitIsNotStarted) {
     systemd->refuse = true;
     start();
     ASSERT_TRUE(ended);
@@ -320,7 +319,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdRefusesIsAnErrorAndNoDeath) {
     EXPECT_NE(ended->result.error->message.find("it is there"), std::string::npos);
 }
 
-TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
+TEST_F(SystemdLauncherTest, RecoversARunningUnit) {
     systemd->known_state = "active";
     directory.write("run/gpuhost/jobs/3-2-1/events", "");
     recover();
@@ -332,14 +331,14 @@ TEST_F(SystemdLauncherTest, AdoptsARunningUnit) {
     EXPECT_FALSE(ended->result.error);
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatIsGoneLeavesItsResult) {
+TEST_F(SystemdLauncherTest, ResultOfAMissingUnitIsRead) {
     directory.write("run/gpuhost/jobs/3-2-1/events", "{\"result\": \"ok\", \"output\": {\"done\": true}}\n");
     recover();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatIsGoneWithoutAResultDied) {
+TEST_F(SystemdLauncherTest, MissingUnitWithoutResultIsADeath) {
     recover();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
@@ -353,9 +352,9 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
     EXPECT_EQ(systemd->properties["KillSignal"], "i");
 }
 
-// --- one job after the other
+// --- several jobs in one unit
 
-/// A unit whose worker has done its first job and waits for the next.
+/// A unit whose worker ran its first job and waits for the next.
 class RestingUnit : public SystemdLauncherTest {
   protected:
     void SetUp() override {
@@ -377,14 +376,14 @@ class RestingUnit : public SystemdLauncherTest {
     }
 };
 
-TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
+TEST_F(RestingUnit, NextJobRunsAndLastEndsTheUnit) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     EXPECT_EQ(receive_job(systemd->input.get()), "3-3-1");
-    EXPECT_TRUE(systemd->input_has_ended()) << "no other will come";
+    EXPECT_TRUE(systemd->input_has_ended()) << "no other job will follow";
     EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
     directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": {\"more\": true}}\n");
     turn();
-    EXPECT_FALSE(ended) << "the unit is still there";
+    EXPECT_FALSE(ended) << "the unit still runs";
     systemd->state("inactive", 0);
     turn();
     ASSERT_TRUE(ended);
@@ -392,7 +391,7 @@ TEST_F(RestingUnit, GoesOnAndEndsWithTheLastJob) {
     EXPECT_FALSE(ended->rests);
 }
 
-TEST_F(RestingUnit, ThatIsDismissedIsGoneWithItsUnit) {
+TEST_F(RestingUnit, DismissCompletesWhenTheUnitEnded) {
     bool gone = false;
     worker->dismiss([&] { gone = true; });
     turn();
@@ -404,7 +403,7 @@ TEST_F(RestingUnit, ThatIsDismissedIsGoneWithItsUnit) {
     EXPECT_FALSE(ended);
 }
 
-TEST_F(RestingUnit, ThatEndsByItselfTakesNoJob) {
+TEST_F(RestingUnit, FailedUnitGetsNoJob) {
     systemd->state("failed", 0);
     turn();
     EXPECT_FALSE(ended);
@@ -414,7 +413,7 @@ TEST_F(RestingUnit, ThatEndsByItselfTakesNoJob) {
     EXPECT_TRUE(gone);
 }
 
-TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
+TEST_F(RestingUnit, JobsDeadlineKillsTheUnit) {
     Launch slow = next();
     slow.deadline = std::chrono::seconds(0);
     ASSERT_TRUE(worker->go_on(slow, callbacks()));
@@ -426,7 +425,7 @@ TEST_F(RestingUnit, IsKilledAtTheDeadlineOfItsJob) {
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatHasRestedTooLongTakesNoJob) {
+TEST_F(SystemdLauncherTest, UnitIdleForTooLongGetsNoJob) {
     Launch first = launch();
     first.deadline = first.more = std::chrono::seconds(1);
     start(first);
@@ -434,23 +433,23 @@ TEST_F(SystemdLauncherTest, AUnitThatHasRestedTooLongTakesNoJob) {
     write_result();
     EXPECT_TRUE(becomes([this] { return worker->can_go_on(std::chrono::seconds(1)); }));
     EXPECT_TRUE(becomes([this] { return !worker->can_go_on(std::chrono::seconds(1)); }));
-    EXPECT_TRUE(systemd->killed.empty()) << "it rests, and has no deadline of its own";
+    EXPECT_TRUE(systemd->killed.empty()) << "an idle unit has no deadline";
 }
 
-TEST_F(SystemdLauncherTest, AFirstJobOfManyIsKilledAtItsOwnDeadline) {
+TEST_F(SystemdLauncherTest, FirstJobHasItsOwnDeadline) {
     Launch first = launch();
     first.deadline = std::chrono::seconds(0);
     first.more = std::chrono::seconds(600);
     systemd->known_state = "active";
     start(first);
-    EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "again and again";
+    EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "the kill is repeated";
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
-TEST_F(RestingUnit, ThatDoesNotEndIsKilled) {
+TEST_F(RestingUnit, DismissedUnitIsKilledAfterTenSeconds) {
     bool gone = false;
     worker->dismiss([&] { gone = true; });
     EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); })) << "after ten seconds";
@@ -459,7 +458,7 @@ TEST_F(RestingUnit, ThatDoesNotEndIsKilled) {
     EXPECT_TRUE(gone);
 }
 
-TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
+TEST_F(RestingUnit, RecoveredByItsCurrentJob) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     systemd->known_state = "active";
     auto recovered = launcher->recover(next(), callbacks());
@@ -472,9 +471,9 @@ TEST_F(RestingUnit, IsAdoptedByTheJobThatItDoes) {
     EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
 }
 
-// --- no answer is no end
+// --- a missing answer is not an end
 
-TEST_F(SystemdLauncherTest, AStartWithoutAnswerMayHaveStarted) {
+TEST_F(SystemdLauncherTest, StartWithoutAnswerIsQueriedAgain) {
     ASSERT_GE(sd_bus_set_method_call_timeout(bus.get(), 1000), 0);
     systemd->silent = true;
     start();
@@ -491,7 +490,7 @@ TEST_F(SystemdLauncherTest, AStartWithoutAnswerMayHaveStarted) {
     EXPECT_FALSE(ended->result.error);
 }
 
-TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
+TEST_F(SystemdLauncherTest, RecoveredUnitIsQueriedUntilAnswered) {
     for (const char* error :
          {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_ACCESS_DENIED}) {
         systemd->error = error;
@@ -503,20 +502,20 @@ TEST_F(SystemdLauncherTest, AnAdoptedUnitIsAskedForUntilThereIsAnAnswer) {
     EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatSystemdDoesNotKnowIsGone) {
+TEST_F(SystemdLauncherTest, UnknownUnitIsADeath) {
     systemd->error = "org.freedesktop.systemd1.NoSuchUnit";
     recover();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
 }
 
-TEST_F(SystemdLauncherTest, AnAdoptedUnitWhoseStartIsQueuedIsNotGone) {
+TEST_F(SystemdLauncherTest, RecoveredUnitWithAQueuedStartIsAlive) {
     systemd->known_job = 17;
     recover();
     EXPECT_FALSE(ended);
 }
 
-TEST_F(SystemdLauncherTest, AUnitThatSystemdReadsAnewIsNotGone) {
+TEST_F(SystemdLauncherTest, UnitSurvivesADaemonReload) {
     systemd->known_state = "active";
     start();
     systemd->removed("gpuhost-worker-3-2-1.service");
@@ -524,7 +523,7 @@ TEST_F(SystemdLauncherTest, AUnitThatSystemdReadsAnewIsNotGone) {
     EXPECT_FALSE(ended);
 }
 
-TEST_F(SystemdLauncherTest, AConnectionThatIsLostEndsNoWorker) {
+TEST_F(SystemdLauncherTest, LostConnectionEndsNoWorker) {
     systemd->silent = true;
     recover();
     start();
@@ -534,7 +533,7 @@ TEST_F(SystemdLauncherTest, AConnectionThatIsLostEndsNoWorker) {
     EXPECT_FALSE(ended);
 }
 
-TEST_F(SystemdLauncherTest, AnEndThatNobodyToldOfIsSeenAfterTheDeadline) {
+TEST_F(SystemdLauncherTest, MissedEndIsFoundAfterTheDeadline) {
     systemd->known_state = "deactivating";
     Launch overdue = launch();
     overdue.deadline = std::chrono::seconds(0);
@@ -547,13 +546,13 @@ TEST_F(SystemdLauncherTest, AnEndThatNobodyToldOfIsSeenAfterTheDeadline) {
     EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
 }
 
-TEST_F(SystemdLauncherTest, AWorkerWithinItsDeadlineIsLeftAlone) {
+TEST_F(SystemdLauncherTest, WorkerWithinItsDeadlineIsNotQueried) {
     start();
     turn();
     EXPECT_EQ(systemd->asked, 0);
 }
 
-TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
+TEST_F(SystemdLauncherTest, WorkerThatFloodsItsEventsIsKilled) {
     start();
     directory.write("run/gpuhost/jobs/3-2-1/events", std::string(core::event_limit + 1, ' '));
     turn();
@@ -565,7 +564,7 @@ TEST_F(SystemdLauncherTest, AWorkerThatFloodsItsEventsIsKilled) {
     EXPECT_EQ(ended->result.error->code, Errc::BadContent);
 }
 
-TEST_F(SystemdLauncherTest, AnExceptionOnAWorkersEndEndsTheDaemon) {
+TEST_F(SystemdLauncherTest, ExceptionInACallbackEndsTheDaemon) {
     auto started =
         launcher->start(launch(), {}, {{}, [](const JobEnd&) { throw std::runtime_error("boom"); }});
     ASSERT_TRUE(started);

@@ -38,11 +38,11 @@ std::string capabilities(std::uint64_t mask) {
             text += std::string(" ") + name;
         mask &= ~(std::uint64_t{1} << number);
     }
-    EXPECT_EQ(mask, 0U) << "a capability that this test can't name";
+    EXPECT_EQ(mask, 0U) << "this test does not know the capability";
     return text;
 }
 
-/// The properties as a unit file, for systemd-analyze.
+/// Renders the properties as a unit file for systemd-analyze.
 struct Render {
     const std::string& name;
 
@@ -76,7 +76,7 @@ std::string unit_file(core::Sandbox sandbox) {
 
 class Exposure : public testing::TestWithParam<core::Sandbox> {};
 
-TEST(Sandbox, TheWidestSeesWhatTheOthersSee) {
+TEST(Sandbox, WidestSandboxIncludesTheOthers) {
     using core::Sandbox;
     EXPECT_EQ(widest({}), Sandbox::Store);
     EXPECT_EQ(widest({Sandbox::Store}), Sandbox::Store);
@@ -86,7 +86,7 @@ TEST(Sandbox, TheWidestSeesWhatTheOthersSee) {
     EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Modules, Sandbox::Units}), Sandbox::Modules);
 }
 
-TEST_P(Exposure, IsAtMostFour) {
+TEST_P(Exposure, SystemdAnalyzeExposureIsAtMostFour) {
     if (::access(analyze, X_OK) != 0)
         GTEST_SKIP() << "no systemd-analyze";
     const tests::TempDir directory;
@@ -107,7 +107,7 @@ TEST_P(Exposure, IsAtMostFour) {
 INSTANTIATE_TEST_SUITE_P(EverySandbox, Exposure, testing::ValuesIn(all),
                          [](const auto& one) { return std::string(core::name(one.param)); });
 
-TEST(Sandbox, WhatIsMadeForOneJobServesOne) {
+TEST(Sandbox, JobSpecificSandboxServesOneJob) {
     for (const core::Sandbox sandbox : all) {
         const bool is_of_one = !user_of(sandbox).empty() ||
                                unit_file(sandbox).find("/run/gpuhost/jobs/1-1-1") != std::string::npos;
@@ -129,7 +129,7 @@ TEST(Sandbox, ForeignInputIsReadWithoutPrivileges) {
     }
 }
 
-TEST(Sandbox, ContentWritesWhatItsKindSays) {
+TEST(Sandbox, ContentWritesOnlyPathsOfItsKind) {
     std::string states = "none";
     for (const auto& property : sandbox_properties(
              core::Sandbox::Content, {"-/var/lib/gpuhost/staging/1", "-/var/lib/gpuhost/store/incoming"}))
@@ -137,10 +137,10 @@ TEST(Sandbox, ContentWritesWhatItsKindSays) {
             states = base::join(std::get<Words>(property.value), " ");
     EXPECT_EQ(states, "gpuhost/store/incoming");
     EXPECT_EQ(unit_file(core::Sandbox::Content).find("StateDirectory"), std::string::npos)
-        << "as in a preflight";
+        << "no state directory in a preflight";
 }
 
-TEST(Sandbox, TheKeyIsRootsAndWhatCompilesIsNot) {
+TEST(Sandbox, SigningRunsAsRootAndCompilingDoesNot) {
     EXPECT_TRUE(user_of(core::Sandbox::Sign).empty());
     EXPECT_EQ(user_of(core::Sandbox::Compile), worker_user);
     const std::string unit = unit_file(core::Sandbox::Sign);
@@ -150,30 +150,30 @@ TEST(Sandbox, TheKeyIsRootsAndWhatCompilesIsNot) {
         EXPECT_NE(unit.find(line), std::string::npos) << unit;
 }
 
-TEST(Sandbox, CompileSeesTheKernelsHeaders) {
+TEST(Sandbox, CompileCanReadKernelHeaders) {
     const std::string unit = unit_file(core::Sandbox::Compile);
     EXPECT_EQ(unit.find("ProtectKernelModules"), std::string::npos) << unit;
     EXPECT_EQ(unit.find("@module"), std::string::npos) << unit;
     EXPECT_NE(unit_file(core::Sandbox::Parse).find("ProtectKernelModules=yes\n"), std::string::npos);
 }
 
-TEST(Sandbox, BootWritesImagesAndNoModules) {
+TEST(Sandbox, BootWritesImagesButNoModules) {
     const std::string unit = unit_file(core::Sandbox::Boot);
     for (const char* line :
          {"ReadOnlyPaths=/usr /etc\n", "ProtectHome=read-only\n", "PrivateTmp=yes\n", "PrivateNetwork=yes\n"})
         EXPECT_NE(unit.find(line), std::string::npos) << unit;
     for (const char* word : {"ProtectKernelModules", "PrivateDevices", "DevicePolicy", "ProtectClock",
                              "CAP_SYS_MODULE", "ReadWritePaths", "ProtectSystem"})
-        EXPECT_EQ(unit.find(word), std::string::npos) << word << ": an image is made of modules and devices";
+        EXPECT_EQ(unit.find(word), std::string::npos) << word << ": images need modules and devices";
 }
 
-TEST(Sandbox, OnlyModulesMayLoadThem) {
+TEST(Sandbox, OnlyModulesSandboxMayLoadModules) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("CAP_SYS_MODULE") != std::string::npos,
                   sandbox == core::Sandbox::Modules);
 }
 
-TEST(Sandbox, OnlyThoseThatTalkToOthersHaveSockets) {
+TEST(Sandbox, OnlySandboxesThatNeedSocketsHaveThem) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("RestrictAddressFamilies=none\n") == std::string::npos,
                   sandbox == core::Sandbox::Sign || sandbox == core::Sandbox::Units ||

@@ -17,7 +17,7 @@ using base::Errc;
 
 class WorkerTest : public testing::Test {
   protected:
-    /// Writes the request as the daemon does, runs the job, reads the events as the daemon does.
+    /// Writes the request, runs the job and reads the events, as the daemon does.
     core::JobResult run(core::Phase phase, const std::vector<std::string>& kinds_of_steps,
                         std::size_t inputs = 0, const std::string& summary = "do it") {
         core::JobRequest request;
@@ -49,7 +49,7 @@ class WorkerTest : public testing::Test {
     core::StepKind kind;
     std::vector<std::string> calls;
     std::vector<base::UniqueFd> kept;
-    int left = -1; ///< by a step, open
+    int left = -1; ///< descriptor that a step left open
 };
 
 TEST_F(WorkerTest, AppliesThenVerifies) {
@@ -64,7 +64,7 @@ TEST_F(WorkerTest, AppliesThenVerifies) {
     EXPECT_TRUE(base::bool_or(result.output, "done", false));
 }
 
-TEST_F(WorkerTest, WarningsOfAnyPhaseAreItsOutput) {
+TEST_F(WorkerTest, WarningsAreOutputOfTheirPhase) {
     add("a").undo = [](core::StepContext& context, const base::Json&) -> base::Result<void> {
         context.warn("first");
         context.warn("second");
@@ -76,7 +76,7 @@ TEST_F(WorkerTest, WarningsOfAnyPhaseAreItsOutput) {
     EXPECT_FALSE(run(core::Phase::Apply, {"a"}).output.contains("warnings"));
 }
 
-TEST_F(WorkerTest, PreflightCollectsTheProblemsOfAllSteps) {
+TEST_F(WorkerTest, PreflightCollectsProblemsOfAllSteps) {
     for (const char* name : {"a", "b"}) {
         add(name).preflight = [](core::StepContext& context,
                                  const base::Json& args) -> base::Result<std::vector<core::Problem>> {
@@ -91,7 +91,7 @@ TEST_F(WorkerTest, PreflightCollectsTheProblemsOfAllSteps) {
     EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(WorkerTest, AnExceptionIsAResult) {
+TEST_F(WorkerTest, ExceptionBecomesAnError) {
     add("a").undo = [](core::StepContext&, const base::Json&) -> base::Result<void> {
         throw std::runtime_error("boom");
     };
@@ -99,7 +99,7 @@ TEST_F(WorkerTest, AnExceptionIsAResult) {
     EXPECT_NE(run(core::Phase::Undo, {"a"}).error->message.find("boom"), std::string::npos);
 }
 
-TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
+TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsFail) {
     EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
     directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
     directory.write("run/gpuhost/jobs/7-1-1/events", "");
@@ -107,15 +107,15 @@ TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsAreResults) {
     EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
 }
 
-TEST_F(WorkerTest, ReadsARequestAsLongAsAPlanMayBe) {
+TEST_F(WorkerTest, RequestUpToPlanSizeIsRead) {
     add("a");
     kinds.add(kind);
     EXPECT_FALSE(run(core::Phase::Apply, {"a"}, 0, std::string(3U << 20, 'x')).error);
     EXPECT_EQ(calls.size(), 1U);
 }
 
-TEST_F(WorkerTest, TakesEveryInputInOrder) {
-    // More than one message carries.
+TEST_F(WorkerTest, ReceivesAllInputsInOrder) {
+    // More than one message can hold.
     constexpr std::size_t count = 300;
     std::vector<base::UniqueFd> files;
     std::vector<int> numbers;
@@ -142,7 +142,7 @@ TEST_F(WorkerTest, TakesEveryInputInOrder) {
         EXPECT_EQ(calls[i], std::to_string(i));
 }
 
-TEST_F(WorkerTest, InputsThatAreGoneAreAnErrorAndNotAHang) {
+TEST_F(WorkerTest, MissingInputsFailWithoutBlocking) {
     auto socket = socket_with({});
     ASSERT_TRUE(socket);
     socket->daemon.reset();
@@ -156,7 +156,7 @@ TEST_F(WorkerTest, InputsThatAreGoneAreAnErrorAndNotAHang) {
     EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(WorkerTest, DoesOneJobAfterTheOtherUntilNoneIsTold) {
+TEST_F(WorkerTest, RunsJobsUntilStdinEnds) {
     add("a").apply = [this](core::StepContext& context, const base::Json& args) -> base::Result<base::Json> {
         calls.push_back(base::string_or(args, "of", ""));
         if (calls.size() > 1)
@@ -193,11 +193,12 @@ TEST_F(WorkerTest, DoesOneJobAfterTheOtherUntilNoneIsTold) {
     const auto result = [&](const char* job) {
         return core::decode_events(directory.read("run/gpuhost/jobs/" + std::string(job) + "/events")).result;
     };
-    EXPECT_TRUE(result("7-2-1")->error) << "a job that fails is no reason to end";
-    EXPECT_TRUE(base::bool_or(result("7-3-1")->output, "open", false)) << "what the first left open";
+    EXPECT_TRUE(result("7-2-1")->error) << "a failed job does not end the worker";
+    EXPECT_TRUE(base::bool_or(result("7-3-1")->output, "open", false))
+        << "the first job's descriptor is still open";
 }
 
-TEST_F(WorkerTest, WhoseJobItIsOnlyTheDaemonSays) {
+TEST_F(WorkerTest, OnlyTheDaemonsWorkerFileCounts) {
     directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
     EXPECT_EQ(first_job(root, "7-2-1"), "7-1-1");
     for (const char* said : {"8-1-1\n", "7-1/../1\n", "\n", ""}) {
@@ -206,7 +207,7 @@ TEST_F(WorkerTest, WhoseJobItIsOnlyTheDaemonSays) {
     }
     directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
     if (::chown(directory.path("run/gpuhost/jobs/7-2-1").c_str(), 12345, 12345) == 0) {
-        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote it";
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote the file";
     }
 }
 

@@ -16,7 +16,7 @@ using base::Json;
 class DaemonLookTest : public ::testing::Test {
   protected:
     tests::FakeDaemon daemon;
-    std::vector<std::uint64_t> described; ///< ids that are wanted, one after another
+    std::vector<std::uint64_t> described; ///< ids to describe, in this order
     std::vector<DaemonState> seen;
     DaemonObserver observe{daemon.client,
                            [this](const DaemonState& state) -> std::optional<std::uint64_t> {
@@ -31,7 +31,7 @@ TEST_F(DaemonLookTest, HostIsDescribedAfterItsOperations) {
     described = {3, 5};
     daemon.rows.resize(2);
     observe.begin();
-    EXPECT_FALSE(daemon.answer("Describe", Json())) << "the operations come first";
+    EXPECT_FALSE(daemon.answer("Describe", Json())) << "operations are listed first";
     ASSERT_TRUE(daemon.answer("ListOperations", Json()));
     ASSERT_TRUE(daemon.answer("DescribeOperation", Json{{"state", "committed"}}));
     ASSERT_TRUE(daemon.answer("DescribeOperation", base::fail(Errc::NotFound, "there is no operation 5")));
@@ -44,7 +44,7 @@ TEST_F(DaemonLookTest, HostIsDescribedAfterItsOperations) {
     EXPECT_EQ(seen.front().host.value(), (Json{{"state", "ready"}}));
 }
 
-TEST_F(DaemonLookTest, AnswersToACancelledLookAreDropped) {
+TEST_F(DaemonLookTest, AnswersAfterCancelAreDropped) {
     observe.begin();
     observe.cancel();
     EXPECT_FALSE(observe.busy());
@@ -58,7 +58,7 @@ TEST_F(DaemonLookTest, AnswersToACancelledLookAreDropped) {
     EXPECT_TRUE(seen.front().host.has_value());
 }
 
-TEST_F(DaemonLookTest, RefusedListEndsTheLook) {
+TEST_F(DaemonLookTest, FailedListEndsTheObservation) {
     observe.begin();
     ASSERT_TRUE(daemon.answer("ListOperations", base::fail(Errc::Timeout, "gpuhostd does not answer")));
     ASSERT_EQ(seen.size(), 1U);

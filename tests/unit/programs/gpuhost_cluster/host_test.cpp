@@ -29,13 +29,13 @@ class ClusterHostTest : public ::testing::Test {
   protected:
     ClusterHostTest() { policy.deletion.enabled = policy.drain.enabled = false; }
 
-    /// One round of the program's loop.
+    /// Runs the program's loop once.
     void round(UpgradeAct act, const std::string& version = wanted, std::int64_t since = 0) {
         host.turn();
         host.be_at({act, version, &policy, since});
     }
     void pass(seconds time) { server.advance(server.now() + time); }
-    /// A look at the daemon, in which operation `id` is described.
+    /// Simulates an observation that describes operation `id`.
     void see(std::optional<std::uint64_t> id = {}, const FakeDaemon::Answer& operation = Json()) {
         DaemonState state;
         state.operations = daemon.rows;
@@ -44,7 +44,7 @@ class ClusterHostTest : public ::testing::Test {
             state.descriptions.insert_or_assign(*id, operation);
         host.see(state);
     }
-    /// An operation as the list has it.
+    /// Adds an operation to the list.
     void put_row(std::uint64_t id, const char* state, std::int64_t began) {
         daemon.rows.push_back({id, "driver.swap", state, std::string("swap the driver to ") + wanted,
                                static_cast<std::uint64_t>(began) * 1'000'000, 0});
@@ -58,7 +58,7 @@ class ClusterHostTest : public ::testing::Test {
     ClusterHost host{daemon.client, root, "gpu01", [](const std::string&) {}};
 };
 
-TEST_F(ClusterHostTest, BusyDaemonIsAskedAgainAfterAWhile) {
+TEST_F(ClusterHostTest, BusyDaemonIsQueriedAgainLater) {
     round(UpgradeAct::Check);
     ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
     ASSERT_TRUE(daemon.answer("DryRun", base::fail(Errc::Busy, "operation 3 runs")));
@@ -72,7 +72,7 @@ TEST_F(ClusterHostTest, BusyDaemonIsAskedAgainAfterAWhile) {
     EXPECT_EQ(daemon.calls("Plan"), 2U);
 }
 
-TEST_F(ClusterHostTest, RestartedDaemonIsAskedAtOnce) {
+TEST_F(ClusterHostTest, RestartedDaemonIsQueriedImmediately) {
     round(UpgradeAct::Check);
     ASSERT_TRUE(daemon.answer("Plan", nothing_in_the_way));
     ASSERT_TRUE(daemon.answer("DryRun", base::fail(Errc::Busy, "operation 3 runs")));
@@ -81,7 +81,7 @@ TEST_F(ClusterHostTest, RestartedDaemonIsAskedAtOnce) {
     EXPECT_EQ(daemon.calls("Plan"), 2U);
 }
 
-TEST_F(ClusterHostTest, SilenceInACheckSaysNothingOfTheVersion) {
+TEST_F(ClusterHostTest, SilentDaemonDoesNotFailTheCheck) {
     const auto silence = [] { return base::fail(Errc::Timeout, "gpuhostd does not answer"); };
     round(UpgradeAct::Check);
     ASSERT_TRUE(daemon.answer("Plan", silence()));
@@ -121,12 +121,12 @@ TEST_F(ClusterHostTest, DryRunDecidesTheCheck) {
     see(7, Json{{"state", "running"}});
     pass(seconds(600));
     round(UpgradeAct::Check);
-    EXPECT_EQ(daemon.calls("Plan"), 1U) << "the first one is under way";
+    EXPECT_EQ(daemon.calls("Plan"), 1U) << "the first plan is still running";
     see(7, Json{{"state", "checked"}, {"problems", Json::array()}});
     EXPECT_EQ(host.check(wanted).state, State::Done);
 }
 
-TEST_F(ClusterHostTest, SwapThatIsAskedForRuns) {
+TEST_F(ClusterHostTest, RequestedSwapRuns) {
     round(UpgradeAct::Swap, wanted, 100);
     see();
     EXPECT_EQ(host.swap(wanted, 100).state, State::Running);
@@ -136,7 +136,7 @@ TEST_F(ClusterHostTest, SwapThatIsAskedForRuns) {
     EXPECT_TRUE(host.driver().swaps);
 }
 
-TEST_F(ClusterHostTest, SwapWithoutAnAnswerRunsUntilTheNextLook) {
+TEST_F(ClusterHostTest, UnansweredSwapRunsUntilTheNextObservation) {
     round(UpgradeAct::Swap, wanted, 100);
     ASSERT_TRUE(daemon.answer("Swap", base::fail(Errc::Timeout, "gpuhostd does not answer")));
     host.lose();
@@ -158,7 +158,7 @@ TEST_F(ClusterHostTest, RefusedSwapDoesNotRun) {
     EXPECT_FALSE(host.driver().swaps);
 }
 
-TEST_F(ClusterHostTest, DescriptionCountsBeforeTheOlderRow) {
+TEST_F(ClusterHostTest, DescriptionOverridesTheOlderRow) {
     put_row(8, "running", 200);
     see(8, Json{{"state", "running"}, {"title", std::string("swap the driver to ") + wanted}});
     EXPECT_TRUE(host.driver().changing);
@@ -169,7 +169,7 @@ TEST_F(ClusterHostTest, DescriptionCountsBeforeTheOlderRow) {
     EXPECT_FALSE(host.driver().changing);
 }
 
-TEST_F(ClusterHostTest, CredentialsAreReadWhenTheyAreLent) {
+TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
     policy.deletion.enabled = true;
     round(UpgradeAct::DeletePods, wanted, 100);
     EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "asks gpuhostd for the kubelet's credentials");
