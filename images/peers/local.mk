@@ -10,7 +10,6 @@ images_libimages_a_SOURCES += \
     %D%/dns_sd.hpp \
     %D%/offers.cpp \
     %D%/offers.hpp \
-    %D%/rate_watchdog.hpp \
     %D%/peer_client.cpp \
     %D%/peer_client.hpp \
     %D%/peers.cpp \

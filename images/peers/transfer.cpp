@@ -21,7 +21,7 @@ Result<void> Transfer::run(int pipe) {
         GPUHOST_TRY(open, write(pipe));
         if (!open || (out_.empty() && fetch_.ended()))
             return {};
-        if (pace_.is_too_slow(clock_(), out_.empty())) // else the import is the slow part
+        if (watchdog_.is_too_slow(clock_(), out_.empty())) // else the import is the slow part
             return base::fail(Errc::Timeout, "the peers are too slow: other operations would wait for hours",
                               "What came stays; the next fetch goes on from there.");
         GPUHOST_CHECK(fetch_.check());
@@ -50,7 +50,7 @@ Result<bool> Transfer::write(int pipe) {
             return false;
         if (n < 0)
             return base::fail_errno("the pipe to the import", errno);
-        pace_.came(static_cast<std::uint64_t>(n));
+        watchdog_.received(static_cast<std::uint64_t>(n));
         written_ += static_cast<std::size_t>(n);
         if (written_ == out_.size())
             out_.clear();

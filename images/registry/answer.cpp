@@ -44,7 +44,7 @@ void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_d
                                 by_digest ? "public, max-age=31536000, immutable" : "no-cache");
 }
 
-Found<BlobContent> open_blob(const base::Root& root, const std::string& hex) {
+RegistryResult<BlobContent> open_blob(const base::Root& root, const std::string& hex) {
     auto fd = BlobStore(root).open(hex);
     if (!fd && fd.error().code == base::Errc::NotFound)
         return refuse(Code::BlobUnknown, 404, "no such blob is on this host");
@@ -54,7 +54,8 @@ Found<BlobContent> open_blob(const base::Root& root, const std::string& hex) {
     return BlobContent{*std::move(fd), static_cast<std::uint64_t>(st.st_size)};
 }
 
-Found<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call, const std::string& hex) {
+RegistryResult<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call,
+                                           const std::string& hex) {
     auto content = open_blob(root, hex);
     if (!content)
         return tl::unexpected<RegistryError>(content.error());

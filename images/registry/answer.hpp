@@ -36,7 +36,7 @@ struct RegistryAnswer {
 };
 
 template <class T>
-using Found = tl::expected<T, RegistryError>;
+using RegistryResult = tl::expected<T, RegistryError>;
 
 [[nodiscard]] tl::unexpected<RegistryError> refuse(RegistryErrorCode code, unsigned status,
                                                    std::string message);
@@ -50,10 +50,10 @@ struct BlobContent {
     base::UniqueFd fd;
     std::uint64_t size = 0;
 };
-[[nodiscard]] Found<BlobContent> open_blob(const base::Root& root, const std::string& hex);
+[[nodiscard]] RegistryResult<BlobContent> open_blob(const base::Root& root, const std::string& hex);
 /// Answers with the whole blob, the requested range, or "not modified".
-[[nodiscard]] Found<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call,
-                                                const std::string& hex);
+[[nodiscard]] RegistryResult<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call,
+                                                         const std::string& hex);
 /// Adds headers for content with this digest. `by_digest`: the client asked by digest, so the answer never
 /// changes.
 void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_digest);

@@ -16,7 +16,5 @@ images_libimages_a_SOURCES += \
     %D%/server.cpp \
     %D%/server.hpp \
     %D%/service.hpp \
-    %D%/signed_blobs.cpp \
-    %D%/signed_blobs.hpp \
     %D%/tls_keys.cpp \
     %D%/tls_keys.hpp

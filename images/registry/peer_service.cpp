@@ -15,7 +15,7 @@ using Code = RegistryErrorCode;
 namespace {
 
 /// Returns the part of the target after "PATH/"; empty if the target is elsewhere.
-std::string_view behind(std::string_view target, std::string_view path) {
+std::string_view name_after(std::string_view target, std::string_view path) {
     const bool fits =
         base::starts_with(target, path) && target.size() > path.size() && target[path.size()] == '/';
     return fits ? target.substr(path.size() + 1) : std::string_view();
@@ -27,8 +27,24 @@ tl::unexpected<RegistryError> no_bundle() {
 
 } // namespace
 
+base::Result<SignedBlobs> SignedBlobs::load(const base::Root& root) {
+    const Catalogue catalogue(root);
+    GPUHOST_TRY(names, catalogue.names());
+    SignedBlobs made;
+    for (const std::string& name : names) {
+        const auto record = catalogue.record(name);
+        if (!record || !record->is_signed())
+            continue;
+        if (const auto owned = catalogue.blobs(name)) // the host's status reports unreadable ones
+            for (const OwnedBlob& blob : *owned)
+                made.blobs_.add(blob.hex);
+    }
+    made.blobs_.finish();
+    return made;
+}
+
 /// Omits bundles with unreadable records. The host's own status reports those.
-Found<RegistryAnswer> PeerService::bundles() const {
+RegistryResult<RegistryAnswer> PeerService::bundles() const {
     const Catalogue catalogue(root_);
     const auto names = catalogue.names();
     if (!names)
@@ -40,7 +56,7 @@ Found<RegistryAnswer> PeerService::bundles() const {
     return json_answer(Json{{"bundles", std::move(bundles)}}, "application/json");
 }
 
-Found<RegistryAnswer> PeerService::manifest(const std::string& name) const {
+RegistryResult<RegistryAnswer> PeerService::manifest(const std::string& name) const {
     if (!is_bundle_name(name))
         return no_bundle();
     auto der = Catalogue(root_).open_signed_manifest(name);
@@ -56,7 +72,7 @@ Found<RegistryAnswer> PeerService::manifest(const std::string& name) const {
     return answer;
 }
 
-Found<RegistryAnswer> PeerService::blob(const RegistryCall& call, const std::string& hex) {
+RegistryResult<RegistryAnswer> PeerService::blob(const RegistryCall& call, const std::string& hex) {
     const auto blobs = blobs_.current();
     if (!blobs)
         return refuse(Code::Unknown, 500, blobs.error().message);
@@ -65,14 +81,14 @@ Found<RegistryAnswer> PeerService::blob(const RegistryCall& call, const std::str
     return blob_answer(root_, call, hex);
 }
 
-Found<RegistryAnswer> PeerService::respond(const RegistryCall& call) {
+RegistryResult<RegistryAnswer> PeerService::respond(const RegistryCall& call) {
     if (call.method != "GET" && call.method != "HEAD")
         return refuse(Code::Unsupported, 405, "peers only read");
     if (call.target == peer_bundles_path)
         return bundles();
-    if (const auto name = behind(call.target, peer_bundles_path); !name.empty())
+    if (const auto name = name_after(call.target, peer_bundles_path); !name.empty())
         return manifest(std::string(name));
-    if (const auto hex = behind(call.target, peer_blobs_path); content::is_sha256(hex))
+    if (const auto hex = name_after(call.target, peer_blobs_path); content::is_sha256(hex))
         return blob(call, std::string(hex));
     return refuse(Code::Unsupported, 404, "peers ask for nothing there");
 }

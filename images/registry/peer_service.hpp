@@ -8,14 +8,24 @@
 #pragma once
 
 #include "daemon/base/root.hpp"
+#include "images/create/inventory.hpp"
 #include "images/registry/service.hpp"
-#include "images/registry/signed_blobs.hpp"
 #include "images/store/cached_catalogue.hpp"
 
 namespace gpuhost::images {
 
 inline constexpr std::string_view peer_bundles_path = "/gpuhost/v1/bundles";
 inline constexpr std::string_view peer_blobs_path = "/gpuhost/v1/blobs";
+
+/// The blobs that this host's signed bundles own. Needs 32 bytes for each.
+class SignedBlobs {
+  public:
+    [[nodiscard]] static base::Result<SignedBlobs> load(const base::Root& root);
+    [[nodiscard]] bool has(std::string_view hex) const { return blobs_.has(hex); }
+
+  private:
+    BlobSet blobs_;
+};
 
 class PeerService : public RegistryService {
   public:
@@ -26,10 +36,10 @@ class PeerService : public RegistryService {
     [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
 
   private:
-    [[nodiscard]] Found<RegistryAnswer> respond(const RegistryCall& call);
-    [[nodiscard]] Found<RegistryAnswer> blob(const RegistryCall& call, const std::string& hex);
-    [[nodiscard]] Found<RegistryAnswer> bundles() const;
-    [[nodiscard]] Found<RegistryAnswer> manifest(const std::string& name) const;
+    [[nodiscard]] RegistryResult<RegistryAnswer> respond(const RegistryCall& call);
+    [[nodiscard]] RegistryResult<RegistryAnswer> blob(const RegistryCall& call, const std::string& hex);
+    [[nodiscard]] RegistryResult<RegistryAnswer> bundles() const;
+    [[nodiscard]] RegistryResult<RegistryAnswer> manifest(const std::string& name) const;
 
     const base::Root& root_;
     CachedCatalogue<SignedBlobs> blobs_;

@@ -103,8 +103,8 @@ std::string next_page(const RegistryRequest& request, std::size_t most, std::str
 
 } // namespace
 
-Found<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryRequest& request,
-                                     const References& references) const {
+RegistryResult<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryRequest& request,
+                                              const References& references) const {
     if (const auto repository = find_repository(request, references); !repository)
         return tl::unexpected<RegistryError>(repository.error());
     if (request.hex.empty())
@@ -112,8 +112,8 @@ Found<RegistryAnswer> Registry::blob(const RegistryCall& call, const RegistryReq
     return blob_answer(root_, call, request.hex);
 }
 
-Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const RegistryRequest& request,
-                                         const References& references) const {
+RegistryResult<RegistryAnswer> Registry::manifest(const RegistryCall& call, const RegistryRequest& request,
+                                                  const References& references) const {
     const auto repository = find_repository(request, references);
     if (!repository)
         return tl::unexpected<RegistryError>(repository.error());
@@ -165,7 +165,8 @@ Found<RegistryAnswer> Registry::manifest(const RegistryCall& call, const Registr
     return answer;
 }
 
-Found<RegistryAnswer> Registry::tags(const RegistryRequest& request, const References& references) const {
+RegistryResult<RegistryAnswer> Registry::tags(const RegistryRequest& request,
+                                              const References& references) const {
     const auto repository = find_repository(request, references);
     if (!repository)
         return tl::unexpected<RegistryError>(repository.error());
@@ -183,8 +184,8 @@ Found<RegistryAnswer> Registry::tags(const RegistryRequest& request, const Refer
 
 /// Answers with an empty list for an unknown subject, as a registry with this endpoint must (distribution
 /// 1.1: "MUST NOT return 404").
-Found<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
-                                          const References& references) const {
+RegistryResult<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
+                                                   const References& references) const {
     Json manifests = Json::array();
     const auto repository = find_repository(request, references);
     if (!repository && repository.error().code == Code::NameInvalid)
@@ -213,7 +214,7 @@ RegistryAnswer Registry::metrics(const References& references) const {
     return answer;
 }
 
-Found<RegistryAnswer> Registry::respond(const RegistryCall& call, const RegistryRequest& request) {
+RegistryResult<RegistryAnswer> Registry::respond(const RegistryCall& call, const RegistryRequest& request) {
     const auto references = references_.current();
     if (!references)
         return refuse(Code::Unknown, 500, references.error().message);
@@ -236,7 +237,7 @@ Found<RegistryAnswer> Registry::respond(const RegistryCall& call, const Registry
 
 RegistryAnswer Registry::answer(const RegistryCall& call) {
     const auto request = parse_registry_request(call.target);
-    auto response = [&]() -> Found<RegistryAnswer> {
+    auto response = [&]() -> RegistryResult<RegistryAnswer> {
         if (call.method != "GET" && call.method != "HEAD")
             return refuse(Code::Unsupported, 405, "this registry is read only");
         if (!request)

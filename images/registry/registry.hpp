@@ -27,15 +27,16 @@ class Registry : public RegistryService {
     [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
 
   private:
-    [[nodiscard]] Found<RegistryAnswer> respond(const RegistryCall& call, const RegistryRequest& request);
-    [[nodiscard]] Found<RegistryAnswer> blob(const RegistryCall& call, const RegistryRequest& request,
-                                             const References& references) const;
-    [[nodiscard]] Found<RegistryAnswer> manifest(const RegistryCall& call, const RegistryRequest& request,
-                                                 const References& references) const;
-    [[nodiscard]] Found<RegistryAnswer> tags(const RegistryRequest& request,
-                                             const References& references) const;
-    [[nodiscard]] Found<RegistryAnswer> referrers(const RegistryRequest& request,
-                                                  const References& references) const;
+    [[nodiscard]] RegistryResult<RegistryAnswer> respond(const RegistryCall& call,
+                                                         const RegistryRequest& request);
+    [[nodiscard]] RegistryResult<RegistryAnswer>
+    blob(const RegistryCall& call, const RegistryRequest& request, const References& references) const;
+    [[nodiscard]] RegistryResult<RegistryAnswer>
+    manifest(const RegistryCall& call, const RegistryRequest& request, const References& references) const;
+    [[nodiscard]] RegistryResult<RegistryAnswer> tags(const RegistryRequest& request,
+                                                      const References& references) const;
+    [[nodiscard]] RegistryResult<RegistryAnswer> referrers(const RegistryRequest& request,
+                                                           const References& references) const;
     [[nodiscard]] RegistryAnswer metrics(const References& references) const;
 
     const base::Root& root_;
