@@ -27,7 +27,7 @@ class AsyncClient::Bus {
     Result<void> open() {
         if (const int r = sd_bus_open_system(base::OutPtr(bus_)); r < 0)
             return base::fail(Errc::Failed, base::errno_error("connecting to the system bus", -r).message,
-                              "see whether it runs with: systemctl status dbus");
+                              "Check that it is running: systemctl status dbus.");
         return {};
     }
 

@@ -89,33 +89,34 @@ Error explain(const sd_bus_error& error, int r) {
                   {SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_DISCONNECTED,
                    "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.LoadFailed",
                    "org.freedesktop.DBus.Error.Spawn.ChildExited"}))
-        return {Errc::Failed, "gpuhostd is not running", "start it with: systemctl start gpuhostd"};
+        return {Errc::Failed, "gpuhostd is not running", "Start it: systemctl start gpuhostd."};
     if (is_one_of(name, {SD_BUS_ERROR_ACCESS_DENIED, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED}))
-        return {Errc::AccessDenied, "you are not allowed to do this",
-                "run it as root, or ask for the right in polkit"};
+        return {Errc::AccessDenied, "permission denied",
+                "Run the command as root, or allow the action in polkit."};
     if (is_one_of(name, {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT}) || r == -ETIMEDOUT)
-        return {Errc::Timeout, "gpuhostd does not answer",
-                "see what it does with: systemctl status gpuhostd"};
+        return {Errc::Timeout, "gpuhostd does not answer", "Check it: systemctl status gpuhostd."};
     if (name == SD_BUS_ERROR_UNKNOWN_OBJECT)
         return {Errc::NotFound, message, ""};
     if (is_one_of(name, {SD_BUS_ERROR_UNKNOWN_METHOD, SD_BUS_ERROR_UNKNOWN_INTERFACE,
                          SD_BUS_ERROR_INVALID_SIGNATURE}))
-        return {Errc::Unsupported, "the running gpuhostd does not know this request: " + message,
-                "it may be older than gpuhostctl: systemctl restart gpuhostd"};
+        return {Errc::Unsupported, "the running gpuhostd does not support this request: " + message,
+                "Restart it, as it may be older than gpuhostctl: systemctl restart gpuhostd."};
     if (name == SD_BUS_ERROR_INVALID_ARGS)
         return {Errc::InvalidArgument, message, ""};
-    return message.empty() ? base::errno_error("talking to gpuhostd", -r) : Error{Errc::Failed, message, ""};
+    return message.empty() ? base::errno_error("communicating with gpuhostd", -r)
+                           : Error{Errc::Failed, message, ""};
 }
 
 tl::unexpected<Error> bus_failure(int r) {
-    return base::fail(base::errno_error("talking to gpuhostd", -r));
+    return base::fail(base::errno_error("communicating with gpuhostd", -r));
 }
 
 /// Rewords NotFound: an operation's object exists as long as its journal is kept.
 Error about_operation(const Error& error, std::uint64_t id) {
     if (error.code != Errc::NotFound)
         return error;
-    return {Errc::NotFound, "there is no operation " + std::to_string(id), "see: gpuhostctl operation list"};
+    return {Errc::NotFound, "operation " + std::to_string(id) + " not found",
+            "List them: gpuhostctl operation list."};
 }
 
 Call operation_call(std::uint64_t id, std::string method) {
@@ -172,7 +173,7 @@ Result<std::vector<OperationRow>> read_operations(sd_bus_message* reply) {
 Result<void> Client::Bus::open(bool may_ask_password) {
     if (const int r = sd_bus_open_system(base::OutPtr(bus_)); r < 0)
         return base::fail(Errc::Failed, base::errno_error("connecting to the system bus", -r).message,
-                          "see whether it runs with: systemctl status dbus");
+                          "Check that it is running: systemctl status dbus.");
     if (const int r = sd_bus_set_allow_interactive_authorization(bus_.get(), may_ask_password); r < 0)
         return bus_failure(r);
     timeout_us_ = may_ask_password && ::geteuid() != 0 ? password_timeout_us : call_timeout_us;
@@ -283,7 +284,7 @@ Result<Client::Event> Client::Bus::wait(std::optional<std::chrono::milliseconds>
         for (;;) {
             const int r = sd_bus_process(bus_.get(), nullptr);
             if (r < 0)
-                return base::fail(Errc::Interrupted, direct_ ? "gpuhostd ended half way"
+                return base::fail(Errc::Interrupted, direct_ ? "gpuhostd exited before the operation ended"
                                                              : "the system bus closed the connection");
             if (r == 0)
                 break;

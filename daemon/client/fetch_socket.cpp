@@ -26,15 +26,15 @@ Result<base::UniqueFd> ask_to_fetch(const std::string& path, const std::vector<s
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path)
-        return base::fail(Errc::InvalidArgument, "'" + path + "' is too long for a socket");
+        return base::fail(Errc::InvalidArgument, "'" + path + "' is too long for the path of a socket");
     path.copy(address.sun_path, path.size());
     base::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket)
-        return base::fail_errno("a socket", errno);
+        return base::fail_errno("creating a socket", errno);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
         return base::fail(base::errno_error("'" + path + "'", errno)
                               .with_hint(errno == EACCES
-                                             ? "Ask again as root."
+                                             ? "Run the command as root."
                                              : "Start it: systemctl enable --now gpuhost-fetch.socket."));
     const std::string request = base::dump({{"bundles", bundles}}) + "\n";
     // Fits the socket's buffer. If the peer has exited already, reading its answer reports that.
@@ -56,7 +56,7 @@ Result<std::string> read_fetch_line(int socket, std::string& buffer, int patienc
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0)
-            return base::fail(Errc::Timeout, "nothing came from the other end");
+            return base::fail(Errc::Timeout, "timed out: no data from the other end");
         std::array<char, 4096> bytes{};
         const ssize_t n = ready < 0 ? -1 : ::recv(socket, bytes.data(), bytes.size(), 0);
         if (n < 0 && errno == EINTR)
@@ -64,11 +64,11 @@ Result<std::string> read_fetch_line(int socket, std::string& buffer, int patienc
         if (n < 0 && errno != ECONNRESET)
             return base::fail_errno("reading from the other end", errno);
         if (n <= 0)
-            return base::fail(Errc::Interrupted, "gpuhost-fetch ended before it was done",
+            return base::fail(Errc::Interrupted, "gpuhost-fetch exited before it finished",
                               "See why: journalctl -u gpuhost-fetch.");
         buffer.append(bytes.data(), static_cast<std::size_t>(n));
         if (buffer.size() > longest_line)
-            return base::fail(Errc::BadContent, "a line is too long");
+            return base::fail(Errc::BadContent, "line too long");
     }
 }
 

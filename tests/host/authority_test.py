@@ -56,7 +56,7 @@ def subject(host):
 def check_of_root(t, host):
     who = subject(host)
     t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"), "what the daemon does at its start says so")
-    t.ok("gpuhostd itself, at its start" in host.ctl("operation", "show").stdout, "for people, too")
+    t.ok("gpuhostd, at its start" in host.ctl("operation", "show").stdout, "for people, too")
     changes = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"]
     t.equal([(change["from"], change["to"], change["state"], change["subject"]["user"]) for change in changes], [("", OLD, "committed", "root")],
             "the driver's history has the swap, and not the boot that changed nothing of it")

@@ -42,7 +42,7 @@ def bring_in(host):
         expect(host, f"modules of {version}", ["driver", "import", *modules], err=".*",
                out=rf"import .*: done.*\n  {version}/modules/{KERNEL}-open\nNext: gpuhostctl driver swap {version}\n")
     expect(host, "a directory with both kinds", ["driver", "import", directories[NEW]], 2,
-           err=r"gpuhostctl: .* has packages and modules\nHint: .*\n")
+           err=r"gpuhostctl: .* has both packages and modules\nHint: .*\n")
     junk = os.path.join(host.scratch, "junk.deb")
     write(junk, "junk")
     expect(host, "a package that is none", ["driver", "import", junk], 9, err=r".*: failed, nothing was changed\n.*junk\.deb.*")
@@ -52,7 +52,7 @@ def bring_in(host):
 
 
 def swap(host):
-    expect(host, "what a swap would do", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*nothing stands in the way\.\n")
+    expect(host, "what a swap would do", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*no problems found\.\n")
     T.equal(host.loaded(), {}, "a dry run loads nothing")
     expect(host, "the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*", err=r"(\d+/\d+ .*\n)+")
     expect(host, "the next", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=r"(\d+/\d+ .*\n)+")
@@ -104,7 +104,7 @@ def interrupted(host):
     host.kill_daemon()
     host.start_daemon()
     out, err = programs.outputs(waiting)
-    T.ok(waiting.returncode == 0 and "done" in out and "gpuhostd went away" in err, "a killed daemon's work is waited for", out, err,
+    T.ok(waiting.returncode == 0 and "done" in out and "gpuhostd stopped" in err, "a killed daemon's work is waited for", out, err,
          host.tail())
     T.equal(host.loaded()["nvidia"], NEW, "and done")
     misbehave(host)
@@ -128,7 +128,7 @@ def console(host):
     host.ctl("driver", "swap", OLD, check=0)
     T.equal(bound(), "1", "the text console is on the driver")
     expect(host, "a swap says what becomes of it", ["driver", "swap", NEW, "--dry-run"],
-           out=r".*text console \(vtcon1\) is on the driver.*nothing stands in the way\.\n")
+           out=r".*text console \(vtcon1\) is on the driver.*no problems found\.\n")
     expect(host, "which it does not keep from it", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=".*")
     T.equal(bound(), "1", "and it is on the new one")
     misbehave(host, f"load nvidia@{OLD} no-gpu")

@@ -127,7 +127,7 @@ def check_request(t, site):
     policy(site, f'driver: {{version: "{NEW}"}}\n')
     site.eventually(t, lambda: host.json("plan").get("upgrade") == NEW, "plan says that the cluster wants another driver here")
     t.equal((host.json("plan", "--only", "cdi").get("upgrade"), host.json("plan", "--only", "driver")["upgrade"]), (None, NEW), "where the driver is meant")
-    t.ok(f"wants driver {NEW} here" in host.ctl("plan").stdout and f"wants driver {NEW} here" in host.ctl("status").stdout, "in words too", host.ctl("plan").stdout)
+    t.ok(f"selects driver {NEW} for this host" in host.ctl("plan").stdout and f"selects driver {NEW} for this host" in host.ctl("status").stdout, "in words too", host.ctl("plan").stdout)
     dry = host.ctl("apply", "--dry-run")
     t.ok(dry.returncode == 0 and f"would upgrade this host to driver {NEW}" in dry.stderr and cluster(site)["upgrade_requested"] == "",
          "--dry-run asks for nothing", dry.stdout, dry.stderr)

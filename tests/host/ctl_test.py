@@ -136,15 +136,15 @@ def expect(result, name, status=0, out=None, err=None):
 def errors(bus):
     """Without a service, and with wrong words: nothing on stdout, what to do next on stderr."""
     expect(run(bus, "status"), "a daemon that does not run is said so, and how to start it", 1,
-           err="gpuhostctl: gpuhostd is not running\nHint: start it with: systemctl start gpuhostd\n")
+           err="gpuhostctl: gpuhostd is not running\nHint: Start it: systemctl start gpuhostd.\n")
     expect(run(bus, "driver", "swap"), "a missing argument is named", 2,
-           err="gpuhostctl: 'driver swap' needs VERSION\nHint: usage: gpuhostctl driver swap VERSION\n")
+           err="gpuhostctl: 'driver swap' needs VERSION\nHint: Usage: gpuhostctl driver swap VERSION.\n")
     expect(run(bus, "driver", "swp", "1"), "the nearest verb is suggested", 2,
-           err="gpuhostctl: unknown verb 'driver swp'\nHint: did you mean 'swap'\\?\n")
+           err="gpuhostctl: unknown verb 'driver swp'\nHint: Did you mean 'swap'\\?\n")
     expect(run(bus, "driver", "swap", "1", "--holder-timeout=soon"), "a wrong time span is named", 2,
-           err="gpuhostctl: 'soon' is not a time span\nHint: write: --holder-timeout=5min\n")
+           err="gpuhostctl: 'soon' is not a time span\nHint: Write: --holder-timeout=5min.\n")
     expect(run(bus, "operation", "show", "x"), "a wrong number is named", 2,
-           err="gpuhostctl: 'x' is not an operation's number\n.*")
+           err="gpuhostctl: 'x' is not an operation number\n.*")
     expect(run(bus, "--version"), "the version needs no daemon", 0, out=r"gpuhostctl \S+\n")
     expect(run(bus, "--help"), "help needs no daemon", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
     elsewhere = type("Elsewhere", (), {"environment": {**bus.environment, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/none"}})
@@ -189,13 +189,13 @@ def documents(bus):
     expect(run(bus, "status"), "status of a host that is not OK", 3, out="NOT OK: to do: t. Do it: gpuhostctl apply\n.*")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short is one line")
-    expect(run(bus, "plan"), "plan", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before anything changes.\n")
+    expect(run(bus, "plan"), "plan", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before any change.\n")
     expect(run(bus, "driver", "list"), "an empty store", 0, out="The driver store is empty.*")
     expect(run(bus, "driver", "show", "1.2"), "a version that is not there", 4, err="gpuhostctl: driver 1.2 is not .*")
     expect(run(bus, "operation", "list"), "no operation", 0, out="No operation yet.\n")
-    expect(run(bus, "operation", "show"), "no newest operation", 4, err="gpuhostctl: there is no operation yet\n")
+    expect(run(bus, "operation", "show"), "no newest operation", 4, err="gpuhostctl: no operation found\n")
     expect(run(bus, "operation", "show", "99"), "an operation that is not there", 4,
-           err="gpuhostctl: there is no operation 99\nHint: see: gpuhostctl operation list\n")
+           err="gpuhostctl: operation 99 not found\nHint: List them: gpuhostctl operation list.\n")
     expect(run(bus, "reload"), "reload prints what is wrong", 9, err=".*1 problem;.*\n  /etc/gpuhost/.*ignoring\n")
     bus.tell("answer", "Manager.Describe", "no JSON")
     expect(run(bus, "status"), "an answer that is no JSON", 9, err="gpuhostctl: gpuhostd's answer: not valid JSON\n")
@@ -253,7 +253,7 @@ def refusals(bus):
     expect(run(bus, "driver", "swap", "1.2"), "the daemon's error with its hint", 6,
            err="gpuhostctl: operation 3 runs\nHint: wait for it\n")
     bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
-    expect(run(bus, "driver", "swap", "1.2"), "not allowed", 12, err="gpuhostctl: you are not allowed .*\nHint: .*")
+    expect(run(bus, "driver", "swap", "1.2"), "not allowed", 12, err="gpuhostctl: permission denied\nHint: .*")
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Refused", "one; two")
     problems = [{"code": "not-found", "text": "no modules for k", "hint": "build them"},
                 {"code": "in-use", "text": "held by python3", "hint": ""}]
@@ -262,13 +262,13 @@ def refusals(bus):
            err=re.escape("gpuhostctl: swap driver 535.261.03 → 550.163.01: refused, nothing was changed; 2 problems:\n"
                          "  1. no modules for k\n     Hint: build them\n  2. held by python3\n"))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "and a dry run shows them with the plan", 8,
-           out="swap driver .*2 problems stand in the way:.*")
+           out="swap driver .*2 problems block this:.*")
     result = run(bus, "driver", "swap", "1.2", "--json")
     T.equal((result.status, result.err, json.loads(result.out)), (8, "", {**PLAN, "problems": problems}),
             "as JSON: the plan that says why, and nothing else")
     bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
     expect(run(bus, "driver", "swap", "1.2", "--json"), "who may not ask is not told of the problems instead", 12,
-           err="gpuhostctl: you are not allowed .*\nHint: .*")
+           err="gpuhostctl: permission denied\nHint: .*")
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.InUse", "held by python3")
     bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "problems": problems[1:]}))
     expect(run(bus, "driver", "swap", "1.2"), "one problem is one error", 7, err="gpuhostctl: held by python3\n")
@@ -283,11 +283,11 @@ def dry_runs(bus):
     bus.tell("start", "12")
     bus.operation(swap("checked", "pending", "pending", "pending"))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run says what the host's checks found: nothing", 0,
-           out="swap driver .*Checked on this host: nothing stands in the way.\n")
+           out="swap driver .*Checked on this host: no problems found.\n")
     problems = [{"code": "in-use", "text": "held by python3", "hint": "stop it"}]
     bus.operation(swap("refused", "pending", "pending", "pending", problems=problems))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "or something", 7,
-           out="swap driver .*1 problem stands in the way:\n  held by python3\n  Hint: stop it\n")
+           out="swap driver .*1 problem blocks this:\n  held by python3\n  Hint: stop it\n")
     result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
     T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "checked": True}, "as JSON: the plan with them")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
@@ -356,7 +356,7 @@ def completion_of_zsh(bus):
             ("gpuhostctl driver swap --holders w", {"wait"}),
             ("gpuhostctl driver swap --holders=w", {"wait"}),
             ("gpuhostctl --holders w", {"wait"}),
-            ("gpuhostctl --holders wait driver swap --holder-", {"--holder-timeout", "--holder-timeout  -- how long to wait for holders, as '30s' or '5min'"}),
+            ("gpuhostctl --holders wait driver swap --holder-", {"--holder-timeout", "--holder-timeout  -- how long to wait for holders, such as '30s' or '5min'"}),
             ("gpuhostctl bundle create --out", {"--output", "--output  -- the bundle to write"}),
             ("gpuhostctl --ver", {"--version", "--version  -- print the version"}),
             ("gpuhostctl reload x", set())):
@@ -453,11 +453,11 @@ def no_polling(bus):
 def restarts(bus):
     started = follow(bus)
     bus.stop_service()
-    started.wait_for("gpuhostd went away")
+    started.wait_for("gpuhostd stopped")
     bus.start_service(RUNNING)
     bus.operation(COMMITTED)
     expect(started.end(), "a daemon that restarts in between is waited for", 0, out=".*: done in 12 s\n",
-           err=".*gpuhostd went away; .*")
+           err=".*gpuhostd stopped; .*")
 
 
 class Terminal:

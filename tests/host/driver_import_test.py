@@ -117,7 +117,7 @@ def check_directories(t, host, version):
         remove(host, version)
     write(f"{tree}/nvidia/nv.o", "built")
     run = host.ctl("driver", "import", tree)
-    t.ok(run.returncode == BAD_CONTENT and "was built in the source\nHint: Say 'make clean'" in run.stderr and not driver(host, version),
+    t.ok(run.returncode == BAD_CONTENT and "is the result of a build\nHint: Run 'make clean'" in run.stderr and not driver(host, version),
          "one that was built in is refused", run.returncode, run.stderr)
 
 

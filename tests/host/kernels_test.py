@@ -170,7 +170,7 @@ def check_hook_with_a_build_that_hangs(t, host):
 
     gates = Gates(host, decide)
     said = host.ctl("driver", "prepare", "--hook", "--timeout=2s", slow)
-    t.ok(hung.is_set() and said.returncode == 0 and "it goes on" in said.stderr, "the hook leaves a build that hangs to gpuhostd", said.stderr)
+    t.ok(hung.is_set() and said.returncode == 0 and "the operation continues" in said.stderr, "the hook leaves a build that hangs to gpuhostd", said.stderr)
     running = [one["id"] for one in host.json("operation", "list") if one["state"] == "running"]
     t.equal(len(running), 1, "which goes on")
     host.ctl("operation", "cancel", str(running[0]))

@@ -78,7 +78,7 @@ def check_hang(t, host, path):
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         run = host.ctl("report", path, "--force", f"--root={host.root}")
     text = {name: content for name, _, content in members(path)}
-    t.ok(run.returncode == 0 and f"{stuck} <==\n[can't be read: cat did not end within" in text["driver-files.txt"],
+    t.ok(run.returncode == 0 and f"{stuck} <==\n[can't be read: cat timed out after" in text["driver-files.txt"],
          "a file of the driver that nobody can read does not hold it up", run.stderr, text["driver-files.txt"])
     t.ok("registry <==\nPassword: [masked]" in text["driver-files.txt"], "nor others of its files", text["driver-files.txt"])
     for name in ("doctor.json", "inventory.json"):

@@ -25,11 +25,11 @@ tl::unexpected<base::Error> wrong(std::string message, std::string hint) {
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          std::string_view otherwise) {
     const std::string near = base::nearest(word, candidates);
-    return near.empty() ? std::string(otherwise) : "did you mean " + quote(near) + "?";
+    return near.empty() ? std::string(otherwise) : "Did you mean " + quote(near) + "?";
 }
 
 std::string help_of(const Verb* verb) {
-    return "see: gpuhostctl " + (verb == nullptr ? "" : std::string(verb->name) + " ") + "--help";
+    return "See: gpuhostctl " + (verb == nullptr ? "" : std::string(verb->name) + " ") + "--help.";
 }
 
 /// Returns every option of every verb. Words are split before the verb is known, since options may precede
@@ -85,9 +85,9 @@ std::vector<std::string> dashed(const std::vector<const Option*>& options) {
 
 Result<void> check_value(const Option& option, const std::optional<std::string>& value) {
     const std::string name = quote(dashed(option));
-    const std::string write = "write: " + dashed(option) + "=" + std::string(option.argument);
+    const std::string write = "Write: " + dashed(option) + "=" + std::string(option.argument) + ".";
     if (option.argument.empty())
-        return value ? wrong("option " + name + " takes no value", "write: " + dashed(option))
+        return value ? wrong("option " + name + " does not accept a value", "Write: " + dashed(option) + ".")
                      : Result<void>{};
     if (!value)
         return option.argument_optional ? Result<void>{} : wrong("option " + name + " needs a value", write);
@@ -97,7 +97,7 @@ Result<void> check_value(const Option& option, const std::optional<std::string>&
     if (!is_choice(option) || std::find(choices.begin(), choices.end(), *value) != choices.end())
         return {};
     return wrong("wrong value " + quote(*value) + " for " + name,
-                 did_you_mean(*value, choices, "one of: " + base::join(choices, ", ")));
+                 did_you_mean(*value, choices, "Use one of: " + base::join(choices, ", ") + "."));
 }
 
 /// Returns the second words of the verbs that begin with `first`.
@@ -111,7 +111,7 @@ std::vector<std::string> verbs_below(std::string_view first) {
 
 tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) {
     const auto seconds = verbs_below(plain[0]);
-    const std::string one_of = "one of: " + base::join(seconds, ", ");
+    const std::string one_of = "Use one of: " + base::join(seconds, ", ") + ".";
     if (!seconds.empty() && plain.size() == 1)
         return wrong(quote(plain[0]) + " needs a verb", one_of);
     if (!seconds.empty())
@@ -121,7 +121,7 @@ tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) 
     for (const Verb* verb : verbs()) {
         // 'gpuhostctl swap' is more likely a forgotten 'driver' than a mistyped 'status'.
         if (base::ends_with(verb->name, " " + plain[0]))
-            return wrong("unknown verb " + quote(plain[0]), "did you mean " + quote(verb->name) + "?");
+            return wrong("unknown verb " + quote(plain[0]), "Did you mean " + quote(verb->name) + "?");
         firsts.emplace_back(verb->name.substr(0, verb->name.find(' ')));
     }
     return wrong("unknown verb " + quote(plain[0]), did_you_mean(plain[0], firsts, help_of(nullptr)));
@@ -185,12 +185,12 @@ Result<void> Arguments::check_options(const std::vector<std::string>& unknown) c
 Result<void> Arguments::check_count() const {
     if (verb_ == nullptr || has("help") || has("version"))
         return {};
-    const std::string usage = "usage: gpuhostctl " + std::string(verb_->name) +
-                              (verb_->arguments.empty() ? "" : " " + std::string(verb_->arguments));
+    const std::string usage = "Usage: gpuhostctl " + std::string(verb_->name) +
+                              (verb_->arguments.empty() ? "" : " " + std::string(verb_->arguments)) + ".";
     if (words_.size() < verb_->least)
         return wrong(quote(verb_->name) + " needs " + std::string(verb_->arguments), usage);
     if (words_.size() > verb_->most)
-        return wrong(verb_->most == 0 ? quote(verb_->name) + " takes no argument, got " + quote(words_[0])
+        return wrong(verb_->most == 0 ? quote(verb_->name) + " accepts no argument, got " + quote(words_[0])
                                       : "one argument too many: " + quote(words_[verb_->most]),
                      usage);
     return {};

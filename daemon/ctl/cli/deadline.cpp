@@ -17,7 +17,7 @@ base::Result<Deadline> deadline_of(const Arguments& arguments) {
     const auto span = base::parse_span(*text);
     if (!span)
         return base::fail(base::Errc::InvalidArgument, "'" + *text + "' is not a time span",
-                          "write: --timeout=5min");
+                          "Write: --timeout=5min.");
     return Deadline{steady_clock::now() + *span};
 }
 

@@ -11,7 +11,7 @@
 namespace gpuhost::ctl {
 
 namespace option {
-inline constexpr Option timeout{"timeout", "SPAN", "give up after this long, as '30s' or '5min'"};
+inline constexpr Option timeout{"timeout", "SPAN", "give up after this time, such as '30s' or '5min'"};
 }
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>; ///< without a value: none

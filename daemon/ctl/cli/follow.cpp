@@ -87,7 +87,7 @@ class Follower {
 
     [[nodiscard]] Result<void> wait_for_daemon() {
         progress_.clear();
-        session_.note("gpuhostd went away; its work goes on when it is back, waiting for that\n");
+        session_.note("gpuhostd stopped; waiting for its restart, after which the operation continues\n");
         const auto deadline = std::chrono::steady_clock::now() + daemon_return_limit;
         for (;;) {
             const auto left =
@@ -98,9 +98,9 @@ class Follower {
             if (event == client::Client::Event::Timeout)
                 return base::fail(
                     Errc::Interrupted,
-                    "gpuhostd went away during operation " + std::to_string(id_) + " and did not return",
-                    "start it with 'systemctl start gpuhostd', then: gpuhostctl operation wait " +
-                        std::to_string(id_));
+                    "gpuhostd stopped during operation " + std::to_string(id_) + " and did not restart",
+                    "Start it: systemctl start gpuhostd. Then wait: gpuhostctl operation wait " +
+                        std::to_string(id_) + ".");
         }
     }
 
@@ -110,8 +110,9 @@ class Follower {
             progress_.clear();
             const std::string id = std::to_string(id_);
             return base::fail(Errc::Timeout,
-                              "operation " + id + " takes longer than it is waited for; it goes on",
-                              "wait for it: gpuhostctl operation wait " + id);
+                              "operation " + id +
+                                  " is not finished: the wait timed out, the operation continues",
+                              "Wait again: gpuhostctl operation wait " + id + ".");
         }
         if (left)
             timeout = std::min(timeout.value_or(*left), *left);
@@ -124,7 +125,7 @@ class Follower {
     [[noreturn]] void leave() {
         progress_.clear();
         const std::string id = std::to_string(id_);
-        session_.note("\nOperation " + id + " goes on without this command.\n");
+        session_.note("\nOperation " + id + " continues without this command.\n");
         if (!session_.uses_mounted())
             session_.note("  wait for it:  gpuhostctl operation wait " + id +
                           "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");

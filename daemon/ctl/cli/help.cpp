@@ -82,13 +82,13 @@ std::string general_help(const Screen& screen, std::string_view topic) {
     if (!topic.empty())
         return usage(screen, std::string(topic) + " VERB …") +
                section(screen, "Verbs:", spelled(verbs_below(topic))) + "\n'gpuhostctl " +
-               std::string(topic) + " VERB --help' tells more about one.\n";
-    std::string out =
-        usage(screen, "[OPTION…] VERB …") + "\nInstalls and swaps the GPU driver of this host.\n";
+               std::string(topic) + " VERB --help' describes a verb and its options.\n";
+    std::string out = usage(screen, "[OPTION…] VERB …") +
+                      "\nShows and changes the driver, the images and the container GPUs of this host.\n";
     for (const Family& family : families())
         out += section(screen, family.heading, spelled(family.verbs));
     return out + section(screen, "Options of every verb:", spelled(common_options())) +
-           "\n'gpuhostctl VERB --help' tells more about one; gpuhostctl(1) tells all.\n";
+           "\n'gpuhostctl VERB --help' describes a verb and its options; gpuhostctl(1) has the details.\n";
 }
 
 std::string verb_help(const Screen& screen, const Verb& verb) {

@@ -13,7 +13,7 @@ base::Result<client::Options> holder_options(const Arguments& arguments) {
         const auto span = base::parse_span(*text);
         if (!span)
             return base::fail(base::Errc::InvalidArgument, "'" + *text + "' is not a time span",
-                              "write: --holder-timeout=5min");
+                              "Write: --holder-timeout=5min.");
         options["holder-timeout-usec"] = static_cast<std::uint64_t>(span->count()) * 1000;
     }
     return options;

@@ -18,12 +18,13 @@ using base::Result;
 
 namespace {
 
-constexpr std::string_view hint = "give package files (.deb, .rpm, .run), or module files (.ko, also "
-                                  "packed), or one directory of either, or the "
-                                  "directory of a driver's source";
-constexpr std::string_view fewer_packages = "import the source of the kernel modules (…-dkms) on its own, "
-                                            "and of the rest what a GPU host needs, together";
-constexpr std::string_view fewer_modules = "give the driver's own modules only, nvidia*.ko";
+constexpr std::string_view hint =
+    "Name package files (.deb, .rpm, .run) or module files (.ko, also compressed), one directory of either, "
+    "or the directory of a driver's source.";
+constexpr std::string_view fewer_packages =
+    "Import the packages of the userland that a GPU host needs together, and the source of the kernel "
+    "modules (…-dkms) separately.";
+constexpr std::string_view fewer_modules = "Name the driver's own modules only: nvidia*.ko.";
 
 std::string name_of(const std::string& path) {
     return path.substr(path.find_last_of('/') + 1);
@@ -54,16 +55,16 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
         if (base::is_package_file(name) || base::is_module_file(name))
             paths.push_back(directory + (base::ends_with(directory, "/") ? "" : "/") + name);
     if (paths.empty())
-        return base::fail(
-            Errc::NotFound, "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file in it",
-            "name the directory that the files are in itself, its subdirectories are not searched");
+        return base::fail(Errc::NotFound,
+                          "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file",
+                          "Name the directory that the files are in; subdirectories are not searched.");
     if (has_both_kinds(paths)) {
         const std::string glob = directory + (base::ends_with(directory, "/") ? "*" : "/*");
         const std::string first = *std::find_if(paths.begin(), paths.end(), base::is_package_file);
-        return base::fail(Errc::InvalidArgument, "'" + directory + "' has packages and modules",
+        return base::fail(Errc::InvalidArgument, "'" + directory + "' has both packages and modules",
                           "Import the packages first: gpuhostctl driver import " + glob +
                               first.substr(first.rfind('.')) +
-                              "; then the modules: gpuhostctl driver import " + glob + ".ko*");
+                              ". Then import the modules: gpuhostctl driver import " + glob + ".ko*.");
     }
     return paths;
 }
@@ -84,12 +85,13 @@ Result<void> check(const std::vector<std::string>& paths) {
                           std::string(hint));
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
-                          std::to_string(paths.size()) + " files, at most " +
+                          std::to_string(paths.size()) + " files: at most " +
                               std::to_string(input_file_limit) + " can be imported at once",
                           std::string(packages ? fewer_packages : fewer_modules));
     for (const std::string& path : paths) {
         if (is_directory(path))
-            return base::fail(Errc::InvalidArgument, "'" + path + "' is a directory beside other arguments",
+            return base::fail(Errc::InvalidArgument,
+                              "'" + path + "' is a directory: it must be the only argument",
                               std::string(hint));
         if (!base::is_package_file(path) && !base::is_module_file(path))
             return base::fail(Errc::InvalidArgument,
@@ -143,9 +145,9 @@ Result<std::vector<client::InputFile>> open_package_files(std::span<const std::s
     const std::vector<std::string> paths(arguments.begin(), arguments.end());
     if (paths.size() > input_file_limit)
         return base::fail(Errc::InvalidArgument,
-                          std::to_string(paths.size()) + " files, at most " +
+                          std::to_string(paths.size()) + " files: at most " +
                               std::to_string(input_file_limit) + " can be imported at once",
-                          "leave out packages for debugging and development");
+                          "Leave out packages for debugging and development.");
     GPUHOST_CHECK(check_names(paths));
     return open_all(paths);
 }

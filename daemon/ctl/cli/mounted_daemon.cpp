@@ -44,7 +44,7 @@ Result<pid_t> spawn(const std::string& directory, bool read_only, int client, in
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         return base::fail(base::errno_error("starting 'gpuhostd'", error)
-                              .with_hint("It has to be in PATH, and in a chroot /dev has to be mounted."));
+                              .with_hint("Add its directory to PATH. In a chroot, mount /dev."));
     return pid;
 }
 

@@ -15,7 +15,8 @@
 namespace gpuhost::ctl {
 
 namespace option {
-inline constexpr Option mounted{"root", "DIRECTORY", "of the system mounted there, which does not run"};
+inline constexpr Option mounted{"root", "DIRECTORY",
+                                "use the files of the system that is mounted there and not running"};
 }
 
 class MountedDaemon {

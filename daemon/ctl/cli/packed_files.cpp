@@ -45,7 +45,7 @@ Result<void> PackedFiles::add_file(const base::Root& root, const std::string& pa
     if (::fstat(fd.get(), &st) < 0)
         return base::fail_errno(what, errno);
     if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::BadContent, what + " is no file, directory or link");
+        return base::fail(Errc::BadContent, what + " is not a file, directory or link");
     const auto size = static_cast<std::uint64_t>(st.st_size);
     GPUHOST_CHECK(count(size));
     GPUHOST_CHECK(tar_.begin(name_in_tar, (st.st_mode & 0111U) != 0, size));
@@ -87,7 +87,7 @@ Result<void> PackedFiles::copy(int fd, std::uint64_t size, const std::string& wh
         if (n < 0)
             return base::fail_errno(what, errno);
         if (n == 0)
-            return base::fail(Errc::BadContent, what + " became shorter while it was read");
+            return base::fail(Errc::BadContent, what + " was truncated while it was read");
         GPUHOST_CHECK(tar_.write({buffer_.data(), static_cast<std::size_t>(n)}));
         size -= static_cast<std::uint64_t>(n);
     }

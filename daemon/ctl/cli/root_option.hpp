@@ -7,7 +7,7 @@
 
 namespace gpuhost::ctl {
 
-inline constexpr Option root_option{"root", "DIRECTORY", "read the files of the system mounted there"};
+inline constexpr Option root_option{"root", "DIRECTORY", "use the files of the system that is mounted there"};
 
 [[nodiscard]] inline base::Result<base::Root> given_root(const Arguments& given) {
     return base::Root::open(given.value(root_option).value_or("/"));

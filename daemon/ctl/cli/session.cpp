@@ -32,8 +32,8 @@ Result<void> Session::use_mounted(bool look) {
     if (!directory)
         return {};
     if (arguments_.has(option::no_wait))
-        return base::fail(base::Errc::InvalidArgument, "--no-wait does not go with --root",
-                          "nobody is left there to be asked how it ended");
+        return base::fail(base::Errc::InvalidArgument, "--no-wait cannot be used with --root",
+                          "Leave out --no-wait: gpuhostd for the mounted system ends with this command.");
     GPUHOST_TRY(mounted, MountedDaemon::start(*directory, look));
     mounted_.emplace(std::move(mounted));
     GPUHOST_TRY(client, client::Client::over(mounted_->release_socket()));
@@ -73,13 +73,13 @@ Result<std::uint64_t> chosen_operation(Session& session) {
         GPUHOST_TRY(client, session.client());
         GPUHOST_TRY(rows, client->list_operations());
         if (rows.empty())
-            return base::fail(base::Errc::NotFound, "there is no operation yet");
+            return base::fail(base::Errc::NotFound, "no operation found");
         return rows.back().id;
     }
     const auto id = base::parse_uint(words[0]);
     if (!id || *id == 0)
-        return base::fail(base::Errc::InvalidArgument, "'" + words[0] + "' is not an operation's number",
-                          "see: gpuhostctl operation list");
+        return base::fail(base::Errc::InvalidArgument, "'" + words[0] + "' is not an operation number",
+                          "List them: gpuhostctl operation list.");
     return *id;
 }
 

@@ -44,9 +44,10 @@ Result<std::string> version_of(const Root& root) {
         if (const auto text = root.read(place.file))
             if (auto version = version_after(*text, place.before))
                 return std::move(*version);
-    return base::fail(Errc::BadContent, "'" + root.directory() + "' does not say which driver's source it is",
-                      "Its dkms.conf has PACKAGE_VERSION=, its version.mk NVIDIA_VERSION, or its Kbuild "
-                      "NV_VERSION_STRING.");
+    return base::fail(Errc::BadContent,
+                      "'" + root.directory() + "': version of the driver's source not found",
+                      "Name a directory whose dkms.conf has PACKAGE_VERSION=, version.mk NVIDIA_VERSION, or "
+                      "Kbuild NV_VERSION_STRING.");
 }
 
 /// Returns true for the open modules, by the license that they declare to the kernel.
@@ -66,7 +67,8 @@ class Packer {
 
     Result<void> add_directory(const std::string& path, unsigned depth) {
         if (depth > deepest)
-            return base::fail(Errc::BadContent, name_of(path) + " is too deep for a driver's source");
+            return base::fail(Errc::BadContent,
+                              name_of(path) + " is nested too deeply for a driver's source");
         GPUHOST_TRY(names, root_.list(path.empty() ? "/" : path));
         for (const std::string& name : names) {
             const std::string inside = path + "/" + name;
@@ -86,8 +88,8 @@ class Packer {
 
     Result<void> add(const std::string& path, const struct stat& st) {
         if (base::ends_with(path, ".ko") || base::ends_with(path, ".o"))
-            return base::fail(Errc::BadContent, name_of(path) + " was built in the source",
-                              "Say 'make clean' there first, or import a source that nobody has built in.");
+            return base::fail(Errc::BadContent, name_of(path) + " is the result of a build",
+                              "Run 'make clean' there first, or import a source without results of a build.");
         if (!S_ISLNK(st.st_mode))
             return packed_.add_file(root_, path, prefix_ + path);
         GPUHOST_TRY(target, root_.read_link(path));

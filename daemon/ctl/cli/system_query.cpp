@@ -25,9 +25,9 @@ ProgramAnswer query_program(std::vector<std::string> argv, std::size_t limit) {
     if (answer.is_cut)
         answer.text.resize(limit);
     if (finished->timed_out)
-        answer.problem = "did not end within " + std::to_string(time_to_answer.count()) + " seconds";
+        answer.problem = "timed out after " + std::to_string(time_to_answer.count()) + " seconds";
     else if (finished->exit_status != 0)
-        answer.problem = "ended with status " + std::to_string(finished->exit_status);
+        answer.problem = "exited with status " + std::to_string(finished->exit_status);
     return answer;
 }
 

@@ -9,7 +9,7 @@ std::span<const Option> common_options() noexcept {
     static constexpr std::array options{
         Option{"help", "", "print this help", false, false, 'h'},
         Option{"version", "", "print the version"},
-        Option{"no-ask-password", "", "never ask for a password to be allowed something"},
+        Option{"no-ask-password", "", "never ask for a password for authorization"},
     };
     return options;
 }

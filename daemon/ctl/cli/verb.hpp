@@ -47,12 +47,14 @@ struct Family {
 
 namespace option {
 inline constexpr Option json{"json", "short|pretty", "print JSON instead of text; short is one line", true};
-inline constexpr Option no_wait{"no-wait", "", "print the operation's number, 0 for none, at once"};
-inline constexpr Option dry_run{"dry-run", "", "check on the host and print what would be done"};
+inline constexpr Option no_wait{"no-wait", "",
+                                "print the operation's number, or 0 if there is nothing to do, and return"};
+inline constexpr Option dry_run{"dry-run", "",
+                                "run the checks, print the changes and all problems, and change nothing"};
 inline constexpr Option holders{"holders", "refuse|wait|terminate",
                                 "what to do about processes that hold the driver"};
 inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
-                                       "how long to wait for holders, as '30s' or '5min'"};
+                                       "how long to wait for holders, such as '30s' or '5min'"};
 } // namespace option
 
 /// Returns --help, --version and --no-ask-password. Every verb accepts them, also before the verb.

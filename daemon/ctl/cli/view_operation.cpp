@@ -30,12 +30,12 @@ std::string user_name(const Json& subject, const char* name, const char* uid) {
 std::string asked_by(const Json& subject) {
     const std::string origin = text_of(subject, "origin");
     if (origin == "daemon")
-        return "gpuhostd itself, at its start";
+        return "gpuhostd, at its start";
     const std::string unit = text_of(subject, "unit");
     const std::string program =
         text_of(subject, "command") + " (pid " + std::to_string(base::int_or(subject, "pid", 0)) + ")";
     if (origin == "cluster" || origin == "unit")
-        return (origin == "cluster" ? "the cluster, by " : "by itself, ") + unit + " with " + program;
+        return (origin == "cluster" ? "the cluster, by " : "the unit ") + unit + " with " + program;
     const bool other_login = base::member(subject, "login_uid").is_number() &&
                              base::member(subject, "login_uid") != base::member(subject, "uid");
     return user_name(subject, "user", "uid") +
@@ -48,7 +48,7 @@ std::string allowed_by(const Json& subject) {
     const std::string action = text_of(subject, "action");
     if (by == "polkit")
         return "polkit, " + action;
-    return by == "user" ? "user " + text_of(subject, "user") + ", who may always do this" : "";
+    return by == "user" ? "user " + text_of(subject, "user") + ", who is always allowed" : "";
 }
 
 /// Steps run in order and are undone in reverse, so the last step that began is the one that failed.
@@ -97,8 +97,8 @@ std::string headline(std::string_view state, bool changes_host) {
     if (state == "cancelled")
         return "cancelled, the host is as it was before";
     if (state == "reboot-required")
-        return "failed, and only a reboot gets the host out of this";
-    return "failed, and going back failed too";
+        return "failed, a reboot is required";
+    return "failed, and the rollback failed too";
 }
 
 /// Renders entries of the driver store ("550.163.01/userland") and the next command on a host that runs
@@ -129,7 +129,7 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
                    std::to_string(number_of(output, "generation")) + ", signed by " +
                    text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
                    " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
-                   std::to_string(number_of(output, "present_blobs")) + " were here\n";
+                   std::to_string(number_of(output, "present_blobs")) + " already in the store\n";
         const bool of_driver = output.contains("version"); // otherwise the paths of store.publish
         out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : "imported"), kernel);
     }
@@ -228,7 +228,8 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
     const std::string hint = text_of(error, "hint");
     const std::string id = std::to_string(number_of(operation, "id"));
     out += facts.render(screen) + screen.paint(Style::Bold, "Hint:") + " ";
-    return out + (hint.empty() ? "see: gpuhostctl operation show " + id + "; journalctl -u gpuhostd" : hint) +
+    return out +
+           (hint.empty() ? "See: gpuhostctl operation show " + id + "; journalctl -u gpuhostd." : hint) +
            "\n";
 }
 

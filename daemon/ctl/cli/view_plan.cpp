@@ -33,7 +33,7 @@ std::string nothing_to_do(const Json& plan) {
         return none + ": " + why.substr(2);
     if (removes)
         return none + (why.empty() ? ".\n" : ":\n" + why);
-    return none + ": the host is as wanted.\n" + why;
+    return none + ": the host is up to date.\n" + why;
 }
 
 std::string undecided_of(const Screen& screen, const Json& plan) {
@@ -78,7 +78,8 @@ std::string render_plan(const Screen& screen, const Json& plan) {
     const Json& steps = list_of(plan, "steps");
     std::string out;
     if (const std::string upgrade = text_of(plan, "upgrade"); !upgrade.empty())
-        out = "The cluster wants driver " + upgrade + " here: apply has gpuhost-cluster upgrade this host.\n";
+        out = "The cluster's policy selects driver " + upgrade +
+              " for this host: apply requests the upgrade from gpuhost-cluster.\n";
     if (steps.empty() && problems.empty())
         return out.empty() ? nothing_to_do(plan) + undecided_of(screen, plan) : out;
     out +=
@@ -86,13 +87,12 @@ std::string render_plan(const Screen& screen, const Json& plan) {
     if (!steps.empty())
         out += "\n" + plural(steps.size(), "step", "steps") + ":\n" + steps_of(plan);
     if (!problems.empty())
-        out += "\n" + screen.paint(Style::Bad, plural(problems.size(), "problem stands", "problems stand")) +
-               " in the way:\n" + render_problems(screen, problems);
+        out += "\n" + screen.paint(Style::Bad, plural(problems.size(), "problem blocks", "problems block")) +
+               " this:\n" + render_problems(screen, problems);
     else if (base::bool_or(plan, "checked", false))
-        out += "\nChecked on this host: nothing stands in the way.\n";
+        out += "\nChecked on this host: no problems found.\n";
     else if (changes_host(plan)) // planning reads no file contents and no processes
-        out +=
-            "\nFiles, space and who holds the driver are checked when it starts, before anything changes.\n";
+        out += "\nFiles, space and holders of the driver are checked at the start, before any change.\n";
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
         out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
     const std::string undecided = undecided_of(screen, plan);

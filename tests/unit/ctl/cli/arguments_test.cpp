@@ -97,37 +97,39 @@ TEST_P(WrongArguments, ErrorNamesTheWordAndTheNearest) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongArguments,
     testing::Values(
-        Wrong{{"sttaus"}, "unknown verb 'sttaus'", "did you mean 'status'?"},
-        Wrong{{"swap", "1.2"}, "unknown verb 'swap'", "did you mean 'driver swap'?"},
-        Wrong{{"frobnicate"}, "unknown verb 'frobnicate'", "see: gpuhostctl --help"},
-        Wrong{{"operation"}, "'operation' needs a verb", "one of: list, show, wait, cancel"},
-        Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "did you mean 'list'?"},
+        Wrong{{"sttaus"}, "unknown verb 'sttaus'", "Did you mean 'status'?"},
+        Wrong{{"swap", "1.2"}, "unknown verb 'swap'", "Did you mean 'driver swap'?"},
+        Wrong{{"frobnicate"}, "unknown verb 'frobnicate'", "See: gpuhostctl --help."},
+        Wrong{{"operation"}, "'operation' needs a verb", "Use one of: list, show, wait, cancel."},
+        Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "Did you mean 'list'?"},
         Wrong{{"driver", "xyzzy"},
               "unknown verb 'driver xyzzy'",
-              "one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, clean, "
-              "swap, rollback, select, deselect, prepare"},
-        Wrong{{"status", "--jso"}, "unknown option '--jso'", "did you mean '--json'?"},
+              "Use one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, "
+              "clean, "
+              "swap, rollback, select, deselect, prepare."},
+        Wrong{{"status", "--jso"}, "unknown option '--jso'", "Did you mean '--json'?"},
         Wrong{
-            {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "did you mean '--holders'?"},
+            {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "Did you mean '--holders'?"},
         Wrong{{"driver", "swap", "1.2", "--no-wiat"},
               "unknown option '--no-wiat'",
-              "did you mean '--no-wait'?"},
-        Wrong{{"status", "-v"}, "unknown option '-v'", "see: gpuhostctl status --help"},
-        Wrong{{"status", "--no-wait"}, "'status' has no option '--no-wait'", "see: gpuhostctl status --help"},
-        Wrong{{"status", "--json="}, "option '--json' has an empty value", "write: --json=short|pretty"},
-        Wrong{{"status", "--json=yaml"}, "wrong value 'yaml' for '--json'", "one of: short, pretty"},
+              "Did you mean '--no-wait'?"},
+        Wrong{{"status", "-v"}, "unknown option '-v'", "See: gpuhostctl status --help."},
+        Wrong{
+            {"status", "--no-wait"}, "'status' has no option '--no-wait'", "See: gpuhostctl status --help."},
+        Wrong{{"status", "--json="}, "option '--json' has an empty value", "Write: --json=short|pretty."},
+        Wrong{{"status", "--json=yaml"}, "wrong value 'yaml' for '--json'", "Use one of: short, pretty."},
         Wrong{{"driver", "swap", "1.2", "--holders=termnate"},
               "wrong value 'termnate' for '--holders'",
-              "did you mean 'terminate'?"},
+              "Did you mean 'terminate'?"},
         Wrong{{"driver", "build", "1.2", "--kernel"},
               "option '--kernel' needs a value",
-              "write: --kernel=RELEASE"},
-        Wrong{{"apply", "--dry-run=yes"}, "option '--dry-run' takes no value", "write: --dry-run"},
-        Wrong{{"driver", "swap"}, "'driver swap' needs VERSION", "usage: gpuhostctl driver swap VERSION"},
+              "Write: --kernel=RELEASE."},
+        Wrong{{"apply", "--dry-run=yes"}, "option '--dry-run' does not accept a value", "Write: --dry-run."},
+        Wrong{{"driver", "swap"}, "'driver swap' needs VERSION", "Usage: gpuhostctl driver swap VERSION."},
         Wrong{{"driver", "swap", "1", "2"},
               "one argument too many: '2'",
-              "usage: gpuhostctl driver swap VERSION"},
-        Wrong{{"status", "now"}, "'status' takes no argument, got 'now'", "usage: gpuhostctl status"}));
+              "Usage: gpuhostctl driver swap VERSION."},
+        Wrong{{"status", "now"}, "'status' accepts no argument, got 'now'", "Usage: gpuhostctl status."}));
 
 TEST(Verbs, OptionsWithTheSameNameHaveSameValues) {
     // Words and values are distinguished before the verb is known.

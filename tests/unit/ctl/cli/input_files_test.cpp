@@ -70,7 +70,8 @@ TEST(InputFiles, PackagesMixedWithModulesAreRefused) {
     const auto both = open_input_files(std::vector<std::string>{dir.path()});
     ASSERT_FALSE(both);
     EXPECT_EQ(both.error().hint, "Import the packages first: gpuhostctl driver import " + dir.path("*.deb") +
-                                     "; then the modules: gpuhostctl driver import " + dir.path("*.ko*"));
+                                     ". Then import the modules: gpuhostctl driver import " +
+                                     dir.path("*.ko*."));
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("nvidia.ko")}), message);
 }
 
@@ -85,13 +86,13 @@ TEST(InputFiles, InvalidArgumentsNameTheProblem) {
     EXPECT_EQ(message_of({dir.path("a.tar")}),
               "'" + dir.path("a.tar") + "' is neither a package (.deb, .rpm, .run) nor a .ko file");
     EXPECT_EQ(message_of({dir.path("empty")}),
-              "'" + dir.path("empty") + "' has no package (.deb, .rpm, .run) and no .ko file in it");
+              "'" + dir.path("empty") + "' has no package (.deb, .rpm, .run) and no .ko file");
     EXPECT_EQ(message_of({dir.path("none")}), "'" + dir.path("none") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("no.deb")}), "'" + dir.path("no.deb") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("fifo.deb")}), "'" + dir.path("fifo.deb") + "' is not a regular file");
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("x/a.deb")}), "the file name 'a.deb' is given twice");
     EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("x")}),
-              "'" + dir.path("x") + "' is a directory beside other arguments");
+              "'" + dir.path("x") + "' is a directory: it must be the only argument");
 }
 
 TEST(InputFiles, TooManyFilesAreRefused) {
@@ -100,8 +101,8 @@ TEST(InputFiles, TooManyFilesAreRefused) {
         dir.write(std::to_string(i) + ".deb", "");
     const auto files = open_input_files(Paths{dir.path()});
     ASSERT_FALSE(files);
-    EXPECT_EQ(files.error().message, "17 files, at most 16 can be imported at once");
-    EXPECT_NE(files.error().hint.find("on its own"), std::string::npos);
+    EXPECT_EQ(files.error().message, "17 files: at most 16 can be imported at once");
+    EXPECT_NE(files.error().hint.find("separately"), std::string::npos);
 }
 
 } // namespace

@@ -72,7 +72,7 @@ TEST_F(SourceDirectoryTest, VersionIsReadFromTheSource) {
     EXPECT_EQ(packed_as(), "nvidia-550.163.01.tar.zst");
     ASSERT_EQ(::unlink(path("/dkms.conf").c_str()), 0);
     EXPECT_FALSE(is_source_directory(path()));
-    EXPECT_NE(packed_as().find("does not say which driver's source it is"), std::string::npos);
+    EXPECT_NE(packed_as().find("version of the driver's source not found"), std::string::npos);
     directory_.write("s/Kbuild", "ccflags-y += -DNV_VERSION_STRING=\\\"570.86.10\\\"\n");
     EXPECT_TRUE(is_source_directory(path()));
     EXPECT_EQ(packed_as(), "nvidia-570.86.10.tar.zst");
@@ -84,7 +84,7 @@ TEST_F(SourceDirectoryTest, VersionIsReadFromTheSource) {
 
 TEST_F(SourceDirectoryTest, RefusesBuiltFilesAndLinksOutside) {
     directory_.write("s/nvidia/nv.o", "built");
-    EXPECT_EQ(packed_as(), "error: '" + path("/nvidia/nv.o") + "' was built in the source");
+    EXPECT_EQ(packed_as(), "error: '" + path("/nvidia/nv.o") + "' is the result of a build");
     ASSERT_EQ(::unlink(path("/nvidia/nv.o").c_str()), 0);
     ASSERT_EQ(::symlink("../../../etc/passwd", path("/nvidia/evil").c_str()), 0);
     EXPECT_NE(packed_as().find("leads out of the source"), std::string::npos);
@@ -92,7 +92,7 @@ TEST_F(SourceDirectoryTest, RefusesBuiltFilesAndLinksOutside) {
     ASSERT_EQ(::symlink("nv.c", path("/nvidia/link").c_str()), 0);
     EXPECT_EQ(packed_as(), "nvidia-open-550.163.01.tar.zst");
     ASSERT_EQ(::mkfifo(path("/pipe").c_str(), 0600), 0);
-    EXPECT_EQ(packed_as(), "error: '" + path("/pipe") + "' is no file, directory or link");
+    EXPECT_EQ(packed_as(), "error: '" + path("/pipe") + "' is not a file, directory or link");
 }
 
 } // namespace

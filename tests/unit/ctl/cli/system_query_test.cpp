@@ -18,7 +18,7 @@ TEST(SystemQuery, TruncatedAndFailedOutputHasAReason) {
 
     const auto failed = query_program({"sh", "-c", "echo half; exit 3"}, 100);
     EXPECT_EQ(failed.text, "half\n") << "the output before the failure";
-    EXPECT_EQ(failed.problem, "ended with status 3");
+    EXPECT_EQ(failed.problem, "exited with status 3");
 
     EXPECT_NE(query_program({"no-such-program"}, 5).problem.find("can't be started"), std::string::npos);
 }

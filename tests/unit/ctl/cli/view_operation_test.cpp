@@ -74,7 +74,7 @@ TEST(OperationView, BundleImportListsContentAndTheNextStep) {
                                          { "/var/lib/gpuhost/driver/550.163.01/source/open/0123" } } }});
     EXPECT_EQ(render_success({}, import, "6.1.0-50-amd64"),
               "import bundle site.bundle: done\n"
-              "  site, generation 7, signed by CN=Bundles: 5.0 MiB in 1 new blob, 12 were here\n"
+              "  site, generation 7, signed by CN=Bundles: 5.0 MiB in 1 new blob, 12 already in the store\n"
               "  535.261.03/modules/6.1.0-50-amd64-open\n"
               "  550.163.01/source/open\n"
               "  550.163.01/modules/6.1.0-99-amd64-open\n"
@@ -133,7 +133,7 @@ TEST(OperationView, EveryOutcomeHasItsExitStatus) {
 TEST(OperationView, FailureWithoutHintNamesTheCommandForDetails) {
     auto operation = swap_operation("failed", {"undone", "undo-failed", "pending"});
     operation["error"] = error_document("failed", "rmmod hangs", "");
-    EXPECT_NE(render_failure({}, operation, "").find("Hint: see: gpuhostctl operation show 12;"),
+    EXPECT_NE(render_failure({}, operation, "").find("Hint: See: gpuhostctl operation show 12;"),
               std::string::npos);
 }
 
@@ -174,10 +174,10 @@ TEST(OperationView, ShowsAuthorizationOrUnattendedOrigin) {
         "alice with gpuhostctl (pid 812) in session-3.scope\nAllowed by: polkit, org.gpuhost1.apply\n");
     EXPECT_EQ(
         trimmed(asked_by({{"allowed_by", "root"}, {"origin", "unit"}, {"unit", "gpuhost-cdi.service"}})),
-        "by itself, gpuhost-cdi.service with gpuhostctl (pid 812)\n");
+        "the unit gpuhost-cdi.service with gpuhostctl (pid 812)\n");
     EXPECT_EQ(trimmed(asked_by({{"origin", "cluster"}, {"unit", "gpuhost-cluster.service"}})),
               "the cluster, by gpuhost-cluster.service with gpuhostctl (pid 812)\n");
-    EXPECT_EQ(trimmed(asked_by({{"origin", "daemon"}})), "gpuhostd itself, at its start\n");
+    EXPECT_EQ(trimmed(asked_by({{"origin", "daemon"}})), "gpuhostd, at its start\n");
 }
 
 TEST(OperationView, ListHasTheNewestLast) {

@@ -30,16 +30,15 @@ TEST(PlanView, ShowsReasonsAndSteps) {
               "  1. stop units\n"
               "  2. load nvidia\n"
               "\n"
-              "Files, space and who holds the driver are checked when it starts, before "
-              "anything changes.\n");
+              "Files, space and holders of the driver are checked at the start, before any change.\n");
     EXPECT_EQ(plan_exit_status(plan()), 0);
 }
 
 TEST(PlanView, ClusterOfferIsShownFirst) {
     Json with = plan();
     with["upgrade"] = "550.163.01";
-    const std::string offer =
-        "The cluster wants driver 550.163.01 here: apply has gpuhost-cluster upgrade this host.\n";
+    const std::string offer = "The cluster's policy selects driver 550.163.01 for this host: apply requests "
+                              "the upgrade from gpuhost-cluster.\n";
     EXPECT_EQ(render_plan({}, with), offer + "\n" + render_plan({}, plan()));
     with["steps"] = Json::array();
     EXPECT_EQ(render_plan({}, with), offer);
@@ -82,8 +81,7 @@ TEST(PlanView, WarningsOfChecksAreShownLast) {
     with["checked"] = true;
     with["warnings"] = Json::array({"the kubelet deletes \x1b[2Jimages"});
     const std::string text = render_plan({}, with);
-    const auto at =
-        text.find("\nChecked on this host: nothing stands in the way.\nWarning: the kubelet deletes ");
+    const auto at = text.find("\nChecked on this host: no problems found.\nWarning: the kubelet deletes ");
     EXPECT_NE(at, std::string::npos) << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << "escape sequences are replaced";
     EXPECT_EQ(plan_exit_status(with), 0);
@@ -93,7 +91,7 @@ TEST(PlanView, ProblemsAreShownLastWithHints) {
     Json with = plan();
     with["problems"].push_back(
         problem("not-found", "no modules for 6.1.0-56-amd64", "gpuhostctl driver build 550"));
-    EXPECT_NE(render_plan({}, with).find("\n1 problem stands in the way:\n"
+    EXPECT_NE(render_plan({}, with).find("\n1 problem blocks this:\n"
                                          "  no modules for 6.1.0-56-amd64\n"
                                          "  Hint: gpuhostctl driver build 550\n"),
               std::string::npos);
@@ -113,7 +111,7 @@ TEST(PlanView, SharedHintIsShownOnce) {
 TEST(PlanView, StoreOnlyPlanDoesNotMentionHolders) {
     Json import = plan();
     import["changes_host"] = false;
-    EXPECT_EQ(render_plan({}, import).find("who holds the driver"), std::string::npos);
+    EXPECT_EQ(render_plan({}, import).find("holders of the driver"), std::string::npos);
 }
 
 TEST(PlanView, PlanWithoutStepsShowsTheReasons) {
@@ -122,9 +120,9 @@ TEST(PlanView, PlanWithoutStepsShowsTheReasons) {
     idle["reasons"] = {"550.163.01 has modules for 6.1.0-50-amd64 already"};
     EXPECT_EQ(render_plan({}, idle), "Nothing to do: 550.163.01 has modules for 6.1.0-50-amd64 already\n");
     idle["reasons"] = {"one", "two"};
-    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is as wanted.\n  one\n  two\n");
+    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is up to date.\n  one\n  two\n");
     idle["reasons"].clear();
-    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is as wanted.\n");
+    EXPECT_EQ(render_plan({}, idle), "Nothing to do: the host is up to date.\n");
 }
 
 TEST(PlanView, RefusalListsAllProblems) {
