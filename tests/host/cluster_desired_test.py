@@ -56,7 +56,7 @@ def check_toolkit(t, site):
     t.equal(cluster(site)["desired"], {"toolkit": FIRST}, "the daemon knows whose wish it is")
     shown = site.host.ctl("cat-config", f"--root={site.host.root}").stdout
     t.ok(WISH in shown and f"Version={FIRST}" in shown, "cat-config shows it", shown)
-    t.ok(f"wants toolkit {FIRST}" in site.host.ctl("status").stdout, "and so does status")
+    t.ok(f"selects toolkit {FIRST}" in site.host.ctl("status").stdout, "and so does status")
     site.host.kill_daemon()
     site.host.start_daemon()
     site.host.settle()

@@ -76,11 +76,11 @@ const Verb apply_verb{
     "apply",
     "",
     "apply the configuration to this host",
-    "Does what plan shows, as one operation. If a step fails, all of it is undone; from the point of no "
-    "return on, the other steps are done all the same, and nothing is undone. If no driver is chosen for "
-    "this host's GPUs, it names the versions in the store and exits with 8. A driver that a cluster's policy "
-    "upgrades on request alone is requested instead: gpuhost-cluster upgrades the host, as it upgrades any "
-    "other.",
+    "Applies the configuration to this host, as one operation. If a step fails, all of it is undone. From "
+    "the point of no return on, as when a new driver is in use, nothing is undone: the other steps still "
+    "run, and the outcome is failed. If no driver is chosen for this host's GPUs, it applies the rest, names "
+    "the versions in the store and exits with 8. If a cluster's policy wants a driver here on request only, "
+    "the driver is requested instead: gpuhost-cluster upgrades the host when its turn comes.",
     0,
     0,
     options,

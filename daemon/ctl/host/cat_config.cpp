@@ -50,7 +50,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(as_json(files));
     else if (files.empty())
-        session.note("No configuration file, every setting has its default; see gpuhostd.conf(5).\n");
+        session.note("No configuration file found: every setting has its default. See gpuhostd.conf(5).\n");
     else
         session.print(as_text(session.out(), files));
     return 0;
@@ -62,8 +62,9 @@ const Verb cat_config_verb{
     "cat-config",
     "",
     "print the configuration files that apply",
-    "Prints the main file and the drop-ins, each under its name, lowest precedence first. With --defaults it "
-    "prints a file with every setting, commented out, at its default. Works without the daemon.",
+    "Prints the main file and the drop-ins, each below its name, lowest precedence first. The settings of a "
+    "cluster's policy precede the administrator's. With --defaults it prints a file with every setting, "
+    "commented out, at its default. Needs no daemon.",
     0,
     0,
     options,

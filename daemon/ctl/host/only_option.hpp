@@ -8,7 +8,7 @@
 namespace gpuhost::ctl {
 
 inline constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime",
-                                    "nothing but this part of the host"};
+                                    "only this part of the host"};
 
 /// Returns the option in the daemon's format.
 [[nodiscard]] inline client::Options only_given(const Arguments& given) {

@@ -42,9 +42,9 @@ base::Result<int> run(Session& session) {
 const Verb plan_verb{
     "plan",
     "",
-    "show what apply would do",
-    "Compares the host with what is wanted and prints the steps between them, the reasons, and the problems "
-    "that stand in the way. Changes nothing. With problems the exit status is what apply's would be.",
+    "show the steps of apply",
+    "Shows the steps of apply, the reasons, and any problems. Changes nothing. With problems, or with a "
+    "driver still to choose, the exit status is the one of apply.",
     0,
     0,
     options,

@@ -13,8 +13,9 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(problems, client->reload());
     if (problems.empty())
         return 0;
-    session.note("gpuhostctl: the configuration was read again, with " +
-                 plural(problems.size(), "problem", "problems") + "; what they concern stays as it was:\n");
+    session.note("gpuhostctl: the configuration was read again with " +
+                 plural(problems.size(), "problem", "problems") +
+                 "; invalid assignments keep their old values:\n");
     for (const std::string& problem : problems)
         session.note("  " + printable(problem) + "\n");
     return base::info(base::Errc::BadContent).exit_code;
@@ -25,9 +26,9 @@ base::Result<int> run(Session& session) {
 const Verb reload_verb{
     "reload",
     "",
-    "read the configuration again",
-    "Makes the daemon read its configuration files again. What is wrong in them is printed and leaves the "
-    "value that stood before; the exit status then says so.",
+    "make the daemon read its configuration again",
+    "Makes the daemon read its configuration again. Invalid assignments are printed and keep their old "
+    "values; the exit status is then 9.",
     0,
     0,
     {},

@@ -37,9 +37,9 @@ const Verb status_verb{
     "status",
     "",
     "show whether this host is OK, and its driver, GPUs and pending changes",
-    "The first line says OK, or NOT OK with the reason and the first thing to do; the exit status is then 3. "
-    "The other lines show the loaded and the selected driver, the GPUs, pending changes with their reasons, "
-    "and the last operation.",
+    "Shows whether this host is OK. The first line begins with OK:, or with NOT OK:, the reason, and the "
+    "first thing to do. The other lines show the loaded and the selected driver, the GPUs, pending changes "
+    "with their reasons, and the last operation. If the host is not OK the exit status is 3.",
     0,
     0,
     options,

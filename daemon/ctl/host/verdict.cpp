@@ -20,28 +20,28 @@ Verdict not_ok(std::string text, std::string hint) {
 Found daemon_verdict(const Json& host, const Json& operation) {
     const std::string state = text_of(host, "state");
     if (state == "reboot-required")
-        return not_ok("this host has to be rebooted", "Reboot it: systemctl reboot");
+        return not_ok("this host requires a reboot", "Reboot it: systemctl reboot.");
     if (operation.is_object() && changes_host(operation)) {
         const std::string id = std::to_string(number_of(operation, "id"));
         return not_ok("operation " + id + " changes this host: " + text_of(operation, "title"),
-                      "Wait for it: gpuhostctl operation wait " + id);
+                      "Wait for it: gpuhostctl operation wait " + id + ".");
     }
     if (!base::bool_or(host, "ready", false) || state == "starting")
-        return not_ok("gpuhostd has not finished its work at start", "Wait for it: gpuhostctl wait-ready");
+        return not_ok("gpuhostd is still starting", "Wait for it: gpuhostctl wait-ready.");
     return std::nullopt;
 }
 
 Found component_verdict(std::string_view name, const Json& component) {
     if (const Json& error = base::member(component, "error"); error.is_object())
         return not_ok(printable(name) + ": " + text_of(error, "message"),
-                      "See why: journalctl --unit=gpuhostd");
+                      "See why: journalctl --unit=gpuhostd.");
     const Json& plan = base::member(component, "plan");
     for (const Json& problem : list_of(plan, "problems"))
         return not_ok(text_of(problem, "text"), text_of(problem, "hint"));
     if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object())
         return not_ok(text_of(undecided, "text"), text_of(undecided, "hint"));
     if (!list_of(plan, "steps").empty())
-        return not_ok("to do: " + text_of(plan, "title"), "Do it: gpuhostctl apply");
+        return not_ok("pending: " + text_of(plan, "title"), "Apply it: gpuhostctl apply.");
     return std::nullopt;
 }
 
@@ -70,14 +70,14 @@ Verdict gpus_verdict(const Json& driver) {
             unserved.push_back(text_of(gpu, "address"));
     }
     if (text_of(driver, "configured") == "off")
-        return {true, "gpuhostd leaves the driver alone (Version=off)", {}};
+        return {true, "gpuhostd does not manage the driver (Version=off)", {}};
     const std::string version = text_of(driver, "loaded_version");
     const std::string who = version.empty() ? "no driver is loaded" : "driver " + version;
     if (!unserved.empty())
         return not_ok(who + (version.empty() ? " for " : " does not serve ") + count(unserved.size()) +
                           " of " + std::to_string(served + unserved.size()) + ": " +
                           base::join(unserved, ", "),
-                      "Find out why: gpuhostctl doctor");
+                      "Find the reason: gpuhostctl doctor.");
     if (served == 0)
         return {true, "this host has no NVIDIA GPU for a driver", {}};
     return {true, who + " serves " + count(served), {}};

@@ -34,8 +34,8 @@ std::string host_line(const Screen& screen, const Json& host) {
     const std::string state = text_of(host, "state");
     const bool ready = base::bool_or(host, "ready", false);
     return screen.paint(style_of_host(state), state) +
-           (ready ? "" : screen.paint(Style::Warn, ", container runtimes and kubelet wait")) + ", kernel " +
-           text_of(host, "kernel");
+           (ready ? "" : screen.paint(Style::Warn, ", container runtimes and the kubelet wait")) +
+           ", kernel " + text_of(host, "kernel");
 }
 
 void add_problem(Facts& facts, const Screen& screen, const char* label, const Json& problem) {
@@ -69,7 +69,7 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
         can_be_done = can_be_done || list_of(plan, "problems").empty();
     }
     if (can_be_done)
-        facts.add("Hint", "Do it: gpuhostctl apply");
+        facts.add("Hint", "Apply it: gpuhostctl apply.");
     return any;
 }
 
@@ -80,11 +80,12 @@ void add_cluster(Facts& facts, const Json& cluster) {
     const std::string driver = text_of(desired, "driver");
     const std::string requested = text_of(cluster, "upgrade_requested");
     if (!toolkit.empty())
-        facts.add("Cluster", "wants toolkit " + toolkit);
+        facts.add("Cluster", "selects toolkit " + toolkit);
     if (!requested.empty())
-        facts.add("Cluster", "is asked to upgrade this host to driver " + requested);
+        facts.add("Cluster", "upgrade of this host requested: driver " + requested);
     else if (!driver.empty())
-        facts.add("Cluster", "wants driver " + driver + " here, once 'gpuhostctl apply' asks for it");
+        facts.add("Cluster",
+                  "selects driver " + driver + " for this host; 'gpuhostctl apply' requests the upgrade");
 }
 
 void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {
@@ -115,7 +116,7 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
     for (const auto& component : components.items())
         if (const std::string why = text_of(base::member(component.value(), "error"), "message");
             !why.empty())
-            facts.add("Unseen", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
+            facts.add("Unknown", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
     for (const auto& [component, add] : component_lines)
         if (const Json& observed = base::member(base::member(components, component), "observed");
             observed.is_object())

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr Option converged_option{
-    "converged", {}, "succeed once container runtimes may start, also if the host is not OK"};
+    "converged", {}, "succeed once container runtimes and the kubelet may start, even if the host is not OK"};
 constexpr std::array options{converged_option, option::timeout};
 
 constexpr milliseconds retry_interval{1000};
@@ -70,7 +70,7 @@ Result<int> run(Session& session) {
         if (event == client::Client::Event::Timeout && deadline && steady_clock::now() >= *deadline)
             return base::fail(base::Errc::Timeout,
                               "the host is not ready after " + *session.arguments().value(option::timeout),
-                              "see what it waits for with: gpuhostctl status");
+                              "Show what is pending: gpuhostctl status.");
     }
 }
 
@@ -79,11 +79,10 @@ Result<int> run(Session& session) {
 const Verb wait_ready_verb{
     "wait-ready",
     "",
-    "wait until the host is OK, or is known not to become OK by itself",
-    "Waits until gpuhostd has done what it does by itself and no operation runs. Then it succeeds if the "
-    "host "
-    "is OK; otherwise it prints the first line of status and exits with 3. With --converged it only waits "
-    "until container runtimes and the kubelet may start. Also waits for gpuhostd to start.",
+    "wait until gpuhostd has finished its work, and check that the host is OK",
+    "Waits until gpuhostd has finished its own work and no operation runs. It succeeds if the host is OK; "
+    "otherwise it prints the first line of status and exits with 3. It also waits for the daemon to start. "
+    "With --converged it only waits until container runtimes and the kubelet may start.",
     0,
     0,
     options,

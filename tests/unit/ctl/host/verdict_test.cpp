@@ -58,14 +58,14 @@ TEST(Verdict, OkIfVersionIsOff) {
     driver["configured"] = "off";
     driver["loaded_version"] = "";
     driver["gpus"][0]["driver"] = "";
-    EXPECT_EQ(said(off), "OK: gpuhostd leaves the driver alone (Version=off)\n");
+    EXPECT_EQ(said(off), "OK: gpuhostd does not manage the driver (Version=off)\n");
 }
 
 TEST(Verdict, NotOkIfDriverMissesGpu) {
     Json dead = host();
     dead["components"]["driver"]["observed"]["gpus"][1]["driver"] = "";
     EXPECT_EQ(said(dead), "NOT OK: driver 550.163.01 does not serve 1 GPU of 2: 0000:02:00.0. "
-                          "Find out why: gpuhostctl doctor\n");
+                          "Find the reason: gpuhostctl doctor.\n");
     dead["components"]["driver"]["observed"]["configured"] = "preinstalled";
     EXPECT_FALSE(verdict_of(dead, {}).ok);
 }
@@ -82,7 +82,7 @@ TEST(Verdict, NotOkIfSomethingIsPending) {
     Json pending = host();
     pending["components"]["cdi"]["plan"]["title"] = "publish";
     pending["components"]["cdi"]["plan"]["steps"] = {{{"kind", "cdi.publish"}}};
-    EXPECT_EQ(said(pending), "NOT OK: to do: publish. Do it: gpuhostctl apply\n");
+    EXPECT_EQ(said(pending), "NOT OK: pending: publish. Apply it: gpuhostctl apply.\n");
     pending["components"]["driver"]["plan"]["problems"] = {
         {{"code", "in-use"}, {"text", "held by train.service"}, {"hint", "Stop it."}}};
     EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver has priority";
@@ -91,7 +91,7 @@ TEST(Verdict, NotOkIfSomethingIsPending) {
 TEST(Verdict, NotOkIfComponentCannotBeObserved) {
     Json unseen = host();
     unseen["components"]["cdi"] = {{"error", {{"code", "failed"}, {"message", "I/O error"}}}};
-    EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error. See why: journalctl --unit=gpuhostd\n");
+    EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error. See why: journalctl --unit=gpuhostd.\n");
 }
 
 TEST(Verdict, NotOkWhileHostChanges) {
@@ -99,18 +99,18 @@ TEST(Verdict, NotOkWhileHostChanges) {
     busy["state"] = "busy";
     const Json swap{{"id", 12}, {"title", "swap driver"}, {"changes_host", true}};
     EXPECT_EQ(said(busy, swap), "NOT OK: operation 12 changes this host: swap driver. "
-                                "Wait for it: gpuhostctl operation wait 12\n");
+                                "Wait for it: gpuhostctl operation wait 12.\n");
     EXPECT_TRUE(verdict_of(busy, {{"id", 13}, {"title", "import"}, {"changes_host", false}}).ok);
 }
 
 TEST(Verdict, NotOkBeforeConvergenceAndReboot) {
     Json starting = host();
     starting["ready"] = false;
-    EXPECT_EQ(said(starting), "NOT OK: gpuhostd has not finished its work at start. "
-                              "Wait for it: gpuhostctl wait-ready\n");
+    EXPECT_EQ(said(starting), "NOT OK: gpuhostd is still starting. "
+                              "Wait for it: gpuhostctl wait-ready.\n");
     Json stuck = host();
     stuck["state"] = "reboot-required";
-    EXPECT_EQ(said(stuck), "NOT OK: this host has to be rebooted. Reboot it: systemctl reboot\n");
+    EXPECT_EQ(said(stuck), "NOT OK: this host requires a reboot. Reboot it: systemctl reboot.\n");
 }
 
 TEST(Verdict, JsonHasTextAndHint) {

@@ -54,13 +54,15 @@ TEST(StatusView, ClustersDesiredVersionsAreShown) {
     wanted["cluster"] = {{"desired", {{"toolkit", "1.17.8"}, {"driver", "560.35.03"}}},
                          {"upgrade_requested", ""}};
     const std::string offered = render_status({}, wanted, Json(), 0);
-    EXPECT_NE(offered.find(" Cluster: wants toolkit 1.17.8\n"), std::string::npos) << offered;
-    EXPECT_NE(offered.find(" Cluster: wants driver 560.35.03 here, once 'gpuhostctl apply' asks for it\n"),
-              std::string::npos)
+    EXPECT_NE(offered.find(" Cluster: selects toolkit 1.17.8\n"), std::string::npos) << offered;
+    EXPECT_NE(
+        offered.find(
+            " Cluster: selects driver 560.35.03 for this host; 'gpuhostctl apply' requests the upgrade\n"),
+        std::string::npos)
         << offered;
     wanted["cluster"]["upgrade_requested"] = "560.35.03";
     const std::string asked = render_status({}, wanted, Json(), 0);
-    EXPECT_NE(asked.find("is asked to upgrade this host to driver 560.35.03\n"), std::string::npos) << asked;
+    EXPECT_NE(asked.find("upgrade of this host requested: driver 560.35.03\n"), std::string::npos) << asked;
 }
 
 TEST(StatusView, PendingStepsHaveReasons) {
@@ -89,7 +91,8 @@ TEST(StatusView, PendingStepsHaveReasons) {
               "    Hint: stop it\n");
     driver["plan"]["problems"].clear();
     const std::string text = render_status({}, pending, Json(), 0);
-    EXPECT_NE(text.find("wanted 550.163.01\n    Hint: Do it: gpuhostctl apply\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("wanted 550.163.01\n    Hint: Apply it: gpuhostctl apply.\n"), std::string::npos)
+        << text;
 }
 
 TEST(StatusView, RunningOperationIsShown) {
@@ -133,7 +136,7 @@ TEST(StatusView, RemovedPreviousDriverIsReported) {
 TEST(StatusView, FailedObservationShowsItsError) {
     Json blind = host();
     blind["components"]["driver"] = {{"error", error_document("failed", "/sys: gone", "")}};
-    EXPECT_NE(render_status({}, blind, Json(), 0).find("Unseen: driver: /sys: gone\n"), std::string::npos);
+    EXPECT_NE(render_status({}, blind, Json(), 0).find("Unknown: driver: /sys: gone\n"), std::string::npos);
 }
 
 TEST(StatusView, ComponentWithoutLinesShowsItsPlan) {
