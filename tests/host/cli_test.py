@@ -61,7 +61,7 @@ def swap(host):
     T.equal(host.json("driver", "swap", NEW), {"id": 0}, "nothing as JSON")
     expect(host, "the list says what it is", ["driver", "list"], out=rf".*{NEW} .*  loaded, selected\n{OLD} .*  previous\n")
     expect(host, "status", ["status"],
-           out=rf".*Host: idle, kernel.*Driver: {NEW} loaded: .*Selected: {NEW}, before it {OLD}\n.*Pending: nothing\n.*committed.*")
+           out=rf".*Host: idle, kernel.*Driver: {NEW} loaded: .*Selected: {NEW}, previous {OLD}\n.*Pending: nothing\n.*committed.*")
     expect(host, "what runs is not removed", ["driver", "remove", NEW], 7, err=r".*refused, nothing was changed; 2 problems:\n.*")
     expect(host, "back", ["driver", "rollback"], out=rf"swap driver {NEW} → {OLD}: done.*", err=".*")
     expect(host, "the store is whole", ["driver", "verify"], out=r"verify .*: done.*", err=".*")

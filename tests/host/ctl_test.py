@@ -350,7 +350,7 @@ def completion_of_zsh(bus):
         return
     for line, wanted in (
             ("gpuhostctl op", {"operation", "operation  -- list, show, wait, cancel"}),
-            ("gpuhostctl driver ro", {"rollback", "rollback  -- go back to the driver that was selected before"}),
+            ("gpuhostctl driver ro", {"rollback", "rollback  -- swap to the driver that was selected before"}),
             ("gpuhostctl driver swap ", {"550.163.01", "535.261.03"}),
             ("gpuhostctl operation show ", {"12"}),
             ("gpuhostctl driver swap --holders w", {"wait"}),

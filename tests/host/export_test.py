@@ -48,8 +48,8 @@ def fill(host):
 
 def check_mistakes(t, host, out):
     for words, status, message in (
-            (("1.2.3", "-o", out), NOT_FOUND, f"driver 1.2.3 is not in the store\nHint: It has {NEW}, {OLD}."),
-            ((NEW, "-o", out, "--kernel", "5.4.0"), NOT_FOUND, f"for kernel 5.4.0\nHint: It has them for {KERNEL}, {OTHER_KERNEL}."),
+            (("1.2.3", "-o", out), NOT_FOUND, f"driver 1.2.3 is not in the store\nHint: Use one of: {NEW}, {OLD}."),
+            ((NEW, "-o", out, "--kernel", "5.4.0"), NOT_FOUND, f"for kernel 5.4.0\nHint: Use one of: {KERNEL}, {OTHER_KERNEL}."),
             ((OLD, "-o", out), NOT_FOUND, f"no modules of driver {OLD}\nHint: Build them: gpuhostctl driver build {OLD}."),
             ((NEW,), BAD_ARGUMENT, "--output is missing"),
             ((NEW, "-o", os.path.join(host.scratch, "log")), NOT_FOUND, "Not a directory")):
@@ -68,7 +68,7 @@ def check_damage(t, host, out):
     with open(host.path(path), "wb") as file:
         file.write(content[:-1] + b"x")
     run = ctl("driver", "export", NEW, "-o", out, "--root", host.root)
-    t.ok(run.returncode == BAD_CONTENT and f"{path}: is damaged\nHint: " in run.stderr, "a damaged module goes nowhere", run.stderr)
+    t.ok(run.returncode == BAD_CONTENT and f"{path}: digest mismatch\nHint: " in run.stderr, "a damaged module goes nowhere", run.stderr)
     t.ok(not os.path.exists(f"{out}/{NEW}.spec"), "and no specification names it")
     with open(host.path(path), "wb") as file:
         file.write(content)
@@ -120,7 +120,7 @@ def main():
         site = Site(os.path.join(host.scratch, "site"))
         out = os.path.join(host.scratch, "out")
         run = ctl("driver", "export", NEW, "-o", out, "--root", host.scratch)
-        t.ok(run.returncode == NOT_FOUND and "See 'gpuhostctl driver import'" in run.stderr, "an empty store says what to do", run.stderr)
+        t.ok(run.returncode == NOT_FOUND and "Hint: Import it: gpuhostctl driver import FILE…." in run.stderr, "an empty store says what to do", run.stderr)
         for one in (host, other):
             start(one, site.file("ca.pem"))
         fill(host)

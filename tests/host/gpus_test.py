@@ -49,7 +49,7 @@ def check_boot(t, host):
 
 
 def check_status(t, host):
-    t.ok(f"1 of 2 bound to nvidia; without: {DEAD}" in host.ctl("status").stdout, "status names it", host.ctl("status").stdout)
+    t.ok(f"1 of 2 bound to nvidia; not bound: {DEAD}" in host.ctl("status").stdout, "status names it", host.ctl("status").stdout)
 
 
 def check_swap(t, host):

@@ -23,9 +23,10 @@ using base::Result;
 
 namespace {
 
-constexpr Option dry_run_option{"dry-run", "", "only say what is there, and what can be done with it"};
-constexpr Option files_option{"files", "",
-                              "only print the paths of its files and of the links to them, a line each"};
+constexpr Option dry_run_option{"dry-run", "",
+                                "only list the driver's files, their owners, and what may disturb it"};
+constexpr Option files_option{
+    "files", "", "only print the paths of the driver's files and of the links to them, one a line"};
 constexpr std::array options{dry_run_option, files_option, root_option, option::no_wait, option::json};
 
 Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
@@ -70,8 +71,9 @@ Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod
     for (const std::string& path : kmod::files_to_remove(root, driver)) {
         const std::size_t slash = path.rfind('/');
         if (printable(path) != path)
-            return base::fail(Errc::BadContent, "'" + printable(path) + "' is no name to print in a list",
-                              "Remove it by hand first.");
+            return base::fail(Errc::BadContent,
+                              "'" + printable(path) + "' has characters that cannot be printed",
+                              "Remove this file by hand first.");
         GPUHOST_TRY(directory, root.open_file(path.substr(0, slash), O_PATH | O_DIRECTORY));
         std::error_code error;
         const auto real =
@@ -86,14 +88,14 @@ Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     if (given.has(files_option) && session.wants_json())
-        return base::fail(Errc::InvalidArgument, "--files and --json are two forms of one answer",
-                          "Take one of them.");
+        return base::fail(Errc::InvalidArgument, "--files and --json cannot be used together",
+                          "Leave out one of them.");
     GPUHOST_TRY(root, given_root(given));
     GPUHOST_TRY(kernel, kmod::kernel_release(root));
     GPUHOST_TRY(driver, kmod::find_installed_driver(root, kernel));
     if (!driver)
-        return base::fail(Errc::NotFound, "no driver is installed on this host beside gpuhostd's",
-                          "gpuhostctl driver list shows those in the store.");
+        return base::fail(Errc::NotFound, "no installed driver found other than gpuhostd's",
+                          "List those in the store: gpuhostctl driver list.");
     if (given.has(files_option)) {
         GPUHOST_TRY(names, names_to_remove(root, *driver));
         session.print(base::join({names.begin(), names.end()}, "\n") + "\n");
@@ -115,16 +117,13 @@ Result<int> run(Session& session) {
 const Verb driver_adopt_verb{
     "driver adopt",
     "",
-    "copy the driver that is installed otherwise into the store",
-    "Finds the driver that packages, DKMS or NVIDIA's installer have brought to this host, or to the system "
-    "mounted at "
-    "--root, and copies it into the store, as a version to run and to go back to. Nothing that runs changes, "
-    "and nothing "
-    "is removed: the commands by which gpuhostd takes over are printed. With --dry-run nothing is copied, "
-    "and it "
-    "says what is there, whose the files are, and what may disturb it. With --files it prints their paths, "
-    "for "
-    "a driver that no package and no uninstaller takes away.",
+    "copy an installed driver into the store",
+    "Copies a driver that was installed by packages, DKMS or NVIDIA's installer into the store, as a version "
+    "to run and to roll back to. Changes nothing that runs and removes nothing. Prints how gpuhostd takes "
+    "the driver over, with each package by name. With --dry-run it copies nothing, and lists the driver's "
+    "files, their owners, and what may disturb the driver while it runs. With --files it copies nothing "
+    "either, and prints the paths of the driver's files and of the links to them. Remove these by hand if no "
+    "package or uninstaller does.",
     0,
     0,
     options,

@@ -10,7 +10,8 @@ namespace {
 
 constexpr Option kernel_option{"kernel", "RELEASE", "build for this kernel instead of the running one", false,
                                true};
-constexpr Option again_option{"again", "", "also where the store has these modules, as to mend damaged ones"};
+constexpr Option again_option{
+    "again", "", "also compile modules that are already in the store, which repairs damaged ones"};
 constexpr Option all_kernels_option{"all-kernels", "",
                                     "build for every installed kernel that has its headers"};
 constexpr std::array options{kernel_option,   all_kernels_option, again_option,
@@ -34,10 +35,11 @@ base::Result<int> run(Session& session) {
 const Verb driver_build_verb{
     "driver build",
     "[VERSION]",
-    "compile a version's modules for kernels",
-    "Compiles the kernel modules of an imported version, or of the one in use, against installed kernel "
-    "headers, without network "
-    "and without privileges, and puts them into the store.",
+    "compile the kernel modules of a version",
+    "Compiles the kernel modules of an imported version, or of the version in use, against installed kernel "
+    "headers, without network and without privileges, and adds them to the store. Signs them if SigningKey= "
+    "in gpuhostd.conf(5) is set. If the compiler fails, the first error for each kernel is shown and no "
+    "build is kept.",
     0,
     1,
     options,

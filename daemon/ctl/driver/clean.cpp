@@ -19,12 +19,11 @@ base::Result<int> run(Session& session) {
 const Verb driver_clean_verb{
     "driver clean",
     "",
-    "take out of the store what is of no use any more",
-    "Removes all versions older than the one in use, except those that an installed kernel boots or goes "
-    "back to, that "
-    "are loaded, or that are pinned ('driver pin'). Newer ones stay: they are there to be swapped to. "
-    "Of all versions that are not pinned, the modules for kernels that are no longer installed go too. "
-    "With --dry-run it says why each stays or goes.",
+    "remove unused versions and modules from the store",
+    "Removes unused versions and modules from the store. A version is removed if it is older than the one in "
+    "use, and neither loaded nor pinned ('driver pin'), and no installed kernel boots it or rolls back to "
+    "it. Newer versions stay, as targets for a swap. For all versions that are not pinned, the modules for "
+    "uninstalled kernels are removed. With --dry-run it states for each why it stays or is removed.",
     0,
     0,
     options,

@@ -29,7 +29,7 @@ using kmod::ModuleSet;
 
 namespace {
 
-constexpr Option directory_option{"output", "PATH", "the directory to write to; made if it is not there",
+constexpr Option directory_option{"output", "PATH", "the directory to write to; created if needed",
                                   false,    false,  'o'};
 constexpr Option kernel_option{"kernel", "RELEASE", "only the modules for this kernel", false, true};
 constexpr std::array options{directory_option, kernel_option, root_option, option::json};
@@ -66,8 +66,8 @@ Result<const kmod::DriverVersion*> find_version(const kmod::Store& store, const 
     for (const kmod::DriverVersion& version : store.versions)
         known.push_back(version.version);
     return base::fail(Errc::NotFound, "driver " + printable(wanted) + " is not in the store",
-                      known.empty() ? "It has none. See 'gpuhostctl driver import'."
-                                    : "It has " + base::join(known, ", ") + ".");
+                      known.empty() ? "Import it: gpuhostctl driver import FILE…."
+                                    : "Use one of: " + base::join(known, ", ") + ".");
 }
 
 /// Returns the kernels that the version has modules for.
@@ -94,7 +94,7 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
             return base::fail(Errc::NotFound,
                               "the store has no modules of driver " + version.version + " for kernel " +
                                   printable(kernel),
-                              "It has them for " + base::join({known.begin(), known.end()}, ", ") + ".");
+                              "Use one of: " + base::join({known.begin(), known.end()}, ", ") + ".");
         for (const char* flavour : {"open", "proprietary"})
             if (const ModuleSet* const set = store.modules_for(version.version, kernel, flavour))
                 sets.push_back(set);
@@ -123,7 +123,7 @@ Result<void> copy_module(const base::Root& root, const std::string& from, const 
         meter.add(block.size());
     }
     if (hash.finish() != module.sha256)
-        return base::fail(Errc::BadContent, from + ": is damaged", kmod::mending_hint(from));
+        return base::fail(Errc::BadContent, from + ": digest mismatch", kmod::mending_hint(from));
     return target.finish();
 }
 
@@ -192,8 +192,8 @@ Result<int> run(Session& session) {
     }
     session.note("Wrote " + plural(what.sets.size(), "set", "sets") + " of modules of driver " +
                  what.version + ", " + human_bytes(what.bytes()) + ", to " + *directory +
-                 ".\nNext: put the sections of " + what.spec_path() +
-                 " into a specification beside it, for 'gpuhostctl bundle create'.\n");
+                 ".\nNext: copy the sections of " + what.spec_path() +
+                 " into a specification in the same directory, for 'gpuhostctl bundle create'.\n");
     return 0;
 }
 
@@ -202,10 +202,11 @@ Result<int> run(Session& session) {
 const Verb driver_export_verb{
     "driver export",
     "VERSION",
-    "write a version's built modules as files",
-    "Writes the modules of one version out of the driver store, as they were built and signed, for all "
-    "kernels or for those of --kernel; and beside them VERSION.spec, the sections that 'gpuhostctl bundle "
-    "create' needs for them. So hosts without a compiler take what this one has built. Needs no daemon.",
+    "write the modules of a version to files",
+    "Writes the modules of one version from the store, as built and signed, to PATH/VERSION/KERNEL-FLAVOUR/: "
+    "the newest for each kernel and flavour, or for the kernels of --kernel. PATH/VERSION.spec has the "
+    "sections that 'gpuhostctl bundle create' needs, so that hosts without a compiler can use these builds. "
+    "Compares each file with its digest. Needs no daemon.",
     1,
     1,
     options,

@@ -28,10 +28,10 @@ base::Result<int> run(Session& session) {
 const Verb driver_history_verb{
     "driver history",
     "",
-    "list what became of the driver, the newest first",
-    "Lists each swap, each way back and what gpuhostd did at boots: which version took which one's place, "
-    "for which kernel, how "
-    "that ended and why, and who asked for it. Goes back further than 'gpuhostctl operation list'.",
+    "list changes of the driver, newest first",
+    "Lists each swap, each rollback and the changes that gpuhostd(8) made at boot, newest first. Shows the "
+    "versions, the kernel, the outcome and its reason, the duration and the user. Has more changes than "
+    "'gpuhostctl operation list'.",
     0,
     0,
     options,

@@ -21,12 +21,12 @@ base::Result<int> run(Session& session) {
 const Verb driver_import_verb{
     "driver import",
     "FILE…|DIRECTORY",
-    "bring driver packages or built modules into the store",
-    "Takes the packages of one driver version (.deb or .rpm files: libraries, tools, firmware, kernel module "
-    "source), NVIDIA's installer, which has all of that (.run), or the modules built for one kernel (.ko "
-    "files, also packed), or a directory of either, at "
-    "most 16 files, or the directory of a source (/usr/src/nvidia-VERSION). Nothing in them is executed, and "
-    "nothing that runs changes.",
+    "import driver packages or built modules into the store",
+    "Imports one driver version, or modules for one kernel, into the store. The input is packages of one "
+    "version (.deb or .rpm: libraries, tools, firmware, kernel module source), NVIDIA's installer, which has "
+    "all of these (.run), or modules built for one kernel (.ko, also compressed): at most 16 files, or one "
+    "directory of them. It can also be a directory with the source of the modules (/usr/src/nvidia-VERSION). "
+    "Executes nothing from the files, and does not change the running driver.",
     1,
     100'000, // input_files.hpp has the real limit, with its own error
     options,

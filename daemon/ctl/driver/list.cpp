@@ -30,8 +30,9 @@ const Verb driver_list_verb{
     "driver list",
     "",
     "list the drivers in the store",
-    "Lists every driver version in the store with the kernels that it has modules for. State says which one "
-    "is loaded, which one each kernel boots with (selected), and which one rollback goes to (previous).",
+    "Lists the versions in the store, and the kernels that each has modules for. Marks the loaded version, "
+    "the version that each kernel boots with (selected), and the version that 'driver rollback' swaps to "
+    "(previous).",
     0,
     0,
     options,

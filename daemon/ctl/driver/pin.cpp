@@ -21,7 +21,7 @@ constexpr std::array options{root_option};
 Result<void> add(Versions& pins, const std::string& version) {
     if (!base::is_driver_version(version))
         return base::fail(base::Errc::InvalidArgument,
-                          "'" + version + "' is not a driver version (as '550.163.01')");
+                          "'" + version + "' is not a driver version such as '550.163.01'");
     if (std::find(pins.begin(), pins.end(), version) == pins.end())
         pins.push_back(version);
     return {};
@@ -65,9 +65,8 @@ const Verb driver_pin_verb{
     "driver pin",
     "VERSION…",
     "keep versions in the store",
-    "Adds versions to Pin= in section [Driver] of gpuhostd.conf(5): neither 'driver clean' nor 'driver "
-    "remove' takes "
-    "them out. A version may be pinned before it is brought in.",
+    "Keeps versions in the store: adds them to Pin= in section [Driver] of gpuhostd.conf(5). Neither 'driver "
+    "clean' nor 'driver remove' removes them. A version may be pinned before it is imported.",
     1,
     100,
     options,
@@ -78,9 +77,8 @@ const Verb driver_unpin_verb{
     "driver unpin",
     "VERSION…",
     "no longer keep versions in the store",
-    "Takes versions out of Pin= in section [Driver] of gpuhostd.conf(5). They stay in the store until "
-    "'driver clean' "
-    "or 'driver remove' takes them out.",
+    "Removes versions from Pin= in section [Driver] of gpuhostd.conf(5). They stay in the store until "
+    "'driver clean' or 'driver remove' removes them.",
     1,
     100,
     options,

@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr Option hook_option{"hook", "",
-                             "as a kernel package's installation asks: NewKernel= says what counts"};
+                             "for the scripts of packages; the exit status is 0 unless NewKernel=require"};
 constexpr std::array options{hook_option, option::timeout};
 
 /// Limits the hook, since a package installation holds dpkg's lock meanwhile. A build takes minutes; the
@@ -115,9 +115,8 @@ std::string configured_version() {
 }
 
 int unprepared(const Session& session, std::string_view desired) {
-    session.note(
-        "gpuhostd: the new kernel would boot without an NVIDIA driver. When what is said above is mended: "
-        "gpuhostctl driver prepare\n");
+    session.note("gpuhostd: the new kernel would boot without an NVIDIA driver. Solve the problems above, "
+                 "then run: gpuhostctl driver prepare\n");
     return desired == "require" ? base::info(Errc::Refused).exit_code : 0;
 }
 
@@ -126,7 +125,7 @@ Result<int> run_hook(Session& session, const Deadline& deadline) {
     const auto client = session.client();
     const auto runs = client ? (*client)->running() : Result<bool>(false);
     if (runs && !*runs) { // for example while an image is built
-        session.note("gpuhostd does not run: it sees to the driver when the new kernel boots.\n");
+        session.note("gpuhostd is not running: it prepares the driver when the new kernel boots.\n");
         return 0;
     }
     const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
@@ -134,7 +133,7 @@ Result<int> run_hook(Session& session, const Deadline& deadline) {
         const std::string desired = configured_version();
         if (desired == "ignore")
             return 0;
-        session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not looked at this host yet", {}}
+        session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not observed the driver yet", {}}
                                 : driver.error());
         return unprepared(session, desired);
     }
@@ -165,11 +164,10 @@ Result<int> run(Session& session) {
 const Verb driver_prepare_verb{
     "driver prepare",
     "[KERNEL…]",
-    "make installed kernels ready for their first boot",
-    "Has the named kernels, or all that are installed and do not run, boot the version in use: builds "
-    "modules where "
-    "the store has none and the kernel's headers are installed, and selects them. The packages of kernels "
-    "ask for the same by --hook when they are installed.",
+    "prepare installed kernels for their first boot",
+    "Prepares installed kernels other than the running one, or the named kernels, for their first boot. "
+    "Builds modules of the version in use if the store has none and the kernel's headers are installed, and "
+    "selects them. The packages of kernels and of their headers run it with --hook when they are installed.",
     0,
     100,
     options,

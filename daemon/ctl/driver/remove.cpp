@@ -20,9 +20,9 @@ base::Result<int> run(Session& session) {
 const Verb driver_remove_verb{
     "driver remove",
     "VERSION",
-    "take a version out of the store",
-    "Removes all that the store has of one version. Refused while a kernel boots with it, while it is "
-    "loaded, and while a process uses its files.",
+    "remove a version from the store",
+    "Removes all files of one version from the store, including unreadable ones. Refused while an installed "
+    "kernel boots with it, while it is loaded, and while a process uses its files.",
     1,
     1,
     options,

@@ -22,9 +22,9 @@ base::Result<int> run(Session& session) {
 const Verb driver_rollback_verb{
     "driver rollback",
     "",
-    "go back to the driver that was selected before",
-    "Swaps to the driver that was selected for the running kernel before the current one, just as driver "
-    "swap would.",
+    "swap to the driver that was selected before",
+    "Swaps to the driver that was selected for the running kernel before the current one. Works like 'driver "
+    "swap'.",
     0,
     0,
     options,

@@ -31,11 +31,11 @@ base::Result<int> deselect(Session& session) {
 const Verb driver_select_verb{
     "driver select",
     "[VERSION]",
-    "have kernels that do not run boot a version",
-    "Makes VERSION, or the one in use, what installed kernels other than the running one boot. What runs "
-    "stays as it is: to change that, swap. The version needs modules for each of these kernels; 'driver "
-    "prepare' builds them too. With --root it is of all kernels of a system that is mounted there, to mend "
-    "one that does not come up.",
+    "set the driver version that other installed kernels boot with",
+    "Sets the version, by default the one in use, that installed kernels other than the running one boot "
+    "with. Changes nothing that runs; use 'driver swap' for that. The version needs modules for each of "
+    "these kernels; 'driver prepare' builds them too. With --root it applies to all kernels of the mounted "
+    "system, to repair one that does not boot.",
     0,
     1,
     select_options,
@@ -45,10 +45,10 @@ const Verb driver_select_verb{
 const Verb driver_deselect_verb{
     "driver deselect",
     "",
-    "have no kernel boot a driver of gpuhostd's",
-    "Takes out what leads this host's kernels to the driver store, so that the next boot takes whatever "
-    "driver is installed otherwise, or none. No module is unloaded, and the store keeps all its versions. "
-    "With --root the host is the system that is mounted there.",
+    "clear the driver selection of all kernels",
+    "Clears the selection of all kernels: the next boot uses another installed driver, or none. No module is "
+    "unloaded, programs no longer find the driver's libraries, and the store keeps all its versions. With "
+    "--root it applies to the mounted system.",
     0,
     0,
     deselect_options,

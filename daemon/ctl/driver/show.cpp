@@ -29,7 +29,7 @@ base::Result<int> run(Session& session) {
         return 0;
     }
     return base::fail(base::Errc::NotFound, "driver " + wanted + " is not in the store",
-                      "see: gpuhostctl driver list");
+                      "List them: gpuhostctl driver list.");
 }
 
 } // namespace
@@ -37,8 +37,8 @@ base::Result<int> run(Session& session) {
 const Verb driver_show_verb{
     "driver show",
     "VERSION",
-    "show what the store has of one version",
-    "Shows libraries, firmware, modules for each kernel and source of one version, and where they are.",
+    "show the files of one version in the store",
+    "Shows the libraries, firmware, modules and source of one version, and their paths.",
     1,
     1,
     options,

@@ -23,10 +23,11 @@ base::Result<int> run(Session& session) {
 const Verb driver_swap_verb{
     "driver swap",
     "VERSION",
-    "run another driver version, without a reboot",
-    "Checks everything that can be checked while the host serves, then stops the driver's clients, unloads "
-    "the loaded modules, loads those of VERSION, and makes its libraries and firmware the host's. If a step "
-    "fails, all steps before it are undone and the driver before runs again. The version must be in the "
+    "change the running driver without a reboot",
+    "Changes the running driver without a reboot. All checks run first, while the host serves, and all "
+    "problems are listed at once. Then the swap stops the driver's clients, unloads its modules, loads those "
+    "of VERSION, switches the host to its libraries, tools and firmware, and validates the result. If a step "
+    "fails, the steps before it are undone and the previous driver runs again. The version must be in the "
     "store, with modules for the running kernel.",
     1,
     1,

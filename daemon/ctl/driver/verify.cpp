@@ -21,8 +21,8 @@ base::Result<int> run(Session& session) {
 const Verb driver_verify_verb{
     "driver verify",
     "[VERSION]",
-    "check the store's files against their digests",
-    "Reads every file of one version, or of all, and compares it with the digest that it was stored under.",
+    "compare the files in the store with their digests",
+    "Reads every file of one version, or of all, and compares it with its digest.",
     0,
     1,
     options,

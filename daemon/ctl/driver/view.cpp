@@ -103,7 +103,7 @@ std::string loaded_line(const Screen& screen, const Json& driver) {
     if (names.empty())
         return screen.paint(Style::Warn, "none loaded");
     if (std::find(names.begin(), names.end(), "nvidia") == names.end())
-        return screen.paint(Style::Warn, "none of NVIDIA's") + ", loaded: " + base::join(names, " ");
+        return screen.paint(Style::Warn, "no NVIDIA driver") + ", loaded: " + base::join(names, " ");
     const std::string version = text_of(driver, "loaded_version");
     return screen.paint(Style::Bold, version.empty() ? "unknown version" : version) +
            " loaded: " + base::join(names, " ");
@@ -119,14 +119,14 @@ std::string selected_line(const Json& driver) {
     const Json& selected = base::member(driver, "selected");
     const std::string owner = text_of(driver, "configured");
     if (!selected.is_object() && (owner == "off" || owner == "preinstalled"))
-        return "none, the driver is not gpuhostd's (Version=" + owner + ")";
+        return "none, gpuhostd does not manage the driver (Version=" + owner + ")";
     if (!selected.is_object())
         return "none for this kernel";
     const std::string previous = text_of(base::member(selected, "previous"), "version");
     if (previous.empty())
         return text_of(selected, "version");
-    return text_of(selected, "version") + ", before it " + previous +
-           (is_in_store(driver, previous) ? "" : ", which is no longer in the store");
+    return text_of(selected, "version") + ", previous " + previous +
+           (is_in_store(driver, previous) ? "" : " (no longer in the store)");
 }
 
 std::string gpus_line(const Screen& screen, const Json& driver) {
@@ -145,7 +145,7 @@ std::string gpus_line(const Screen& screen, const Json& driver) {
     if (unbound.empty())
         return std::to_string(bound) + ", " + (bound == 1 ? "bound" : "all bound") + " to nvidia";
     return std::to_string(bound) + " of " + std::to_string(gpus.size()) + " bound to nvidia; " +
-           screen.paint(Style::Warn, "without: " + base::join(unbound, " ")) +
+           screen.paint(Style::Warn, "not bound: " + base::join(unbound, " ")) +
            (bound == 0 ? "" : " (why: gpuhostctl doctor)");
 }
 
@@ -161,7 +161,7 @@ std::string render_drivers(const Screen& screen, const Json& list, std::string_v
     for (const Json& version : list_of(list, "versions"))
         add_version(table, list, version, loaded);
     if (table.empty())
-        return "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE…\n";
+        return "The driver store is empty. Import a driver: gpuhostctl driver import FILE…\n";
     return table.render(screen);
 }
 
@@ -195,7 +195,7 @@ void add_driver_lines(Facts& facts, const Screen& screen, const Json& driver) {
     if (!units.empty())
         facts.add("Clients", printable(base::join(units, " ")));
     if (text_of(driver, "autoload") == "blocked")
-        facts.add("Door", screen.paint(Style::Warn, "shut") + ", loading of GPU modules is blocked");
+        facts.add("Autoload", screen.paint(Style::Warn, "blocked") + ", GPU modules cannot be loaded");
 }
 
 std::string loaded_version(const Json& host) {

@@ -31,7 +31,7 @@ std::string origin(const kmod::InstalledDriver& driver, const Owners& owners) {
         return "packages (" + owners.manager +
                "): " + base::join({owners.packages.begin(), owners.packages.end()}, " ");
     if (!driver.uninstaller.empty())
-        return "NVIDIA's installer; it goes by " + driver.uninstaller;
+        return "NVIDIA's installer; its uninstaller is " + driver.uninstaller;
     return "no package";
 }
 
@@ -46,8 +46,8 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
                                  : ", " + driver.flavour + (driver.loaded ? ", loaded" : ", not loaded")));
     facts.add("From", printable(origin(driver, owners)));
     if (!owners.packages.empty() && !owners.unowned.empty())
-        facts.add("", plural(owners.unowned.size(), "file is", "files are") + " of no package, as " +
-                          printable(owners.unowned.front()));
+        facts.add("", plural(owners.unowned.size(), "file belongs", "files belong") +
+                          " to no package, such as " + printable(owners.unowned.front()));
     add_directories(facts, "Modules", driver.modules);
     add_directories(facts, "Libraries", driver.libraries);
     add_directories(facts, "Programs", driver.programs);
@@ -56,7 +56,7 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
     add_directories(facts, "Sources", driver.sources);
     add_lines(facts, "DKMS", driver.dkms);
     add_lines(facts, "modprobe", driver.rules);
-    add_lines(facts, "Mind", driver.disturbers);
+    add_lines(facts, "Risks", driver.disturbers);
     return facts.render(screen);
 }
 
@@ -70,16 +70,13 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
     if (remove.empty())
         remove = "gpuhostctl driver adopt --files" +
                  (root.is_host() ? std::string() : " --root=" + root.host_path("")) +
-                 " | xargs -d '\\n' rm   (of no package: look at the list first)";
-    text +=
-        std::string(adopted ? "\nTo have gpuhostd run it:\n" : "and to have gpuhostd run it after that:\n");
+                 " | xargs -d '\\n' rm   (not packaged: check the list first)";
+    text += std::string(adopted ? "\nTo run it with gpuhostd:\n" : "and then, to run it with gpuhostd:\n");
     // GPUs are not usable from the removal of the files to the swap.
     text += "  gpuhostctl driver swap " + driver.version +
-            " --dry-run   (until only these files are in its way)\n"
-            "  " +
-            printable(remove) + "\n";
+            " --dry-run   (until only these files block it)\n  " + printable(remove) + "\n";
     for (const std::string& rule : driver.rules)
-        text += "  rm " + printable(rule) + "   (if it is still there)\n";
+        text += "  rm " + printable(rule) + "   (if it still exists)\n";
     text += "  gpuhostctl driver swap " + driver.version + "\n";
     return text;
 }

@@ -54,7 +54,7 @@ def reboot_with_dead_gpu(host):
         host.check("rm /etc/modprobe.d/vm-late.conf")
         host.swap(NEW)
         expect.driver(host, NEW, host.srcversions(NEW), dead=[dead])
-        assert f"without: {dead}" in host.ctl_ok("status").out, "status does not name the GPU"
+        assert f"not bound: {dead}" in host.ctl_ok("status").out, "status does not name the GPU"
         gpus = next(check for check in json.loads(host.ctl("doctor", "--json").out)["checks"] if check["check"] == "gpus")
         assert gpus["result"] == "warning" and dead in gpus["text"] and "probe" in gpus["text"], f"doctor: {gpus}"
     finally:

@@ -21,7 +21,7 @@ Json change(int id, const std::string& state, const Json& subject, const Json& m
 
 TEST(HistoryView, EmptyHistoryIsReported) {
     EXPECT_EQ(render_history({}, {{"changes", Json::array()}}, 0),
-              "The driver of this host was never changed by gpuhostd.\n");
+              "gpuhostd has never changed the driver of this host.\n");
 }
 
 TEST(HistoryView, EachChangeIsOneLine) {

@@ -59,7 +59,7 @@ TEST(DriverView, SelectedButUnloadedDriverIsNotLoaded) {
 
 TEST(DriverView, EmptyStoreHintsAtImport) {
     EXPECT_EQ(render_drivers({}, {{"versions", Json::array()}}, ""),
-              "The driver store is empty. Bring a driver in with: gpuhostctl driver import FILE…\n");
+              "The driver store is empty. Import a driver: gpuhostctl driver import FILE…\n");
 }
 
 TEST(DriverView, ShowsUserlandAndModulesOfOneVersion) {

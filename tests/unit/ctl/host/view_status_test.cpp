@@ -33,7 +33,7 @@ TEST(StatusView, ConvergedHostHasNothingPending) {
     EXPECT_EQ(render_status({}, host(), swap_operation("committed", {"done", "done", "done"}), 1'072'000'000),
               "    Host: idle, kernel 6.1.0-50-amd64\n"
               "  Driver: 550.163.01 loaded: nvidia nvidia_uvm\n"
-              "Selected: 550.163.01, before it 535.261.03\n"
+              "Selected: 550.163.01, previous 535.261.03\n"
               "    GPUs: 1, bound to nvidia\n"
               " Clients: nvidia-persistenced.service\n"
               " Pending: nothing\n"
@@ -45,7 +45,7 @@ TEST(StatusView, UnservedGpuIsNamed) {
     partly["components"]["driver"]["observed"]["gpus"].push_back(
         {{"address", "0000:02:00.0"}, {"device", "10de:2331"}, {"driver", ""}});
     EXPECT_NE(render_status({}, partly, Json(), 0)
-                  .find("GPUs: 1 of 2 bound to nvidia; without: 0000:02:00.0 (why: gpuhostctl doctor)\n"),
+                  .find("GPUs: 1 of 2 bound to nvidia; not bound: 0000:02:00.0 (why: gpuhostctl doctor)\n"),
               std::string::npos);
 }
 
@@ -83,8 +83,8 @@ TEST(StatusView, PendingStepsHaveReasons) {
               "    Host: degraded, kernel 6.1.0-50-amd64\n"
               "  Driver: none loaded\n"
               "Selected: none for this kernel\n"
-              "    GPUs: 0 of 1 bound to nvidia; without: 0000:01:00.0\n"
-              "    Door: shut, loading of GPU modules is blocked\n"
+              "    GPUs: 0 of 1 bound to nvidia; not bound: 0000:01:00.0\n"
+              "Autoload: blocked, GPU modules cannot be loaded\n"
               " Pending: load driver 550.163.01\n"
               "          none loaded, wanted 550.163.01\n"
               " Problem: held by train.service\n"
@@ -128,9 +128,8 @@ TEST(StatusView, RefusalShowsAllProblems) {
 TEST(StatusView, RemovedPreviousDriverIsReported) {
     Json without = host();
     without["components"]["driver"]["observed"]["store"]["versions"].erase(1);
-    EXPECT_NE(
-        render_status({}, without, Json(), 0).find("before it 535.261.03, which is no longer in the store\n"),
-        std::string::npos);
+    EXPECT_NE(render_status({}, without, Json(), 0).find("previous 535.261.03 (no longer in the store)\n"),
+              std::string::npos);
 }
 
 TEST(StatusView, FailedObservationShowsItsError) {
