@@ -114,7 +114,7 @@ BARE = (
 )
 # Each rule of the policy: {how its refusal begins: what of it is tried, with what the refusal names}
 REFUSED = {
-    "a host may change its own Node only": [
+    "a host may change only its own Node": [
         (f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/x": "1"}), OTHER),
         (f"/api/v1/nodes/{OTHER}", STRATEGIC, labels(**{"gpuhost.io/x": "1"}), OTHER),
         (f"/api/v1/nodes/{OTHER}", JSON, [{"op": "add", "path": "/metadata/labels/gpuhost.io~1x", "value": "1"}], OTHER),
@@ -123,12 +123,12 @@ REFUSED = {
         (f"/api/v1/nodes/{OTHER}/status", STRATEGIC, condition("gpuhost.io/DriverReady"), OTHER),
         (f"/api/v1/nodes/{OTHER}/status", JSON, [{"op": "replace", "path": "/status/conditions", "value": []}], OTHER),
     ],
-    "of the metadata a host may change labels and annotations only": [
+    "a host may change only labels and annotations of the metadata": [
         (OWN, MERGE, of_metadata(finalizers=["site/x"]), "finalizers"),
         (OWN_STATUS, MERGE, of_metadata(finalizers=["site/x"]), "finalizers"),
         (OWN, MERGE, of_metadata(ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "x"}]), "ownerReferences"),
     ],
-    "of labels a host may change": [
+    "a host may change only labels of GPU upgrades": [
         (OWN, MERGE, labels(site="b"), "site"),
         (OWN, MERGE, labels(site=None), "site"),
         (OWN, MERGE, labels(extra=""), "extra"),
@@ -146,18 +146,18 @@ REFUSED = {
         (OWN_STATUS, MERGE, labels(site="b"), "site"),
         (OWN, APPLY, {"apiVersion": "v1", "kind": "Node"} | labels(site="b"), "site"),
     ],
-    "of annotations a host may change": [
+    "a host may change only annotations of GPU upgrades": [
         (OWN, MERGE, of_metadata(annotations={"site": "b"}), "site"),
         (OWN, MERGE, of_metadata(annotations=None), "site"),
         (OWN, MERGE, of_metadata(annotations={"nvidia.com/gpu.present": "true"}), "nvidia.com/gpu.present"),
         (OWN, MERGE, of_metadata(annotations={"nvidia.com/gpu-driver-upgrade-enabled": "true"}), "nvidia.com/gpu-driver-upgrade-enabled"),
         (OWN_STATUS, STRATEGIC, of_metadata(annotations={"node.alpha.kubernetes.io/ttl": "9"}), "node.alpha.kubernetes.io/ttl"),
     ],
-    "of the spec a host may change taints and unschedulable only": [
+    "a host may change only taints and unschedulable of the spec": [
         (OWN, MERGE, {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}}, "podCIDR"),
         (OWN, MERGE, {"spec": {"providerID": "site://x"}}, "providerID"),
     ],
-    "of taints a host may change": [
+    "a host may change only the taints": [
         (OWN, MERGE, with_taint("node.kubernetes.io/unschedulable"), "node.kubernetes.io/unschedulable:NoSchedule"),
         (OWN, MERGE, with_taint("gpuhost.iox/x"), "gpuhost.iox/x"),
         (OWN, MERGE, with_taint(TAINTS[0], "extra"), "extra"),
@@ -168,14 +168,14 @@ REFUSED = {
         (OWN, MERGE, taints(lambda old: [one | {"value": "z"} if one["key"] == "nvidia.com/gpu" else one for one in old]), "nvidia.com/gpu"),
         (OWN, MERGE, taints(lambda old: old[::-1]), "in their order"),
     ],
-    "of conditions a host may change gpuhost.io/": [
+    "a host may change only conditions gpuhost.io/": [
         (OWN_STATUS, STRATEGIC, condition("Ready", "False"), "Ready"),
         (OWN_STATUS, STRATEGIC, condition("gpuhost.iox/DriverReady"), "gpuhost.iox/DriverReady"),
         (OWN_STATUS, STRATEGIC, {"status": {"conditions": [{"type": "site/Healthy", "$patch": "delete"}]}}, "site/Healthy"),
         (OWN_STATUS, MERGE, condition("gpuhost.io/DriverReady"), "site/Healthy"),
         (OWN_STATUS, MERGE, {"status": {"conditions": None}}, "site/Healthy"),
     ],
-    "of the status a host may change conditions only": [
+    "a host may change only conditions of the status": [
         (OWN_STATUS, MERGE, {"status": {"capacity": {"nvidia.com/gpu": "16"}}}, "capacity"),
         (OWN_STATUS, MERGE, {"status": {"capacity": {"nvidia.com/gpu": None}}}, "capacity"),
         (OWN_STATUS, MERGE, {"status": {"allocatable": {"nvidia.com/gpu": "16"}}}, "allocatable"),
@@ -298,7 +298,7 @@ def rest_of_nodes(host):
         check_allowed(session, DROPPED)
         assert [known(plane, name) for name in (HOST, OTHER)] == before, "nothing of it was done"
         cordon = plane.ask("cordon", OTHER, identity=plane.state / "host.kubeconfig")
-        assert "a host may change its own Node only" in cordon.stderr, cordon.stderr
+        assert "a host may change only its own Node" in cordon.stderr, cordon.stderr
         status, message = send(session, "/api/v1/nodes/rights03", APPLY, {"apiVersion": "v1", "kind": "Node"} | of_metadata(name="rights03"))
         assert status == 403 and "cannot create" in message, f"a Node that is not there: {status} {message}"
 
@@ -386,19 +386,19 @@ RENEWED = {"spec": {"renewTime": "2026-11-23T16:00:00.000000Z"}}
 GRANTS = (
     ("PATCH", OWN_GRANT, RENEWED, None, None),
     ("PATCH", OWN_GRANT, {"metadata": {"annotations": {"gpuhost.io/x": "1"}}}, None, None),
-    ("PATCH", OWN_GRANT, {"spec": {"leaseDurationSeconds": 100000}}, "of its grant a host may change renewTime only", "of its grant a host may change renewTime only"),
-    ("PATCH", OWN_GRANT, {"spec": {"holderIdentity": OTHER}}, "of its grant a host may change renewTime only", "of its grant a host may change renewTime only"),
-    ("PATCH", OTHERS_GRANT, RENEWED, "its own grant only", "a candidate may take gpuhost-leader for itself"),
-    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": HOST}}, "its own grant only", None),
-    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": OTHER}}, "its own grant only", "a candidate may take gpuhost-leader for itself"),
-    ("PATCH", "gpuhost-rollout", {"metadata": {"annotations": {"gpuhost.io/waits": "{}"}}}, "its own grant only", None),
-    ("PATCH", "site", RENEWED, "its own grant only", "a candidate may take gpuhost-leader for itself"),
+    ("PATCH", OWN_GRANT, {"spec": {"leaseDurationSeconds": 100000}}, "a host may change only renewTime of its grant", "a host may change only renewTime of its grant"),
+    ("PATCH", OWN_GRANT, {"spec": {"holderIdentity": OTHER}}, "a host may change only renewTime of its grant", "a host may change only renewTime of its grant"),
+    ("PATCH", OTHERS_GRANT, RENEWED, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
+    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": HOST}}, "only its own grant", None),
+    ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": OTHER}}, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
+    ("PATCH", "gpuhost-rollout", {"metadata": {"annotations": {"gpuhost.io/waits": "{}"}}}, "only its own grant", None),
+    ("PATCH", "site", RENEWED, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
     ("POST", "gpuhost-upgrade-x", lease("gpuhost-upgrade-x", "x"), "cannot create", None),
     ("POST", "gpuhost-upgrade-y", lease("gpuhost-upgrade-y", HOST), "cannot create", "a candidate may create grants"),
     ("POST", "site2", lease("site2", HOST), "cannot create", "a candidate may create grants"),
-    ("DELETE", "site", None, "its own grant only", "a candidate may take grants away only"),
-    ("DELETE", "gpuhost-leader", None, "its own grant only", "a candidate may take grants away only"),
-    ("DELETE", OTHERS_GRANT, None, "its own grant only", None),
+    ("DELETE", "site", None, "only its own grant", "a candidate may delete only grants"),
+    ("DELETE", "gpuhost-leader", None, "only its own grant", "a candidate may delete only grants"),
+    ("DELETE", OTHERS_GRANT, None, "only its own grant", None),
     ("DELETE", OWN_GRANT, None, None, None),
 )
 
@@ -439,8 +439,8 @@ def event(kind, name, reason):
 @case("a host's rights: it tells of its own Node's upgrade, and reads the policy and nothing beside it", start="kubernetes")
 def events_and_policy(host):
     with rights(host) as (plane, session):
-        for body, said in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "its own Node only"),
-                           (event("Pod", HOST, "GPUDriverUpgrade"), "its own Node only"), (event("Node", HOST, "NodeReady"), "GPUDriverUpgrade only")):
+        for body, said in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "only events of its own Node"),
+                           (event("Pod", HOST, "GPUDriverUpgrade"), "only events of its own Node"), (event("Node", HOST, "NodeReady"), "only events with the reason GPUDriverUpgrade")):
             status, answer = session.ask("POST", "/api/v1/namespaces/default/events?dryRun=All", body)
             assert status == (403 if said else 201) and (said or "") in answer.get("message", ""), f"{body}: {status} {answer}"
         maps = "/api/v1/namespaces/gpuhost/configmaps"
@@ -460,12 +460,12 @@ CLIENT = ("kubernetes.io/kube-apiserver-client", ["digital signature", "client a
 REQUESTS = (
     ("host", f"gpuhost-{HOST}-1", *CLIENT, None),
     ("joining", f"gpuhost-{HOST}-1", *CLIENT, None),
-    ("host", f"gpuhost-{OTHER}-1", *CLIENT, "a host names its requests"),
-    ("joining", "site-1", *CLIENT, "a host names its requests"),
-    ("host", f"gpuhost-{HOST}-1", "kubernetes.io/kubelet-serving", ["digital signature", "server auth"], "a host may ask kubernetes.io/kube-apiserver-client"),
+    ("host", f"gpuhost-{OTHER}-1", *CLIENT, "certificate request must be named"),
+    ("joining", "site-1", *CLIENT, "certificate request must be named"),
+    ("host", f"gpuhost-{HOST}-1", "kubernetes.io/kubelet-serving", ["digital signature", "server auth"], "a host may request certificates only from kubernetes.io/kube-apiserver-client"),
     ("joining", f"gpuhost-{HOST}-1", "kubernetes.io/kube-apiserver-client-kubelet", ["digital signature", "client auth"],
-     "a host may ask kubernetes.io/kube-apiserver-client"),
-    ("joining", f"gpuhost-{HOST}-1", CLIENT[0], ["client auth", "cert sign"], "a host may ask for certificates of clients only"),
+     "a host may request certificates only from kubernetes.io/kube-apiserver-client"),
+    ("joining", f"gpuhost-{HOST}-1", CLIENT[0], ["client auth", "cert sign"], "a host may request only client certificates"),
 )
 
 
