@@ -67,7 +67,7 @@ std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
     if (!settings.clear_initramfs || unknown.count(kernel) == 0)
         return {};
     return {{"initramfs.clear",
-             "have no driver of a GPU in what " + kernel + " boots with",
+             "remove GPU drivers from the boot images of kernel " + kernel,
              {{"kernel", kernel}}}};
 }
 

@@ -48,8 +48,8 @@ Result<Content> read_content(const base::Root& root, const BootImage& image, con
     auto modules = gpu_modules_of(image, content.fd.get(), kernel);
     if (!modules)
         return base::fail(modules.error().code,
-                          "it can't be seen what is in an initramfs: " + modules.error().message,
-                          std::string("have it made anew, ") + or_ignore_images);
+                          "cannot list the modules in an initramfs: " + modules.error().message,
+                          std::string("Create it again, ") + or_ignore_images);
     content.modules = *std::move(modules);
     return content;
 }
@@ -68,7 +68,8 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
         if (!st || is_known_clean(context.root, kernel, image.path))
             continue;
         if (const auto found = obstacle(context.root, image, kernel, static_cast<std::uint64_t>(st->st_size)))
-            context.warn(found->message + ", which ends this if there is a driver in it; " + found->hint);
+            context.warn(found->message + "; this step fails if the image contains a GPU driver. " +
+                         found->hint);
     }
     return std::vector<Problem>();
 }
@@ -110,9 +111,9 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     GPUHOST_TRY(made, read_content(context.root, {image.kind, tool.makes}, kernel));
     if (!made.modules.empty())
         return base::fail(Errc::Failed,
-                          tool.argv.front() + " still puts '" + made.modules.front() + "' into '" +
+                          tool.argv.front() + " still includes '" + made.modules.front() + "' in '" +
                               image.path + "'",
-                          "look for what names it in /etc/initramfs-tools or /etc/dracut.conf.d, " +
+                          "Remove the entry for it from /etc/initramfs-tools or /etc/dracut.conf.d, " +
                               std::string(or_ignore_images));
     GPUHOST_CHECK(sync(made, tool.makes));
     if (tool.makes != image.path)
@@ -142,14 +143,14 @@ Result<bool> clear(const StepContext& context, const BootImage& image, const std
         return false;
     }
     if (!runs_programs_of(context.root) && !content.modules.empty())
-        context.warn(
-            "'" + image.path + "' holds '" + content.modules.front() +
-            "', which that system loads in place of what is selected until its initramfs is made anew there");
+        context.warn("'" + image.path + "' contains '" + content.modules.front() +
+                     "': that system loads it instead of the selected driver until its initramfs is created "
+                     "again there");
     if (!runs_programs_of(context.root))
         return false;
     if (auto found = obstacle(context.root, image, kernel, static_cast<std::uint64_t>(content.st.st_size))) {
         if (!content.modules.empty())
-            found->message += "; it holds '" + content.modules.front() + "'";
+            found->message += "; it contains '" + content.modules.front() + "'";
         return base::fail(*std::move(found));
     }
     GPUHOST_CHECK(make_anew(context, image, kernel));
@@ -182,8 +183,9 @@ Result<void> verify(StepContext& context, const Json& args) {
         return {};
     for (const BootImage& image : boot_images_of(context.root, kernel))
         if (!is_known_clean(context.root, kernel, image.path))
-            return base::fail(Errc::Failed, "'" + image.path + "' is not what was just looked at",
-                              "something else makes images at the same time; try again once it is done");
+            return base::fail(
+                Errc::Failed, "'" + image.path + "' was modified after it was checked",
+                "Wait until the other program that creates images has finished, and try again.");
     return {};
 }
 

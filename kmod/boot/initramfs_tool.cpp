@@ -44,21 +44,21 @@ std::optional<base::Error> obstacle(const base::Root& root, const BootImage& ima
                                     std::uint64_t size) {
     if (image.kind == BootImage::Kind::Unified)
         return base::Error{Errc::Unsupported,
-                           "'" + image.path + "' can't be made anew here: it is a unified kernel image",
-                           "as root: GPUHOST_INITRAMFS=exclude " + command_to_make(root, image, kernel) +
+                           "'" + image.path + "' cannot be created again here: it is a unified kernel image",
+                           "Run as root: GPUHOST_INITRAMFS=exclude " + command_to_make(root, image, kernel) +
                                "; " + or_ignore_images};
     if (!tool_for(root, image, kernel))
-        return base::Error{Errc::Unsupported,
-                           "'" + image.path +
-                               "' can't be made anew: neither update-initramfs nor dracut is installed",
-                           std::string("install what makes this host's images, ") + or_ignore_images};
+        return base::Error{
+            Errc::Unsupported,
+            "'" + image.path + "' cannot be created again: neither update-initramfs nor dracut is installed",
+            std::string("Install the tool that creates this host's images, ") + or_ignore_images};
     const std::string directory = directory_of(image.path);
     if (const auto left = root.free_bytes(directory); left && *left < size)
         return base::Error{Errc::NoSpace,
-                           "'" + image.path + "' has " + std::to_string((size >> 20U) + 1) + " MiB, and " +
-                               std::to_string(*left >> 20U) + " MiB are free in " + directory +
-                               " to make it anew",
-                           std::string("remove kernels that no boot needs, ") + or_ignore_images};
+                           "'" + image.path + "' cannot be created again: it needs " +
+                               std::to_string((size >> 20U) + 1) + " MiB, but " +
+                               std::to_string(*left >> 20U) + " MiB are free in " + directory,
+                           std::string("Remove kernels that are not needed, ") + or_ignore_images};
     return std::nullopt;
 }
 
@@ -81,13 +81,13 @@ Result<void> run_tool(const StepContext& context, const std::string& kernel, con
         log.line(line);
         last = line;
     };
-    context.progress(-1, "making the initramfs of " + kernel);
+    context.progress(-1, "creating the initramfs of " + kernel);
     GPUHOST_TRY(finished, base::run(command));
     if (finished.exit_status == 0 && !finished.timed_out)
         return {};
     return base::fail(finished.timed_out ? Errc::Timeout : Errc::Failed,
-                      tool.argv.front() + (finished.timed_out ? ": not done in time" : " failed: " + last),
-                      "see " + image_log(kernel) + "; mend it, " + or_ignore_images);
+                      tool.argv.front() + (finished.timed_out ? ": timed out" : " failed: " + last),
+                      "See " + image_log(kernel) + " and repair the cause, " + or_ignore_images);
 }
 
 } // namespace gpuhost::kmod

@@ -21,7 +21,7 @@ struct ImageTool {
                                                 const std::string& kernel);
 
 inline constexpr const char* or_ignore_images =
-    "or leave images as they are: Initramfs=ignore in [Driver] of gpuhostd.conf";
+    "or leave boot images unchanged: set Initramfs=ignore in [Driver] of gpuhostd.conf.";
 
 /// Returns the reason why an image of `size` bytes cannot be created again, if any.
 [[nodiscard]] std::optional<base::Error> obstacle(const base::Root& root, const BootImage& image,
