@@ -45,14 +45,14 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
             problems.push_back(std::move(problem));
     }
     if (const std::string& package = requests.front().package; !context.root.stat(package))
-        problems.push_back({Errc::NotFound, package + ": is missing", "Import the package again."});
+        problems.push_back({Errc::NotFound, package + ": not found", "Import the package again."});
     GPUHOST_TRY(free, free_space(context.root));
     if (free < build_space)
         problems.push_back({Errc::NoSpace,
-                            "a build takes up to " + std::to_string(build_space >> 20U) + " MiB, but " +
+                            "a build needs up to " + std::to_string(build_space >> 20U) + " MiB, but " +
                                 std::to_string(free >> 20U) + " MiB are free in " +
                                 std::string(store_directory),
-                            "Make room, for instance with 'gpuhostctl driver remove'."});
+                            "Free some space, for example with 'gpuhostctl driver remove'."});
     return problems;
 }
 

@@ -98,16 +98,19 @@ class Build {
 
     Result<void> failed(const BuildLog& lines, const base::Finished& finished) const {
         const std::string what = "compiling " + request_.version + " for " + request_.kernel;
-        const std::string log = " The whole log: " + log_path(request_);
+        const std::string log = " See the log: " + log_path(request_) + ".";
         if (finished.timed_out)
-            return base::fail(Errc::Timeout, what + ": not done in time", "Is the host overloaded?" + log);
+            return base::fail(Errc::Timeout, what + ": timed out",
+                              "Check whether the host is overloaded." + log);
         const std::string& error = lines.first_error();
         if (error.find("No space left on device") != std::string::npos)
-            return base::fail(Errc::NoSpace, what + ": " + error, "Make room in /var/lib/gpuhost." + log);
+            return base::fail(Errc::NoSpace, what + ": " + error,
+                              "Free some space in /var/lib/gpuhost." + log);
         return base::fail(
             Errc::Unsupported,
-            what + ": " + (error.empty() ? "make ended with " + std::to_string(finished.exit_status) : error),
-            "This version may not support this kernel; use another of either." + log);
+            what + ": " +
+                (error.empty() ? "make failed with status " + std::to_string(finished.exit_status) : error),
+            "Use another kernel or driver version: this version may not support this kernel." + log);
     }
 
     /// Removes debug information, which is nine tenths of the result and of no use on a GPU host.
@@ -141,7 +144,7 @@ class Build {
         GPUHOST_TRY(space, free_space(root_));
         GPUHOST_TRY(manifest, stage_modules(staging_, inputs, space));
         if (manifest.version != request_.version || manifest.kernel != request_.kernel)
-            return base::fail(Errc::BadContent, "the build made " + manifest.version + " for " +
+            return base::fail(Errc::BadContent, "the build produced " + manifest.version + " for " +
                                                     manifest.kernel + " instead of " + request_.version +
                                                     " for " + request_.kernel);
         return {};
@@ -169,7 +172,8 @@ Result<std::vector<BuildRequest>> build_requests(const Json& args) {
     std::vector<BuildRequest> requests;
     for (const std::string& kernel : base::strings_or_empty(args, "kernels")) {
         if (!base::is_driver_version(version) || !base::is_kernel_release(kernel))
-            return base::fail(Errc::InvalidArgument, "'" + version + "' for '" + kernel + "' can't be built");
+            return base::fail(Errc::InvalidArgument, "'" + version + "' for '" + kernel +
+                                                         "': invalid driver version or kernel release");
         requests.push_back({version, kernel, path + "/" + file, sha256, directory});
     }
     if (requests.empty())

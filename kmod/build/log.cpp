@@ -50,7 +50,7 @@ void BuildLog::line(std::string_view text) {
     constexpr std::string_view compile = "CC [M]";
     if (base::starts_with(trimmed, "CONFTEST")) {
         ++tests_;
-        doing_ = "testing what the kernel offers";
+        doing_ = "testing the kernel's features";
     } else if (base::starts_with(trimmed, compile)) {
         ++objects_;
         doing_ = "compiling " + shorten(base::trim(trimmed.substr(compile.size())));

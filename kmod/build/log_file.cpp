@@ -13,7 +13,8 @@ void LogFile::line(std::string_view text) {
     if (room_ == 0)
         return;
     const bool fits = text.size() + 1 < room_;
-    const std::string written = fits ? std::string(text) : "The program says more than this log may hold.";
+    const std::string written =
+        fits ? std::string(text) : "Output truncated: the log has reached its size limit.";
     (void)base::write_all(fd_.get(), written + "\n", "log");
     room_ = fits ? room_ - text.size() - 1 : 0;
 }

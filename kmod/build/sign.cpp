@@ -74,9 +74,10 @@ void check_secret(const base::Root& root, const std::string& path, std::vector<P
     const bool is_own = st && (st->st_uid == 0 || st->st_uid == ::geteuid());
     if (st && (!is_own || (st->st_mode & (S_IRWXG | S_IRWXO)) != 0))
         problems.push_back({Errc::AccessDenied,
-                            path + ": others than root may read it, as might what builds foreign source",
-                            "chown root:root and chmod 0600 " + path +
-                                ", and have it made anew if somebody may have read it."});
+                            path + ": permissions too open: other users than root can read it, as might "
+                                   "builds of foreign source",
+                            "Run: chown root:root " + path + " && chmod 0600 " + path +
+                                ". Replace it if another user may have read it."});
 }
 
 void check_certificate(const ModuleCertificate& certificate, const std::string& path,
@@ -89,7 +90,7 @@ void check_certificate(const ModuleCertificate& certificate, const std::string& 
              "Use one with keyUsage digitalSignature and extendedKeyUsage codeSigning."});
     if (certificate.until < base::realtime_us() / 1'000'000)
         context.warn(path + ": the certificate '" + certificate.name + "' expired on " +
-                     base::utc_text(certificate.until) + "; kernels don't mind, mokutil and firmware may");
+                     base::utc_text(certificate.until) + "; kernels accept it, mokutil and firmware may not");
 }
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
@@ -102,13 +103,13 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     const std::string kernel = base::string_or(args, "kernel", {});
     if (!supports_hash(kernel_config(context.root, kernel), signing.hash))
         problems.push_back({Errc::Unsupported, "kernel " + kernel + " was built without " + signing.hash,
-                            "Set SigningHash= to one that its configuration has."});
+                            "Set SigningHash= to a hash that its configuration enables."});
     const auto signer =
-        problems.empty() ? open_signer(context.root, signing) : base::fail(Errc::Refused, "not looked at");
+        problems.empty() ? open_signer(context.root, signing) : base::fail(Errc::Refused, "not read");
     if (signer)
         check_certificate(signer->certificate, signing.certificate, context, problems);
     else if (problems.empty())
-        problems.push_back({signer.error().code, "modules can't be signed: " + signer.error().message,
+        problems.push_back({signer.error().code, "cannot sign modules: " + signer.error().message,
                             signer.error().hint.empty() ? std::string(see_settings) : signer.error().hint});
     return problems;
 }
@@ -163,7 +164,7 @@ class Signing {
         // never where the key is.
         const bool is_signed = base::ends_with(image, content::module_signature_magic);
         if (is_signed && module.signer.empty())
-            return base::fail(Errc::BadContent, module.file + " ends in a signature that can't be read",
+            return base::fail(Errc::BadContent, module.file + ": cannot read the signature at its end",
                               "Build it again from its source.");
         if (!is_signed) {
             GPUHOST_TRY(made, signer_.key.sign_module(image, hash_));
@@ -186,7 +187,7 @@ class Signing {
         GPUHOST_TRY(mapped, base::MappedFile::open(fd, file));
         GPUHOST_TRY(signature, content::read_module_signature(mapped.view(), file));
         if (!signature)
-            return base::fail(Errc::Failed, "signing " + file + ": what the key made is no signature");
+            return base::fail(Errc::Failed, "signing " + file + ": the key did not produce a signature");
         return content::verify_module_signature(mapped.view(), *signature, signer_.certificate.der, file);
     }
 
@@ -230,8 +231,8 @@ std::vector<Problem> signing_problems(const SigningSettings& signing) {
         problems.push_back({Errc::InvalidArgument,
                             "SigningKey= is set, but no SigningCertificate=", std::string(see_settings)});
     if (is_uri(signing.key) && signing.key.find("pin-value") != std::string::npos)
-        problems.push_back({Errc::InvalidArgument, "SigningKey= has a PIN in it, and settings are no secret",
-                            "Put the PIN into a file of its own, and name that in SigningPassphraseFile=."});
+        problems.push_back({Errc::InvalidArgument, "SigningKey= contains a PIN, but settings are not secret",
+                            "Put the PIN into a separate file, and set SigningPassphraseFile= to its path."});
     return problems;
 }
 

@@ -29,7 +29,7 @@ Result<void> unpack_one(const ArchiveEntry& entry, const std::string& path, cons
     if (entry.type == ArchiveEntry::Type::SymbolicLink) {
         if (!content::link_stays_inside(inside, entry.target))
             return base::fail(Errc::BadContent,
-                              "'" + entry.path + "' is a link that leads out of the source");
+                              "'" + entry.path + "' is a link to a path outside the source");
         return staging.symlink_atomic(entry.target, path);
     }
     if (entry.type != ArchiveEntry::Type::File)
@@ -60,7 +60,7 @@ Result<SourceTree> unpack_source(int fd, const std::string& package, const std::
             ++tree.sources;
     }
     if (tree.bytes == 0)
-        return base::fail(Errc::BadContent, package + ": has nothing in '" + directory + "'");
+        return base::fail(Errc::BadContent, package + ": no files in '" + directory + "'");
     return tree;
 }
 
