@@ -42,16 +42,15 @@ FlavourChoice choose_flavour(const Store& store, const std::string& version, con
     const std::string not_driven =
         "the open modules of " + version + " do not drive " + base::join(closed, ", ");
     if (wanted == "open") {
-        choice.reasons.push_back("Flavour=open is obeyed, though " + not_driven);
+        choice.reasons.push_back("Flavour=open applies, although " + not_driven);
     } else if (wanted == "any" && others.empty()) {
         choice.flavour = "proprietary";
-        choice.reasons.push_back(not_driven + ": proprietary ones are taken");
+        choice.reasons.push_back(not_driven + ": the proprietary modules are used");
     } else if (wanted == "any") {
-        choice.problem = core::Problem{Errc::Unsupported,
-                                       not_driven + ", and " + base::join(others, ", ") + " may need them",
-                                       "Say Flavour=proprietary in gpuhostd.conf if those drive all of these "
-                                       "GPUs, or Flavour=open to do "
-                                       "without the first."};
+        choice.problem = core::Problem{
+            Errc::Unsupported, not_driven + ", but " + base::join(others, ", ") + " may need them",
+            "Set Flavour=proprietary in gpuhostd.conf if those modules drive all of these "
+            "GPUs, or Flavour=open to leave the first GPUs without a driver."};
     }
     return choice;
 }

@@ -123,8 +123,8 @@ Result<const Found*> chosen(const std::vector<Found>& modules, const std::string
     }
     if (candidates.size() > 1)
         return base::fail(Errc::BadContent,
-                          "kernel " + kernel +
-                              " has several drivers, and runs none of them: " + base::join(paths, ", "),
+                          "kernel " + kernel + " has several installed drivers, and none is loaded: " +
+                              base::join(paths, ", "),
                           "Load one (modprobe nvidia), or remove the packages of the others.");
     return candidates.empty() ? nullptr : candidates.front();
 }
@@ -224,15 +224,15 @@ bool upgrades_unattended(const base::Root& root) {
 void add_disturbers(const base::Root& root, InstalledDriver& driver) {
     if (upgrades_unattended(root))
         driver.disturbers.emplace_back(
-            "unattended-upgrades may replace its libraries while the modules of another version run");
+            "unattended-upgrades may replace its libraries while modules of another version are loaded");
     for (const std::string& name : list(root, "/etc/systemd/system/timers.target.wants"))
         if (base::starts_with(name, "dnf-automatic"))
             driver.disturbers.push_back(
-                name + " may replace its libraries while the modules of another version run");
+                name + " may replace its libraries while modules of another version are loaded");
     if (!driver.dkms.empty())
         driver.disturbers.emplace_back("DKMS builds it for each kernel that a package installs");
     if (loaded_module(root, "nouveau"))
-        driver.disturbers.emplace_back("nouveau is loaded, and drives GPUs in its place");
+        driver.disturbers.emplace_back("nouveau is loaded and drives GPUs instead");
 }
 
 } // namespace

@@ -60,7 +60,7 @@ Result<Manifest> from_json(const Json& value) {
     const auto known =
         std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.second == kind; });
     if (known == kinds.end() || !base::is_driver_version(version))
-        return base::fail(Errc::BadContent, "not a kind and version that this gpuhostd knows");
+        return base::fail(Errc::BadContent, "kind or version is not supported by this gpuhostd");
     manifest.kind = known->first;
     manifest.version = std::move(version);
     manifest.kernel = base::string_or(value, "kernel", {});
@@ -72,7 +72,7 @@ Result<Manifest> from_json(const Json& value) {
     if (manifest.kind != SetKind::Userland && manifest.flavour != "open" && manifest.flavour != "proprietary")
         return base::fail(Errc::BadContent, "'" + manifest.flavour + "' is not a flavour");
     if (manifest.kind != SetKind::Userland && !manifest.closed_gpus.empty())
-        return base::fail(Errc::BadContent, "has a list of GPUs where none belongs");
+        return base::fail(Errc::BadContent, "a list of GPUs is allowed only for userland");
     GPUHOST_TRY(files, content::files_from_json(base::member(value, "files")));
     manifest.files = std::move(files);
     for (const Json& item : base::member(value, "modules")) {
@@ -80,7 +80,7 @@ Result<Manifest> from_json(const Json& value) {
         manifest.modules.push_back(std::move(module));
     }
     if (manifest.files.empty() || (manifest.kind == SetKind::Modules) != !manifest.modules.empty())
-        return base::fail(Errc::BadContent, "has no files, or modules where none belong");
+        return base::fail(Errc::BadContent, "no files, or its modules do not match its kind");
     return manifest;
 }
 

@@ -67,7 +67,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     GPUHOST_TRY(mapped, base::MappedFile::open(fd.get(), input.name));
     GPUHOST_TRY(info, parse_module_info(mapped.view(), input.name));
     if (!is_module_identifier(info.name))
-        return base::fail(Errc::BadContent, input.name + ": its name inside can't be used");
+        return base::fail(Errc::BadContent, input.name + ": invalid module name in the file");
     std::string file = file_name(info.name);
     GPUHOST_CHECK(writer.adopt(".unpacked", file, written));
     return Parsed{std::move(info), std::move(file), input.name, signer_of(mapped.view(), input.name)};
@@ -84,7 +84,7 @@ Result<const ModuleInfo*> reference(const std::vector<Parsed>& modules) {
     if (!base::is_driver_version(found->info.version))
         return base::fail(Errc::BadContent, found->given_name + ": has no driver version");
     if (!base::is_kernel_release(found->info.kernel()))
-        return base::fail(Errc::BadContent, found->given_name + ": names no kernel that it was built for");
+        return base::fail(Errc::BadContent, found->given_name + ": no kernel release in its vermagic");
     return &found->info;
 }
 
@@ -101,7 +101,7 @@ Result<void> check_agreement(const std::vector<Parsed>& modules, const ModuleInf
     }
     if (problems.empty())
         return {};
-    return base::fail(Errc::BadContent, "the modules don't belong together: " + problems.substr(2),
+    return base::fail(Errc::BadContent, "the modules do not match: " + problems.substr(2),
                       "Import one version for one kernel at a time.");
 }
 

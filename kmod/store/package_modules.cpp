@@ -40,8 +40,8 @@ Result<std::vector<Manifest>> PackageModules::stage(const std::string& version, 
         if (manifest.version != version || manifest.kernel != kernel)
             return base::fail(Errc::BadContent,
                               "the modules in lib/modules/" + kernel + " are " + manifest.version + " for " +
-                                  manifest.kernel + ", the package says " + version,
-                              "The package is not consistent; fetch it again.");
+                                  manifest.kernel + ", the package has version " + version,
+                              "Download the package again: it is inconsistent.");
         for (const content::TreeFile& file : manifest.files)
             space -= std::min(space, file.size);
         manifests.push_back(std::move(manifest));

@@ -79,7 +79,7 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
     GPUHOST_TRY(checked, check_set_at(root, from, on_bytes));
     if (!checked.bad.empty())
         return base::fail(Errc::BadContent,
-                          from + " is not what its manifest says: " + base::join(checked.bad, "; "));
+                          from + " does not match its manifest: " + base::join(checked.bad, "; "));
     const std::string parent = std::string(store_directory) + "/" + set_place(checked.set.manifest);
     return StagedSet{from, parent + "/" + checked.set.digest, std::move(checked.set.manifest)};
 }
@@ -92,18 +92,19 @@ Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) 
     const auto protect = base::strings_or_empty(args, "protect");
     for (const StagedSet& set : sets)
         if (std::find(protect.begin(), protect.end(), set.manifest.version) != protect.end())
-            return base::fail(Errc::AccessDenied,
-                              "driver " + set.manifest.version +
-                                  " is configured, loaded or selected, and its files have another name",
-                              "Import it as root: sudo gpuhostctl driver import FILE…");
+            return base::fail(
+                Errc::AccessDenied,
+                "driver " + set.manifest.version +
+                    " is configured, loaded or selected, but the file names contain another version",
+                "Import it as root: sudo gpuhostctl driver import FILE….");
     for (const StagedSet& set : sets)
         if (!version.empty() && set.manifest.version != version)
             return base::fail(Errc::BadContent,
-                              "version " + set.manifest.version + " was made, expected " + version);
+                              "version " + set.manifest.version + " was staged, expected " + version);
     for (const std::string& kernel : base::strings_or_empty(args, "kernels"))
         if (std::none_of(sets.begin(), sets.end(),
                          [&](const auto& set) { return set.manifest.kernel == kernel; }))
-            return base::fail(Errc::BadContent, "no modules for kernel " + kernel + " were made");
+            return base::fail(Errc::BadContent, "no modules for kernel " + kernel + " were staged");
     if (sets.empty() && !base::bool_or(args, "optional", false))
         return base::fail(Errc::BadContent, "nothing was staged");
     return {};

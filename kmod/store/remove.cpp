@@ -102,7 +102,7 @@ Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std:
     GPUHOST_TRY(running, kernel_release(root));
     if (running == kernel || kernel_is_installed(root, kernel))
         problems.push_back(
-            {Errc::InUse, "kernel " + kernel + " is installed", "Say gpuhostctl driver clean again."});
+            {Errc::InUse, "kernel " + kernel + " is installed", "Run gpuhostctl driver clean again."});
     return {};
 }
 
@@ -110,7 +110,7 @@ Result<void> check_mapped(const Root& root, const std::string& directory, std::v
     GPUHOST_TRY(mappers, find_mappers(root, directory));
     for (const Holder& holder : mappers)
         problems.push_back({Errc::InUse, describe(holder) + " uses " + holder.devices.front(),
-                            "Stop or restart it; it keeps files of this version."});
+                            "Stop or restart it: it uses files of this version."});
     return {};
 }
 
@@ -119,8 +119,8 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     const std::string version = base::string_or(args, "version", {});
     std::vector<Problem> problems;
     if (!context.root.exists(paths.store)) {
-        problems.push_back(
-            {Errc::NotFound, describe_what(args) + " is not in the store", "See gpuhostctl driver list."});
+        problems.push_back({Errc::NotFound, describe_what(args) + " is not in the store",
+                            "List the drivers in the store: gpuhostctl driver list."});
         return problems;
     }
     if (kernel_of(args).empty()) {
@@ -148,7 +148,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 Result<void> verify(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.store))
-        return base::fail(Errc::Failed, paths.store + ": is still there");
+        return base::fail(Errc::Failed, paths.store + ": still exists");
     return {};
 }
 

@@ -108,7 +108,7 @@ Result<std::uint64_t> usable_space(const base::Root& root) {
 Result<Imported> stage_files(const base::Root& staging, const std::vector<ImportFile>& files,
                              std::uint64_t space, const OnProgress& progress) {
     if (files.empty())
-        return base::fail(Errc::BadContent, "there are no files in it");
+        return base::fail(Errc::BadContent, "no files to import");
     return base::is_module_file(files.front().name) ? import_modules(staging, files, space, progress)
                                                     : stage_packages(staging, files, space, progress);
 }

@@ -34,7 +34,7 @@ struct Imported {
 using OnProgress = std::function<void(double fraction, std::string_view text)>;
 
 inline constexpr std::string_view make_room =
-    "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl driver remove'.";
+    "Free some space in /var/lib/gpuhost, for example with 'gpuhostctl driver remove'.";
 /// Bytes to leave free on the disk for other users.
 inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 

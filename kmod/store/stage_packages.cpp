@@ -58,7 +58,7 @@ Result<std::string> common_version(const std::vector<Given>& packages) {
         groups.push_back(version + " (" + base::join(names, ", ") + ")");
     if (groups.size() > 1)
         return base::fail(Errc::BadContent,
-                          "the packages are of different versions: " + base::join(groups, "; "),
+                          "the packages have different versions: " + base::join(groups, "; "),
                           "Import one driver version at a time.");
     if (!base::is_driver_version(by_version.begin()->first))
         return base::fail(Errc::BadContent, packages.front().file.name + ": '" + by_version.begin()->first +
@@ -93,10 +93,9 @@ class Stager {
         GPUHOST_CHECK(finish_userland(userland));
         GPUHOST_CHECK(finish_sets());
         if (result_.places.empty())
-            return base::fail(
-                Errc::BadContent, "nothing of a driver is in these packages",
-                "A host needs Debian's nvidia-smi, libnvidia-ml1, libcuda1, firmware-nvidia-gsp and "
-                "nvidia-open-kernel-dkms, or what has the same files.");
+            return base::fail(Errc::BadContent, "no driver files found in these packages",
+                              "Import Debian's nvidia-smi, libnvidia-ml1, libcuda1, firmware-nvidia-gsp and "
+                              "nvidia-open-kernel-dkms, or packages with the same files.");
         result_.version = version_;
         return std::move(result_);
     }
@@ -143,8 +142,8 @@ class Stager {
         const std::string where = name + ": '" + entry.path + "'";
         if (const auto version = version_in_path(entry.path); version && *version != version_)
             return base::fail(Errc::BadContent,
-                              where + " is of version " + *version + ", the package says " + version_,
-                              "The package is not consistent; fetch it again.");
+                              where + " has version " + *version + ", the package has version " + version_,
+                              "Download the package again: it is inconsistent.");
         if (entry.type == ArchiveEntry::Type::HardLink)
             return base::fail(Errc::Unsupported, where + " is a hard link");
         if (entry.type == ArchiveEntry::Type::SymbolicLink) {
@@ -168,7 +167,7 @@ class Stager {
             return {};
         if (soname->find('/') != std::string::npos || content::safe_relative_path(*soname) != *soname ||
             soname->empty())
-            return base::fail(Errc::BadContent, where + ": its soname can't be a file name");
+            return base::fail(Errc::BadContent, where + ": its soname is not a valid file name");
         if ("lib/" + *soname != path)
             sonames_.emplace("lib/" + *soname, path.substr(4));
         return {};
@@ -251,7 +250,7 @@ class Stager {
     Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(Errc::NoSpace,
-                              what + ": no space is left for its " + std::to_string(bytes >> 20U) + " MiB",
+                              what + ": not enough space for its " + std::to_string(bytes >> 20U) + " MiB",
                               std::string(make_room));
         left_ -= bytes;
         return {};

@@ -32,7 +32,8 @@ std::string sealed_name(const PackageInfo& info) {
 Result<SetWriter> writer_for(const base::Root& staging, const Manifest& manifest) {
     const std::string place = "/source/" + manifest.flavour;
     if (staging.exists(place))
-        return base::fail(Errc::BadContent, "two packages bring the " + manifest.flavour + " source",
+        return base::fail(Errc::BadContent,
+                          "two packages contain the source of the " + manifest.flavour + " modules",
                           "Leave one of them out.");
     return SetWriter::create(staging, place);
 }
@@ -102,7 +103,7 @@ Result<void> SourcePacker::take(const content::ArchiveEntry& entry, content::Pac
     if (entry.type == content::ArchiveEntry::Type::SymbolicLink) {
         if (!content::link_stays_inside(entry.path.substr(directory.size() + 1), entry.target))
             return base::fail(Errc::BadContent,
-                              "'" + entry.path + "' is a link that leads out of the source");
+                              "'" + entry.path + "' is a link to a path outside the source");
         return into->tar.add_link(entry.path, entry.target);
     }
     GPUHOST_CHECK(into->tar.begin(entry.path, (entry.mode & 0111U) != 0, entry.size));

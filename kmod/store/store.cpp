@@ -21,7 +21,7 @@ Result<SetOnDisk> read_set(const Root& root, const std::string& path, const std:
     if (!set)
         return base::fail(std::move(set).error());
     if (std::string(store_directory) + "/" + set_place(set->manifest) + "/" + digest != path)
-        return base::fail(Errc::BadContent, path + ": is not where it belongs");
+        return base::fail(Errc::BadContent, path + ": does not match its path in the store");
     return set;
 }
 
@@ -172,8 +172,8 @@ Result<std::optional<Selection>> read_selection(const Root& root, std::string_vi
     GPUHOST_TRY(value, base::parse_json(text, path));
     auto selection = selection_from_json(value);
     if (!selection)
-        return base::fail(Errc::BadContent, path + ": not a selection",
-                          "Select a version again: gpuhostctl driver swap.");
+        return base::fail(Errc::BadContent, path + ": not a valid selection",
+                          "Select a version again: gpuhostctl driver swap VERSION.");
     return selection;
 }
 
@@ -238,12 +238,12 @@ std::string mending_hint(std::string_view path) {
         return "Select a version again: gpuhostctl driver swap VERSION.";
     const std::string prefix = std::string(store_directory) + "/";
     const auto parts = base::split(path.substr(base::starts_with(path, prefix) ? prefix.size() : 0), '/');
-    const std::string import = "import " + parts[0] + " again: gpuhostctl driver import FILE…";
+    const std::string import = parts[0] + " again: gpuhostctl driver import FILE….";
     if (parts.size() < 3 || parts[1] != "modules")
-        return "To mend it, " + import + ".";
+        return "Import " + import;
     const std::string kernel = parts[2].substr(0, parts[2].rfind('-')); // without the flavour
-    return "To mend it, build it again: gpuhostctl driver build " + parts[0] + " --kernel=" + kernel +
-           " --again; or, if it was built elsewhere, " + import + ".";
+    return "Build it again: gpuhostctl driver build " + parts[0] + " --kernel=" + kernel +
+           " --again; or, if it was built elsewhere, import " + import;
 }
 
 bool kernel_is_installed(const Root& root, const std::string& kernel) {

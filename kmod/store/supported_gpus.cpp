@@ -40,14 +40,14 @@ Result<std::vector<std::string>> parse_supported_gpus(std::string_view text, std
     const Json& chips = base::member(document, "chips");
     if (!chips.is_array())
         return base::fail(Errc::BadContent, std::string(what) + ": has no list of GPUs",
-                          "The package is damaged; fetch it again.");
+                          "Download the package again: it is damaged.");
     std::set<std::string> closed;
     std::set<std::string> open; // a device has an entry for each board with it
     for (const Json& chip : chips) {
         const auto numbers = numbers_of(base::string_or(chip, "devid", {}));
         if (!numbers)
-            return base::fail(Errc::BadContent, std::string(what) + ": a GPU's device id is none",
-                              "The package is damaged; fetch it again.");
+            return base::fail(Errc::BadContent, std::string(what) + ": invalid device id of a GPU",
+                              "Download the package again: it is damaged.");
         if (!base::string_or(chip, "legacybranch", {}).empty())
             continue;
         const auto features = base::strings_or_empty(chip, "features");

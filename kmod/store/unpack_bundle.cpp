@@ -43,19 +43,18 @@ bool has(const Store& store, const Artifact& artifact) {
 Result<void> check(const Imported& imported, const Artifact& artifact) {
     if (imported.version != artifact.name)
         return base::fail(Errc::BadContent,
-                          "the bundle says driver " + artifact.name + ", its files are of " +
-                              imported.version,
-                          "Make the bundle again with the right version in its section.");
+                          "driver version mismatch (bundle: " + artifact.name +
+                              ", files: " + imported.version + ")",
+                          "Create the bundle again with the right version in its section.");
     if (imported.kernel != artifact.kernel)
         return base::fail(Errc::BadContent,
-                          "the bundle says modules for kernel " + artifact.kernel + ", its files are for " +
-                              imported.kernel,
-                          "Make the bundle again with the right kernel in its section.");
+                          "kernel mismatch (bundle: " + artifact.kernel + ", files: " + imported.kernel + ")",
+                          "Create the bundle again with the right kernel in its section.");
     if (!artifact.flavour.empty() && imported.flavour != artifact.flavour)
         return base::fail(Errc::BadContent,
-                          "the bundle says " + artifact.flavour + " modules, its files are " +
-                              imported.flavour,
-                          "Make the bundle again with the right Flavour= in its section.");
+                          "flavour mismatch of the modules (bundle: " + artifact.flavour +
+                              ", files: " + imported.flavour + ")",
+                          "Create the bundle again with the right Flavour= in its section.");
     return {};
 }
 
@@ -120,8 +119,8 @@ core::StepKind driver_unpack_kind() {
 }
 
 std::vector<core::Step> bundle_import_steps() {
-    return {{"driver.unpack", "unpack the drivers that this host takes of it", Json::object()},
-            {"store.publish", "put them into the driver store", Json{{"optional", true}}}};
+    return {{"driver.unpack", "unpack the drivers that this host imports", Json::object()},
+            {"store.publish", "add them to the driver store", Json{{"optional", true}}}};
 }
 
 } // namespace gpuhost::kmod

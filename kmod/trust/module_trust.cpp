@@ -17,11 +17,10 @@ using core::Problem;
 
 namespace {
 
-constexpr std::string_view way_out = "bring in a set that is signed with a key which this kernel has, or "
-                                     "sign it here (SigningKey= in gpuhostd.conf(5), "
-                                     "gpuhostctl driver build) and have the key enrolled (mokutil --import "
-                                     "CERTIFICATE.der): gpuhostctl secure-boot status, "
-                                     "enroll";
+constexpr std::string_view way_out = "Import a set that is signed with a key of this kernel (gpuhostctl "
+                                     "secure-boot status). Or sign it here (SigningKey= in gpuhostd.conf(5), "
+                                     "gpuhostctl driver build) and enroll the key: gpuhostctl secure-boot "
+                                     "enroll, or mokutil --import CERTIFICATE.der.";
 
 bool has(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -69,18 +68,18 @@ std::optional<Problem> trust_problem(const std::string& module, const std::strin
     if (trust == Trust::Blacklisted)
         return problem(Errc::AccessDenied, module,
                        "is signed by " + who + ", whose key is in the kernel's .blacklist",
-                       "bring in a set that is signed with another key");
+                       "Import a set that is signed with another key.");
     if (trust == Trust::Unknown && enforced)
         return problem(
             Errc::AccessDenied, module,
             "is signed by " + who +
-                ", a key that this kernel does not have, and it takes no other: " + rules.enforcement);
+                ", a key that this kernel does not have, and it accepts no other: " + rules.enforcement);
     if (trust == Trust::Distributor && enforced)
         warn("module '" + module + "' is signed by " + who +
-             ", a key in the keyring .platform, where not every distribution's kernel looks");
+             ", a key in the keyring .platform, which the kernels of some distributions do not use");
     if (trust == Trust::NotTold && enforced)
         warn("module '" + module + "' is signed by " + who +
-             "; whether this kernel has that key is not known, since /proc/keys can't be read");
+             "; /proc/keys cannot be read, so it is unknown whether this kernel has that key");
     return std::nullopt;
 }
 
@@ -148,7 +147,7 @@ std::optional<Problem> signature_problem(const std::string& module, std::string_
                                          const TrustRules& rules,
                                          const std::function<void(const std::string&)>& warn) {
     const bool enforced = !rules.enforcement.empty();
-    const std::string signed_only = ", and the kernel takes signed ones only: " + rules.enforcement;
+    const std::string signed_only = ", and the kernel accepts only signed modules: " + rules.enforcement;
     const auto read = content::read_module_signature(file, "module '" + module + "'");
     if (!read && read.error().code != Errc::Unsupported)
         return Problem{read.error().code, read.error().message, read.error().hint};
@@ -163,8 +162,8 @@ std::optional<Problem> signature_problem(const std::string& module, std::string_
     if (enforced && !supports_hash(rules.config, signature.hash))
         return problem(
             Errc::AccessDenied, module,
-            "is signed over " + signature.hash + ", which this kernel was built without" + signed_only,
-            "sign it over a hash that the kernel's configuration has, as in CONFIG_MODULE_SIG_HASH");
+            "is signed with " + signature.hash + ", which this kernel was built without" + signed_only,
+            "Sign it with a hash that the kernel's configuration enables, such as CONFIG_MODULE_SIG_HASH.");
     const Trust trust = trust_of(signature.signer, rules);
     const ModuleCertificate* const certificate = certificate_of(signature.signer, rules);
     if (certificate != nullptr && (enforced || trust != Trust::Unknown)) {

@@ -108,7 +108,7 @@ TEST_F(ImportTest, ModulesInAPackageBecomeASetForTheirKernel) {
     EXPECT_TRUE(now.versions[0].userland.empty());
     next_transaction();
     expect_error(stage({{"kmod.rpm", kmod("535.261.03", test_kernel)}}), Errc::BadContent,
-                 "are 535.261.03 for 6.1.0-50-amd64, the package says 550.163.01");
+                 "are 535.261.03 for 6.1.0-50-amd64, the package has version 550.163.01");
     expect_error(stage({{"kmod.rpm", kmod(test_version, "6.1.0-51-amd64")}}), Errc::BadContent,
                  "lib/modules/6.1.0-50-amd64 are 550.163.01 for 6.1.0-51-amd64");
     std::vector<tests::Member> many;
@@ -226,7 +226,7 @@ TEST_F(ImportTest, RefusesHostileRunFiles) {
     refuse(nvidia_run({{"./dev", "", Type::Device}}), Errc::BadContent, "device");
     refuse(nvidia_run({{"./nvidia-smi", "again", Type::File, "", 0755}}), Errc::BadContent, "comes twice");
     refuse(nvidia_run({}, "535.261.03"), Errc::BadContent,
-           "is of version 550.163.01, the package says 535.261.03");
+           "has version 550.163.01, the package has version 535.261.03");
     const std::string whole = nvidia_run();
     std::string other = whole;
     other.replace(other.find(test_version), test_version.size(), "550.163.02");
@@ -279,7 +279,7 @@ TEST_F(ImportTest, RefusesPackagesOfDifferentVersionsAndNamesThem) {
 TEST_F(ImportTest, RefusesFilesThatContradictTheirPackage) {
     expect_error(stage({{"gsp.deb", deb_of("firmware-nvidia-gsp", "550.163.01-2",
                                            {{"./lib/firmware/nvidia/535.261.03/gsp_ga10x.bin", "x"}})}}),
-                 Errc::BadContent, "is of version 535.261.03, the package says 550.163.01");
+                 Errc::BadContent, "has version 535.261.03, the package has version 550.163.01");
     expect_error(stage({{"cuda.deb", deb_of("libcuda1", "550.163.01-2",
                                             {{library_directory() + "libcuda.so.550.163.01", "no ELF"}})}}),
                  Errc::BadContent, "not an ELF file");
@@ -302,7 +302,7 @@ TEST_F(ImportTest, RefusesWhatIsNoPackage) {
                  "not a driver version");
     expect_error(
         stage({{"x.deb", deb_of("hello", "550.163.01-1", {{"./usr/share/doc/hello/copyright", "x"}})}}),
-        Errc::BadContent, "nothing of a driver");
+        Errc::BadContent, "no driver files found");
 }
 
 TEST_F(ImportTest, RefusesHostilePackages) {
@@ -350,7 +350,7 @@ TEST_F(ImportTest, RefusesModulesThatDoNotBelongTogether) {
     mixed[1] = {"nvidia-uvm.ko", modules()[1].second.substr(0, 300)};
     expect_error(stage(mixed), Errc::BadContent, "nvidia-uvm.ko: ");
     mixed[1].second = tests::module_image({{"name", "../evil"}, {"vermagic", "6.1 "}});
-    expect_error(stage(mixed), Errc::BadContent, "can't be used");
+    expect_error(stage(mixed), Errc::BadContent, "invalid module name");
 }
 
 TEST_F(ImportTest, ChecksTheSpaceBeforeTheFirstByte) {
@@ -382,7 +382,7 @@ TEST_F(ImportTest, WhatAPackageSaysOfItsSizeIsNotBelieved) {
     const auto staged = import(mib - 1);
     ASSERT_FALSE(staged);
     EXPECT_EQ(staged.error().code, Errc::NoSpace);
-    EXPECT_NE(staged.error().message.find("bomb.deb: 'usr/bin/nvidia-smi': no space is left"),
+    EXPECT_NE(staged.error().message.find("bomb.deb: 'usr/bin/nvidia-smi': not enough space"),
               std::string::npos)
         << staged.error().message;
     EXPECT_TRUE(import(mib));
@@ -520,7 +520,7 @@ TEST_F(ImportTest, ADamagedSetsErrorSaysWhatMendsIt) {
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(import(modules()));
     const DriverVersion version = store().versions[0];
-    const std::string import_again = "import 550.163.01 again: gpuhostctl driver import";
+    const std::string import_again = "550.163.01 again: gpuhostctl driver import";
     EXPECT_NE(mending_hint(version.userland[0].path).find(import_again), std::string::npos);
     EXPECT_NE(mending_hint(version.sources[0].path + "/x.deb: digest mismatch").find(import_again),
               std::string::npos);

@@ -56,9 +56,8 @@ TEST(SupportedGpusTest, RefusesWhatIsNoList) {
 TEST(FlavourChoiceTest, AnyIsWhatDrivesTheGpus) {
     EXPECT_EQ(choose("any", {volta}).flavour, "proprietary");
     ASSERT_EQ(choose("any", {volta}).reasons.size(), 1U);
-    EXPECT_EQ(
-        choose("any", {volta}).reasons[0],
-        "the open modules of 550.163.01 do not drive 0000:01:00.0 (10de:1db6): proprietary ones are taken");
+    EXPECT_EQ(choose("any", {volta}).reasons[0], "the open modules of 550.163.01 do not drive 0000:01:00.0 "
+                                                 "(10de:1db6): the proprietary modules are used");
     EXPECT_EQ(choose("any", {hopper}).flavour, "any");
     EXPECT_EQ(choose("any", {volta, given_away}).flavour, "proprietary") << "vfio-pci's needs no driver";
     EXPECT_EQ(choose("any", {}).flavour, "any");
@@ -79,7 +78,7 @@ TEST(FlavourChoiceTest, WhatIsStatedIsObeyed) {
     EXPECT_EQ(open.flavour, "open");
     ASSERT_EQ(open.reasons.size(), 1U);
     EXPECT_EQ(
-        open.reasons[0].find("Flavour=open is obeyed, though the open modules of 550.163.01 do not drive"),
+        open.reasons[0].find("Flavour=open applies, although the open modules of 550.163.01 do not drive"),
         0U);
     EXPECT_TRUE(choose("proprietary", {volta}).reasons.empty());
 }

@@ -50,7 +50,7 @@ TEST_F(StoreReadTest, ASetInAnotherPlaceIsNotBelieved) {
     const Store now = store();
     EXPECT_TRUE(now.versions.empty());
     ASSERT_EQ(now.problems.size(), 1U);
-    EXPECT_NE(now.problems[0].find("not where it belongs"), std::string::npos);
+    EXPECT_NE(now.problems[0].find("does not match its path in the store"), std::string::npos);
 }
 
 TEST_F(StoreReadTest, TheNewestSetComesFirst) {
