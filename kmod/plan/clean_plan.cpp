@@ -21,7 +21,7 @@ std::string kept_by_kernel(const Observed& observed, Matches matches) {
         if (matches(selection.generation))
             return "kernel " + kernel + " boots it";
         if (selection.previous && matches(*selection.previous))
-            return "kernel " + kernel + " goes back to it";
+            return "kernel " + kernel + " can roll back to it";
     }
     return {};
 }
@@ -85,7 +85,7 @@ std::vector<Going> versions_to_go(const DriverSettings& settings, const Observed
     std::vector<Going> going;
     for (const DriverVersion& version : observed.store.versions) {
         const std::string why = why_kept(version.version, in_use, settings, observed);
-        plan.reasons.push_back(version.version + (why.empty() ? " is of no use any more" : " stays: " + why));
+        plan.reasons.push_back(version.version + (why.empty() ? " is no longer needed" : " is kept: " + why));
         if (why.empty())
             going.push_back({version.version, {{"version", version.version}}});
     }
@@ -107,9 +107,8 @@ std::vector<Going> sets_to_go(const std::vector<Going>& versions, const DriverSe
             const std::string why = why_kept(version.version, set, settings, observed);
             const std::string name =
                 "the " + set.flavour + " modules of " + version.version + " for " + set.kernel;
-            plan.reasons.push_back(name + (why.empty()
-                                               ? " are of no use any more: that kernel is not installed"
-                                               : " stay: " + why));
+            plan.reasons.push_back(name + (why.empty() ? " are no longer needed: that kernel is not installed"
+                                                       : " are kept: " + why));
             if (why.empty())
                 going.push_back({name,
                                  {{"version", version.version},
@@ -130,7 +129,7 @@ std::string title(const std::vector<Going>& versions, const std::vector<Going>& 
     else if (!sets.empty())
         names.push_back(std::to_string(sets.size()) + " module sets");
     return names.empty() ? "clean the driver store"
-                         : "take " + base::join(names, ", ") + " out of the driver store";
+                         : "remove " + base::join(names, ", ") + " from the driver store";
 }
 
 } // namespace
@@ -148,13 +147,13 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     // A link is removed before its target.
     for (const GoneKernel& kernel : observed.removed_kernels)
         if (is_gone(kernel.release, observed)) {
-            plan.reasons.push_back("kernel " + kernel.release + " is not installed, and boots nothing");
+            plan.reasons.push_back("kernel " + kernel.release + " is no longer installed");
             plan.steps.push_back(
-                {"store.forget", "forget what kernel " + kernel.release + " would boot", to_json(kernel)});
+                {"store.forget", "remove the selection of kernel " + kernel.release, to_json(kernel)});
         }
     // No file is deleted before everything was taken out of the store.
     for (const Going& one : going)
-        plan.steps.push_back({"store.remove", "take " + one.name + " out of the driver store", one.args});
+        plan.steps.push_back({"store.remove", "remove " + one.name + " from the driver store", one.args});
     for (const Going& one : going)
         plan.steps.push_back({"store.purge", "delete the files of " + one.name, one.args, true});
     return plan;

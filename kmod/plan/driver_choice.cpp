@@ -50,7 +50,7 @@ std::optional<core::Problem> driver_to_choose(const Observed& observed, const Dr
     if (!loaded.empty())
         hint += "; or keep driver " + loaded + ": set Version=preinstalled in gpuhostd.conf";
     return core::Problem{base::Errc::Refused, "no driver is chosen for " + whose + ": " + in_store(observed),
-                         std::move(hint)};
+                         hint + "."};
 }
 
 } // namespace gpuhost::kmod

@@ -62,7 +62,8 @@ Plan invalid_request(const std::string& request) {
     Plan plan;
     plan.kind = "driver." + request;
     plan.title = plan.kind;
-    plan.problems.push_back({base::Errc::InvalidArgument, "the driver has no request '" + request + "'", ""});
+    plan.problems.push_back(
+        {base::Errc::InvalidArgument, "unknown request '" + request + "' of the driver", ""});
     return plan;
 }
 

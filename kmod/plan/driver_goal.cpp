@@ -24,8 +24,8 @@ std::string how_to_get_modules(const Observed& observed, const std::string& vers
     const bool headers =
         std::any_of(observed.kernels.begin(), observed.kernels.end(),
                     [&](const auto& kernel) { return kernel.release == observed.kernel && kernel.headers; });
-    return (headers ? "build them: " : "import modules for it, or install its headers and build them: ") +
-           ("gpuhostctl driver build " + version + " --kernel " + observed.kernel);
+    return (headers ? "Build them: " : "Import modules for it, or install its headers and build them: ") +
+           ("gpuhostctl driver build " + version + " --kernel " + observed.kernel + ".");
 }
 
 /// Returns the loaded modules that this one uses. The kernel lists only the users of each module.
@@ -102,8 +102,9 @@ ModuleGoal goal_for(const ModuleSet& set, const std::string& version, const Driv
         if (!contains(found, name))
             problems.push_back(
                 {Errc::BadContent,
-                 "the module set of driver " + version + " for " + set.kernel + " has no '" + name + "'",
-                 "import a complete one, or leave it out of Modules= in gpuhostd.conf"});
+                 "module '" + name + "' not found in the module set of driver " + version + " for " +
+                     set.kernel,
+                 "Import a complete set, or remove the module from Modules= in gpuhostd.conf."});
     for (const LoadedModule& loaded : observed.loaded)
         if (is_others(observed.store, loaded.name))
             goal.modules.push_back({loaded.name,
@@ -151,7 +152,7 @@ std::optional<Driver> find_driver(const Observed& observed, const DriverSettings
     const DriverVersion* const known = observed.store.find(version);
     if (known == nullptr) {
         problems.push_back({Errc::NotFound, "driver " + version + " is not in the driver store",
-                            "bring it in: gpuhostctl driver import FILE…"});
+                            "Import it: gpuhostctl driver import FILE…."});
         return std::nullopt;
     }
     const std::string flavour = settings.flavour == "any" ? std::string() : settings.flavour;

@@ -156,22 +156,22 @@ void add(std::vector<Step>& steps, const std::vector<Step>& more) {
 void add_steps_before(const DriverChange& change, std::vector<Step>& steps) {
     const std::string units = base::join(change.units, ", ");
     if (!change.only_loads())
-        steps.push_back({"autoload.block", "keep others from loading a driver", autoload_args(change)});
+        steps.push_back(
+            {"autoload.block", "block automatic loading of driver modules", autoload_args(change)});
     if (change.unload && !change.units.empty())
         steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
     if (change.unload)
         add(steps, change.around.before);
     if (change.unload)
-        steps.push_back({"holders.clear", "make sure that nobody holds the driver", holder_args(change)});
+        steps.push_back({"holders.clear", "ensure that no process holds the driver", holder_args(change)});
     if (!change.only_loads())
-        steps.push_back(
-            {"driver.devices", "keep device nodes right if the driver goes back", {{"when", "back"}}});
+        steps.push_back({"driver.devices", "restore device nodes if the swap is undone", {{"when", "back"}}});
     steps.push_back({"modules.converge",
                      "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
                      converge_args(change)});
     if (!change.only_loads())
         steps.push_back(
-            {"units.quiesce", "stop client units, if the swap goes back", {{"units", change.units}}});
+            {"units.quiesce", "stop client units if the swap is undone", {{"units", change.units}}});
 }
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
@@ -209,7 +209,8 @@ void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
     add_computing(change, steps);
     // From here on containers and clients may use the driver, so an undo could not unload it any more.
     if ((change.modules && !change.only_loads()) || change.observed.autoload_blocked)
-        steps.push_back({"autoload.unblock", "let others load drivers again", autoload_args(change), true});
+        steps.push_back(
+            {"autoload.unblock", "allow automatic loading of driver modules", autoload_args(change), true});
     add(steps, change.around.after);
     if (!change.unload || change.units.empty())
         return;
@@ -223,7 +224,7 @@ std::vector<Step> make_steps(const DriverChange& change) {
     if (change.selects) // first, since it takes a minute or more; its result stays valid
         add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
     if (change.unload && change.settings.holder_policy == "wait")
-        steps.push_back({"holders.wait", "wait until nobody holds the driver", holder_args(change)});
+        steps.push_back({"holders.wait", "wait until no process holds the driver", holder_args(change)});
     if (change.files)
         steps.push_back(
             {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});
@@ -234,7 +235,7 @@ std::vector<Step> make_steps(const DriverChange& change) {
                          select_args(change)});
     if (const auto& units = change.observed.packaged_units; change.files && !units.empty())
         steps.push_back(
-            {"units.reload", "lead " + base::join(units, ", ") + " to its program", {{"units", units}}});
+            {"units.reload", "reload the unit files of " + base::join(units, ", "), {{"units", units}}});
     if (change.modules || change.devices)
         steps.push_back(driver_devices_step());
     if (!steps.empty() || change.observed.autoload_blocked)
@@ -244,53 +245,52 @@ std::vector<Step> make_steps(const DriverChange& change) {
 
 std::string unreadable(const Selection& selection, const std::string& kernel) {
     return "driver " + selection.generation.version + ", selected for " + kernel +
-           ", can't be read in the driver store, so there is no way back to it";
+           ", cannot be read in the driver store, so it cannot be restored";
 }
 
 void add_reasons(const DriverChange& change, Plan& plan) {
     const Observed& observed = change.observed;
     const Selection* const selection = observed.selection();
     if (change.modules && !change.unload && observed.loaded_version == change.goal.version)
-        plan.reasons.push_back("modules of " + change.goal.version + " are missing in the kernel");
+        plan.reasons.push_back("some modules of " + change.goal.version + " are not loaded");
     else if (change.modules && observed.loaded_version == change.goal.version)
-        plan.reasons.push_back("the modules of " + change.goal.version +
-                               " in the kernel are not those of the driver store");
+        plan.reasons.push_back("the loaded modules of " + change.goal.version +
+                               " are not those of the driver store");
     else if (change.modules)
-        plan.reasons.push_back("loaded is " + gone_or(observed.loaded_version) + ", wanted " +
-                               change.goal.version);
+        plan.reasons.push_back("loaded: " + gone_or(observed.loaded_version) +
+                               ", wanted: " + change.goal.version);
     if (change.selects && selection != nullptr && selection->generation.version == change.goal.version)
-        plan.reasons.push_back("selected for " + observed.kernel + " are other files of " +
-                               change.goal.version + " than the ones to take from the store");
+        plan.reasons.push_back("the files of " + change.goal.version + " that are selected for " +
+                               observed.kernel + " are not the ones to select from the store");
     else if (change.selects)
-        plan.reasons.push_back("selected for " + observed.kernel + " is " +
+        plan.reasons.push_back("selected for " + observed.kernel + ": " +
                                gone_or(selection != nullptr ? selection->generation.version : std::string()) +
-                               ", wanted " + change.goal.version);
+                               ", wanted: " + change.goal.version);
     if (selection != nullptr && !change.from)
         plan.reasons.push_back(unreadable(*selection, observed.kernel));
     for (const std::string& path : observed.wrong_files)
-        plan.reasons.push_back("'" + path + "' does not lead to the selected driver");
+        plan.reasons.push_back("'" + path + "' does not point to the selected driver");
     if (selection != nullptr && options_differ(change))
-        plan.reasons.push_back("ModuleParameters= is not what '" + std::string(options_file) + "' says");
+        plan.reasons.push_back("ModuleParameters= differs from '" + std::string(options_file) + "'");
     if (change.devices)
-        plan.reasons.push_back("device nodes are missing, or not as the driver asks for");
+        plan.reasons.push_back("device nodes are missing, or do not match the driver's settings");
     if (observed.autoload_blocked)
         plan.reasons.push_back("an interrupted swap left the autoload block in place");
     for (const GoalModule& module : change.loaded.modules)
         if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
-            plan.reasons.push_back("module '" + module.name + "' is loaded now, and driver " +
-                                   change.goal.version + " has none of that name");
+            plan.reasons.push_back("module '" + module.name + "' is loaded, but driver " +
+                                   change.goal.version + " has no module of that name");
     if (change.unload && !observed.console.empty())
         plan.reasons.push_back(describe_console(observed.console) +
-                               " is on the driver; it is off it until the other modules are loaded");
+                               " uses the driver; it is unbound until the other modules are loaded");
     if (plan.steps.empty())
-        plan.reasons.push_back("loaded and selected is " + change.goal.version + ", as wanted");
+        plan.reasons.push_back("driver " + change.goal.version + " is loaded and selected");
     else if (change.modules && observed.loaded_version.empty())
-        plan.reasons.push_back("there is no driver to go back to if this one fails");
+        plan.reasons.push_back("there is no previous driver to restore if this one fails");
     else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
                                           [](const GoalModule& module) { return module.path.empty(); }))
-        plan.reasons.push_back(
-            "modules of " + gone_or(observed.loaded_version) +
-            " are not in the driver store; to go back they are looked for in /lib/modules");
+        plan.reasons.push_back("modules of " + gone_or(observed.loaded_version) +
+                               " are not in the driver store; an undo searches them in /lib/modules");
 }
 
 void name_plan(const DriverRequest& desired, const Observed& observed, Plan& plan) {
@@ -298,7 +298,7 @@ void name_plan(const DriverRequest& desired, const Observed& observed, Plan& pla
                 : desired.kind == DriverRequest::Kind::Swap   ? "driver.swap"
                                                               : "apply";
     if (desired.version.empty()) // a rollback without a target
-        plan.title = "go back to the driver before";
+        plan.title = "roll back to the previous driver";
     else if (observed.loaded_version.empty())
         plan.title = "load driver " + desired.version;
     else if (observed.loaded_version == desired.version)
@@ -317,8 +317,8 @@ std::optional<Driver> choose(const DriverRequest& desired, const Observed& obser
     auto driver = driver_of(observed.store, *observed.selection()->previous);
     if (!driver)
         problems.push_back({Errc::NotFound,
-                            "driver " + desired.version + ", selected before, is not in the driver store",
-                            "import it again: gpuhostctl driver import FILE…"});
+                            "previous driver " + desired.version + " is not in the driver store",
+                            "Import it again: gpuhostctl driver import FILE…."});
     return driver;
 }
 
@@ -363,8 +363,8 @@ void fill(DriverRequest desired, const Observed& observed, const core::StepsArou
     if (selection != nullptr && !change.from && !observed.loaded_version.empty())
         plan.problems.push_back(
             {Errc::BadContent, unreadable(*selection, observed.kernel),
-             "import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
-             "to swap without a way back"});
+             "Import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
+             "to swap without undo."});
     change.asked = desired.kind != DriverRequest::Kind::Apply;
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks(observed.loaded, change.goal);
@@ -372,8 +372,9 @@ void fill(DriverRequest desired, const Observed& observed, const core::StepsArou
     change.files = change.selects || !observed.wrong_files.empty() || options_differ(change);
     change.devices = !change.modules && !observed.devices_complete;
     if (change.modules && gpus_to_drive(observed.gpus).empty())
-        plan.problems.push_back({Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
-                                 "check lspci -d 10de: -k, and that the GPU is not given to vfio-pci"});
+        plan.problems.push_back(
+            {Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
+             "Check that the GPU is present and is not bound to vfio-pci: lspci -d 10de: -k."});
     plan.steps = make_steps(change);
     if (change.modules || change.selects)
         plan.driver = core::DriverChange{
@@ -386,7 +387,7 @@ void fill(DriverRequest desired, const Observed& observed, const core::StepsArou
 } // namespace
 
 Step driver_devices_step() {
-    return {"driver.devices", "make device nodes", {{"when", "forward"}}};
+    return {"driver.devices", "create device nodes", {{"when", "forward"}}};
 }
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
@@ -397,17 +398,17 @@ Plan driver_plan(const core::Desired& desired, const Observed& observed, const c
     name_plan(desired, observed, plan);
     if (!is_policy(desired.settings.holder_policy)) {
         plan.problems.push_back({Errc::InvalidArgument,
-                                 "'" + desired.settings.holder_policy + "' is no policy for holders",
-                                 "say refuse, wait or terminate"});
+                                 "'" + desired.settings.holder_policy + "' is not a valid policy for holders",
+                                 "Use refuse, wait or terminate."});
     } else if (!desired.version.empty()) {
         fill(desired, observed, around, plan);
     } else if (desired.kind == DriverRequest::Kind::Rollback) {
         plan.problems.push_back({Errc::NotFound,
                                  "no driver was selected for " + observed.kernel + " before this one",
-                                 "swap to a version by name: gpuhostctl driver swap VERSION"});
+                                 "Swap to a version by name: gpuhostctl driver swap VERSION."});
     } else if (desired.kind == DriverRequest::Kind::Swap) {
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
-                                 "name one: gpuhostctl driver swap VERSION"});
+                                 "Name one: gpuhostctl driver swap VERSION."});
     } else {
         plan.title = "nothing to do";
         plan.reasons.push_back("no driver version is configured or selected");

@@ -18,7 +18,7 @@ using core::Plan;
 
 namespace {
 
-const std::string see_list = "See what the store has: gpuhostctl driver list";
+const std::string see_list = "List the drivers in the store: gpuhostctl driver list.";
 
 core::Problem not_in_store(const std::string& version) {
     return {Errc::NotFound, "driver " + version + " is not in the store", see_list};
@@ -30,10 +30,10 @@ std::string count(std::size_t n, const std::string& what) {
 
 core::Problem needs_apply(const std::string& version) {
     return {Errc::AccessDenied,
-            (version.empty() ? "the file names do not tell which driver this is"
+            (version.empty() ? "the file names do not contain the driver version"
                              : "driver " + version + " is configured, loaded or selected") +
-                ", so importing it takes the right org.gpuhost1.apply",
-            "Import it as root: sudo gpuhostctl driver import FILE…"};
+                ", so an import requires the right org.gpuhost1.apply",
+            "Import it as root: sudo gpuhostctl driver import FILE…."};
 }
 
 Json source_json(const SourceSet& source) {
@@ -58,9 +58,9 @@ core::Problem no_source(const DriverVersion& version, const std::string& flavour
     const bool proprietary = flavour == "proprietary";
     std::string hint = std::string("Import ") +
                        (proprietary ? "nvidia-kernel-dkms" : "nvidia-open-kernel-dkms") +
-                       " of this version, or modules that are built already";
+                       " of this version, or modules that are already built";
     if (proprietary && !version.sources.empty())
-        hint += ", or say Flavour=open in gpuhostd.conf for the source that is there";
+        hint += ", or set Flavour=open in gpuhostd.conf to use the source in the store";
     return {Errc::NotFound,
             "driver " + version.version + " has no " + (flavour == "any" ? "" : flavour + " ") +
                 "source in the store",
@@ -131,7 +131,7 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
         plan.problems.push_back({Errc::InvalidArgument, "no files to import",
                                  "Name packages (.deb, .rpm, .run), or a directory of built modules."});
     if (packages != 0 && modules != 0)
-        plan.problems.push_back({Errc::InvalidArgument, "packages and modules can't be imported together",
+        plan.problems.push_back({Errc::InvalidArgument, "packages and modules cannot be imported together",
                                  "Import the packages first, then the modules."});
     const std::string what = packages != 0 ? count(packages, "package") : count(modules, "module");
     const std::string version = core::version_in_names(names, base::is_driver_version);
@@ -143,7 +143,7 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
     if (!plan.problems.empty())
         return plan;
     plan.steps.push_back({"store.stage", "read and check " + what, Json{{"names", names}}});
-    plan.steps.push_back({"store.publish", "put it into the driver store",
+    plan.steps.push_back({"store.publish", "add it to the driver store",
                           protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
     return plan;
 }
@@ -158,7 +158,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     if (version.empty()) {
         plan.title = "build a driver";
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
-                                 "Name one: gpuhostctl driver build VERSION"});
+                                 "Name one: gpuhostctl driver build VERSION."});
         return plan;
     }
     const Store store = store_from_json(base::member(observed, "store"));
@@ -218,7 +218,7 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
         plan.steps.clear();
     if (!plan.steps.empty())
         plan.steps.push_back({"store.publish",
-                              "put " + count(building.size(), "module set") + " into the driver store",
+                              "add " + count(building.size(), "module set") + " to the driver store",
                               Json{{"version", version}, {"kernels", building}}});
     return plan;
 }
@@ -243,11 +243,11 @@ Plan remove_plan(const std::string& version, const std::vector<std::string>& pin
         plan.problems.push_back({Errc::InUse, "driver " + version + " is loaded", swap_first});
     if (std::find(pins.begin(), pins.end(), version) != pins.end())
         plan.problems.push_back({Errc::Refused, "driver " + version + " is pinned",
-                                 "Let it go first: gpuhostctl driver unpin " + version + "."});
+                                 "Unpin it first: gpuhostctl driver unpin " + version + "."});
     if (!plan.problems.empty())
         return plan;
     const Json args{{"version", version}};
-    plan.steps.push_back({"store.remove", "take " + version + " out of the driver store", args});
+    plan.steps.push_back({"store.remove", "remove " + version + " from the driver store", args});
     plan.steps.push_back({"store.purge", "delete its files", args, true});
     return plan;
 }

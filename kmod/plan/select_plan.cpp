@@ -54,9 +54,9 @@ Json args_for(const Observed& observed, const std::string& kernel, const std::op
 /// Adds the problem that Version= leaves the driver to others. The administrator chooses between both ways to
 /// resolve it.
 void refuse(const std::string& value, Plan& plan) {
-    plan.problems.push_back({Errc::Refused,
-                             "Version=" + value + " in gpuhostd.conf leaves the driver to others",
-                             "to have gpuhostd run a driver, set Version= to one or leave it out"});
+    plan.problems.push_back(
+        {Errc::Refused, "Version=" + value + " in gpuhostd.conf: gpuhostd does not manage the driver",
+         "To manage the driver with gpuhostd, set Version= to a driver version or remove it."});
 }
 
 void check_preinstalled(const Observed& observed, Plan& plan) {
@@ -64,28 +64,28 @@ void check_preinstalled(const Observed& observed, Plan& plan) {
     if (gpus.driven.empty() && gpus.left.empty())
         plan.reasons.emplace_back("there is no NVIDIA GPU for a driver on this host's PCI buses");
     else if (observed.loaded_version.empty())
-        plan.problems.push_back({Errc::NotFound,
-                                 "no NVIDIA driver is loaded, and Version=preinstalled leaves that to others",
-                                 "load it (modprobe nvidia), or look why it was not: journalctl -k"});
+        plan.problems.push_back(
+            {Errc::NotFound,
+             "no NVIDIA driver is loaded, and gpuhostd does not load one with Version=preinstalled",
+             "Load it (modprobe nvidia), or find out why it was not loaded: journalctl -k."});
     else if (gpus.driven.empty())
         plan.problems.push_back(
             {Errc::Failed,
              "driver " + observed.loaded_version + " does not drive " + base::join(gpus.left, ", "),
-             "see journalctl -k for lines with NVRM"});
+             "See the kernel's log: journalctl -k -g NVRM."});
     else if (!observed.devices_complete)
         plan.problems.push_back(
-            {Errc::NotFound,
-             "driver " + observed.loaded_version + " is loaded, and its device nodes are not all there",
-             "make them: nvidia-modprobe -c 0 -u, or start nvidia-persistenced"});
+            {Errc::NotFound, "driver " + observed.loaded_version + " is loaded, but device nodes are missing",
+             "Create them (nvidia-modprobe -c 0 -u), or start nvidia-persistenced."});
     else
         plan.reasons.push_back(
-            "driver " + observed.loaded_version + " is the host's own, and runs" +
+            "driver " + observed.loaded_version + " is preinstalled and loaded" +
             (gpus.left.empty() ? "" : "; it does not drive " + base::join(gpus.left, ", ")));
     if (const Selection* const left = observed.selection())
         plan.problems.push_back(
             {Errc::Refused,
-             "this kernel would still boot driver " + left->generation.version + " of gpuhostd's store",
-             "let go of it: gpuhostctl driver deselect"});
+             "driver " + left->generation.version + " of gpuhostd's store is still selected for this kernel",
+             "Deselect it: gpuhostctl driver deselect."});
 }
 
 /// Returns the kernels to select for. An empty result is a reason, not a problem: a host may have one kernel
@@ -98,11 +98,11 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     std::vector<std::string> wanted;
     for (const std::string& kernel : kernels.empty() ? installed : kernels) {
         if (!contains(installed, kernel))
-            plan.problems.push_back({Errc::NotFound, "no kernel '" + kernel + "' is installed",
-                                     "ls /lib/modules shows those that are"});
+            plan.problems.push_back({Errc::NotFound, "kernel '" + kernel + "' is not installed",
+                                     "List the installed kernels: ls /lib/modules."});
         else if (kernel == observed.kernel && !kernels.empty())
-            plan.problems.push_back({Errc::InvalidArgument, "kernel " + kernel + " runs",
-                                     "change its driver: gpuhostctl driver swap VERSION"});
+            plan.problems.push_back({Errc::InvalidArgument, "kernel " + kernel + " is running",
+                                     "Change its driver: gpuhostctl driver swap VERSION."});
         else if (kernel != observed.kernel && !contains(wanted, kernel))
             wanted.push_back(kernel);
     }
@@ -133,18 +133,18 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     if (!to)
         return;
     if (before != nullptr && before->generation == to->generation) {
-        plan.reasons.push_back("kernel " + kernel + " boots " + version + " already");
+        plan.reasons.push_back("kernel " + kernel + " already boots " + version);
         return;
     }
     plan.reasons.push_back("kernel " + kernel + " boots " +
-                           (before != nullptr ? before->generation.version : "no driver") + ", wanted " +
-                           version);
+                           (before != nullptr ? before->generation.version : "no driver") +
+                           ", wanted: " + version);
     Selection next{to->generation, std::nullopt};
     if (before != nullptr)
         next.previous = before->generation;
     if (chosen.flavour != settings.flavour)
-        plan.reasons.push_back("there is no GPU to look at, so " + kernel + " gets " + chosen.flavour +
-                               " modules, as kernels boot here; Flavour= in gpuhostd.conf says otherwise");
+        plan.reasons.push_back("no GPU is visible, so " + kernel + " gets " + chosen.flavour +
+                               " modules as other kernels do; to change this, set Flavour= in gpuhostd.conf");
     const Json args = args_for(observed, kernel, to, next, observed.options);
     const std::vector<core::Step> clearing = initramfs_steps(settings, observed.initramfs, kernel);
     plan.steps.insert(plan.steps.end(), clearing.begin(), clearing.end());
@@ -169,7 +169,7 @@ Plan hands_off_plan(DriverOwner owner, const std::string& request, const Observe
     } else if (owner == DriverOwner::Preinstalled) {
         check_preinstalled(observed, plan);
     } else {
-        plan.reasons.emplace_back("Version=off: the driver is not gpuhostd's");
+        plan.reasons.emplace_back("Version=off: gpuhostd does not manage the driver");
     }
     return plan;
 }
@@ -179,17 +179,17 @@ Plan select_plan(const std::string& version, const std::vector<std::string>& ker
     Plan plan;
     plan.kind = "driver.select";
     const std::string wanted = version.empty() ? version_in_use(settings, observed) : version;
-    plan.title = "select driver " + wanted + " for kernels that do not run";
+    plan.title = "select driver " + wanted + " for other installed kernels";
     if (settings.owner != DriverOwner::Gpuhost)
         refuse(owner_word(settings.owner), plan);
     else if (!settings.version.empty() && settings.version != wanted)
         plan.problems.push_back({Errc::Refused,
                                  "Version=" + settings.version +
-                                     " in gpuhostd.conf is what each kernel of this host gets when it boots",
-                                 "set Version= to " + wanted + " there, or leave it out"});
+                                     " in gpuhostd.conf applies to each kernel of this host when it boots",
+                                 "Set Version= to " + wanted + " there, or remove it."});
     else if (wanted.empty())
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
-                                 "name one: gpuhostctl driver select VERSION"});
+                                 "Name one: gpuhostctl driver select VERSION."});
     if (!plan.problems.empty())
         return plan;
     FlavourChoice choice = choose_flavour(observed.store, wanted, settings.flavour, observed.gpus);
@@ -210,27 +210,27 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                    const core::StepsAround& around) {
     Plan plan;
     plan.kind = "driver.deselect";
-    plan.title = "let go of the driver of all kernels";
+    plan.title = "deselect the driver of all kernels";
     std::vector<std::string> kernels;
     for (const auto& [kernel, selection] : observed.store.selected)
         kernels.push_back(kernel);
     if (kernels.empty()) {
-        plan.reasons.emplace_back("nothing is selected");
+        plan.reasons.emplace_back("no driver is selected");
         return plan;
     }
     if (!settings.version.empty()) {
         plan.problems.push_back(
             {Errc::Refused,
-             "Version=" + settings.version + " in gpuhostd.conf has this host run a driver of gpuhostd",
-             "set Version= to preinstalled or off first; a daemon that runs is then to be told: gpuhostctl "
-             "reload"});
+             "Version=" + settings.version + " in gpuhostd.conf: gpuhostd manages the driver of this host",
+             "Set Version= to preinstalled or off first. If the daemon is running, reload it: gpuhostctl "
+             "reload."});
         return plan;
     }
     if (!observed.loaded_version.empty())
         plan.reasons.push_back("driver " + observed.loaded_version +
-                               " goes on to run until the next boot; programs no longer find its libraries");
+                               " stays loaded until the next boot; programs no longer find its libraries");
     else
-        plan.reasons.emplace_back("the next boot takes whatever driver is installed otherwise, or none");
+        plan.reasons.emplace_back("the next boot loads another installed driver, or none");
     // Files that all kernels share are removed last, with the kernel that `current` leads to. It may differ
     // from the running kernel.
     const auto rank = [&](const std::string& kernel) {
@@ -239,7 +239,7 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
     std::stable_sort(kernels.begin(), kernels.end(),
                      [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
     for (const std::string& kernel : kernels)
-        plan.steps.push_back({"driver.select", "select no driver for kernel " + kernel,
+        plan.steps.push_back({"driver.select", "deselect the driver of kernel " + kernel,
                               args_for(observed, kernel, std::nullopt, std::nullopt, {})});
     plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
     return plan;

@@ -69,7 +69,7 @@ def check_look(t, host, start):
     t.ok(f"load driver {OLD}" in rescue(host, "operation", "list", check=0).stdout, "operation list has its operations")
     t.ok("validate driver" in rescue(host, "operation", "show", check=0).stdout, "operation show its steps")
     plan = rescue(host, "driver", "select", NEW, "--dry-run", check=0).stdout
-    t.ok(f"kernel {KERNEL} boots {OLD}, wanted {NEW}" in plan, "a dry run says what would be done", plan)
+    t.ok(f"kernel {KERNEL} boots {OLD}, wanted: {NEW}" in plan, "a dry run says what would be done", plan)
     t.equal(files(host), before, "and none of them changes anything")
 
 
@@ -107,7 +107,7 @@ def check_refusals(t, host, start):
     before = files(host)
     for words, status, said in (
             (("select", NEW), 8, f"Version={OLD}"),
-            (("select", OLD, "--kernel=6.6.6"), 4, "no kernel '6.6.6'"),
+            (("select", OLD, "--kernel=6.6.6"), 4, "kernel '6.6.6' is not installed"),
             (("select", NEW, "--no-wait"), 2, "--no-wait"),
             (("deselect",), 8, f"Version={OLD}")):
         refused = rescue(host, "driver", *words)
@@ -148,7 +148,7 @@ def check_read_only(t, host, start):
 
 def check_images(t, host, start):
     """Its own programs can't make one anew from here."""
-    for content, said in ((STALE, "nvidia-current.ko"), (STALE[:-10], "it can't be seen what is in an initramfs")):
+    for content, said in ((STALE, "nvidia-current.ko"), (STALE[:-10], "cannot list the modules in an initramfs")):
         restore(host, start)
         turn_off(host)
         put(host, IMAGE, content)

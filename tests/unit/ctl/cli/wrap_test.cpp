@@ -35,12 +35,12 @@ std::size_t widest(const std::string& text) {
 
 TEST(Wrap, FactsFitTheTerminal) {
     Facts facts;
-    facts.add("Hint", "import modules for it, or install its headers and build them: gpuhostctl driver build "
-                      "550.163.01 --kernel 6.1.0-50-amd64");
+    facts.add("Hint", "Import modules for it, or install its headers and build them: gpuhostctl driver build "
+                      "550.163.01 --kernel 6.1.0-50-amd64.");
     Screen screen;
     screen.terminal = true;
-    EXPECT_EQ(facts.render(screen), "Hint: import modules for it, or install its headers and build them:\n"
-                                    "      gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64\n");
+    EXPECT_EQ(facts.render(screen), "Hint: Import modules for it, or install its headers and build them:\n"
+                                    "      gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64.\n");
     screen.terminal = false;
     EXPECT_GT(widest(facts.render(screen)), screen.columns);
 }

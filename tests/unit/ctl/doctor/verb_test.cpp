@@ -230,7 +230,7 @@ TEST(Doctor, PreinstalledDriverSkipsChecksOfManagedDrivers) {
                                                "modprobe", "kernels", "libraries"}));
     EXPECT_NE(result_of(facts, "kernels").at("text").get<std::string>().find("Version=preinstalled"),
               std::string::npos);
-    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is the host's own, and runs");
+    EXPECT_EQ(result_of(facts, "driver").at("text"), "driver " + version + " is preinstalled and loaded");
 }
 
 TEST(Doctor, PreinstalledDriverMustServeTheGpus) {

@@ -71,7 +71,8 @@ TEST(RequestsTest, ImportProtectsVersionsInUse) {
     EXPECT_EQ(other.steps.back().args["protect"], Json(in_use)) << "a name may lie";
     expect_problem(import_plan({"libcuda1_550.163.01-2_amd64.deb"}, &in_use), Errc::AccessDenied,
                    "driver 550.163.01 is configured, loaded or selected");
-    expect_problem(import_plan({"nvidia.ko"}, &in_use), Errc::AccessDenied, "do not tell");
+    expect_problem(import_plan({"nvidia.ko"}, &in_use), Errc::AccessDenied,
+                   "do not contain the driver version");
 }
 
 TEST(RequestsTest, VersionsInUse) {
@@ -96,7 +97,7 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
     EXPECT_EQ(import_plan({"a.rpm", "b.deb"}).title, "import driver (2 packages)");
     EXPECT_EQ(import_plan({"nvidia.ko.xz"}).title, "import driver (1 module)");
     expect_problem(import_plan({}), Errc::InvalidArgument, "no files");
-    expect_problem(import_plan({"a.deb", "nvidia.ko"}), Errc::InvalidArgument, "can't be imported together");
+    expect_problem(import_plan({"a.deb", "nvidia.ko"}), Errc::InvalidArgument, "cannot be imported together");
     expect_problem(import_plan({"NVIDIA-Linux.zip"}), Errc::InvalidArgument, "neither");
 }
 
@@ -191,7 +192,7 @@ TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
               (std::vector<std::string>{"store.remove", "store.purge"}));
     EXPECT_EQ(kinds(verify_plan("1.2.3", damaged)), std::vector<std::string>{"store.verify"});
     expect_problem(remove_plan("1.2", {}, damaged), Errc::NotFound, "not in the store");
-    damaged["store"]["problems"] = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a selection"};
+    damaged["store"]["problems"] = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a valid selection"};
     expect_problem(verify_plan("selected", damaged), Errc::NotFound, "not in the store");
 }
 

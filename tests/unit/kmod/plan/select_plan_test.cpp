@@ -73,7 +73,7 @@ TEST(HandsOff, AHostsOwnDriverIsLookedAtAndNotTouched) {
     EXPECT_TRUE(plan.steps.empty());
     EXPECT_TRUE(plan.problems.empty());
     ASSERT_EQ(plan.reasons.size(), 1U);
-    EXPECT_NE(plan.reasons[0].find("550.163.01 is the host's own"), std::string::npos);
+    EXPECT_NE(plan.reasons[0].find("550.163.01 is preinstalled and loaded"), std::string::npos);
 }
 
 TEST(HandsOff, WhatIsWrongWithItIsSaid) {
@@ -94,7 +94,7 @@ TEST(HandsOff, WhatIsWrongWithItIsSaid) {
     Observed nodes = own;
     nodes.devices_complete = false;
     expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", nodes), Errc::NotFound, "device nodes");
-    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", host()), Errc::Refused, "would still boot");
+    expect_problem(hands_off_plan(DriverOwner::Preinstalled, "", host()), Errc::Refused, "is still selected");
     Observed without_gpu = none;
     without_gpu.gpus[0].driver = "vfio-pci";
     EXPECT_TRUE(hands_off_plan(DriverOwner::Preinstalled, "", without_gpu).problems.empty());
@@ -159,7 +159,8 @@ TEST(SelectPlan, ItIsNoStepTwiceAndRemembersWhatWasBefore) {
 
 TEST(SelectPlan, WhatItCannotDoItSays) {
     expect_problem(select_plan("550.163.01", {"6.6.6"}, settings(), host()), Errc::NotFound, "6.6.6");
-    expect_problem(select_plan("550.163.01", {running}, settings(), host()), Errc::InvalidArgument, "runs");
+    expect_problem(select_plan("550.163.01", {running}, settings(), host()), Errc::InvalidArgument,
+                   "is running");
     expect_problem(select_plan("535.261.03", {next}, settings(), host()), Errc::Unsupported,
                    "no modules for kernel");
     Observed fresh = host();
@@ -195,13 +196,13 @@ TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
     EXPECT_EQ(plan.steps[1].args["selection_to"]["modules"], "closed");
     EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "libraries lead to this kernel";
     EXPECT_NE(
-        base::join(plan.reasons, "\n").find("no GPU to look at, so " + running + " gets proprietary modules"),
+        base::join(plan.reasons, "\n").find("no GPU is visible, so " + running + " gets proprietary modules"),
         std::string::npos)
         << base::join(plan.reasons, "\n");
     observed.gpus = host().gpus;
     const Plan looked = select_plan("550.163.01", {running}, settings(), observed);
     EXPECT_EQ(looked.steps[1].args["selection_to"]["modules"], open);
-    EXPECT_EQ(base::join(looked.reasons, "\n").find("no GPU to look at"), std::string::npos);
+    EXPECT_EQ(base::join(looked.reasons, "\n").find("no GPU is visible"), std::string::npos);
 }
 
 TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {
@@ -326,9 +327,9 @@ TEST(CleanPlan, TakesTheModulesOfKernelsThatAreGone) {
     EXPECT_EQ(plan.steps[3].args, plan.steps[1].args);
     EXPECT_FALSE(plan.steps[2].forward);
     EXPECT_TRUE(plan.steps[3].forward);
-    EXPECT_EQ(plan.title, "take 2 module sets out of the driver store");
+    EXPECT_EQ(plan.title, "remove 2 module sets from the driver store");
     EXPECT_NE(base::join(plan.reasons, "\n")
-                  .find("the open modules of 550.163.01 for " + gone + " are of no use any more"),
+                  .find("the open modules of 550.163.01 for " + gone + " are no longer needed"),
               std::string::npos);
 }
 
