@@ -96,9 +96,9 @@ struct Cuda {
         return base::fail(
             fabric ? Errc::Busy : Errc::Failed,
             "CUDA: " + what + ": " + (text != nullptr ? text : "error " + std::to_string(result)),
-            fabric
-                ? "GPUs behind NVSwitches wait for nvidia-fabricmanager of the driver's version: does it run?"
-                : "the kernel's log may say more: journalctl -k -g NVRM");
+            fabric ? "Check nvidia-fabricmanager, which GPUs with NVSwitches need in the driver's version: "
+                     "systemctl status nvidia-fabricmanager."
+                   : "See the kernel's log: journalctl -k -g NVRM.");
     }
 };
 
@@ -106,7 +106,7 @@ template <class Function>
 Result<void> find(void* library, const char* name, Function*& function) {
     void* const address = ::dlsym(library, name);
     if (address == nullptr)
-        return base::fail(Errc::BadContent, std::string("libcuda has no '") + name + "'");
+        return base::fail(Errc::BadContent, std::string("libcuda: symbol '") + name + "' not found");
     function = reinterpret_cast<Function*>(address);
     return {};
 }
@@ -160,7 +160,7 @@ Result<void> compute(const Cuda& cuda, const std::string& gpu) {
                 (void)cuda.free(one);
     });
     for (CuPointer& one : memory)
-        GPUHOST_CHECK(cuda.check("memory of " + gpu, cuda.allocate(&one, vector_bytes)));
+        GPUHOST_CHECK(cuda.check("allocating memory on " + gpu, cuda.allocate(&one, vector_bytes)));
     Vector a{};
     Vector b{};
     Vector sum{};
@@ -179,8 +179,9 @@ Result<void> compute(const Cuda& cuda, const std::string& gpu) {
     GPUHOST_CHECK(cuda.check("reading from " + gpu, cuda.to_host(sum.data(), memory[2], vector_bytes)));
     for (std::uint32_t i = 0; i < elements; ++i)
         if (sum[i] != a[i] + b[i])
-            return base::fail(Errc::Failed, "CUDA: GPU " + gpu + " computes wrong sums",
-                              "the GPU may be broken: nvidia-smi -q -d ECC, journalctl -k -g NVRM");
+            return base::fail(
+                Errc::Failed, "CUDA: GPU " + gpu + " computes wrong sums",
+                "Check the GPU for hardware errors: nvidia-smi -q -d ECC; journalctl -k -g NVRM.");
     return {};
 }
 
@@ -219,7 +220,7 @@ Result<std::vector<std::string>> add_vectors(const std::string& library) {
     if (!handle) {
         const char* const reason = ::dlerror();
         return base::fail(Errc::BadContent,
-                          "'" + library + "': " + (reason != nullptr ? reason : "can't be opened"));
+                          "'" + library + "': " + (reason != nullptr ? reason : "cannot be opened"));
     }
     GPUHOST_TRY(cuda, symbols(handle.get()));
     const CuResult started = cuda.init(0);

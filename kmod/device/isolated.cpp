@@ -48,7 +48,7 @@ Error crashed(const std::string& what, int status) {
         const char* const name = ::sigdescr_np(WTERMSIG(status));
         how = name != nullptr ? name : "signal " + std::to_string(WTERMSIG(status));
     }
-    return {Errc::Failed, what + " crashed: " + how, "the kernel's log may say why: journalctl -k -g NVRM"};
+    return {Errc::Failed, what + " crashed: " + how, "See the kernel's log: journalctl -k -g NVRM."};
 }
 
 } // namespace
@@ -56,7 +56,7 @@ Error crashed(const std::string& what, int status) {
 Result<Json> run_isolated(const std::string& what, const std::function<Result<Json>()>& function) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) < 0)
-        return base::fail_errno("making a pipe", errno);
+        return base::fail_errno("creating a pipe", errno);
     UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     const pid_t parent = ::getpid();

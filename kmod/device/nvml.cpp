@@ -23,7 +23,7 @@ template <class Function>
 Result<Function*> symbol(void* library, const char* name) {
     void* const address = ::dlsym(library, name);
     if (address == nullptr)
-        return base::fail(Errc::BadContent, std::string("NVML has no '") + name + "'");
+        return base::fail(Errc::BadContent, std::string("NVML: symbol '") + name + "' not found");
     return reinterpret_cast<Function*>(address);
 }
 
@@ -50,7 +50,7 @@ Result<NvmlReport> ask_nvml(const std::string& library) {
     if (!handle) {
         const char* const reason = ::dlerror();
         return base::fail(Errc::BadContent,
-                          "'" + library + "': " + (reason != nullptr ? reason : "can't be opened"));
+                          "'" + library + "': " + (reason != nullptr ? reason : "cannot be opened"));
     }
     GPUHOST_TRY(init, symbol<NvmlReturn()>(handle.get(), "nvmlInit_v2"));
     GPUHOST_TRY(shutdown, symbol<NvmlReturn()>(handle.get(), "nvmlShutdown"));

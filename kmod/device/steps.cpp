@@ -102,8 +102,8 @@ PreflightResult validate_preflight(StepContext& context, const base::Json& args)
     const std::vector<std::string> units = base::strings_or_empty(args, "units");
     if (wants_nvml(args) && (userland.empty() || !context.root.exists(nvml_library(args))))
         problems.push_back({Errc::NotFound,
-                            "Validation=" + level_of(args) + ", but this driver came without NVML",
-                            "import libnvidia-ml1 of the same version, or set Validation=kernel"});
+                            "Validation=" + level_of(args) + ": this driver has no NVML in the store",
+                            "Import libnvidia-ml1 of the same version, or set Validation=kernel."});
     for (Problem& problem : check_companion_services(context.root, userland, version, units))
         problems.push_back(std::move(problem));
     for (const std::string& sentence : unfit_switch_libraries(context.root, userland, version, units))
@@ -119,8 +119,8 @@ PreflightResult compute_preflight(StepContext& context, const base::Json& args) 
         if (const std::string userland = base::string_or(args, "userland", "");
             userland.empty() || !context.root.exists(userland + "/lib/" + file))
             problems.push_back(
-                {Errc::NotFound, std::string("Validation=cuda, but this driver came without ") + file,
-                 std::string("import ") + package + " of the same version, or set Validation=nvml"});
+                {Errc::NotFound, std::string("Validation=cuda: this driver has no ") + file + " in the store",
+                 std::string("Import ") + package + " of the same version, or set Validation=nvml."});
     return problems;
 }
 
@@ -167,11 +167,11 @@ std::size_t required_of(const base::Root& root, const std::vector<std::string>& 
 Result<void> check_count(const StepContext& context, std::string_view library, const Counted& gpus) {
     if (gpus.seen >= gpus.served)
         return {};
-    const std::string text = std::string(library) + " sees " + std::to_string(gpus.seen) + " of " +
+    const std::string text = std::string(library) + " reports " + std::to_string(gpus.seen) + " of " +
                              std::to_string(gpus.served) + " GPUs";
     if (gpus.seen == 0 || gpus.seen < gpus.required)
-        return base::fail(Errc::Failed, text, "the kernel's log says why: journalctl -k -g NVRM");
-    context.warn(text + "; the kernel's log says why: journalctl -k -g NVRM");
+        return base::fail(Errc::Failed, text, "See the kernel's log: journalctl -k -g NVRM.");
+    context.warn(text + "; see the kernel's log: journalctl -k -g NVRM");
     return {};
 }
 
@@ -187,7 +187,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
     }
     // This is so at boot, where the fabric manager starts after the driver.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
-        context.progress(-1, "not computed: the GPUs wait for nvidia-fabricmanager");
+        context.progress(-1, "computation skipped: the GPUs wait for nvidia-fabricmanager");
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));
@@ -208,11 +208,11 @@ Result<base::Json> validate(StepContext& context, const base::Json& args) {
     if (!wants_nvml(args))
         return base::Json{{"level", "kernel"}};
     keep_gpus_awake(context);
-    context.progress(-1, "asking NVML");
+    context.progress(-1, "querying NVML");
     GPUHOST_TRY(report, query_nvml_isolated(context.root, args));
     if (report.driver_version != goal.version)
         return base::fail(Errc::Failed,
-                          "NVML sees driver " + report.driver_version + ", not " + goal.version);
+                          "NVML reports driver " + report.driver_version + ", expected " + goal.version);
     const std::vector<std::string> served = served_gpus(context.root);
     GPUHOST_CHECK(check_count(context, "NVML",
                               {report.devices, served.size(), required_of(context.root, served, args)}));

@@ -24,7 +24,7 @@ constexpr std::chrono::hours longest_wait{24 * 7};
 constexpr unsigned most_rounds = 5;
 constexpr std::size_t most_listed = 100; ///< groups of processes that were ended
 constexpr std::string_view how_to_free =
-    "stop it, or say --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf)";
+    "Stop it, or use --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf).";
 
 /// Returns the holders that prevent a swap: those outside the units that it stops itself.
 std::vector<Holder> foreign_holders(const StepContext& context, const base::Json& args) {
@@ -46,7 +46,7 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
         const std::uint64_t now = base::monotonic_us();
         if (now - start >= static_cast<std::uint64_t>(timeout.count()) * 1000)
             return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
-                              "stop it, or swap with --holders=terminate");
+                              "Stop it, or swap with --holders=terminate.");
         context.progress(-1, "waiting for " + describe(holders));
         // A scan of all processes of a busy host is expensive: limit it to a tenth of one CPU.
         ::usleep(

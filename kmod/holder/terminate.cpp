@@ -62,8 +62,8 @@ base::Result<std::vector<Target>> open_targets(const base::Root& root, const std
     for (const Holder& holder : holders) {
         if (is_sacred(holder))
             return base::fail(base::Errc::InUse,
-                              describe(holder) + " holds the driver and can't be terminated",
-                              "stop it by hand");
+                              describe(holder) + " holds the driver and cannot be terminated",
+                              "Stop it manually.");
         base::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, holder.pid, 0)));
         if (!process && errno != ESRCH)
             return base::fail_errno(describe(holder), errno);
@@ -100,8 +100,8 @@ base::Result<void> terminate(const base::Root& root, const std::vector<Holder>& 
         std::find_if(targets.begin(), targets.end(), [](const Target& target) { return target.holds; });
     if (stuck == targets.end())
         return {};
-    return base::fail(base::Errc::InUse, describe(stuck->holder) + " did not end after SIGKILL",
-                      "it waits in the kernel; only a reboot ends it");
+    return base::fail(base::Errc::InUse, describe(stuck->holder) + " did not exit after SIGKILL",
+                      "Reboot the host: the process is blocked in the kernel.");
 }
 
 } // namespace gpuhost::kmod

@@ -18,7 +18,7 @@ std::string autoload_block_content(const std::vector<std::string>& modules) {
     std::vector<std::string> names = modules;
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    std::string content = "# gpuhost is changing the driver; this file goes away when it is done.\n";
+    std::string content = "# gpuhost is changing the driver, and removes this file afterwards.\n";
     for (const std::string& name : names)
         content += "softdep " + name + " pre:\ninstall " + name + " /bin/false\n";
     return content;

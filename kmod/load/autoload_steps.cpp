@@ -20,7 +20,7 @@ base::Result<void> expect(const StepContext& context, bool blocked) {
     if (autoload_blocked(context.root) == blocked)
         return {};
     return base::fail(base::Errc::Failed,
-                      std::string(autoload_block_file) + (blocked ? " is gone" : " is still there"));
+                      std::string(autoload_block_file) + (blocked ? ": not found" : ": still exists"));
 }
 
 } // namespace

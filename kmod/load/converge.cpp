@@ -83,7 +83,7 @@ void read_ahead(const base::Root& root, const std::vector<ModuleOp>& moves) {
     }
 }
 
-constexpr std::string_view log_hint = "the kernel's log says why: journalctl -k -g 'NVRM|nvidia'";
+constexpr std::string_view log_hint = "See the kernel's log: journalctl -k -g 'NVRM|nvidia'.";
 
 std::vector<std::string> unserved_gpus(const base::Root& root) {
     const std::vector<std::string> served = served_gpus(root);
@@ -96,7 +96,7 @@ std::vector<std::string> unserved_gpus(const base::Root& root) {
 
 std::string unserved_text(const base::Root& root, const std::string& gpu) {
     return "GPU " + gpu + " is not served by driver " + served_version(root) +
-           (answers_on_pci(root, gpu) ? "" : ": it does not answer on the PCI bus");
+           (answers_on_pci(root, gpu) ? "" : ": it does not respond on the PCI bus");
 }
 
 class ModuleConverger {
@@ -243,7 +243,7 @@ class ModuleConverger {
             lock_->leave_hung(describe(move));
             return hung_error(describe(move));
         case ModuleOpFailure::Reason::Died:
-            return {Errc::Interrupted, describe(move) + ": the process that did it died", {}};
+            return {Errc::Interrupted, describe(move) + ": the child process died", {}};
         case ModuleOpFailure::Reason::Refused:
             break;
         }
@@ -270,7 +270,7 @@ class ModuleConverger {
         error.message += " by " + users_of(move.name);
         const auto back = put_back();
         if (!back)
-            error = back.error().context(error.message + "; loading again what was unloaded");
+            error = back.error().context(error.message + "; loading the unloaded modules again");
         else if (!back->empty())
             error.message += "; " + base::join(*back, "; ");
         return base::fail(std::move(error));
@@ -316,20 +316,20 @@ Result<void> check_kernel(const base::Root& root, const ModuleGoal& goal) {
     for (const LoadedModule& module : modules)
         if (!is_as_wanted(module, goal))
             return base::fail(Errc::Failed, "module '" + module.name + "' " + module.version +
-                                                " is in the kernel (srcversion " + module.srcversion +
-                                                "), which is not what was loaded");
+                                                " in the kernel (srcversion " + module.srcversion +
+                                                ") is not the one that was loaded");
     for (const GoalModule& wanted : goal.modules) {
         const bool there = std::any_of(modules.begin(), modules.end(), [&](const LoadedModule& module) {
             return module.name == wanted.name;
         });
         if (!there && !wanted.optional)
-            return base::fail(Errc::Failed, "module '" + wanted.name + "' is not in the kernel");
+            return base::fail(Errc::Failed, "module '" + wanted.name + "' is not loaded");
     }
     if (goal.version.empty())
         return {};
     if (const std::string version = served_version(root); version != goal.version)
         return base::fail(Errc::Failed,
-                          "the kernel's driver calls itself '" + version + "', not " + goal.version);
+                          "the kernel's driver reports version '" + version + "', expected " + goal.version);
     return {};
 }
 
@@ -345,8 +345,7 @@ Result<void> check_gpus(const base::Root& root, const ModuleGoal& goal,
                           std::string(log_hint));
     for (const std::string& gpu : unserved)
         if (answers_on_pci(root, gpu) && std::find(required.begin(), required.end(), gpu) != required.end())
-            return base::fail(Errc::Failed,
-                              unserved_text(root, gpu) + ", and the driver before it served that GPU",
+            return base::fail(Errc::Failed, unserved_text(root, gpu) + ", but the previous driver served it",
                               std::string(log_hint));
     return {};
 }
@@ -355,7 +354,7 @@ std::vector<std::string> describe_unserved_gpus(const base::Root& root) {
     std::vector<std::string> sentences;
     for (const std::string& gpu : unserved_gpus(root))
         sentences.push_back(unserved_text(root, gpu) +
-                            "; the kernel's log may say why: journalctl -k -g 'NVRM|nvidia'");
+                            "; see the kernel's log: journalctl -k -g 'NVRM|nvidia'");
     return sentences;
 }
 

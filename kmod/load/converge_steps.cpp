@@ -85,8 +85,8 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
     if (!base::bool_or(args, "selects", false) || to.empty() ||
         boot_modules(context.root, base::string_or(args, "kernel", "")) != to)
         return {};
-    return base::fail(base::Errc::Failed, "the files of the host still lead to driver " +
-                                              goal_of(args, "to").version + ", so its modules stay");
+    return base::fail(base::Errc::Failed, "the files of the host still select driver " +
+                                              goal_of(args, "to").version + ", so its modules stay loaded");
 }
 
 /// Brings the kernel back to "from". Processes may already use the new driver, if it was loaded. If the

@@ -191,9 +191,9 @@ std::string describe(const ModuleOp& move) {
     case ModuleOp::Type::Unload:
         return "unloading " + move.name;
     case ModuleOp::Type::UnbindConsole:
-        return "taking " + describe_console(move.name) + " off the driver";
+        return "unbinding " + describe_console(move.name) + " from the driver";
     case ModuleOp::Type::BindConsole:
-        return "putting " + describe_console(move.name) + " back on the driver";
+        return "binding " + describe_console(move.name) + " to the driver again";
     case ModuleOp::Type::Load:
     case ModuleOp::Type::LoadByName:
         break;

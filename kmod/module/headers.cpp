@@ -41,18 +41,19 @@ std::vector<Problem> check_headers(const base::Root& root, const std::string& ke
     const std::string install = "Install the headers of exactly this kernel (Debian: linux-headers-" +
                                 kernel + ", EL: kernel-devel-" + kernel + ").";
     if (!root.stat(build))
-        return {{Errc::Unsupported, "kernel " + kernel + " has no headers (" + build + " leads nowhere)",
-                 install}};
+        return {{Errc::Unsupported,
+                 "headers of kernel " + kernel + " not found (" + build + " does not exist)", install}};
     std::vector<Problem> problems;
     for (const char* file : {"Makefile", "Module.symvers", ".config"})
         if (!root.stat(build + "/" + file))
-            problems.push_back(
-                {Errc::Unsupported, "the headers of kernel " + kernel + " lack " + file, install});
+            problems.push_back({Errc::Unsupported,
+                                "the headers of kernel " + kernel + " are incomplete: " + file + " not found",
+                                install});
     const auto release = root.read(build + "/include/generated/utsrelease.h");
     const std::string found = release ? quote(*release, "UTS_RELEASE", '"') : std::string();
     if (found != kernel)
         problems.push_back({Errc::Unsupported,
-                            "the headers in " + build + " are of kernel " +
+                            "the headers in " + build + " are for kernel " +
                                 (found.empty() ? "unknown" : found) + ", not " + kernel,
                             install});
     return problems;
@@ -78,10 +79,9 @@ std::vector<Problem> check_tools(const base::Root& root, const std::string& kern
                 return st && (st->st_mode & S_IXUSR) != 0;
             });
         if (!found)
-            problems.push_back(
-                {Errc::Unsupported, "'" + program + "' is not installed",
-                 "Building needs a compiler, make and binutils (Debian: build-essential); or import "
-                 "modules that are built already."});
+            problems.push_back({Errc::Unsupported, "'" + program + "' is not installed",
+                                "Install a compiler, make and binutils (Debian: build-essential), or import "
+                                "modules that are already built."});
     }
     return problems;
 }

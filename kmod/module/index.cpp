@@ -162,7 +162,7 @@ Result<void> build_index(const Root& root, std::string_view kernel, const std::s
     command.deadline = std::chrono::minutes(5);
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
-        return base::fail(base::Errc::Timeout, "depmod for " + std::string(kernel) + ": takes too long");
+        return base::fail(base::Errc::Timeout, "depmod for " + std::string(kernel) + ": timed out");
     if (finished.exit_status != 0)
         return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " + finished.output);
     GPUHOST_CHECK(sync_index(root, kernel, scratch));
@@ -181,10 +181,11 @@ Result<void> check_index(const Root& root, std::string_view kernel, const std::s
         const auto other = std::find_if(indexed.begin(), indexed.end(), [&](const std::string& path) {
             return module_name(path) == module_name(name);
         });
-        return base::fail(base::Errc::AlreadyExists,
-                          "modprobe would load '" + (other != indexed.end() ? *other : "nothing") +
-                              "' and not '" + wanted + "'",
-                          "remove what brought it, and what speaks of it in depmod.d");
+        return base::fail(
+            base::Errc::AlreadyExists,
+            "modprobe would load '" + (other != indexed.end() ? *other : "nothing") + "' instead of '" +
+                wanted + "'",
+            "Remove the package or file that installed it, and the entries for it in depmod.d.");
     }
     return {};
 }

@@ -93,7 +93,7 @@ Result<ModuleInfo> parse_module_info(std::string_view image, std::string_view wh
     ModuleInfo info;
     read_modinfo(info, elf.section(".modinfo")->content);
     if (info.name.empty() || info.vermagic.empty())
-        return base::fail(Errc::BadContent, std::string(what) + ": says neither its name nor its kernel");
+        return base::fail(Errc::BadContent, std::string(what) + ": its name or its kernel is missing");
     return info;
 }
 

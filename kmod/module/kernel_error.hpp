@@ -10,7 +10,7 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] base::Error load_error(std::string_view module, int error);
 [[nodiscard]] base::Error unload_error(std::string_view module, int error);
-/// Returns the error for `doing`, for example "taking the kernel's text console (vtcon1) off the driver".
+/// Returns the error for `doing`, for example "unbinding the kernel's text console (vtcon1) from the driver".
 [[nodiscard]] base::Error console_error(std::string_view doing, int error);
 [[nodiscard]] base::Error hung_error(std::string_view doing);
 

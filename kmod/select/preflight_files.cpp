@@ -27,8 +27,8 @@ using core::StepContext;
 
 constexpr std::uint64_t room_for_state = 64ULL << 20;
 constexpr std::uint64_t room_for_index = 32ULL << 20;
-constexpr std::string_view owner_hint = "see whose it is: dpkg -S or rpm -qf; a whole driver's, and how it "
-                                        "goes: gpuhostctl driver adopt --dry-run";
+constexpr std::string_view owner_hint = "Find the package that owns it: dpkg -S or rpm -qf. To replace a "
+                                        "whole installed driver, see gpuhostctl driver adopt --dry-run.";
 
 struct Verdict {
     const char* of_one;
@@ -97,19 +97,18 @@ bool has_any_firmware(const StepContext& context, const Driver& driver) {
 void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.modules.find("-open/") == std::string::npos)
         return;
-    const std::string hint = "import firmware-nvidia-gsp of the same version";
+    const std::string hint = "Import firmware-nvidia-gsp of the same version.";
     const std::vector<std::string> files = wanted_firmware(context, driver);
     if (files.empty() && !has_any_firmware(context, driver))
         problems.push_back(
             {Errc::NotFound,
-             "no GSP firmware for driver " + driver.generation.version + ", which its open modules need",
+             "GSP firmware for driver " + driver.generation.version + " not found: its open modules need it",
              hint});
     for (const std::string& wanted : files)
         if (!has_firmware(context, driver, wanted))
             problems.push_back({Errc::NotFound,
-                                "GSP firmware '" + wanted +
-                                    "' is missing, which the open modules of driver " +
-                                    driver.generation.version + " need",
+                                "GSP firmware '" + wanted + "' not found: the open modules of driver " +
+                                    driver.generation.version + " need it",
                                 hint});
 }
 
@@ -118,9 +117,9 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
     const auto free = context.root.free_bytes(path);
     if (free && *free < needed)
         problems.push_back({Errc::NoSpace,
-                            path + " has " + std::to_string(*free >> 20) + " MiB free, needed are " +
-                                std::to_string(needed >> 20),
-                            "free some space there"});
+                            path + ": " + std::to_string(needed >> 20) + " MiB are needed, but " +
+                                std::to_string(*free >> 20) + " MiB are free",
+                            "Free some space there."});
 }
 
 /// Finds libraries of other packages. A program would find either these or the selected driver's.
@@ -164,7 +163,7 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
     }
     std::vector<std::string> others(paths.begin(), paths.end());
     std::erase_if(others, [&](const std::string& path) { return content::is_ours(context.root, path); });
-    add_in_the_way(others, {"is not gpuhost's", "are not gpuhost's"}, problems);
+    add_in_the_way(others, {"was not created by gpuhost", "were not created by gpuhost"}, problems);
 }
 
 /// Checks signatures for a kernel that is not running. Nothing loads its modules before it boots, so
@@ -205,7 +204,7 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     // loaded.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
-        check_digests(context, *from, " Or unload the driver (rmmod) to swap without a way back.", problems);
+        check_digests(context, *from, " Or unload the driver (rmmod) to swap without undo.", problems);
     check_firmware(context, *driver, problems);
     check_room(context, std::string(store_directory), room_for_state, problems);
     check_room(context, "/lib/modules/" + base::string_or(args, "kernel", ""), room_for_index, problems);
@@ -218,7 +217,7 @@ PreflightResult select_preflight(StepContext& context, const base::Json& args) {
     if (!driver)
         return problems;
     check_owners(context, args, problems);
-    const char* const rival = "may be loaded in place of the selected driver's";
+    const char* const rival = "may be loaded instead of the selected driver";
     add_in_the_way(rivals(context.root, base::string_or(args, "kernel", ""), driver->modules), {rival, rival},
                    problems);
     check_libraries(context, *driver, problems);

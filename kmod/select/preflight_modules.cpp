@@ -25,7 +25,7 @@ using core::StepContext;
 
 constexpr std::size_t index_limit = 16U << 20;
 constexpr std::string_view rebuild_hint =
-    "build or bring in modules for the running kernel: gpuhostctl driver build";
+    "Build or import modules for the running kernel: gpuhostctl driver build.";
 
 /// The kernel's requirements, looked up once for all modules.
 struct KernelRules {
@@ -55,12 +55,12 @@ void check_vermagic(const GoalModule& module, const ModuleInfo& info, const Kern
     if (info.kernel() != rules.release)
         problems.push_back({Errc::Unsupported,
                             "module '" + module.name + "' was built for kernel " +
-                                std::string(info.kernel()) + ", the running one is " + rules.release,
+                                std::string(info.kernel()) + ", the running kernel is " + rules.release,
                             std::string(rebuild_hint)});
     else if (!rules.vermagic.empty() && base::trim(info.vermagic) != base::trim(rules.vermagic))
         problems.push_back({Errc::Unsupported,
-                            "module '" + module.name + "' was built as '" +
-                                std::string(base::trim(info.vermagic)) + "', this kernel's own as '" +
+                            "module '" + module.name + "' was built with vermagic '" +
+                                std::string(base::trim(info.vermagic)) + "', this kernel has '" +
                                 std::string(base::trim(rules.vermagic)) + "'",
                             std::string(rebuild_hint)});
 }
@@ -69,7 +69,7 @@ void check_module(const GoalModule& module, std::string_view image, const Kernel
                   const std::function<void(const std::string&)>& warn, std::vector<Problem>& problems) {
     const auto info = parse_module_info(image, module.path);
     if (!info) {
-        problems.push_back({info.error().code, info.error().message, "import this version again"});
+        problems.push_back({info.error().code, info.error().message, "Import this version again."});
         return;
     }
     check_vermagic(module, *info, rules, problems);
@@ -81,7 +81,7 @@ void check_module(const GoalModule& module, std::string_view image, const Kernel
     const auto differing = wanted ? differing_symbols(*rules.symbols, *wanted) : std::vector<std::string>{};
     if (!differing.empty())
         problems.push_back({Errc::Unsupported,
-                            "module '" + module.name + "' wants other versions of " +
+                            "module '" + module.name + "' needs other versions of " +
                                 std::to_string(differing.size()) + " kernel symbols (" + differing.front() +
                                 ", …)",
                             std::string(rebuild_hint)});
@@ -97,7 +97,7 @@ void check_goal(const StepContext& context, const ModuleGoal& goal, const Kernel
         if (file)
             check_module(module, file->view(), rules, context.warn, problems);
         else
-            problems.push_back({file.error().code, file.error().message, "import this version again"});
+            problems.push_back({file.error().code, file.error().message, "Import this version again."});
     }
 }
 
@@ -111,8 +111,8 @@ void check_way_back(const StepContext& context, const ModuleGoal& from, const st
             if (!context.root.stat(module.path))
                 problems.push_back(
                     {Errc::NotFound,
-                     "'" + module.path + "', which is loaded now and would be gone back to, is gone",
-                     "import driver " + from.version + " again: gpuhostctl driver import FILE…"});
+                     "'" + module.path + "' not found: it is loaded now, and an undo needs it",
+                     "Import driver " + from.version + " again: gpuhostctl driver import FILE…."});
             continue;
         }
         LoadedModule loaded;
@@ -122,8 +122,8 @@ void check_way_back(const StepContext& context, const ModuleGoal& from, const st
             problems.push_back(
                 {Errc::NotFound,
                  "the file of module '" + module.name + "' " + module.version +
-                     ", which is loaded now and would be gone back to, is not in /lib/modules",
-                 "install it again, or unload it (rmmod " + module.name + ") to swap without a way back"});
+                     " is not in /lib/modules: it is loaded now, and an undo needs it",
+                 "Install it again, or unload it (rmmod " + module.name + ") to swap without undo."});
     }
 }
 
@@ -154,10 +154,10 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
         if (module.state != "live")
             problems.push_back({Errc::RebootRequired,
                                 "module '" + module.name + "' is stuck in the kernel (" + module.state + ")",
-                                "reboot the host"});
+                                "Reboot the host."});
         if (module.name == "nouveau" && module.refcnt > static_cast<int>(module.holders.size()))
-            problems.push_back({Errc::InUse, "nouveau drives a GPU and is in use, by the console perhaps",
-                                "reboot with modprobe.blacklist=nouveau on the kernel's command line"});
+            problems.push_back({Errc::InUse, "nouveau drives a GPU and is in use, possibly by the console",
+                                "Reboot with modprobe.blacklist=nouveau on the kernel's command line."});
     }
 }
 
@@ -170,17 +170,17 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
         (!going.empty() || lacks(loaded, to)))
         problems.push_back(
             {Errc::RebootRequired,
-             "this kernel takes no module in or out until the next boot: kernel.modules_disabled=1",
-             "find who sets it (grep -r modules_disabled /etc), have that start after "
-             "gpuhost-ready.service, and reboot"});
+             "this kernel cannot load or unload modules until the next boot: kernel.modules_disabled=1",
+             "Find the unit that sets it (grep -r modules_disabled /etc) and order it after "
+             "gpuhost-ready.service. Then reboot."});
     if (!going.empty() && std::all_of(loaded.begin(), loaded.end(), [](const LoadedModule& module) {
             return module.state == "live" && module.refcnt < 0;
         }))
         problems.push_back({Errc::Unsupported,
-                            "this kernel can't unload '" + going.front().name +
+                            "this kernel cannot unload '" + going.front().name +
                                 "': it was built without CONFIG_MODULE_UNLOAD",
-                            "boot another kernel, and select the driver for this one from there: "
-                            "gpuhostctl driver select"});
+                            "Boot another kernel, and select the driver for this one from there: "
+                            "gpuhostctl driver select."});
 }
 
 /// Finds modules that a swap could unload but perhaps not load again. In the goal they have no file of a set.
@@ -196,7 +196,7 @@ void check_others(const base::Root& root, const std::vector<LoadedModule>& loade
         if (!ours)
             problems.push_back({Errc::InUse,
                                 "module '" + module.name + "' uses the driver and is not part of it",
-                                "unload it (rmmod " + module.name + "), or swap with --holders=terminate"});
+                                "Unload it (rmmod " + module.name + "), or swap with --holders=terminate."});
     }
 }
 
@@ -214,7 +214,8 @@ PreflightResult converge_preflight(StepContext& context, const base::Json& args)
         context.warn("SigningCertificate=: " + added.error().message);
     rules.symbols = kernel_symbol_versions(context.root, rules.release);
     if (!rules.symbols)
-        context.progress(-1, "symbol versions are not checked: no Module.symvers of " + rules.release);
+        context.progress(-1, "symbol versions are not checked: Module.symvers of " + rules.release +
+                                 " not found");
     const ModuleGoal from = goal_from_json(base::member(args, "from"));
     const ModuleGoal to = goal_from_json(base::member(args, "to"));
     check_goal(context, to, rules, problems);

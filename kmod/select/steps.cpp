@@ -50,7 +50,7 @@ Result<void> perform_all(const base::Root& root, const std::vector<content::File
 Result<void> check_all(const base::Root& root, const std::vector<content::FileOperation>& operations) {
     for (const content::FileOperation& operation : operations)
         if (!is_done(root, operation))
-            return base::fail(Errc::Failed, "'" + operation.path + "' is not as it was just made");
+            return base::fail(Errc::Failed, "'" + operation.path + "' differs from what was just created");
     return {};
 }
 
@@ -240,10 +240,12 @@ Result<void> verify_selected(StepContext& context, const base::Json& args) {
     if (driver)
         GPUHOST_CHECK(check_index(context.root, kernel, driver->modules, index));
     if (!index_is_installed(context.root, kernel, index))
-        return base::fail(Errc::Failed, "the module index of " + kernel + " is not what was just installed");
+        return base::fail(Errc::Failed,
+                          "the module index of " + kernel + " differs from what was just installed");
     GPUHOST_TRY(selection, read_selection(context.root, kernel));
     if (selection != selection_from_json(base::member(args, "selection_to")))
-        return base::fail(Errc::Failed, "the selection for " + kernel + " is not what was just recorded");
+        return base::fail(Errc::Failed,
+                          "the selection for " + kernel + " differs from what was just recorded");
     return {};
 }
 

@@ -107,9 +107,9 @@ std::vector<Problem> check_companion_services(const base::Root& root, const std:
             problems.push_back(
                 {Errc::Unsupported,
                  std::string(part.unit) + " runs '" + path + "', which is not of driver " + version +
-                     " and would not start with it",
-                 "import " + std::string(part.package) + " of version " + version +
-                     " with the driver; or leave the unit out of ClientUnits= and see to it yourself"});
+                     " and does not start with it",
+                 "Import " + std::string(part.package) + " of version " + version +
+                     " with the driver, or remove the unit from ClientUnits= and manage it yourself."});
     }
     return problems;
 }
@@ -124,7 +124,7 @@ std::vector<std::string> unfit_switch_libraries(const base::Root& root, const st
         if (const std::string path = library_path(root, userland, library.name);
             !path.empty() && !is_of(root, path, version))
             sentences.push_back("'" + path + "' is not of driver " + version +
-                                ": DCGM won't see NVSwitches by it; install or import " +
+                                ": DCGM does not find NVSwitches with it; install or import " +
                                 std::string(library.package) + " of that version");
     return sentences;
 }

@@ -36,11 +36,10 @@ Result<std::string> systemctl(const StepContext& context, const std::string& ver
     command.deadline = unit_deadline;
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
-        return base::fail(Errc::Timeout,
-                          "systemctl " + verb + " " + base::join(units, " ") + " takes too long");
+        return base::fail(Errc::Timeout, "systemctl " + verb + " " + base::join(units, " ") + ": timed out");
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed, "systemctl " + verb + ": " + std::string(base::trim(finished.output)),
-                          "look at systemctl status " + base::join(units, " "));
+                          "See: systemctl status " + base::join(units, " ") + ".");
     return std::move(finished.output);
 }
 
@@ -109,7 +108,7 @@ Result<void> stop(StepContext& context, const base::Json& args) {
     if (left.empty())
         return {};
     return base::fail(Errc::InUse, base::join(left, ", ") + " still has processes after it was stopped",
-                      "look at systemctl status " + left.front());
+                      "See: systemctl status " + left.front() + ".");
 }
 
 /// Adds units that started during the swap to those that units.stop stopped. Without units.stop they are not
@@ -118,7 +117,8 @@ Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& 
     const auto kept = context.root.read(stopped_path(context));
     if (kept)
         return context.root.write_atomic(stopped_path(context), *kept + "\n" + base::join(units, "\n"));
-    context.warn("units that started during the swap are stopped: " + base::join(units, " "));
+    context.warn("units that started during the swap are stopped and not started again: " +
+                 base::join(units, " "));
     return {};
 }
 
@@ -153,7 +153,7 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     if (!dependents.empty())
         return base::fail(Errc::InUse,
                           dependents.front() + " would stop along with " + base::join(units, ", "),
-                          "name it in ClientUnits= of gpuhostd.conf, so that it is started again");
+                          "Add it to ClientUnits= in gpuhostd.conf, so that it is started again.");
     GPUHOST_CHECK(context.root.make_directories(context.staging, 0755));
     GPUHOST_CHECK(context.root.write_atomic(stopped_path(context), base::join(units, "\n")));
     return stop(context, stopped(context, args));
@@ -248,7 +248,7 @@ core::StepKind units_reload_kind() {
     kind.deadline = std::chrono::minutes(5);
     kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         if (const auto reloaded = reload_unless_known(context, args); !reloaded)
-            context.warn("systemd does not read its units again: " + reloaded.error().message);
+            context.warn("systemd did not reload its unit files: " + reloaded.error().message);
         return base::Json::object();
     };
     return kind;

@@ -76,7 +76,7 @@ def holders(host):
     expect(host, "a holder is named", ["driver", "swap", NEW], 7,
            err=r"gpuhostctl: .*refused, nothing was changed\n.*4242 \(python3\) of train\.service.*\n +Hint: .*--holders=.*\n")
     expect(host, "and waited for", ["driver", "swap", NEW, "--holders=wait", "--holder-timeout=1s"], 15,
-           err=rf".*rolled back.*Cause: .*4242 .*Runs now: driver {OLD}\nHint: .*--holders=terminate\n")
+           err=rf".*rolled back.*Cause: .*4242 .*Runs now: driver {OLD}\nHint: .*--holders=terminate\.\n")
     shutil.rmtree(process)
 
 
@@ -128,7 +128,7 @@ def console(host):
     host.ctl("driver", "swap", OLD, check=0)
     T.equal(bound(), "1", "the text console is on the driver")
     expect(host, "a swap says what becomes of it", ["driver", "swap", NEW, "--dry-run"],
-           out=r".*text console \(vtcon1\) is on the driver.*no problems found\.\n")
+           out=r".*text console \(vtcon1\) uses the driver.*no problems found\.\n")
     expect(host, "which it does not keep from it", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=".*")
     T.equal(bound(), "1", "and it is on the new one")
     misbehave(host, f"load nvidia@{OLD} no-gpu")

@@ -192,7 +192,7 @@ TEST_F(ConsoleSwap, NoDriverGoesBackForWantOfAConsole) {
     const auto report = to(old_, new_);
     ASSERT_TRUE(report) << report.error().message;
     ASSERT_EQ(report->notes.size(), 1U);
-    EXPECT_EQ(report->notes[0].find("putting the kernel's text console (vtcon1) back"), 0U)
+    EXPECT_EQ(report->notes[0].find("binding the kernel's text console (vtcon1) to the driver again"), 0U)
         << report->notes[0];
 }
 

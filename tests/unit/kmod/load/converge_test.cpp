@@ -225,7 +225,7 @@ TEST_F(Converge, AGpuThatFellOffItsBusIsNotRequired) {
     tree_.directory().write("sys/bus/pci/devices/0000:66:00.0/config", "\xff\xff\xff\xff");
     const auto report = to(new_, old_, Gpus({"0000:65:00.0", "0000:66:00.0"}));
     ASSERT_TRUE(report) << report.error().message;
-    EXPECT_NE(describe_unserved_gpus(tree_.root()).at(0).find("does not answer on the PCI bus"),
+    EXPECT_NE(describe_unserved_gpus(tree_.root()).at(0).find("does not respond on the PCI bus"),
               std::string::npos);
 }
 
@@ -254,7 +254,7 @@ TEST_F(Converge, SaysWhyAModuleDoesNotLoad) {
     for (const Refusal& refusal :
          {Refusal{ENOKEY, Errc::AccessDenied, "key"}, Refusal{EKEYREJECTED, Errc::AccessDenied, "signature"},
           Refusal{EPERM, Errc::AccessDenied, "unsigned"}, Refusal{ENODEV, Errc::Failed, "GPU"},
-          Refusal{EEXIST, Errc::Busy, "another copy"},
+          Refusal{EEXIST, Errc::Busy, "another program"},
           Refusal{ENOEXEC, Errc::Unsupported, "another kernel"}}) {
         tree_.misbehave("load nvidia errno " + std::to_string(refusal.error));
         const auto report = to(old_);

@@ -405,7 +405,7 @@ TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
     const auto more = preflight("driver.select", args);
     EXPECT_EQ(more.size(), 5U) << "a directory full of files is one thing to mend\n" << joined(more);
     EXPECT_TRUE(
-        says(more, "already-exists", "'/usr/bin/nvidia-debugdump' and 1 more in that directory are not"))
+        says(more, "already-exists", "'/usr/bin/nvidia-debugdump' and 1 more in that directory were not"))
         << joined(more);
 }
 
@@ -638,7 +638,7 @@ TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
     args["grace_usec"] = 1000;
     const auto failed = undo("modules.converge", args);
     ASSERT_FALSE(failed);
-    EXPECT_NE(failed.error().message.find("can't be terminated"), std::string::npos)
+    EXPECT_NE(failed.error().message.find("cannot be terminated"), std::string::npos)
         << failed.error().message;
     EXPECT_NE(failed.error().message.find("unloading"), std::string::npos) << failed.error().message;
 }
@@ -673,7 +673,7 @@ TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
     ASSERT_TRUE(undo("modules.converge", {{"kernel", test_kernel}, {"from", to_json(goal)}}));
     ASSERT_EQ(warnings_.size(), 1U);
     EXPECT_NE(warnings_[0].find("nvidia_peermem"), std::string::npos) << warnings_[0];
-    EXPECT_NE(warnings_[0].find("its file is gone"), std::string::npos) << warnings_[0];
+    EXPECT_NE(warnings_[0].find("its file is missing"), std::string::npos) << warnings_[0];
 }
 
 TEST_F(DriverSteps, ParametersThatNoModuleTakesAreNamed) {
@@ -985,9 +985,9 @@ TEST_F(Nvml, AGpuThatItDoesNotSeeFailsOnlyWhereItIsRequired) {
     tree_.directory().write("dev/nvidia1", "c 195:1 666\n");
     ASSERT_TRUE(tree_.root().symlink_atomic("../nvidia1", "/dev/char/195:1"));
     EXPECT_EQ(failure(), "");
-    EXPECT_NE(joined(warnings_).find("NVML sees 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
+    EXPECT_NE(joined(warnings_).find("NVML reports 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
     args_["gpus"] = {"0000:65:00.0", "0000:66:00.0"};
-    EXPECT_NE(failure().find("NVML sees 1 of 2 GPUs"), std::string::npos) << failure();
+    EXPECT_NE(failure().find("NVML reports 1 of 2 GPUs"), std::string::npos) << failure();
 }
 
 TEST_F(Nvml, ThatCannotBeOpenedFails) {
@@ -1051,30 +1051,30 @@ TEST_F(Cuda, TheCompilerOfPtxIsTheOneBesideIt) {
 
 TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
-    EXPECT_NE(failure().message.find("CUDA sees 1 of 2 GPUs"), std::string::npos) << failure().message;
+    EXPECT_NE(failure().message.find("CUDA reports 1 of 2 GPUs"), std::string::npos) << failure().message;
     tree_.directory().write("stub-nvml", "split 0\n");
     EXPECT_EQ(failure().message, "") << "the other is whole";
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
-    EXPECT_NE(failure().message.find("CUDA sees 0 of 1 GPUs"), std::string::npos) << failure().message;
+    EXPECT_NE(failure().message.find("CUDA reports 0 of 1 GPUs"), std::string::npos) << failure().message;
     tree_.directory().write("stub-nvml", "split 0\nsplit 1\n");
     EXPECT_EQ(failure().message, "") << "both are split, and have no instance";
     tree_.directory().write("proc/driver/nvidia/capabilities/gpu1/mig/gi3/ci0/access", "");
-    EXPECT_NE(failure().message.find("CUDA sees 0 of 1 GPUs"), std::string::npos) << failure().message;
+    EXPECT_NE(failure().message.find("CUDA reports 0 of 1 GPUs"), std::string::npos) << failure().message;
     ::unsetenv("STUB_CUDA_FAIL");
     EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
     std::filesystem::remove_all(tree_.directory().path("proc/driver/nvidia/capabilities"));
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     tree_.directory().write("stub-nvml", "");
-    EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
+    EXPECT_NE(failure().message.find("CUDA reports 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 
 TEST_F(Cuda, AGpuThatItDoesNotShowIsAWarningWhereItIsNotRequired) {
     args_["gpus"] = Json::array();
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
     EXPECT_EQ(failure().message, "");
-    EXPECT_NE(joined(warnings_).find("CUDA sees 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
+    EXPECT_NE(joined(warnings_).find("CUDA reports 1 of 2 GPUs"), std::string::npos) << joined(warnings_);
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
-    EXPECT_NE(failure().message.find("CUDA sees 0 of 2 GPUs"), std::string::npos) << failure().message;
+    EXPECT_NE(failure().message.find("CUDA reports 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 
 TEST_F(Cuda, WhateverFailsIsNamedWithTheGpuAndNothingIsLeftOpen) {
