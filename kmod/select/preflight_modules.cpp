@@ -171,8 +171,8 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
         problems.push_back(
             {Errc::RebootRequired,
              "this kernel cannot load or unload modules until the next boot: kernel.modules_disabled=1",
-             "Find the unit that sets it (grep -r modules_disabled /etc) and order it after "
-             "gpuhost-ready.service. Then reboot."});
+             "Find where it is set (grep -r modules_disabled /etc), set it after "
+             "gpuhost-ready.service, and reboot."});
     if (!going.empty() && std::all_of(loaded.begin(), loaded.end(), [](const LoadedModule& module) {
             return module.state == "live" && module.refcnt < 0;
         }))
