@@ -23,31 +23,31 @@ using core::Step;
 /// The target of one request, with the settings that it overrides.
 struct DriverRequest {
     enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
-    std::string request; ///< empty: apply without a request
+    std::string verb; ///< "swap", "rollback"; empty: apply
     DriverSettings settings;
     std::string version; ///< empty: none
 };
 
 DriverRequest read_request(const core::Desired& desired, const Observed& observed) {
-    const Json& request = base::member(desired.request, "driver");
-    const std::string kind = base::string_or(request, "request", "");
-    DriverRequest desired{DriverRequest::Kind::Apply, kind, driver_settings(desired.settings), {}};
-    desired.settings.holder_policy = base::string_or(request, "holders", desired.settings.holder_policy);
-    const std::int64_t timeout = base::int_or(request, "holder-timeout-usec", -1);
+    const Json& given = base::member(desired.request, "driver");
+    const std::string kind = base::string_or(given, "request", "");
+    DriverRequest request{DriverRequest::Kind::Apply, kind, driver_settings(desired.settings), {}};
+    request.settings.holder_policy = base::string_or(given, "holders", request.settings.holder_policy);
+    const std::int64_t timeout = base::int_or(given, "holder-timeout-usec", -1);
     if (timeout >= 0)
-        desired.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
+        request.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
     const Selection* const selection = observed.selection();
     if (kind == "rollback") {
-        desired.kind = DriverRequest::Kind::Rollback;
+        request.kind = DriverRequest::Kind::Rollback;
         if (selection != nullptr && selection->previous)
-            desired.version = selection->previous->version;
-        return desired;
+            request.version = selection->previous->version;
+        return request;
     }
-    desired.kind = kind == "swap" ? DriverRequest::Kind::Swap : DriverRequest::Kind::Apply;
-    desired.version = base::string_or(request, "version", desired.settings.version);
-    if (desired.version.empty())
-        desired.version = version_in_use(desired.settings, observed);
-    return desired;
+    request.kind = kind == "swap" ? DriverRequest::Kind::Swap : DriverRequest::Kind::Apply;
+    request.version = base::string_or(given, "version", request.settings.version);
+    if (request.version.empty())
+        request.version = version_in_use(request.settings, observed);
+    return request;
 }
 
 /// The input from which the steps are made.
@@ -290,69 +290,69 @@ void add_reasons(const DriverChange& change, Plan& plan) {
     else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
                                           [](const GoalModule& module) { return module.path.empty(); }))
         plan.reasons.push_back("modules of " + gone_or(observed.loaded_version) +
-                               " are not in the driver store; an undo searches for them in /lib/modules");
+                               " are not in the driver store; an undo searches them in /lib/modules");
 }
 
-void name_plan(const DriverRequest& desired, const Observed& observed, Plan& plan) {
-    plan.kind = desired.kind == DriverRequest::Kind::Rollback ? "driver.rollback"
-                : desired.kind == DriverRequest::Kind::Swap   ? "driver.swap"
+void name_plan(const DriverRequest& request, const Observed& observed, Plan& plan) {
+    plan.kind = request.kind == DriverRequest::Kind::Rollback ? "driver.rollback"
+                : request.kind == DriverRequest::Kind::Swap   ? "driver.swap"
                                                               : "apply";
-    if (desired.version.empty()) // a rollback without a target
+    if (request.version.empty()) // a rollback without a target
         plan.title = "roll back to the previous driver";
     else if (observed.loaded_version.empty())
-        plan.title = "load driver " + desired.version;
-    else if (observed.loaded_version == desired.version)
-        plan.title = "keep driver " + desired.version;
+        plan.title = "load driver " + request.version;
+    else if (observed.loaded_version == request.version)
+        plan.title = "keep driver " + request.version;
     else
-        plan.title = "swap driver " + observed.loaded_version + " → " + desired.version;
+        plan.title = "swap driver " + observed.loaded_version + " → " + request.version;
 }
 
-std::optional<Driver> choose(const DriverRequest& desired, const Observed& observed,
+std::optional<Driver> choose(const DriverRequest& request, const Observed& observed,
                              std::vector<Problem>& problems) {
-    if (desired.kind == DriverRequest::Kind::Apply)
-        if (auto driver = selected_driver(observed, desired.settings, desired.version))
+    if (request.kind == DriverRequest::Kind::Apply)
+        if (auto driver = selected_driver(observed, request.settings, request.version))
             return driver;
-    if (desired.kind != DriverRequest::Kind::Rollback)
-        return find_driver(observed, desired.settings, desired.version, problems);
+    if (request.kind != DriverRequest::Kind::Rollback)
+        return find_driver(observed, request.settings, request.version, problems);
     auto driver = driver_of(observed.store, *observed.selection()->previous);
     if (!driver)
         problems.push_back({Errc::NotFound,
-                            "previous driver " + desired.version + " is not in the driver store",
+                            "previous driver " + request.version + " is not in the driver store",
                             "Import it again: gpuhostctl driver import FILE…."});
     return driver;
 }
 
 /// Chooses the flavour, except for a rollback: its target was chosen before.
-void choose_flavour_for(DriverRequest& desired, const Observed& observed, Plan& plan) {
-    if (desired.kind == DriverRequest::Kind::Rollback)
+void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& plan) {
+    if (request.kind == DriverRequest::Kind::Rollback)
         return;
     FlavourChoice choice =
-        choose_flavour(observed.store, desired.version, desired.settings.flavour, observed.gpus);
-    desired.settings.flavour = std::move(choice.flavour);
+        choose_flavour(observed.store, request.version, request.settings.flavour, observed.gpus);
+    request.settings.flavour = std::move(choice.flavour);
     for (std::string& reason : choice.reasons)
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
     // One GPU that the selected driver does not support must not disable the others.
-    if (desired.kind == DriverRequest::Kind::Apply &&
-        selected_driver(observed, desired.settings, desired.version))
+    if (request.kind == DriverRequest::Kind::Apply &&
+        selected_driver(observed, request.settings, request.version))
         plan.reasons.push_back(choice.problem->text);
     else
         plan.problems.push_back(*std::move(choice.problem));
 }
 
-void fill(DriverRequest desired, const Observed& observed, const core::StepsAround& around, Plan& plan) {
-    choose_flavour_for(desired, observed, plan);
-    const auto driver = choose(desired, observed, plan.problems);
+void fill(DriverRequest request, const Observed& observed, const core::StepsAround& around, Plan& plan) {
+    choose_flavour_for(request, observed, plan);
+    const auto driver = choose(request, observed, plan.problems);
     if (!driver)
         return;
-    const ModuleSet* const set = observed.store.find_modules(desired.version, driver->generation.modules);
+    const ModuleSet* const set = observed.store.find_modules(request.version, driver->generation.modules);
     DriverChange change{observed,
-                        desired.settings,
+                        request.settings,
                         std::nullopt,
                         *driver,
                         goal_as_loaded(observed),
-                        goal_for(*set, desired.version, desired.settings, observed, plan.problems),
+                        goal_for(*set, request.version, request.settings, observed, plan.problems),
                         {},
                         {}};
     change.around = around;
@@ -365,7 +365,7 @@ void fill(DriverRequest desired, const Observed& observed, const core::StepsArou
             {Errc::BadContent, unreadable(*selection, observed.kernel),
              "Import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
              "to swap without undo."});
-    change.asked = desired.kind != DriverRequest::Kind::Apply;
+    change.asked = request.kind != DriverRequest::Kind::Apply;
     change.unload = !to_unload(observed.loaded, change.goal).empty();
     change.modules = change.unload || lacks(observed.loaded, change.goal);
     change.selects = selection == nullptr || !(selection->generation == driver->generation);
@@ -380,7 +380,7 @@ void fill(DriverRequest desired, const Observed& observed, const core::StepsArou
         plan.driver = core::DriverChange{
             observed.kernel,
             change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,
-            desired.version};
+            request.version};
     add_reasons(change, plan);
 }
 
@@ -391,28 +391,28 @@ Step driver_devices_step() {
 }
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {
-    const DriverRequest desired = read_request(desired, observed);
-    if (desired.settings.owner != DriverOwner::Gpuhost)
-        return hands_off_plan(desired.settings.owner, desired.request, observed);
+    const DriverRequest request = read_request(desired, observed);
+    if (request.settings.owner != DriverOwner::Gpuhost)
+        return hands_off_plan(request.settings.owner, request.verb, observed);
     Plan plan;
-    name_plan(desired, observed, plan);
-    if (!is_policy(desired.settings.holder_policy)) {
+    name_plan(request, observed, plan);
+    if (!is_policy(request.settings.holder_policy)) {
         plan.problems.push_back({Errc::InvalidArgument,
-                                 "'" + desired.settings.holder_policy + "' is not a valid policy for holders",
+                                 "'" + request.settings.holder_policy + "' is not a valid policy for holders",
                                  "Use refuse, wait or terminate."});
-    } else if (!desired.version.empty()) {
-        fill(desired, observed, around, plan);
-    } else if (desired.kind == DriverRequest::Kind::Rollback) {
+    } else if (!request.version.empty()) {
+        fill(request, observed, around, plan);
+    } else if (request.kind == DriverRequest::Kind::Rollback) {
         plan.problems.push_back({Errc::NotFound,
                                  "no driver was selected for " + observed.kernel + " before this one",
                                  "Swap to a version by name: gpuhostctl driver swap VERSION."});
-    } else if (desired.kind == DriverRequest::Kind::Swap) {
+    } else if (request.kind == DriverRequest::Kind::Swap) {
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
                                  "Name one: gpuhostctl driver swap VERSION."});
     } else {
         plan.title = "nothing to do";
         plan.reasons.push_back("no driver version is configured or selected");
-        plan.undecided = driver_to_choose(observed, desired.settings);
+        plan.undecided = driver_to_choose(observed, request.settings);
     }
     return plan;
 }
