@@ -290,7 +290,7 @@ void add_reasons(const DriverChange& change, Plan& plan) {
     else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
                                           [](const GoalModule& module) { return module.path.empty(); }))
         plan.reasons.push_back("modules of " + gone_or(observed.loaded_version) +
-                               " are not in the driver store; an undo searches them in /lib/modules");
+                               " are not in the driver store; an undo searches for them in /lib/modules");
 }
 
 void name_plan(const DriverRequest& request, const Observed& observed, Plan& plan) {
