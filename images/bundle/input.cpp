@@ -32,13 +32,14 @@ Result<BundleInput> BundleInput::open(std::vector<Part> parts) {
             return base::fail_errno(part.name, errno);
         const bool stream = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
         if (!S_ISREG(st.st_mode) && !(stream && parts.size() == 1))
-            return base::fail(Errc::InvalidArgument, part.name + ": neither a file nor, alone, a pipe");
+            return base::fail(Errc::InvalidArgument,
+                              part.name + ": must be a regular file, or a pipe as the only input");
         input.seekable_ = !stream;
         input.sizes_.push_back(stream ? 0 : static_cast<std::uint64_t>(st.st_size));
         input.size_ += input.sizes_.back();
     }
     if (parts.empty())
-        return base::fail(Errc::InvalidArgument, "no file");
+        return base::fail(Errc::InvalidArgument, "no input file");
     input.parts_ = std::move(parts);
     return input;
 }
@@ -59,10 +60,9 @@ Result<std::size_t> BundleInput::read_some(std::span<char> buffer) {
             continue;
         }
         if (n < 0)
-            return base::fail(
-                base::errno_error(part.name, errno)
-                    .with_hint("What it lies on can't be read there: copy it again, from or to another "
-                               "one. The import goes on where it ended."));
+            return base::fail(base::errno_error(part.name, errno)
+                                  .with_hint("Copy the file again, from or to another medium; the import "
+                                             "continues where it stopped."));
         if (n > 0) {
             offset_ += static_cast<std::uint64_t>(n);
             position_ += static_cast<std::uint64_t>(n);
@@ -85,8 +85,8 @@ Result<void> BundleInput::read(std::span<char> buffer) {
         if (n == 0)
             return base::fail(Errc::BadContent,
                               parts_[part_].name + ": ends at byte " + std::to_string(position_) +
-                                  ", before the bundle does",
-                              "The file is not complete, or a volume is missing; copy it again.");
+                                  ", before the end of the bundle",
+                              "Copy the file again if it is incomplete, or pass the missing volume.");
         buffer = buffer.subspan(n);
     }
     return {};

@@ -57,15 +57,16 @@ Result<std::vector<const Member*>> BundleItems::walk(const std::string& hex,
         open.pop_back();
         const Member* const member = find(next.hex);
         if (member == nullptr || !seen.insert(next.hex).second)
-            continue; // belongs to a platform that was left out, or is a layer that may not be redistributed
+            continue; // seen already, or left out: for another platform, or not to be redistributed
         members.push_back(member);
         if (!is_document(next.media_type))
             continue;
         if (member->size > document_limit)
-            return base::fail(Errc::BadContent, member->place() + ": is no document");
+            return base::fail(Errc::BadContent, member->place() + ": document larger than 4 MiB");
         GPUHOST_TRY(text, read_(*member));
         if (content::sha256(text) != member->hex)
-            return base::fail(Errc::BadContent, member->place() + ": is damaged", "Copy the file again.");
+            return base::fail(Errc::BadContent, member->place() + ": digest mismatch",
+                              "Copy the file again.");
         GPUHOST_TRY(document, parse_document(text, next.media_type, member->place()));
         for (Descriptor& child : document.content)
             open.push_back({std::move(child.hex), std::move(child.media_type)});

@@ -50,8 +50,7 @@ base::Error bad(std::string_view why) {
 Result<void> only_keys(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
-            return base::fail(Errc::Unsupported,
-                              "has '" + key.substr(0, longest_word) + "', which is not known here",
+            return base::fail(Errc::Unsupported, "unknown key '" + key.substr(0, longest_word) + "'",
                               "Update gpuhost on this host.");
     return {};
 }
@@ -67,7 +66,7 @@ Result<std::string> get_hex(const Json& object) {
     GPUHOST_TRY(digest, base::get_string(object, "digest"));
     const std::string_view hex = digest_hex(digest);
     if (hex.empty())
-        return base::fail(bad("'" + digest.substr(0, longest_word) + "' is no sha256 digest"));
+        return base::fail(bad("'" + digest.substr(0, longest_word) + "' is not a sha256 digest"));
     return std::string(hex);
 }
 
@@ -81,7 +80,7 @@ Result<std::vector<std::string>> get_words(const Json& object, std::string_view 
         return std::vector<std::string>();
     GPUHOST_TRY(words, base::get_strings(object, key));
     if (words.size() > most_hosts || !std::all_of(words.begin(), words.end(), is_word))
-        return base::fail(bad("key '" + std::string(key) + "': too many or not words"));
+        return base::fail(bad("key '" + std::string(key) + "': too many or invalid words"));
     return std::move(words);
 }
 
@@ -93,7 +92,7 @@ Result<Member> parse_member(const Json& value) {
     GPUHOST_TRY(hosts, get_words(value, "hosts"));
     for (const std::string& word : hosts)
         if (!parse_host_word(word))
-            return base::fail(Errc::Unsupported, "is for hosts '" + word + "', which is not understood here",
+            return base::fail(Errc::Unsupported, "key 'hosts': unknown condition '" + word + "'",
                               "Update gpuhost on this host.");
     member.hex = std::move(hex);
     member.size = size;
@@ -101,9 +100,10 @@ Result<Member> parse_member(const Json& value) {
     member.path = base::string_or(value, "path", "");
     member.absent = base::bool_or(value, "absent", false);
     if (value.contains("path") && std::find(paths.begin(), paths.end(), member.path) == paths.end())
-        return base::fail(bad("'" + member.path.substr(0, longest_word) + "' is no place in a bundle"));
+        return base::fail(
+            bad("'" + member.path.substr(0, longest_word) + "' is not a valid path in a bundle"));
     if (!member.is_blob() && (member.absent || !member.hosts.empty() || member.size > document_limit))
-        return base::fail(bad("'" + member.path + "' must be there for all hosts, and small"));
+        return base::fail(bad("'" + member.path + "' must be present for all hosts, and at most 4 MiB"));
     return member;
 }
 
@@ -114,7 +114,7 @@ Result<std::map<std::string, std::string>> get_annotations(const Json& object) {
     for (const auto& [key, text] : annotations)
         bytes += key.size() + text.size();
     if (!value.is_null() && (!value.is_object() || value.size() != annotations.size()))
-        return base::fail(bad("key 'annotations': no object of strings"));
+        return base::fail(bad("key 'annotations': not an object of strings"));
     if (annotations.size() > most_annotations || bytes > most_annotation_bytes)
         return base::fail(bad("key 'annotations': too many or too long"));
     return annotations;
@@ -124,7 +124,7 @@ Result<std::map<std::string, std::string>> get_annotations(const Json& object) {
 Result<void> parse_subject(const Json& value, BundleImage& image) {
     image.subject = digest_hex(base::string_or(value, "subject", ""));
     if (image.subject.empty())
-        return base::fail(bad("key 'subject': no sha256 digest"));
+        return base::fail(bad("key 'subject': not a sha256 digest"));
     image.artifact_type = base::string_or(value, "artifactType", "");
     if (image.artifact_type.size() > longest_word)
         return base::fail(bad("key 'artifactType': too long"));
@@ -135,7 +135,7 @@ Result<void> parse_subject(const Json& value, BundleImage& image) {
 
 Result<BundleImage> parse_image(const Json& value) {
     if (!value.is_object())
-        return base::fail(bad("an image is no object"));
+        return base::fail(bad("key 'images': an entry is not an object"));
     GPUHOST_CHECK(only_keys(value, {"name", "digest", "mediaType", "size", "platforms", "subject",
                                     "artifactType", "annotations"}));
     BundleImage image;
@@ -153,8 +153,8 @@ Result<BundleImage> parse_image(const Json& value) {
     else if (value.contains("artifactType") || value.contains("annotations"))
         return base::fail(bad("an image with 'artifactType' or 'annotations' has no 'subject'"));
     if (!is_document(image.media_type) || image.size > document_limit)
-        return base::fail(
-            bad("image '" + image.name.substr(0, longest_word) + "' is of no kind that is known"));
+        return base::fail(bad("image '" + image.name.substr(0, longest_word) +
+                              "': unknown media type, or larger than 4 MiB"));
     if (image.name.empty())
         return image;
     GPUHOST_TRY(reference, parse_reference(image.name));
@@ -165,12 +165,12 @@ Result<BundleImage> parse_image(const Json& value) {
 
 Result<void> parse_images(const Json& array, BundleManifest& manifest) {
     if (!array.is_array() || array.size() > most_images)
-        return base::fail(bad("key 'images': no list, or a too long one"));
+        return base::fail(bad("key 'images': not a list, or too long"));
     std::set<std::string> names;
     for (const Json& value : array) {
         GPUHOST_TRY(image, parse_image(value));
         if (!image.name.empty() && !names.insert(image.name).second)
-            return base::fail(bad("image '" + image.name + "' comes twice"));
+            return base::fail(bad("image '" + image.name + "' is listed twice"));
         manifest.images.push_back(std::move(image));
     }
     return {};
@@ -178,7 +178,7 @@ Result<void> parse_images(const Json& array, BundleManifest& manifest) {
 
 Result<BundleArtifact> parse_artifact(const Json& value) {
     if (!value.is_object())
-        return base::fail(bad("an artifact is no object"));
+        return base::fail(bad("key 'artifacts': an entry is not an object"));
     GPUHOST_CHECK(only_keys(value, {"kind", "name", "kernel", "flavour", "digest", "size"}));
     BundleArtifact artifact;
     GPUHOST_TRY(hex, get_hex(value));
@@ -196,16 +196,16 @@ Result<BundleArtifact> parse_artifact(const Json& value) {
                      [&](const ArtifactKind& one) { return one.kind == artifact.kind; });
     if (known == artifact_kinds.end())
         return base::fail(Errc::Unsupported,
-                          "has '" + artifact.kind.substr(0, longest_word) + "', which is not known here",
+                          "unknown kind of artifact '" + artifact.kind.substr(0, longest_word) + "'",
                           "Update gpuhost on this host.");
     if (!known->is_name(artifact.name) || value.contains("kernel") != known->of_kernel ||
         (known->of_kernel && !base::is_kernel_release(artifact.kernel)))
-        return base::fail(
-            bad("an artifact is of no version, distribution or name, or modules are of no kernel"));
+        return base::fail(bad("an artifact has an invalid version, distribution, name or kernel"));
     if (value.contains("flavour") && (!known->of_kernel || !is_flavour(artifact.flavour)))
-        return base::fail(bad("artifact '" + artifact.name + "' has a flavour that is none of modules"));
+        return base::fail(
+            bad("artifact '" + artifact.name + "' has an invalid flavour, or one without modules"));
     if (artifact.size > document_limit)
-        return base::fail(bad("artifact '" + artifact.name + "' has a document larger than 4 MiB"));
+        return base::fail(bad("artifact '" + artifact.name + "': document larger than 4 MiB"));
     return artifact;
 }
 
@@ -214,7 +214,7 @@ Result<void> parse_artifacts(const Json& object, BundleManifest& manifest) {
         return {};
     const Json& array = object["artifacts"];
     if (!array.is_array() || array.size() > most_images)
-        return base::fail(bad("key 'artifacts': no list, or a too long one"));
+        return base::fail(bad("key 'artifacts': not a list, or too long"));
     for (const Json& value : array) {
         GPUHOST_TRY(artifact, parse_artifact(value));
         manifest.artifacts.push_back(std::move(artifact));
@@ -234,7 +234,7 @@ Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     const auto twice = std::adjacent_find(order.begin(), order.end(),
                                           [&](std::size_t a, std::size_t b) { return key(a) == key(b); });
     if (twice != order.end())
-        return base::fail(bad("'" + members[*twice].place() + "' comes twice"));
+        return base::fail(bad("'" + members[*twice].place() + "' is listed twice"));
     return order;
 }
 
@@ -249,7 +249,7 @@ Result<void> check_document(const BundleManifest& manifest, const std::vector<st
     if (found == order.end() || !manifest.members[*found].is_blob() || manifest.members[*found].hex != hex)
         return base::fail(bad("the document of '" + name + "' is not a member"));
     if (manifest.members[*found].size != size)
-        return base::fail(bad("'" + name + "' and its member differ in size"));
+        return base::fail(bad("'" + name + "' and its member: size mismatch"));
     return {};
 }
 
@@ -268,16 +268,15 @@ Result<BundleManifest> parse(std::string_view text) {
         GPUHOST_TRY(member, parse_member(value));
         total += member.size;
         if (manifest.members.size() == most_members || total > largest)
-            return base::fail(bad("too many members, or too large ones"));
+            return base::fail(bad("too many members, or members too large"));
         manifest.members.push_back(std::move(member));
         return {};
     };
     GPUHOST_TRY(json, base::parse_json_list(text, "its manifest", "members", take));
     if (!json.is_object() || base::string_or(json, "format", "") != format)
-        return base::fail(bad("is no manifest of a bundle"));
+        return base::fail(bad("is not the manifest of a bundle"));
     if (base::int_or(json, "version", 0) != version)
-        return base::fail(Errc::Unsupported, "is of a version that is not known here",
-                          "Update gpuhost on this host.");
+        return base::fail(Errc::Unsupported, "format version not supported", "Update gpuhost on this host.");
     GPUHOST_CHECK(only_keys(
         json, {"format", "version", "name", "generation", "created", "members", "images", "artifacts"}));
     GPUHOST_TRY(name, base::get_string(json, "name"));
@@ -287,10 +286,10 @@ Result<BundleManifest> parse(std::string_view text) {
     manifest.generation = generation;
     manifest.created = created;
     if (!is_bundle_name(manifest.name))
-        return base::fail(bad("'" + manifest.name.substr(0, longest_word) + "' is no name of a bundle"));
+        return base::fail(bad("'" + manifest.name.substr(0, longest_word) + "' is not a valid bundle name"));
     const Json& members = base::member(json, "members");
     if (!members.is_array() || !members.empty())
-        return base::fail(bad("key 'members': no list of objects"));
+        return base::fail(bad("key 'members': not a list of objects"));
     GPUHOST_CHECK(parse_images(base::member(json, "images"), manifest));
     GPUHOST_CHECK(parse_artifacts(json, manifest));
     GPUHOST_TRY(order, by_place(manifest.members));

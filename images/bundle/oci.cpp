@@ -52,15 +52,15 @@ Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
         return base::fail(Errc::BadContent, std::string(what) + ": " + std::string(why));
     };
     if (!value.is_object())
-        return bad("a descriptor is no object");
+        return bad("a descriptor is not an object");
     const std::string digest = base::string_or(value, "digest", "");
     const std::int64_t size = base::int_or(value, "size", -1);
     Descriptor descriptor;
     descriptor.hex = digest_hex(digest);
     if (descriptor.hex.empty())
-        return bad("'" + digest.substr(0, most_shown) + "' is no sha256 digest");
+        return bad("'" + digest.substr(0, most_shown) + "' is not a sha256 digest");
     if (size < 0)
-        return bad("the size of " + digest + " is missing or not one");
+        return bad("the size of " + digest + " is missing or invalid");
     descriptor.size = static_cast<std::uint64_t>(size);
     descriptor.media_type = base::string_or(value, "mediaType", "");
     descriptor.platform = platform_of(base::member(value, "platform"));
@@ -85,7 +85,7 @@ Result<void> add_array(const Json& json, std::string_view key, std::string_view 
     const Json& array = base::member(json, key);
     if (!array.is_array() || array.size() > most_descriptors)
         return base::fail(Errc::BadContent, std::string(what) + ": '" + std::string(key) +
-                                                "' is no array of at most " +
+                                                "' is not an array of at most " +
                                                 std::to_string(most_descriptors));
     for (const Json& value : array) {
         if (document.index && has_other_algorithm(base::string_or(value, "digest", ""))) {
@@ -104,8 +104,8 @@ Result<bool> is_index(const Json& document, std::string_view what) {
     const bool manifest = document.contains("config") || document.contains("layers");
     if (index == manifest)
         return base::fail(Errc::BadContent,
-                          std::string(what) + (index ? ": is an index and a manifest at once"
-                                                     : ": is no index and no manifest"));
+                          std::string(what) + (index ? ": is both an index and a manifest"
+                                                     : ": is neither an index nor a manifest"));
     return index;
 }
 
@@ -113,15 +113,16 @@ Result<std::string> type_of(const Json& document, std::string_view media_type, b
                             std::string_view what) {
     const std::string own = base::string_or(document, "mediaType", "");
     if (!own.empty() && !media_type.empty() && own != media_type)
-        return base::fail(Errc::BadContent, std::string(what) + ": says to be '" + own +
-                                                "', what leads to it says '" + std::string(media_type) + "'");
+        return base::fail(Errc::BadContent, std::string(what) + ": media type mismatch: is '" + own +
+                                                "', but its descriptor has '" + std::string(media_type) +
+                                                "'");
     std::string type = own.empty() ? std::string(media_type) : own;
     if (type.empty())
         type = index ? indexes[0] : manifests[0];
     if (index ? !is_one_of(indexes, type) : !is_one_of(manifests, type))
         return base::fail(Errc::BadContent, std::string(what) + ": is " +
-                                                (index ? "an index" : "a manifest") + " but says to be '" +
-                                                type + "'");
+                                                (index ? "an index" : "a manifest") +
+                                                ", but its media type is '" + type + "'");
     return type;
 }
 
@@ -152,7 +153,7 @@ Result<Document> parse_document(std::string_view text, std::string_view media_ty
         return base::fail(Errc::BadContent, std::string(what) + ": larger than 4 MiB");
     GPUHOST_TRY(json, base::parse_json(text, what));
     if (!json.is_object() || base::int_or(json, "schemaVersion", 0) != 2)
-        return base::fail(Errc::BadContent, std::string(what) + ": no document of schemaVersion 2");
+        return base::fail(Errc::BadContent, std::string(what) + ": is not a document of schemaVersion 2");
     Document document;
     GPUHOST_TRY(index, is_index(json, what));
     document.index = index;

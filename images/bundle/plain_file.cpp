@@ -20,7 +20,7 @@ Result<base::UniqueFd> open_plain_file(const base::Root& root, std::string_view 
         return fd;
     const auto link = root.lstat(path); // open(2) fails with ELOOP for a link
     if (fd || (link && S_ISLNK(link->st_mode)))
-        return base::fail(Errc::BadContent, std::string(path) + ": is no file");
+        return base::fail(Errc::BadContent, std::string(path) + ": is not a regular file");
     return fd;
 }
 

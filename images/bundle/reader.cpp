@@ -10,9 +10,9 @@ Result<SignedManifest> read_signed_manifest(BundleInput& input, const content::T
     const std::string name = input.name();
     const auto no_bundle = [&] {
         return base::fail(
-            Errc::BadContent, name + ": is no bundle",
-            "Bundles are made by 'gpuhostctl bundle create'. Images that nobody signed come in with "
-            "--unsigned, where AllowUnsigned= in section [Images] of gpuhostd.conf(5) allows it.");
+            Errc::BadContent, name + ": is not a bundle",
+            "Make a bundle with 'gpuhostctl bundle create', or import unsigned images with --unsigned where "
+            "AllowUnsigned= in section [Images] of gpuhostd.conf(5) allows it.");
     };
     const auto block = input.read(tar_block);
     if (!block)
@@ -38,9 +38,9 @@ Result<void> BundleReader::expect(const std::string& bytes) {
     if (found == bytes)
         return {};
     return base::fail(Errc::BadContent,
-                      input_.name() + ": what stands at byte " + std::to_string(at) +
-                          " is not what its manifest says",
-                      "The file is damaged or was altered; copy it again.");
+                      input_.name() + ": content at byte " + std::to_string(at) +
+                          " does not match its manifest",
+                      "Copy the file again: it is damaged or was altered.");
 }
 
 Result<const Member*> BundleReader::next() {
@@ -58,7 +58,7 @@ Result<const Member*> BundleReader::next() {
     GPUHOST_CHECK(expect(layout_.end()));
     GPUHOST_TRY(ended, input_.at_end());
     if (!ended)
-        return base::fail(Errc::BadContent, input_.name() + ": has bytes behind its end");
+        return base::fail(Errc::BadContent, input_.name() + ": has data after its end");
     return nullptr;
 }
 

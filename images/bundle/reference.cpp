@@ -89,8 +89,8 @@ std::string Reference::text() const {
 Result<Reference> parse_reference(std::string_view text) {
     const auto bad = [&](std::string_view why) {
         return base::fail(Errc::InvalidArgument,
-                          "'" + std::string(text) + "' is no image name: " + std::string(why),
-                          "Names look like registry.example/team/image:tag or …@sha256:<64 hex digits>.");
+                          "'" + std::string(text) + "' is not an image name: " + std::string(why),
+                          "Use a name like registry.example/team/image:tag or …@sha256:<64 hex digits>.");
     };
     std::string_view name = text;
     Reference reference;
@@ -116,7 +116,7 @@ Result<Reference> parse_reference(std::string_view text) {
     if (reference.registry == default_registry && name.find('/') == std::string_view::npos)
         reference.repository = "library/" + reference.repository;
     if (!is_host(reference.registry))
-        return bad("'" + reference.registry + "' is no host");
+        return bad("'" + reference.registry + "' is not a host");
     if (!is_repository(reference.repository))
         return bad(
             "repositories have lower-case letters and digits, with '.', '_', '-' and '/' between them");

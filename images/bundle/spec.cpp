@@ -47,8 +47,9 @@ tl::unexpected<base::Error> unknown_key(const IniEntry& entry, const std::string
 Result<void> set_bundle(BundleSpec& spec, const IniEntry& entry, const std::string& where) {
     if (entry.key == "Name") {
         if (!is_bundle_name(entry.value))
-            return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no name of a bundle",
-                              "Up to 64 small letters and digits, with '.', '_' and '-' between them.");
+            return base::fail(
+                Errc::InvalidArgument, where + ": '" + entry.value + "' is not a valid bundle name",
+                "Use up to 64 lower-case letters and digits, with '.', '_' and '-' between them.");
         spec.name = entry.value;
         return {};
     }
@@ -56,8 +57,8 @@ Result<void> set_bundle(BundleSpec& spec, const IniEntry& entry, const std::stri
         return unknown_key(entry, where);
     const auto generation = base::parse_uint(entry.value);
     if (!generation || *generation > (std::uint64_t{1} << 50U))
-        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no generation",
-                          "A number that grows with every bundle of that name.");
+        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is not a valid generation",
+                          "Use a number that grows with every bundle of that name.");
     spec.generation = *generation;
     return {};
 }
@@ -114,8 +115,8 @@ Result<void> check_image(const BundleSpec& spec, const ImageSource& image) {
     const std::string what =
         image.where + (image.name.empty() ? ": [Images]" : ": image '" + image.name + "'");
     if (image.layout.empty() && image.archive.empty())
-        return base::fail(Errc::InvalidArgument,
-                          what + " has no Layout= and no Archive=", "One of them says where it is.");
+        return base::fail(Errc::InvalidArgument, what + " has no Layout= and no Archive=",
+                          "Set one of them to the path of the layout or archive.");
     if (!image.layout.empty() && !image.archive.empty())
         return base::fail(Errc::InvalidArgument, what + " has both Layout= and Archive=");
     if (!image.name.empty() &&
@@ -142,11 +143,10 @@ Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSectio
         (kind.of_kernel && !base::is_kernel_release(words[1])) ||
         (words.size() > least && !is_platform(words[least])))
         return base::fail(
-            Errc::InvalidArgument, section.where + ": section [" + section.name + "] is not understood",
-            "Say [Driver VERSION], [Modules VERSION KERNEL], [Toolkit VERSION], [Packages DISTRIBUTION] with "
-            "a "
-            "DISTRIBUTION as debian-12, or [Files NAME] with a NAME of small letters and digits, and "
-            "behind it a PLATFORM as linux/amd64 if only hosts of that one are to take it.");
+            Errc::InvalidArgument, section.where + ": section [" + section.name + "] is invalid",
+            "Use [Driver VERSION], [Modules VERSION KERNEL], [Toolkit VERSION], [Packages DISTRIBUTION] such "
+            "as debian-12, or [Files NAME] in lower-case letters and digits. Append a platform, such as "
+            "linux/amd64, to restrict the section to its hosts.");
     ArtifactSource artifact{std::string(kind.kind), words[0], {}, {}, {}, section.where};
     if (kind.of_kernel)
         artifact.kernel = words[1];
@@ -157,8 +157,8 @@ Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSectio
 
 Result<void> set_flavour(ArtifactSource& artifact, const IniEntry& entry, const std::string& where) {
     if (!is_flavour(entry.value))
-        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is no flavour",
-                          "Kernel modules are open or proprietary.");
+        return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is not a flavour",
+                          "Use open or proprietary, the flavours of kernel modules.");
     artifact.flavour = entry.value;
     return {};
 }
@@ -168,8 +168,8 @@ Result<void> set_gpus(ArtifactSource& artifact, std::vector<std::string> words, 
         std::transform(word.begin(), word.end(), word.begin(),
                        [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
         if (!is_gpu(word))
-            return base::fail(Errc::InvalidArgument, where + ": '" + word + "' is no GPU",
-                              "The numbers of vendor and device, as lspci -nn prints them: 10de:2330.");
+            return base::fail(Errc::InvalidArgument, where + ": '" + word + "' is not a GPU",
+                              "Use the numbers of vendor and device as 'lspci -nn' prints them: 10de:2330.");
         artifact.gpus.push_back(std::move(word));
     }
     if (artifact.gpus.size() > most_gpus)
@@ -202,7 +202,7 @@ Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
         return base::fail(Errc::InvalidArgument,
                           more.where + ": " + known.kind + " " + known.name +
                               " for the same hosts have two sections",
-                          "Files= may be given more than once in one.");
+                          "Repeat Files= in one section instead.");
     std::move(more.patterns.begin(), more.patterns.end(), std::back_inserter(known.patterns));
     return {};
 }
@@ -235,10 +235,9 @@ Result<void> add_section(BundleSpec& spec, const Section& section) {
     if (const ArtifactSection* const kind = artifact_section(section.name))
         return add_artifact(spec, section, *kind);
     if (section.name != "Bundle")
-        return base::fail(
-            Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
-            "[Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], [Toolkit "
-            "VERSION], [Packages DISTRIBUTION] and [Files NAME] are known.");
+        return base::fail(Errc::InvalidArgument, section.where + ": unknown section [" + section.name + "]",
+                          "Use [Bundle], [Image NAME], [Images], [Driver VERSION], [Modules VERSION KERNEL], "
+                          "[Toolkit VERSION], [Packages DISTRIBUTION] or [Files NAME].");
     for (const IniEntry& entry : section.entries)
         GPUHOST_CHECK(set_bundle(spec, entry, section.at(entry)));
     return {};
@@ -259,7 +258,7 @@ Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view wha
         return base::fail(Errc::InvalidArgument, name + ": [Bundle] has no Name=");
     if (spec.images.empty() && spec.artifacts.empty())
         return base::fail(
-            Errc::InvalidArgument, name + ": names nothing to put into the bundle",
+            Errc::InvalidArgument, name + ": lists no content for the bundle",
             "Add a section [Image NAME] with Layout=DIRECTORY or Archive=FILE, [Driver VERSION] "
             "with Packages=FILE…, or [Packages DISTRIBUTION] with Files=FILE….");
     return spec;

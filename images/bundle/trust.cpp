@@ -42,8 +42,8 @@ Result<content::TrustAnchors> load_trust(const base::Root& root) {
     }
     if (trust.empty())
         return base::fail(Errc::AccessDenied,
-                          "no certificate in " + std::string(trust_directory) +
-                              " says whose bundles to trust",
+                          "no trusted certificate in " + std::string(trust_directory) +
+                              ": bundles cannot be verified",
                           "Put the certificate of the site's authority there, in PEM, as NAME.pem.");
     return trust;
 }

@@ -22,8 +22,8 @@ namespace {
 Result<void> copy_member(BundleOutput& out, const Member& member, const MemberBytes& in,
                          const std::function<void(std::uint64_t)>& on_bytes) {
     const auto wrong = [&] {
-        return base::fail(Errc::BadContent, member.place() + ": its content is not what it should be",
-                          "It changed while the bundle was made, or is damaged.");
+        return base::fail(Errc::BadContent, member.place() + ": content does not match the manifest",
+                          "Make the bundle again: the content changed meanwhile, or is damaged.");
     };
     content::Sha256 hash;
     const base::PageBuffer buffer(std::size_t{1} << 20U);
@@ -75,7 +75,7 @@ Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest, con
     GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // does not write what hosts would refuse
     GPUHOST_TRY(der, key.sign(text, manifest.created));
     if (der.size() > manifest_limit)
-        return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two of them.");
+        return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two bundles.");
     GPUHOST_CHECK(out.begin(size_of(manifest, der.size())));
     GPUHOST_CHECK(out.write(manifest_header(der.size()) + der));
     BundleLayout layout(der.size());

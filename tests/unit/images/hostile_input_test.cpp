@@ -60,24 +60,25 @@ const std::string layer_blob = "blobs/sha256/" + content::sha256("layer");
 const Row rows[] = {
     {"DigestOfALayerAsAPath_CVE_2024_3727", Form::Both,
      [] { return with_digest("layers", "sha256:../../../outside/" + layer_blob); }, Errc::BadContent,
-     "is no sha256 digest"},
+     "is not a sha256 digest"},
     {"DigestOfASubjectAsAPath_CVE_2024_3727", Form::Both,
      [] { return with_digest("subject", "sha256:../../../outside/" + layer_blob); }, Errc::BadContent,
-     "is no sha256 digest"},
+     "is not a sha256 digest"},
     {"BlobIsALink_GHSA_r3h2_rgqf_9hv9", Form::Directory,
-     [] { return with_link(layer_blob, "../../../outside/" + layer_blob); }, Errc::BadContent, "is no file"},
+     [] { return with_link(layer_blob, "../../../outside/" + layer_blob); }, Errc::BadContent,
+     "is not a regular file"},
     {"BlobIsALinkInside_GHSA_r3h2_rgqf_9hv9", Form::Directory,
      [] {
          auto files = with_link(layer_blob, "../../other");
          files.push_back({"other", "layer"});
          return files;
      },
-     Errc::BadContent, "is no file"},
+     Errc::BadContent, "is not a regular file"},
     {"BlobsAreALink_GHSA_r3h2_rgqf_9hv9", Form::Directory,
-     [] { return with_link("blobs", "../outside/blobs"); }, Errc::NotFound, "is not there"},
+     [] { return with_link("blobs", "../outside/blobs"); }, Errc::NotFound, "not found"},
     {"IndexIsALink_GHSA_r3h2_rgqf_9hv9", Form::Directory,
      [] { return with_link("index.json", "../outside/index.json"); }, Errc::BadContent,
-     "index.json: is no file"},
+     "index.json: is not a regular file"},
     {"BlobIsADevice_CVE_2026_53489", Form::Tar,
      [] {
          auto files = Layout().with_image();
@@ -106,13 +107,13 @@ const Row rows[] = {
          manifest["manifests"] = Json::array();
          return layout.with_image(base::dump(manifest));
      },
-     Errc::BadContent, "an index and a manifest at once"},
+     Errc::BadContent, "both an index and a manifest"},
     {"ManifestUnderTheTypeOfAnIndex_CVE_2021_41190", Form::Both,
      [] {
          Layout layout;
          return layout.with_image(base::dump(layout.manifest()), index_type);
      },
-     Errc::BadContent, "is a manifest but says to be"},
+     Errc::BadContent, "is a manifest, but its media type is"},
     {"LayerThatIsABomb_RSPEC_5042", Form::Tar,
      [] {
          const std::string mebibyte = tests::packed(std::string(1U << 20U, '\0'), Packing::Zstd);
@@ -141,7 +142,7 @@ const Row rows[] = {
      },
      Errc::BadContent, "more than 256 platforms"},
     {"PlatformThatIsNoWord_CVE_2024_3727", Form::Both, [] { return with_platforms({"v8\n\x1b[2J"}); },
-     Errc::BadContent, "not words"},
+     Errc::BadContent, "invalid platform"},
 };
 
 class HostileRow : public HostileInput, public ::testing::WithParamInterface<Row> {

@@ -69,7 +69,7 @@ TEST(ReferenceTest, RefusesWhatIsNoName) {
         EXPECT_EQ(normal(text), "refused") << text;
     const auto bad = parse_reference("App");
     EXPECT_EQ(bad.error().code, base::Errc::InvalidArgument);
-    EXPECT_EQ(bad.error().message.find("'App' is no image name: "), 0U);
+    EXPECT_EQ(bad.error().message.find("'App' is not an image name: "), 0U);
 }
 
 TEST(ReferenceTest, TakesOnlyWholeDigests) {
