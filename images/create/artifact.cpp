@@ -139,7 +139,7 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
         const auto paths =
             Glob(pattern.front() == '/' ? pattern : escaped(directory) + "/" + pattern).paths();
         if (paths.empty())
-            return base::fail(Errc::NotFound, "no file is named '" + pattern + "'");
+            return base::fail(Errc::NotFound, "no file matches '" + pattern + "'");
         for (const std::string& path : paths) {
             const auto [known, added] = files.emplace(path.substr(path.rfind('/') + 1), path);
             if (!added && known->second != path)
@@ -163,7 +163,7 @@ Result<NewArtifact::File> read_file(const std::string& name, const std::string& 
     if (!fd || ::fstat(fd.get(), &st) < 0)
         return base::fail_errno(path, errno);
     if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::InvalidArgument, path + ": is no file");
+        return base::fail(Errc::InvalidArgument, path + ": is not a regular file");
     GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), path));
     return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
@@ -198,7 +198,7 @@ Result<NewArtifact> make_toolkit(const ArtifactSource& source, const std::string
     if (platforms.size() != 1)
         return base::fail(Errc::InvalidArgument,
                           platforms.empty()
-                              ? "the names of its files say no platform"
+                              ? "the names of its files do not state a platform"
                               : "its packages are for several platforms: " + base::join(platforms, ", "),
                           "Make a section for each: [Toolkit " + source.name + " linux/amd64].");
     NewArtifact made;
@@ -224,8 +224,8 @@ Result<NewArtifact> make_files(const ArtifactSource& source, const CollectOption
 
 tl::unexpected<base::Error> not_carried(const std::string& name) {
     return base::fail(Errc::InvalidArgument,
-                      "'" + name + "' is nested too deeply, or no name that can be carried",
-                      "Names are UTF-8 without control characters.");
+                      "'" + name + "': nested too deeply, or not a valid name in a bundle",
+                      "Use names in UTF-8 without control characters.");
 }
 
 /// Reports whether a bundle can contain this name unchanged: JSON requires UTF-8, and hosts accept only paths
@@ -290,7 +290,7 @@ Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOpt
     if (made.files.size() > most_layers || made.document.size() > document_limit)
         return base::fail(Errc::InvalidArgument,
                           "has " + std::to_string(made.files.size()) + " files, too many for one section",
-                          "A section takes 10,000, whose names fit into 4 MiB.");
+                          "Split the section: it may have 10,000 files, whose names fit into 4 MiB.");
     return std::move(made);
 }
 

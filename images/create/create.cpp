@@ -134,7 +134,7 @@ std::vector<std::string> Collector::Walk::platforms_of(const std::string& docume
 Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
     Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
     if (blob.size != size)
-        return base::fail(Errc::BadContent, "blob sha256:" + hex + " is said to have two sizes");
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + ": size mismatch between descriptors");
     blob.for_all = blob.for_all || host.empty();
     blob.hosts.insert(host);
     if (blob.hosts.size() > most_platforms) // each platform is a walk through everything below the blob
@@ -151,16 +151,15 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
         return {}; // its licence forbids redistribution
     if (missing)
         return base::fail(
-            Errc::NotFound, "blob sha256:" + descriptor.hex + " is not there",
+            Errc::NotFound, "blob sha256:" + descriptor.hex + ": not found",
             platform.empty()
                 ? ""
-                : "It is for " + platform +
-                      "; if not all is there, Platforms= in a bundle's description says what to take.");
+                : "Add the blobs for " + platform +
+                      ", or leave that platform out of Platforms= in the bundle's specification.");
     if (!found)
         return base::fail(found.error());
     if (found->size != descriptor.size)
-        return base::fail(Errc::BadContent,
-                          "blob sha256:" + descriptor.hex + " has not the size that it should");
+        return base::fail(Errc::BadContent, "blob sha256:" + descriptor.hex + ": size mismatch");
     GPUHOST_CHECK(note_blob(descriptor.hex, descriptor.size, platform));
     contents_.blobs.try_emplace(descriptor.hex, walk.stock.blobs);
     return {};
@@ -169,7 +168,7 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
 Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
                              unsigned depth) {
     if (!platform.empty() && !is_platform(platform))
-        return base::fail(Errc::BadContent, "the platforms of sha256:" + descriptor.hex + " are not words");
+        return base::fail(Errc::BadContent, "document sha256:" + descriptor.hex + ": invalid platform");
     GPUHOST_CHECK(add_blob(walk, descriptor, platform));
     if (!platform.empty())
         walk.platforms.insert(platform);
@@ -182,10 +181,9 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
     GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
     if (!document.left_out.empty())
         return base::fail(Errc::Unsupported,
-                          "the image index sha256:" + descriptor.hex +
-                              " has parts that go by another digest than " +
+                          "the image index sha256:" + descriptor.hex + " has parts whose digests are not " +
                               "SHA-256: " + document.left_out.front(),
-                          "Copy it through a registry, which gives them one.");
+                          "Copy it through a registry, which assigns SHA-256 digests.");
     for (const Descriptor& child : document.content) {
         const std::string own = platform_of(walk.stock, child, platform);
         if (wanted(walk.source.platforms, own))
@@ -198,8 +196,8 @@ Result<void> Collector::add_image(const std::string& name, const Descriptor& ima
                                   const ImageStock& stock) {
     const auto [known, is_new] = names_.emplace(name.empty() ? image.hex : name, image.hex);
     if (!is_new && known->second != image.hex)
-        return base::fail(Errc::InvalidArgument, "image '" + name + "' is another than before",
-                          "A bundle has one image of a name.");
+        return base::fail(Errc::InvalidArgument, "image '" + name + "' occurs twice with different content",
+                          "Give each image of a bundle its own name.");
     if (!is_new)
         return {};
     Walk walk{stock, source, {}, {}};
@@ -219,8 +217,8 @@ Result<void> Collector::add_image(const std::string& name, const Descriptor& ima
 Result<void> Collector::add_all(const ImageSource& source, const ImageStock& stock) {
     if (!stock.left_out.empty() && (stock.images.empty() || !source.unnamed))
         return base::fail(
-            Errc::Unsupported, "image '" + stock.left_out.front() + "' goes by another digest than SHA-256",
-            "Copy it through a registry, which gives it one, or take the others by their names.");
+            Errc::Unsupported, "image '" + stock.left_out.front() + "' has a digest that is not SHA-256",
+            "Copy it through a registry, which assigns a SHA-256 digest, or list the other images by name.");
     if (stock.images.empty())
         return base::fail(Errc::NotFound, "has no images");
     for (const Descriptor& image : stock.images) {
@@ -229,7 +227,7 @@ Result<void> Collector::add_all(const ImageSource& source, const ImageStock& sto
         const std::string name = own_name(image);
         if (name.empty() && !source.unnamed)
             return base::fail(Errc::InvalidArgument,
-                              "image sha256:" + image.hex + " has no full name there" +
+                              "image sha256:" + image.hex + " has no full name" +
                                   (image.names.empty() ? "" : ", only '" + image.names.front() + "'"),
                               "Name it with a section [Image NAME] and Reference=sha256:" + image.hex + ".");
         if (const auto added = add_image(name, image, source, stock); !added)
@@ -244,8 +242,8 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
         return add_all(source, stock);
     GPUHOST_TRY(chosen, choose_image(stock, source));
     if (!is_document(chosen.media_type))
-        return base::fail(Errc::Unsupported,
-                          "sha256:" + chosen.hex + " is of type '" + chosen.media_type + "'");
+        return base::fail(Errc::Unsupported, "sha256:" + chosen.hex + ": media type '" + chosen.media_type +
+                                                 "' is not supported");
     return add_image(source.name, chosen, source, stock);
 }
 
@@ -273,10 +271,9 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
     for (const NewArtifact& other : artifacts_)
         if (is_for_same_host(made, other))
             return base::fail(Errc::InvalidArgument,
-                              "two sections bring " + source.kind + " " + source.name + " to one host",
-                              "Put its files into one section, or name a platform in each; modules can have "
-                              "one section of each "
-                              "Flavour=.");
+                              "two sections assign " + source.kind + " " + source.name + " to the same host",
+                              "Merge the sections, or name a platform in each; modules may have one section "
+                              "for each Flavour=.");
     const std::string config = content::sha256(empty_config);
     const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
     GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // part of every artifact
@@ -295,7 +292,7 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
         return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
                other.artifact.flavour == made.artifact.flavour;
     };
-    // Else the same artifact for other hosts, which its members name.
+    // Otherwise it is the same artifact for other hosts, which its members list.
     if (std::none_of(artifacts_.begin(), artifacts_.end(), same))
         contents_.manifest.artifacts.push_back(made.artifact);
     artifacts_.push_back(std::move(made));
@@ -400,7 +397,7 @@ Result<BundleManifest> describe(const ImageStock& stock, const std::string& bund
     GPUHOST_CHECK(collector.add_images(all, stock));
     collector.finish();
     // The images contain untrusted text, so the manifest must pass the checks of its readers.
-    return parse_bundle_manifest(to_text(contents.manifest), "what is made of it");
+    return parse_bundle_manifest(to_text(contents.manifest), "the resulting manifest");
 }
 
 } // namespace gpuhost::images

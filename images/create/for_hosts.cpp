@@ -38,16 +38,16 @@ std::string described(const std::string& word) {
 
 std::string reason(const Member& member, bool needed) {
     if (needed)
-        return "which each host that needs them has";
+        return "present on all hosts that need them";
     std::vector<std::string> hosts;
     for (const std::string& word : member.hosts)
         hosts.push_back(described(word));
-    return "for " + base::join(hosts, " or ") + ", of which there is no host";
+    return "for " + base::join(hosts, " or ") + ": no such host";
 }
 
 /// Looks for module sources by package name, as Debian, Ubuntu and NVIDIA use them: nvidia-open-kernel-dkms,
-/// nvidia-dkms-550-server, nvidia-kernel-source-550. NVIDIA's .run has both flavours. `flavour` empty:
-/// either.
+/// nvidia-dkms-550-server, nvidia-kernel-source-550. NVIDIA's .run has both flavours. A .tar.zst is a source
+/// that gpuhost made. `flavour` empty: either.
 bool has_source(const Document& packages, const std::string& flavour) {
     return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
         const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
@@ -98,14 +98,14 @@ class Examination {
                 continue;
             const std::string generation = "generation " + std::to_string(here.generation) + " of the bundle";
             if (here.generation > manifest.generation)
-                miss("has " + generation + ", and takes no older one");
+                miss("has " + generation + ", and accepts no older one");
             else if (here.generation == manifest.generation && here.manifest != identity(manifest))
                 miss("has " + generation + " with other content: this one needs a higher generation");
         }
         for (const auto& [name, generation] : host_.removed)
             if (name == manifest.name && generation > manifest.generation && !has_bundle(name))
                 miss("had generation " + std::to_string(generation) +
-                     " of the bundle until it was removed, and takes no older one");
+                     " of the bundle until it was removed, and accepts no older one");
     }
 
     void check_images(const std::vector<BundleImage>& images) {
@@ -115,7 +115,7 @@ class Examination {
                 std::none_of(image.platforms.begin(), image.platforms.end(),
                              [&](const std::string& platform) { return facts.is(platform); }))
                 miss("image " + (image.name.empty() ? "sha256:" + image.hex : image.name) +
-                     " is not there for " + host_.platform);
+                     " has no content for " + host_.platform);
     }
 
     void check_drivers(const Offers& offers, bool brings_drivers) {
@@ -126,12 +126,13 @@ class Examination {
         const std::string& wanted = host_.wanted_driver;
         if (!wanted.empty() && offers.count(wanted) == 0) {
             if (host_.driver(wanted) == nullptr)
-                miss("wants driver " + wanted + ", which is neither in the specification for it nor there");
+                miss("wants driver " + wanted +
+                     ", which is neither in the specification for this host nor on it");
             else if (brings_drivers)
                 check_driver(wanted, Offer());
         }
         if (brings_drivers && offers.empty() && host_.drivers.empty() && !host_.gpus.empty())
-            miss("has GPUs (" + gpus() + "), and no driver is there for " + host_.platform);
+            miss("has GPUs (" + gpus() + "), but there is no driver for " + host_.platform);
     }
 
     /// Reports a host without packages if the bundle has packages for other hosts.
@@ -150,7 +151,7 @@ class Examination {
         if (any)
             miss("is " +
                  (facts.distributions.empty() ? "of no known distribution" : facts.distributions.front()) +
-                 " on " + host_.platform + ", and no packages are there for that");
+                 " on " + host_.platform + ", but there are no packages for that");
     }
 
   private:
@@ -162,7 +163,7 @@ class Examination {
     void check_driver(const std::string& version, const Offer& offer) {
         const InventoryDriver* const here = host_.driver(version);
         if (!offer.packages && (here == nullptr || !here->userland))
-            miss("driver " + version + " has modules only: no [Driver " + version + "] for it");
+            miss("driver " + version + " has modules only: no [Driver " + version + "] for this host");
         const bool source = offer.source || (here != nullptr && here->source);
         for (const InventoryKernel& kernel : host_.kernels) {
             const bool has = offer.kernels.count(kernel.release) != 0 ||

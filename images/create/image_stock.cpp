@@ -118,16 +118,15 @@ Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& sour
     if (found.size() > 1)
         return base::fail(Errc::InvalidArgument,
                           "has " + std::to_string(found.size()) + " images '" + reference + "'",
-                          "Say which with Reference=, by its full name or its digest.");
+                          "Select one with Reference=, by its full name or its digest.");
     if (!source.reference.empty())
         return base::fail(Errc::NotFound, "has no image '" + reference + "'");
     const auto all = distinct(images, [](const Descriptor&) { return true; });
     if (all.size() == 1)
         return all.front();
     return base::fail(Errc::InvalidArgument,
-                      "has " + std::to_string(all.size()) + " images, and none of them is '" + reference +
-                          "'",
-                      "Say which with Reference=, by its name there or its digest.");
+                      "has " + std::to_string(all.size()) + " images, but not '" + reference + "'",
+                      "Select one with Reference=, by its name there or its digest.");
 }
 
 Result<void> name_only_image(ImageStock& stock, const std::string& name) {
@@ -137,8 +136,8 @@ Result<void> name_only_image(ImageStock& stock, const std::string& name) {
     if (images.size() != 1)
         return base::fail(
             Errc::InvalidArgument,
-            "has " + std::to_string(images.size()) + " images, so none is named '" + name + "'",
-            "Leave --image-name out, or make a bundle that names each: gpuhostctl bundle create.");
+            "has " + std::to_string(images.size()) + " images, so the name is ambiguous: '" + name + "'",
+            "Leave out --image-name, or make a bundle that names each image: gpuhostctl bundle create.");
     images.front().names = {name};
     stock.images = std::move(images);
     stock.by_name = names_of(stock.images);

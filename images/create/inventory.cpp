@@ -34,7 +34,7 @@ Result<std::string> get_text(const Json& object, std::string_view key) {
                           return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
                       });
     if (!fits || (object.contains(std::string(key)) && !base::member(object, key).is_string()))
-        return base::fail(bad("key '" + std::string(key) + "': no text, or a too long one"));
+        return base::fail(bad("key '" + std::string(key) + "': not a valid text, or too long"));
     return text;
 }
 
@@ -47,10 +47,10 @@ Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result
     if (list.is_null())
         return rows;
     if (!list.is_array() || list.size() > most)
-        return base::fail(bad("key '" + std::string(key) + "': no list, or a too long one"));
+        return base::fail(bad("key '" + std::string(key) + "': not a list, or too long"));
     for (const Json& value : list) {
         if (!value.is_object())
-            return base::fail(bad("key '" + std::string(key) + "': has what is no object"));
+            return base::fail(bad("key '" + std::string(key) + "': an entry is not an object"));
         GPUHOST_TRY(row, parse(value));
         rows.push_back(std::move(row));
     }
@@ -60,7 +60,7 @@ Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result
 Result<InventoryKernel> parse_kernel(const Json& value) {
     GPUHOST_TRY(release, get_text(value, "release"));
     if (!base::is_kernel_release(release))
-        return base::fail(bad("'" + release + "' is no kernel release"));
+        return base::fail(bad("'" + release + "' is not a kernel release"));
     const bool headers = base::bool_or(value, "headers", false);
     return InventoryKernel{std::move(release), base::bool_or(value, "running", false), headers,
                            base::bool_or(value, "compiler", headers)};
@@ -87,10 +87,10 @@ Result<InventoryRuntime> parse_runtime(const Json& value) {
 Result<InventoryDriver> parse_driver(const Json& value) {
     GPUHOST_TRY(driver, get_text(value, "version"));
     if (!base::is_driver_version(driver))
-        return base::fail(bad("'" + driver + "' is no driver version"));
+        return base::fail(bad("'" + driver + "' is not a driver version"));
     auto kernels = base::strings_or_empty(value, "modules");
     if (kernels.size() > most_rows || !std::all_of(kernels.begin(), kernels.end(), base::is_kernel_release))
-        return base::fail(bad("key 'modules': no list of kernel releases"));
+        return base::fail(bad("key 'modules': not a list of kernel releases"));
     return InventoryDriver{std::move(driver), base::bool_or(value, "userland", false),
                            base::bool_or(value, "source", false), std::move(kernels)};
 }
@@ -100,7 +100,7 @@ Result<InventoryBundle> parse_bundle(const Json& value) {
     GPUHOST_TRY(manifest, get_text(value, "manifest"));
     const std::int64_t generation = base::int_or(value, "generation", 0);
     if (!is_bundle_name(name) || generation < 0)
-        return base::fail(bad("'" + name + "' is no bundle"));
+        return base::fail(bad("'" + name + "': invalid bundle name or generation"));
     return InventoryBundle{std::move(name), static_cast<std::uint64_t>(generation), std::move(manifest),
                            base::bool_or(value, "unsigned", false)};
 }
@@ -109,7 +109,7 @@ Result<RemovedBundle> parse_removed(const Json& value) {
     GPUHOST_TRY(name, get_text(value, "name"));
     const std::int64_t generation = base::int_or(value, "generation", 0);
     if (!is_bundle_name(name) || generation < 0)
-        return base::fail(bad("'" + name + "' is no bundle"));
+        return base::fail(bad("'" + name + "': invalid bundle name or generation"));
     return RemovedBundle{std::move(name), static_cast<std::uint64_t>(generation)};
 }
 
@@ -126,11 +126,11 @@ Result<BlobSet> parse_blobs(const Json& object) {
     BlobSet blobs;
     const Json& list = base::member(object, "blobs");
     if (!list.is_null() && !list.is_array())
-        return base::fail(bad("key 'blobs': no list"));
+        return base::fail(bad("key 'blobs': not a list"));
     for (const Json& value : list) {
         const std::string* const hex = value.get_ptr<const std::string*>();
         if (hex == nullptr || !content::is_sha256(*hex))
-            return base::fail(bad("key 'blobs': has what is no sha256 digest"));
+            return base::fail(bad("key 'blobs': an entry is not a sha256 digest"));
         blobs.add(*hex);
     }
     blobs.finish();
@@ -149,11 +149,11 @@ Result<void> parse_host(const Json& json, Inventory& inventory) {
         return base::fail(bad("key 'takes_drivers': is neither true nor false"));
     inventory.accepts_drivers = base::bool_or(json, "takes_drivers", true);
     if (!is_platform(inventory.platform))
-        return base::fail(bad("'" + inventory.platform + "' is no platform"));
+        return base::fail(bad("'" + inventory.platform + "' is not a platform"));
     if (!inventory.wanted_driver.empty() && !base::is_driver_version(inventory.wanted_driver))
-        return base::fail(bad("'" + inventory.wanted_driver + "' is no driver version"));
+        return base::fail(bad("'" + inventory.wanted_driver + "' is not a driver version"));
     if (!inventory.wanted_flavour.empty() && !is_flavour(inventory.wanted_flavour))
-        return base::fail(bad("'" + inventory.wanted_flavour + "' is no flavour"));
+        return base::fail(bad("'" + inventory.wanted_flavour + "' is not a flavour"));
     const Json& distribution = base::member(json, "distribution");
     if (!distribution.is_object())
         return {};
@@ -169,9 +169,9 @@ Result<Inventory> parse(std::string_view text) {
         return base::fail(bad("is too large"));
     GPUHOST_TRY(json, base::parse_json(text, "the inventory"));
     if (!json.is_object() || base::string_or(json, "format", "") != format)
-        return base::fail(bad("is no inventory of a host"));
+        return base::fail(bad("is not an inventory of a host"));
     if (base::int_or(json, "version", 0) != version)
-        return base::fail(Errc::Unsupported, "is of a version that is not known here",
+        return base::fail(Errc::Unsupported, "format version not supported",
                           "Update gpuhost on this machine.");
     Inventory inventory;
     GPUHOST_CHECK(parse_host(json, inventory));
@@ -371,7 +371,7 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
         // A bundle must not rely on blobs without an owner: the next import removes them.
         add_blobs(inventory, root, *owned);
     }
-    // An import reports a damaged file.
+    // Ignores a damaged file: an import reports it.
     for (auto& [name, generation] :
          removed_generations(root).value_or(std::map<std::string, std::uint64_t>()))
         inventory.removed.push_back({name, generation});

@@ -115,8 +115,9 @@ Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
     for (const char* kind : {".deb", ".rpm"})
         if (all(kind))
             return std::string(kind);
-    return base::fail(Errc::InvalidArgument, "Files= names what is no package, or packages of two kinds",
-                      "All of a section are .deb, or all are .rpm.");
+    return base::fail(Errc::InvalidArgument,
+                      "Files= lists files that are not packages, or packages of two kinds",
+                      "Use either .deb or .rpm files in one section.");
 }
 
 /// Makes a repository of the packages in `made`.
@@ -161,12 +162,13 @@ std::vector<std::string> names_of(const NewArtifact& made) {
 Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& source) {
     const std::vector<std::string> names = names_of(made);
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
-        return base::fail(Errc::InvalidArgument, "has a '" + *twice + "' of its own",
-                          "Without OpenPGPKey= that is taken for the key.");
+        return base::fail(Errc::InvalidArgument, "the repository already contains '" + *twice + "'",
+                          "Remove OpenPGPKey= to use that file as the key.");
     PackageTree tree = package_tree(source.name, names);
     if (tree.empty())
-        return base::fail(Errc::InvalidArgument, "'" + source.directory + "' is no repository",
-                          "It has dists/SUITE/Release, Packages or repodata/repomd.xml in it.");
+        return base::fail(
+            Errc::InvalidArgument, "'" + source.directory + "' is not a repository",
+            "Name a directory that contains dists/SUITE/Release, Packages or repodata/repomd.xml.");
     return tree;
 }
 
@@ -198,10 +200,10 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
         return {};
     const std::string key =
         source.open_pgp.empty() ? std::string(package_key) : base::join(source.open_pgp, " ");
-    return base::fail(
-        Errc::InvalidArgument,
-        signature.file + " in it has no good signature by " + key + ": " + std::string(base::trim(said)),
-        "Name the key that it is signed with, or none: what comes in a bundle is vouched for by that.");
+    return base::fail(Errc::InvalidArgument,
+                      signature.file + " has no valid signature by " + key + ": " +
+                          std::string(base::trim(said)),
+                      "Name the key that signed it, or none: the bundle's signature covers its content.");
 }
 
 /// Checks that hosts will accept an existing repository with the key in the bundle.
@@ -209,8 +211,8 @@ Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source
                               const std::string& directory, const NewArtifact& made,
                               const PackageTree& tree) {
     if (const std::string unsigned_part = tree.first_unsigned(); !unsigned_part.empty())
-        return base::fail(Errc::InvalidArgument, unsigned_part + " in it is not signed",
-                          "Leave OpenPGPKey= out: what comes in a bundle is vouched for by that.");
+        return base::fail(Errc::InvalidArgument, unsigned_part + " is not signed",
+                          "Leave out OpenPGPKey=: the bundle's signature covers its content.");
     const std::string key =
         (source.open_pgp.empty() ? directory : shop.tree()) + "/" + std::string(package_key);
     GPUHOST_CHECK(

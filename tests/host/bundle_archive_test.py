@@ -131,12 +131,12 @@ def check_refusals(t, maker):
     maker.keep("unnamed.tar", unnamed.bytes())
     before = sorted(os.listdir(maker.directory))
     for sections, status, words in (
-            ("[Images]\nArchive=broken.tar\n", BAD_CONTENT, "is not the one that the image's configuration names"),
+            ("[Images]\nArchive=broken.tar\n", BAD_CONTENT, "does not match its digest in the image's configuration"),
             ("[Images]\nArchive=climbing.tar\n", BAD_CONTENT, "leads out of the archive"),
             ("[Images]\nArchive=linked.tar\n", BAD_CONTENT, "has no file"),
-            ("[Images]\nArchive=unnamed.tar\n", BAD_ARGUMENT, "has no full name there"),
+            ("[Images]\nArchive=unnamed.tar\n", BAD_ARGUMENT, "has no full name"),
             ("[Images]\nArchive=site.spec\n", BAD_CONTENT, "site.spec:3: archive 'site.spec'"),
-            (ONE.format("x:v1", "plain.tar"), BAD_ARGUMENT, "has 2 images, and none of them is"),
+            (ONE.format("x:v1", "plain.tar"), BAD_ARGUMENT, "has 2 images, but not"),
             (ONE.format("x:v1", "none.tar"), NOT_FOUND, "none.tar"),
             ("[Image x:v1]\n", BAD_ARGUMENT, "no Layout= and no Archive=")):
         run = maker.create(sections, "bad.bundle")

@@ -70,14 +70,14 @@ BOTH = [(NEW, 1, [KERNEL]), (OLD, 1, [KERNEL])]
 
 def check_mistakes(t, maker):
     for spec, status, words in (
-            (SPEC.replace(f"{OLD}/*.deb", "none/*.deb"), NOT_FOUND, "no file is named 'none/*.deb'"),
-            (SPEC.replace(f"[Driver {OLD}]", "[Driver newest]"), BAD_ARGUMENT, "is not understood"),
-            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD}]"), BAD_ARGUMENT, "is not understood"),
-            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD} {KERNEL} arm64]"), BAD_ARGUMENT, "is not understood"),
-            (SPEC + f"\n[Modules {NEW} {KERNEL} linux/amd64]\nFiles=other/*.ko\n", BAD_ARGUMENT, "to one host"),
-            (SPEC + f"\n[Modules {NEW} {KERNEL}]\nFlavour=open\nFiles=closed/*.ko\n", BAD_ARGUMENT, "to one host"),
-            (SPEC + f"\n[Modules {NEW} 6.6.6]\nFlavour=any\nFiles=closed/*.ko\n", BAD_ARGUMENT, "'any' is no flavour"),
-            (SPEC + "\n[Driver 1.2.3]\nGPUs=H100\nPackages=x.deb\n", BAD_ARGUMENT, "'H100' is no GPU"),
+            (SPEC.replace(f"{OLD}/*.deb", "none/*.deb"), NOT_FOUND, "no file matches 'none/*.deb'"),
+            (SPEC.replace(f"[Driver {OLD}]", "[Driver newest]"), BAD_ARGUMENT, "is invalid"),
+            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD}]"), BAD_ARGUMENT, "is invalid"),
+            (SPEC.replace(f"[Modules {OLD} {KERNEL}]", f"[Modules {OLD} {KERNEL} arm64]"), BAD_ARGUMENT, "is invalid"),
+            (SPEC + f"\n[Modules {NEW} {KERNEL} linux/amd64]\nFiles=other/*.ko\n", BAD_ARGUMENT, "to the same host"),
+            (SPEC + f"\n[Modules {NEW} {KERNEL}]\nFlavour=open\nFiles=closed/*.ko\n", BAD_ARGUMENT, "to the same host"),
+            (SPEC + f"\n[Modules {NEW} 6.6.6]\nFlavour=any\nFiles=closed/*.ko\n", BAD_ARGUMENT, "'any' is not a flavour"),
+            (SPEC + "\n[Driver 1.2.3]\nGPUs=H100\nPackages=x.deb\n", BAD_ARGUMENT, "'H100' is not a GPU"),
             (SPEC.replace("Packages=", "Files="), BAD_ARGUMENT, "unknown key 'Files'"),
             (SPEC.replace(f"Files={OLD}/*.ko", f"Files={OLD}/*.ko {NEW}/nvidia.ko"), BAD_ARGUMENT, "have the same name")):
         run = maker.create(spec)

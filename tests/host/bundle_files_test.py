@@ -70,7 +70,7 @@ def check_mistakes(t, maker):
     os.makedirs(maker.path("loop"))
     os.symlink(".", maker.path("loop/again"))
     for old, new, status, words in (
-            ("[Files firmware]", "[Files ../etc]", BAD_ARGUMENT, "is not understood"),
+            ("[Files firmware]", "[Files ../etc]", BAD_ARGUMENT, "is invalid"),
             ("[Files firmware]", "[Files]", BAD_ARGUMENT, "unknown section [Files]"),
             ("[Files firmware]", "[Files runbooks]", BAD_ARGUMENT, "files runbooks for the same hosts have two sections"),
             ("Directory=tree", "Directory=tree\nFiles=start.txt", BAD_ARGUMENT, "both Files= and Directory="),
@@ -80,11 +80,11 @@ def check_mistakes(t, maker):
             ("Directory=tree", "Directory=none", NOT_FOUND, "none"),
             ("Directory=tree", "Directory=empty", BAD_ARGUMENT, "has no files"),
             ("Directory=tree", "Files=dangling", NOT_FOUND, "dangling"),
-            ("Directory=tree", "Files=tree", BAD_ARGUMENT, "is no file"),
+            ("Directory=tree", "Files=tree", BAD_ARGUMENT, "is not a regular file"),
             ("Files=start.txt", "Files=books/a.txt other/a.txt", BAD_ARGUMENT, "have the same name"),
             ("Directory=tree", "Directory=loop", BAD_ARGUMENT, "nested too deeply"),
-            ("Directory=tree", "Directory=latin", BAD_ARGUMENT, "no name that can be carried"),
-            ("Directory=tree", "Files=lines/*", BAD_ARGUMENT, "no name that can be carried")):
+            ("Directory=tree", "Directory=latin", BAD_ARGUMENT, "not a valid name in a bundle"),
+            ("Directory=tree", "Files=lines/*", BAD_ARGUMENT, "not a valid name in a bundle")):
         run = maker.create(SPEC.replace(old, new, 1))
         t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
     t.ok(not os.path.exists(maker.path("site.bundle")), "and makes no bundle")

@@ -114,12 +114,12 @@ def check_export(t, host):
 
 def check_mistakes(t, maker, inventory):
     for name, keys, status, words in (
-            ("format", {"format": "gpuhost-bundle"}, BAD_CONTENT, "is no inventory"),
-            ("version", {"version": 2}, UNSUPPORTED, "not known here"),
-            ("platform", {"platform": "toaster"}, BAD_CONTENT, "'toaster' is no platform"),
+            ("format", {"format": "gpuhost-bundle"}, BAD_CONTENT, "is not an inventory"),
+            ("version", {"version": 2}, UNSUPPORTED, "format version not supported"),
+            ("platform", {"platform": "toaster"}, BAD_CONTENT, "'toaster' is not a platform"),
             ("digest", {"blobs": ["../../etc/passwd"]}, BAD_CONTENT, "no sha256 digest"),
-            ("kernel", {"kernels": [{"release": "../x"}]}, BAD_CONTENT, "is no kernel release"),
-            ("flavour", {"wanted_flavour": "any"}, BAD_CONTENT, "'any' is no flavour"),
+            ("kernel", {"kernels": [{"release": "../x"}]}, BAD_CONTENT, "is not a kernel release"),
+            ("flavour", {"wanted_flavour": "any"}, BAD_CONTENT, "'any' is not a flavour"),
             ("escape", {"hostname": "\x1b[2J"}, BAD_CONTENT, "key 'hostname'")):
         run = maker.create("--for", maker.changed(inventory, name, **keys))
         t.ok(run.returncode == status and words in run.stderr, f"an inventory's mistake is named: {words}", run.returncode, run.stderr)
@@ -138,7 +138,7 @@ def check_one_host(t, host, maker):
     t.equal(said["content"], ["image registry.example/app:v1", f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"],
             "and names what would go in")
     t.equal([one["why"] for one in said["omitted"]],
-            [f"for {what}, of which there is no host" for what in (
+            [f"for {what}: no such host" for what in (
                 f"kernel {KERNEL} on {OTHER} with an NVIDIA GPU", "kernel 6.6.6 with an NVIDIA GPU", OTHER)],
             "and what is left out, and why")
     whole = maker.create(name="whole.bundle")
@@ -182,9 +182,9 @@ def check_unserved(t, host, maker):
     said = json.loads(run.stdout)
     t.equal(said["unmet"], [
         {"host": "gpu1", "what": "has generation 2 of the bundle with other content: this one needs a higher generation"},
-        {"host": "arm1", "what": f"image registry.example/app:v1 is not there for {OTHER}"},
+        {"host": "arm1", "what": f"image registry.example/app:v1 has no content for {OTHER}"},
         {"host": "arm1", "what": f"kernel 7.0.0: no modules of driver {NEW}, and no source to build them"},
-        {"host": "arm1", "what": "wants driver 1.2.3, which is neither in the specification for it nor there"}],
+        {"host": "arm1", "what": "wants driver 1.2.3, which is neither in the specification for this host nor on it"}],
         "what hosts would not find is named")
     t.ok(run.returncode == NOT_FOUND and os.path.exists(said["file"]), "the exit status says so too", run.returncode, run.stderr)
     shutil.copy(maker.path("other/nvidia-smi.deb"), maker.path("other/nvidia-open-kernel-dkms.deb"))
@@ -196,17 +196,17 @@ def check_unserved(t, host, maker):
                          drivers=[{"version": OLD, "userland": True, "source": True, "modules": []}])
     run = maker.create("--for", bare, "--dry-run", "--json=short", generation=2)
     t.equal([row["what"] for row in json.loads(run.stdout)["unmet"] if NEW not in row["what"]], [
-        "had generation 7 of the bundle until it was removed, and takes no older one",
+        "had generation 7 of the bundle until it was removed, and accepts no older one",
         f"kernel 7.0.0: no modules of driver {OLD}, and no compiler to build its source"],
         "a wanted driver that is there but can't be built is named, and a bundle that was newer")
     check_flavours(t, maker, inventory)
     images = SPEC[:SPEC.index("[Driver")]
     only_here = images + f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n"
     run = maker.create("--for", arm, "--dry-run", spec=only_here)
-    t.ok("Not served: arm1: has GPUs (GH100 [H100 SXM5 80GB], NVIDIA H100 80GB HBM3), and no driver is there for " + OTHER in run.stdout,
+    t.ok("Not served: arm1: has GPUs (GH100 [H100 SXM5 80GB], NVIDIA H100 80GB HBM3), but there is no driver for " + OTHER in run.stdout,
          "a host with GPUs and no driver is named", run.stdout, run.stderr)
     run = maker.create("--for", inventory, "--dry-run", generation=1)
-    t.ok(run.returncode == NOT_FOUND and "Not served: gpu1: has generation 2 of the bundle, and takes no older one" in run.stdout,
+    t.ok(run.returncode == NOT_FOUND and "Not served: gpu1: has generation 2 of the bundle, and accepts no older one" in run.stdout,
          "and one that has a newer generation", run.stdout, run.stderr)
 
 

@@ -52,8 +52,8 @@ def versions(host):
 
 
 def check_mistakes(t, maker):
-    for version, packages, words in (("newest", "debs/*.deb", "is not understood"), (OLD, "tars/*.tar.gz", "say no platform"),
-                                     (OLD, "debs/*.deb other/*.deb", "several platforms"), (OLD, "none/*.deb", "no file is named")):
+    for version, packages, words in (("newest", "debs/*.deb", "is invalid"), (OLD, "tars/*.tar.gz", "do not state a platform"),
+                                     (OLD, "debs/*.deb other/*.deb", "several platforms"), (OLD, "none/*.deb", "no file matches")):
         run = maker.create(version, packages)
         t.ok(run.returncode != 0 and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
 
