@@ -44,7 +44,7 @@ Result<std::vector<std::string>> strings(const Json& image, std::string_view key
 
 Result<DockerImage> parse_image(const Json& value) {
     if (!value.is_object())
-        return bad("an image is no object");
+        return bad("an image is not an object");
     DockerImage image;
     GPUHOST_TRY(config, base::get_string(value, "Config"));
     GPUHOST_TRY(layers, strings(value, "Layers", most_layers));
@@ -102,7 +102,7 @@ Result<std::string> layer_type_of(const FileDigest& layer, const std::string& pa
         if (digest == unpacked)
             return std::string(layer_type) + packing;
     }
-    return bad_layer(path, "is not the one that the image's configuration names");
+    return bad_layer(path, "does not match its digest in the image's configuration");
 }
 
 Json describe(std::string_view type, const FileDigest& blob) {
@@ -114,7 +114,7 @@ Result<Json> layers_of(const DockerImage& image, const Json& config, const FindF
     const auto unpacked = base::strings_or_empty(base::member(config, "rootfs"), "diff_ids");
     if (unpacked.size() != image.layers.size())
         return bad("an image has " + std::to_string(image.layers.size()) +
-                   " layers where its configuration has " + std::to_string(unpacked.size()));
+                   " layers, but its configuration has " + std::to_string(unpacked.size()));
     Json layers = Json::array();
     for (std::size_t i = 0; i < unpacked.size(); ++i) {
         const std::string& path = image.layers[i];
@@ -130,7 +130,7 @@ Result<Json> layers_of(const DockerImage& image, const Json& config, const FindF
 Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
     GPUHOST_TRY(json, base::parse_json(text, "'manifest.json'"));
     if (!json.is_array() || json.size() > most_images)
-        return bad("is no list of at most " + std::to_string(most_images) + " images");
+        return bad("is not a list of at most " + std::to_string(most_images) + " images");
     std::vector<DockerImage> images;
     for (const Json& value : json) {
         GPUHOST_TRY(image, parse_image(value));
@@ -174,7 +174,7 @@ Result<std::string> unpacked_layer(const FileDigest& layer, const std::string& p
     if (!packing_of(start).empty())
         return unpacked_digest(bytes, path);
     if (start.compare(std::min(magic_at, start.size()), 5, "ustar") != 0)
-        return bad_layer(path, "is neither a tar nor one packed with gzip or zstd");
+        return bad_layer(path, "is neither a tar nor a tar compressed with gzip or zstd");
     return layer.sha256;
 }
 

@@ -30,10 +30,10 @@ tl::unexpected<base::Error> bad(const std::string& path, const std::string& why)
 
 Result<std::string> parent_of(const Json& description, const std::string& path) {
     if (!description.is_object())
-        return bad(path, "is no object");
+        return bad(path, "is not an object");
     const Json& parent = base::member(description, "parent");
     if (!parent.is_null() && !parent.is_string())
-        return bad(path, "its parent is no name");
+        return bad(path, "its parent is not a string");
     return base::string_or(description, "parent", "");
 }
 
@@ -46,14 +46,14 @@ Result<std::vector<Layer>> layers_from(const std::string& top, const FindFile& f
     do {
         const std::string path = directory + "/json";
         if (!content::is_sha256(directory))
-            return bad(path.substr(0, 300), "the name of a layer is 64 hex digits");
+            return bad(path.substr(0, 300), "the name of a layer must be 64 hex digits");
         if (layers.size() == most_layers)
             return bad(top, "has more than " + std::to_string(most_layers) +
-                                " layers, or their parents go round in a circle");
+                                " layers, or their parents form a cycle");
         GPUHOST_TRY(file, find(path));
         bytes += file.size;
         if (bytes > document_limit)
-            return bad(top, "what its layers say of themselves is larger than " +
+            return bad(top, "the descriptions of its layers are larger than " +
                                 std::to_string(document_limit) + " bytes");
         GPUHOST_TRY(text, read_blob(blobs, file.sha256, document_limit));
         GPUHOST_TRY(description, base::parse_json(text, "'" + path + "'"));
@@ -98,17 +98,17 @@ Result<std::vector<DockerV1Image>> parse_docker_repositories(std::string_view do
     const std::string file = "repositories";
     GPUHOST_TRY(json, base::parse_json(document, "'" + file + "'"));
     if (!json.is_object())
-        return bad(file, "is no object");
+        return bad(file, "is not an object");
     std::map<std::string, std::vector<std::string>> images;
     std::size_t names = 0;
     for (const auto& [repository, tags] : json.items()) {
         if (!tags.is_object())
-            return bad(file, "the tags of '" + repository + "' are no object");
+            return bad(file, "the tags of '" + repository + "' are not an object");
         for (const auto& [tag, top] : tags.items()) {
             const std::string text = repository + ":" + tag;
             const auto name = parse_reference(text);
             if (!name || !is_tag(tag) || !top.is_string())
-                return bad(file, "'" + text.substr(0, 300) + "' is no name of an image");
+                return bad(file, "'" + text.substr(0, 300) + "' is not an image name");
             if (++names > most_names)
                 return bad(file, "has more than " + std::to_string(most_names) + " names");
             images[top.get_ref<const std::string&>()].push_back(name->text());

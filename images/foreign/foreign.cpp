@@ -44,14 +44,14 @@ bool is_blob(std::string_view path) {
 Result<void> check_layout_version(std::string_view text) {
     GPUHOST_TRY(version, base::parse_json(text, layout_file));
     if (base::string_or(version, "imageLayoutVersion", "") != "1.0.0")
-        return base::fail(Errc::Unsupported, "is no OCI image layout of version 1.0.0");
+        return base::fail(Errc::Unsupported, "is not an OCI image layout of version 1.0.0");
     return {};
 }
 
 Result<Document> parse_index(std::string_view text) {
     GPUHOST_TRY(document, parse_document(text, "", index_file));
     if (!document.index)
-        return base::fail(Errc::BadContent, "'index.json' is no index");
+        return base::fail(Errc::BadContent, "'index.json' is not an index");
     return std::move(document);
 }
 
@@ -104,9 +104,8 @@ Result<void> Members::take(content::ArchiveReader& archive, const ArchiveEntry& 
     }
     GPUHOST_TRY(file, blobs_.add(entry.size, [&](int fd) { return archive.copy_to(fd, on_bytes); }));
     if (is_blob(entry.path) && file_of(entry.path) != file.sha256)
-        return base::fail(Errc::BadContent,
-                          what_ + ": '" + entry.path + "': its bytes are not those of its digest",
-                          "The file is damaged or was altered; copy it again.");
+        return base::fail(Errc::BadContent, what_ + ": '" + entry.path + "': digest mismatch",
+                          "Copy the file again: it is damaged or was altered.");
     files_.emplace(entry.path, std::move(file));
     return {};
 }
@@ -192,8 +191,8 @@ Result<Document> index_of(const Members& members, BlobSink& blobs) {
                               "', '" + layouts[1] + (layouts.size() > 2 ? "', …" : "'"),
                           "Unpack it, and import one directory after the other.");
     return base::fail(Errc::BadContent,
-                      "has no images: none of 'oci-layout', 'manifest.json' and 'repositories' is in it",
-                      "What 'docker save', 'podman save' and 'skopeo copy' write is read.");
+                      "has no images: 'oci-layout', 'manifest.json' and 'repositories' not found",
+                      "Use an archive that 'docker save', 'podman save' or 'skopeo copy' wrote.");
 }
 
 } // namespace

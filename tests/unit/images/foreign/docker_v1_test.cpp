@@ -141,7 +141,7 @@ TEST_F(ForeignDockerV1, LayersMayBePacked) {
          {tests::packed(layer, Packing::Xz), std::string("no tar"), layer.substr(0, 200)}) {
         DockerV1Archive archive;
         archive.repositories = {{"app", {{"v1", archive.layer(bytes)}}}};
-        expect_refused(archive.tar(), "is neither a tar nor one packed");
+        expect_refused(archive.tar(), "is neither a tar nor a tar compressed");
     }
 }
 
@@ -169,12 +169,12 @@ TEST_F(ForeignDockerV1, ParentsThatLeadNowhereOrRound) {
     for (const std::string& parent : {std::string("../kept"), std::string("base"), layer.substr(1),
                                       layer + "0", std::string(64, 'A'), std::string(63, '0') + "/"}) {
         archive.members[1].content = base::dump({{"parent", parent}});
-        expect_refused(archive.tar(), "the name of a layer is 64 hex digits");
+        expect_refused(archive.tar(), "the name of a layer must be 64 hex digits");
     }
     archive.members[1].content = base::dump({{"parent", std::string(64, '0')}});
     expect_refused(archive.tar(), "has no file '" + std::string(64, '0') + "/json'");
     archive.members[1].content = base::dump({{"parent", layer}});
-    expect_refused(archive.tar(), "round in a circle");
+    expect_refused(archive.tar(), "form a cycle");
     for (const char* text : {"", "[]", "null", R"({"parent":7})"}) {
         archive.members[1].content = text;
         expect_refused(archive.tar(), "'" + layer + "/json'");
@@ -224,7 +224,7 @@ TEST_F(ForeignDockerV1, ItsListIsOneOfNames) {
     DockerV1Archive archive;
     for (const char* leads_nowhere : {"", "x"}) {
         archive.repositories = {{"app", {{"v1", leads_nowhere}}}};
-        expect_refused(archive.tar(), "the name of a layer is 64 hex digits");
+        expect_refused(archive.tar(), "the name of a layer must be 64 hex digits");
     }
     expect_refused(tar_of({{"repositories", std::string(document_limit + 1, ' ')}}),
                    "is larger than 4194304 bytes");
