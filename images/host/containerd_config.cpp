@@ -25,7 +25,7 @@ constexpr std::string_view drop_ins = "/etc/containerd/conf.d";
 constexpr std::string_view cri_2 = "plugins.io.containerd.cri.v1.images.registry.";
 constexpr std::string_view cri_1 = "plugins.io.containerd.grpc.v1.cri.registry.";
 constexpr std::string_view cri_0 = "plugins.cri.registry.";
-/// Makes the CRI pull by itself. The transfer service would take config_path for one directory.
+/// Makes the CRI itself pull. The transfer service would use config_path as the name of one directory.
 constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
 
 struct ContainerdFacts {
@@ -195,7 +195,7 @@ std::string certs_problem(const Root& root) {
     if (facts->mirrors)
         return file + " has registry.mirrors" + lost + "; replace them: " + set + ", and restart containerd";
     if (!facts->path.empty() && !has_certs(facts->path))
-        return file + " leads containerd to " + facts->path + by_hand;
+        return file + " sets config_path to " + facts->path + by_hand;
     const std::string next = "; run 'gpuhostctl runtime configure', or " + set + ", and restart containerd";
     if (!facts->path.empty())
         return file +
@@ -203,7 +203,7 @@ std::string certs_problem(const Root& root) {
                "not get this host's images" +
                next;
     return file + " does not set config_path" +
-           (facts->imports ? " (what it imports is not looked at)" : "") + lost + next;
+           (facts->imports ? " (files that it imports are not read)" : "") + lost + next;
 }
 
 std::vector<std::string> other_registry_roots(const Root& root) {

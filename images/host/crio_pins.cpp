@@ -68,7 +68,7 @@ Result<Names> CrioPins::names() const {
 Result<void> CrioPins::write(const Names& names, const CrioReload& reload) const {
     if (!content::is_ours(*root_, crio_pins_file))
         return base::fail(Errc::AlreadyExists, "'" + std::string(crio_pins_file) + "' is not gpuhost's",
-                          "Remove what brought it, or move it away.");
+                          "Remove the program that wrote it, or move the file away.");
     GPUHOST_CHECK(reload.mark());
     if (names.empty())
         return root_->remove(crio_pins_file);

@@ -24,13 +24,13 @@ namespace {
 constexpr std::string_view untold = "/run/gpuhost/crio.reload-pending";
 
 /// Returns the process that answers at that socket; 0 if none listens. CRI-O listens long before it handles
-/// SIGHUP, which ends it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
+/// SIGHUP, which terminates it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
 /// serves.
 Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds patience) {
     constexpr std::string_view request = "GET /info HTTP/1.0\r\nHost: crio\r\n\r\n";
     const auto silent =
-        base::fail(Errc::Timeout, path + ": CRI-O gives no answer, and so has not been told what changed",
-                   "See whether it is well; 'gpuhostctl image ensure' tells it again.");
+        base::fail(Errc::Timeout, path + ": CRI-O does not respond, and cannot be notified of changed files",
+                   "Check that CRI-O responds, then run 'gpuhostctl image ensure' to notify it again.");
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -71,7 +71,7 @@ Result<void> CrioReload::mark() const {
 }
 
 /// Sends SIGHUP, which makes CRI-O reload its files. Keeps the mark if CRI-O does not listen: it may have
-/// read the old files already. It is told later.
+/// read the old files already, and is notified later.
 Result<void> CrioReload::notify(std::chrono::milliseconds patience) const {
     if (!root_->exists(untold))
         return {};

@@ -98,8 +98,8 @@ Result<void> Docker::notify(std::vector<std::string> words) const {
 Result<Reference> Docker::taggable(const WantedImage& image) {
     GPUHOST_TRY(reference, parse_reference(image.name));
     if (!reference.digest.empty() || !is_repository(registry_path(reference.registry)))
-        return base::fail(Errc::Unsupported, "this runtime can't have it under that name",
-                          "Name it by a tag, of a registry in lower case.");
+        return base::fail(Errc::Unsupported, "this runtime does not support the name",
+                          "Use a name with a tag, and with a registry in lower case.");
     return std::move(reference);
 }
 

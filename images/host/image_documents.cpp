@@ -51,7 +51,7 @@ Result<Json> show_image(const base::Root& root, const References& references, co
     const auto claims = references.claims(reference);
     if (claims.empty())
         return base::fail(Errc::NotFound, "no bundle on this host has image '" + reference.text() + "'",
-                          "See 'gpuhostctl image list' for those that are here.");
+                          "Run 'gpuhostctl image list' to list the images of this host.");
     const BlobStore store(root);
     GPUHOST_TRY(owned, Catalogue(root).blobs(std::string(claims.front().bundle)));
     Json image = to_json(claims.front());

@@ -80,7 +80,7 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
         if (client)
             runtimes.found.push_back(family.make(root, *client, root.host_path(socket)));
         else
-            runtimes.problems.push_back(socket + ": its client is not installed, " + family.clients.front());
+            runtimes.problems.push_back(socket + ": its client is not installed: " + family.clients.front());
     }
 }
 
@@ -125,7 +125,7 @@ Result<std::string> ask_client(const std::string& socket, std::vector<std::strin
     command.output_limit = output_limit;
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
-        return base::fail(Errc::Timeout, socket + ": no answer in time", "See whether that runtime is well.");
+        return base::fail(Errc::Timeout, socket + ": timed out", "Check that the runtime responds.");
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed, socket + ": " + last_line(finished.output));
     return std::move(finished.output);

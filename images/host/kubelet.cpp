@@ -71,8 +71,8 @@ std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::o
         return {};
     return "the file system of " + std::string(blobs_directory) + " will be " + std::to_string(percent) +
            " % full, and at " + std::to_string(*threshold) +
-           " % the kubelet deletes images that no container uses; make room, or keep the store on a file "
-           "system of its own";
+           " % the kubelet deletes images that no container uses; free space, or move the store to its own "
+           "file system";
 }
 
 } // namespace gpuhost::images

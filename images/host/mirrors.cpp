@@ -142,7 +142,7 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
             ours.names.push_back(registry);
         else
             left.push_back("podman and CRI-O can't ask this host for images of '" + registry +
-                           "': it is no part of a path");
+                           "': it is not valid in a path");
     if (ours.names.empty())
         return std::nullopt;
     ours.namespaces = registries.namespaces;
@@ -192,7 +192,7 @@ std::vector<FileOperation> k3s_files(const Root& root, const Registries& registr
         files.push_back(
             {FileOperation::Type::Write, path, k3s_registries(registries.names, endpoint_of(settings))});
         if (has_to_read_registries(root, k3s))
-            left.push_back(name + " has not read " + path + " since it changed: restart it");
+            left.push_back(name + " uses an older version of " + path + ": restart it");
     }
     return files;
 }
@@ -253,7 +253,8 @@ Registries mirrored_registries(const Root& root) {
             if (is_registry(registry)) // it becomes a component of a path
                 names.insert(registry);
             else
-                registries.problems.push_back("bundle '" + bundle + "': '" + registry + "' is no registry");
+                registries.problems.push_back("bundle '" + bundle + "': '" + registry +
+                                              "' is not a registry");
         }
         for (const std::string& one : record ? record->namespaces : std::vector<std::string>())
             if (is_namespace(one))
@@ -283,7 +284,7 @@ Mirrors observe_mirrors(const Root& root, const Registries& registries, const Mi
     std::vector<FileOperation> files;
     if (settings.enable && !is_registry(settings.address)) {
         mirrors.left.push_back("[Mirrors] Address=" + settings.address +
-                               " is no address: say it as in 127.0.0.1:299");
+                               " is not an address: write it like 127.0.0.1:299");
         return mirrors;
     }
     if (settings.enable && root.exists(containerd))

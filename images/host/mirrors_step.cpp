@@ -15,7 +15,7 @@ using core::StepContext;
 
 namespace {
 
-/// Changes the file that CRI-O reads at its start and when it is told to. Workers may not send signals, so
+/// Changes the file that CRI-O reads at its start and when it is notified. Workers may not send signals, so
 /// this only leaves the mark.
 Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
     if (!root.exists(crio_directory))
@@ -44,7 +44,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
         const auto done = file.path == containers_file ? perform_for_crio(context.root, file)
                                                        : content::perform(context.root, file);
         if (!done) {
-            context.warn("a container runtime is not led to this host's images: " + done.error().message);
+            context.warn("a container runtime is not configured for this host's images: " +
+                         done.error().message);
             continue;
         }
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
@@ -53,7 +54,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         if (const std::string_view k3s = reader_at_start(context.root, file.path);
             !k3s.empty() && file.type == content::FileOperation::Type::Remove)
             context.warn(std::string(k3s) + " asks this host for images until it is restarted: " + file.path +
-                         " has gone");
+                         " was removed");
         changed.push_back(file.path);
     }
     const Mirrors after = observe_mirrors(context.root, registries, settings);

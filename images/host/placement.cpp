@@ -50,8 +50,7 @@ bool fits_any(const std::vector<Pin>& pins, const std::string& image) {
 
 std::string not_here(const Reference& reference, const MirrorSettings& mirrors) {
     return "no bundle on this host has image '" + reference.text() + "'" +
-           (mirrors.enable && !mirrors.upstream ? ""
-                                                : "; a pod's pull asks " + reference.registry + " itself");
+           (mirrors.enable && !mirrors.upstream ? "" : "; a pod pulls it from " + reference.registry);
 }
 
 } // namespace
@@ -101,7 +100,7 @@ Result<void> Placer::place_one(const ImageRuntime& runtime, const WantedImage& i
         GPUHOST_CHECK(runtime.pin(image.name));
     GPUHOST_TRY(ready, runtime.ready({image}));
     if (ready.count(image.name) == 0)
-        return base::fail(Errc::Failed, "it was pulled, and is not there as it should be");
+        return base::fail(Errc::Failed, "pulled, but not ready in the runtime");
     return {};
 }
 
@@ -180,9 +179,8 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
         if (policy != PullPolicy::Never && here)
             continue; // a dry run
         placement.state = State::Failed;
-        placement.why = policy == PullPolicy::Never
-                            ? "it is not in this runtime, and under Never nothing is pulled"
-                            : not_here(reference, mirrors_);
+        placement.why = policy == PullPolicy::Never ? "not present, and the pull policy is Never"
+                                                    : not_here(reference, mirrors_);
     }
     add_runtime_problems(report, on_text);
     return report;

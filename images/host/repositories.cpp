@@ -157,8 +157,8 @@ std::string apt_source(const BundleRecord& bundle, const PackageTree& tree) {
         if (!suite.components.empty())
             text += "Components: " + base::join(suite.components, " ") + "\n";
         text += tree.has_key ? "Signed-By: " + key_path(bundle, tree) + "\n"
-                             : "# Each file is what the bundle's signature says.\nTrusted: yes\n";
-        text += "# What is carried in may be old, and the clock wrong. A bundle has generations instead.\n"
+                             : "# The bundle's signature covers each file.\nTrusted: yes\n";
+        text += "# An imported index may be old, and the clock wrong. A bundle has generations instead.\n"
                 "Check-Valid-Until: no\nCheck-Date: no\n";
     }
     return text;
@@ -175,8 +175,8 @@ std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree) 
                 "\nmetadata_expire=1\nskip_if_unavailable=1\n";
         text += tree.has_key && repository.is_signed
                     ? "repo_gpgcheck=1\ngpgkey=file://" + key_path(bundle, tree) + "\n"
-                    : "# Each file is what the bundle's signature says.\nrepo_gpgcheck=0\n";
-        text += "# The index, which is vouched for, has the digest of each package.\ngpgcheck=0\n";
+                    : "# The bundle's signature covers each file.\nrepo_gpgcheck=0\n";
+        text += "# The index, which is verified, has the digest of each package.\ngpgcheck=0\n";
     }
     return text;
 }

@@ -35,7 +35,7 @@ Result<base::Finished> run_unlocked(const base::Command& command) {
 }
 
 /// Makes apt read the indexes before the file is in place. The file is then usable as soon as it exists. dnf
-/// reads them by itself.
+/// reads them automatically.
 Result<void> read_index(const StepContext& context, const FileOperation& file) {
     const base::Root& root = context.root;
     if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
@@ -68,7 +68,7 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
     GPUHOST_CHECK(root.remove(source));
     GPUHOST_CHECK(root.remove(config));
     if (finished.timed_out || finished.exit_status != 0)
-        return base::fail(Errc::Failed, finished.timed_out ? "apt-get update takes too long"
+        return base::fail(Errc::Failed, finished.timed_out ? "apt-get update timed out"
                                                            : std::string(base::trim(finished.output)));
     return {};
 }
@@ -84,7 +84,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         if (const auto read = read_index(context, file); !read) {
             // A source that apt refuses would make each update on the host fail. So would the previous
             // generation's, whose packages were removed. The file stays wanted: 'apply' tries again.
-            context.warn("apt does not take " + file.path + ", it is left out: " + read.error().message);
+            context.warn("apt rejects " + file.path + ", which is left out: " + read.error().message);
             change.type = FileOperation::Type::Remove;
             if (!context.root.exists(file.path))
                 continue;
@@ -117,12 +117,12 @@ core::StepKind repositories_kind() {
 }
 
 core::Step repositories_step(bool on) {
-    return {"packages.repositories", "let the package manager find this host's packages", {{"on", on}}};
+    return {"packages.repositories", "configure the package manager for this host's packages", {{"on", on}}};
 }
 
 core::Step repositories_step_without(bool on, const std::string& bundle) {
     return {"packages.repositories",
-            "let the package manager no longer look for packages of " + bundle,
+            "remove the package repository of " + bundle,
             {{"on", on}, {"without", bundle}}};
 }
 

@@ -88,7 +88,7 @@ TEST(ContainerdConfig, WithoutConfigPathNoVersionAsksThisHost) {
             << text;
     }
     EXPECT_EQ(problem_with({}), problem("")) << "no configuration is that of its version";
-    EXPECT_NE(problem("imports = [\"/etc/site/*.toml\"]\n").find("(what it imports is not looked at)"),
+    EXPECT_NE(problem("imports = [\"/etc/site/*.toml\"]\n").find("(files that it imports are not read)"),
               std::string::npos);
 }
 
@@ -114,7 +114,7 @@ TEST(ContainerdConfig, LeadsPodsElsewhere) {
     EXPECT_NE(
         problem(
             "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/etc/site\"\n")
-            .find("config.toml leads containerd to /etc/site: pods do not get this host's images; set "
+            .find("config.toml sets config_path to /etc/site: pods do not get this host's images; set "
                   "config_path"),
         std::string::npos);
     const std::string table = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry.";

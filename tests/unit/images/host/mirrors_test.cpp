@@ -220,8 +220,7 @@ TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
     const auto written = std::filesystem::last_write_time(directory_.path(file.substr(1)));
     std::filesystem::last_write_time(directory_.path(configuration), written - std::chrono::milliseconds(1));
     EXPECT_TRUE(apply().empty());
-    EXPECT_EQ(warnings_,
-              std::vector<std::string>{"RKE2 has not read " + file + " since it changed: restart it"});
+    EXPECT_EQ(warnings_, std::vector<std::string>{"RKE2 uses an older version of " + file + ": restart it"});
     std::filesystem::last_write_time(directory_.path(configuration), written);
     EXPECT_TRUE(apply().empty());
     EXPECT_TRUE(warnings_.empty());
@@ -259,7 +258,7 @@ TEST_F(MirrorsTest, ABadAddressChangesNothing) {
     for (const char* address : {"", "http://127.0.0.1:1", "127.0.0.1:1\"", "a b"}) {
         EXPECT_TRUE(apply({true, address, true}).empty()) << address;
         ASSERT_EQ(warnings_.size(), 1U);
-        EXPECT_NE(warnings_[0].find("is no address"), std::string::npos) << warnings_[0];
+        EXPECT_NE(warnings_[0].find("is not an address"), std::string::npos) << warnings_[0];
     }
     EXPECT_EQ(apply({true, "[::1]:5000", true}).size(), 1U);
 }

@@ -238,8 +238,8 @@ TEST_F(RepositoriesTest, FollowTheCatalogue) {
               "# Written by gpuhostd; changes are lost.\n"
               "# Packages of bundle site, generation 0\n"
               "\nTypes: deb\nURIs: file:/var/lib/gpuhost/catalogue/site/packages/debian-12\nSuites: ./\n"
-              "# Each file is what the bundle's signature says.\nTrusted: yes\n"
-              "# What is carried in may be old, and the clock wrong. A bundle has generations instead.\n"
+              "# The bundle's signature covers each file.\nTrusted: yes\n"
+              "# An imported index may be old, and the clock wrong. A bundle has generations instead.\n"
               "Check-Valid-Until: no\nCheck-Date: no\n");
     EXPECT_TRUE(change().empty()) << "what is right is not written again";
     ASSERT_TRUE(Catalogue(root_).remove("site"));
