@@ -50,19 +50,20 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
     const std::string what = "artifact " + source.name + " (sha256:" + source.hex + ")";
     GPUHOST_TRY(text, root.read(place_of(root, bundle, source.hex, source.size), document_limit));
     if (content::sha256(text) != source.hex)
-        return base::fail(Errc::BadContent, what + ": is damaged in the store",
+        return base::fail(Errc::BadContent, what + ": digest mismatch in the store",
                           "Remove the bundle and import it again.");
     GPUHOST_TRY(document, parse_document(text, "", what));
     if (document.index || document.artifact_type != artifact_type(source))
-        return base::fail(Errc::BadContent, what + ": is no " + source.kind);
+        return base::fail(Errc::BadContent, what + ": is not of kind " + source.kind);
     core::Artifact artifact{source.kind, source.name, source.kernel, source.flavour, {}};
     std::set<std::string> names;
     for (std::size_t i = 1; i < document.content.size(); ++i) { // the first entry is the configuration
         const Descriptor& file = document.content[i];
         if (!is_name_in(file.title, source.kind) || !names.insert(file.title).second)
-            return base::fail(Errc::BadContent, what + ": '" + file.title + "' is no name of a file in it");
+            return base::fail(Errc::BadContent,
+                              what + ": '" + file.title + "' is an invalid or duplicate file name");
         if (needed.count(file.hex) == 0)
-            return base::fail(Errc::BadContent, what + ": lacks its file '" + file.title + "'");
+            return base::fail(Errc::BadContent, what + ": file '" + file.title + "' is missing");
         artifact.files.push_back({file.title, place_of(root, bundle, file.hex, file.size), file.hex});
     }
     return artifact;
@@ -79,7 +80,7 @@ Result<LinkTree> tree_of(const core::Artifact& artifact) {
         return base::fail(Errc::BadContent,
                           "its " + artifact.kind + " have '" + twice + "' as a file and as a directory");
     if (artifact.kind == packages_kind && package_tree(artifact.name, names).empty())
-        return base::fail(Errc::BadContent, "its packages for " + artifact.name + " are no repository");
+        return base::fail(Errc::BadContent, "its packages for " + artifact.name + " are not a repository");
     return tree;
 }
 
@@ -102,7 +103,7 @@ Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifes
         GPUHOST_TRY(artifact, read_artifact(root, bundle, source, needed));
         files += artifact.files.size();
         if (files > most_files)
-            return base::fail(Errc::BadContent, "its drivers, toolkits, packages and files are more than " +
+            return base::fail(Errc::BadContent, "its drivers, toolkits, packages and files have more than " +
                                                     std::to_string(most_files) + " files");
         if (!is_tree(artifact.kind)) {
             artifacts.others.push_back(std::move(artifact));

@@ -45,14 +45,14 @@ Result<BlobStream::Blob> BlobStream::next() {
     const std::string_view hex = std::string_view(frame).substr(0, digest_digits);
     const auto first = base::parse_uint(std::string_view(frame).substr(digest_digits + 1, first_digits), 16);
     if (!first || frame != blob_frame(hex, *first))
-        return damaged("where a blob should begin is something else");
+        return damaged("invalid blob frame");
     if (hex == nothing)
         return end();
     const auto found = wanted_.find(hex);
     if (found == wanted_.end())
-        return damaged("a blob comes that this host does not need or has");
+        return damaged("unexpected blob: this host has it, or does not need it");
     if (*first > found->second->size)
-        return damaged("a blob begins behind its end");
+        return damaged("a blob begins after its end");
     left_ = found->second->size - *first;
     return Blob{found->second, *first};
 }
@@ -61,12 +61,12 @@ Result<BlobStream::Blob> BlobStream::end() {
     if (!wanted_.empty())
         return base::fail(Errc::BadContent,
                           input_.name() + ": " + std::to_string(wanted_.size()) +
-                              " blobs did not come: sha256:" + wanted_.begin()->first +
+                              " blobs are missing: sha256:" + wanted_.begin()->first +
                               (wanted_.size() > 1 ? ", …" : ""),
                           "Fetch the bundle again, or import it from its file.");
     GPUHOST_TRY(ended, input_.at_end());
     if (!ended)
-        return base::fail(Errc::BadContent, input_.name() + ": has bytes behind its end");
+        return base::fail(Errc::BadContent, input_.name() + ": has data after its end");
     return Blob();
 }
 

@@ -52,7 +52,7 @@ Result<BundleInput> input_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "files");
     if (names.empty() || names.size() != context.inputs.size())
         return base::fail(Errc::Interrupted, "the bundle is no longer open",
-                          "Start the import again; it goes on where it ended.");
+                          "Start the import again; it continues where it stopped.");
     std::vector<BundleInput::Part> parts;
     for (std::size_t i = 0; i < names.size(); ++i)
         parts.push_back({context.inputs[i].get(), names[i]});
@@ -118,8 +118,8 @@ std::uint64_t bytes_in_file(const BundleManifest& manifest) {
 Result<void> receive_pipe(const StepContext& context) {
     const std::string taken = context.staging + "/pipe-was-read";
     if (context.root.exists(taken))
-        return base::fail(Errc::Interrupted, "the worker that read the bundle died",
-                          "Send the bundle again; the import goes on where it ended.");
+        return base::fail(Errc::Interrupted, "the worker that read the bundle ended early",
+                          "Send the bundle again; the import continues where it stopped.");
     return context.root.write_atomic(taken, "");
 }
 
@@ -279,7 +279,7 @@ Result<Json> finalize_apply(StepContext& context, const Json& args) {
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // left by earlier imports
     // The blobs of the replaced generation, or of an abandoned import.
     if (auto freed = remove_garbage(context.root); !freed)
-        context.warn("what is no longer needed stays: " + freed.error().message);
+        context.warn("unused blobs are not removed: " + freed.error().message);
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
 }
 

@@ -117,7 +117,7 @@ Result<void> store_blobs(const Root& root, const BundleManifest& manifest, const
         GPUHOST_TRY(bytes, from.open(member.hex));
         GPUHOST_TRY(written, blobs.add(member.size, [&](int fd) { return copy(bytes, fd, on_bytes); }));
         if (written.sha256 != member.hex)
-            return base::fail(Errc::BadContent, "blob sha256:" + member.hex + " is damaged");
+            return base::fail(Errc::BadContent, "blob sha256:" + member.hex + ": digest mismatch");
     }
     return {};
 }
@@ -125,7 +125,7 @@ Result<void> store_blobs(const Root& root, const BundleManifest& manifest, const
 /// Adds the input directory's name to an error about a path inside it, and a hint if access was denied.
 base::Error of_directory(base::Error error, const std::string& file) {
     if (error.code == Errc::AccessDenied && error.hint.empty())
-        error.hint = "It is read by another user: make it readable for all, chmod -R a+rX.";
+        error.hint = "Make it readable for all users with 'chmod -R a+rX': another user imports it.";
     return error.context(file);
 }
 
@@ -136,17 +136,16 @@ std::string and_others(std::size_t all) {
 std::vector<std::string> warnings_of(const ImageStock& stock, const BundleManifest& manifest) {
     std::vector<std::string> warnings;
     if (!stock.left_out.empty())
-        warnings.push_back("image '" + stock.left_out.front() + "'" + and_others(stock.left_out.size()) +
-                           " goes by another digest than SHA-256, and was left out");
+        warnings.push_back("left out image '" + stock.left_out.front() + "'" +
+                           and_others(stock.left_out.size()) + " without a SHA-256 digest");
     std::vector<std::string> unnamed;
     for (const BundleImage& image : manifest.images)
         if (image.name.empty() && image.subject.empty())
             unnamed.push_back(image.hex);
     if (!unnamed.empty())
-        warnings.push_back(
-            "image sha256:" + unnamed.front() + and_others(unnamed.size()) +
-            " has no full name, so no runtime can ask for it; a file with one image can be imported "
-            "with --image-name REPOSITORY:TAG");
+        warnings.push_back("image sha256:" + unnamed.front() + and_others(unnamed.size()) +
+                           " has no full name, so no runtime can pull it; import a file with one image with "
+                           "--image-name REPOSITORY:TAG");
     return warnings;
 }
 
@@ -206,8 +205,9 @@ Result<void> leave(const Root& root, const BundleManifest& manifest, const Impor
     const std::string digest = identity(manifest);
     const auto present = Catalogue(root).record(manifest.name);
     if (present && present->manifest != digest && !policy.allow_downgrade)
-        return base::fail(Errc::Refused, "bundle '" + manifest.name + "' is here already, with other images",
-                          "Give this one another name, --name NAME, or replace that one: --allow-downgrade.");
+        return base::fail(
+            Errc::Refused, "bundle '" + manifest.name + "' already exists with other images",
+            "Pass another name with --name NAME, or replace that bundle with --allow-downgrade.");
     GPUHOST_CHECK(
         root.write_atomic(incoming_of(unpacking) + "/" + std::string(unsigned_manifest), to_text(manifest)));
     GPUHOST_CHECK(root.rename(incoming_of(unpacking), incoming_of(digest)));
@@ -223,8 +223,8 @@ Result<void> check_adoption(const Root& root, const ForeignInput& input, const s
         return base::fail(present.error());
     if (present && present->is_signed())
         return base::fail(Errc::Refused,
-                          "bundle '" + bundle + "' is here, and signed by " + present->signer.subject,
-                          "Give what is not signed another name: --name NAME.");
+                          "bundle '" + bundle + "' already exists, signed by " + present->signer.subject,
+                          "Pass another name for the unsigned images: --name NAME.");
     // Blobs that the store has already are known only after unpacking.
     return S_ISREG(st.st_mode) && !present ? check_space(root, static_cast<std::uint64_t>(st.st_size), "")
                                            : Result<void>();

@@ -45,7 +45,7 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
 /// Adds the steps after bundle.receive, the same for all imports. `mends`: a file that follows the catalogue
 /// is wrong.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
-    plan.steps.push_back({"bundle.commit", "enter it into the catalogue", host});
+    plan.steps.push_back({"bundle.commit", "add it to the catalogue", host});
     const std::size_t finalize = plan.steps.size();
     plan.steps.push_back({"bundle.finalize", "remove what it replaces", Json::object(), true});
     add_followers(plan, desired.settings, true);
@@ -89,7 +89,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     args["least-generations"] = *least;
     const bool mends = !followers_are_right(observed);
     args["mends"] = mends;
-    plan.steps.push_back({"bundle.receive", "verify " + what + " and bring in what is missing", args});
+    plan.steps.push_back({"bundle.receive", "verify " + what + " and copy its missing blobs", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host, mends);
     Json& told = plan.steps.front().args; // steps to skip if nothing is to be done
@@ -119,29 +119,29 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     std::string name = base::string_or(request, "name", "");
     if (name.empty())
         name = bundle_name_of(what);
-    plan.title = "import " + what + ", which nobody signed";
+    plan.title = "import unsigned images from " + what;
     if (!unsigned_is_allowed(desired.settings))
-        plan.problems.push_back({Errc::Refused, "this host takes no images that nobody signed",
+        plan.problems.push_back({Errc::Refused, "this host does not accept unsigned images",
                                  "Set AllowUnsigned=yes in section [Images] of gpuhostd.conf(5), or make a "
                                  "signed bundle of them: gpuhostctl bundle create."});
     if (files.size() != 1)
         plan.problems.push_back(
-            {Errc::InvalidArgument, "unsigned images come from one file or directory", ""});
+            {Errc::InvalidArgument, "unsigned images require exactly one file or directory", ""});
     if (!is_bundle_name(name))
-        plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is no name of a bundle",
-                                 "Say how it is to be called: --name NAME."});
+        plan.problems.push_back({Errc::InvalidArgument, "'" + name + "' is not a valid bundle name",
+                                 "Pass a name for the bundle: --name NAME."});
     const auto least = least_generations(desired.settings);
     if (!least)
         plan.problems.push_back({least.error().code, least.error().message, least.error().hint});
     else if (least->count(name) != 0)
-        plan.problems.push_back({Errc::Refused, "bundle '" + name + "' has to be signed",
-                                 "MinimumGeneration= in section [Images] of gpuhostd.conf(5) names it; say "
-                                 "another name: --name NAME."});
+        plan.problems.push_back({Errc::Refused, "bundle '" + name + "' must be signed",
+                                 "Pass another name with --name NAME: MinimumGeneration= in section [Images] "
+                                 "of gpuhostd.conf(5) lists this one."});
     const std::string image = base::string_or(request, "image-name", "");
     const auto reference = parse_reference(image);
     if (!image.empty() && (!reference || !reference->digest.empty()))
-        plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is no name of an image",
-                                 "Say REPOSITORY:TAG, for instance registry.example/team/app:v1."});
+        plan.problems.push_back({Errc::InvalidArgument, "'" + image + "' is not an image name with a tag",
+                                 "Pass REPOSITORY:TAG, for instance registry.example/team/app:v1."});
     if (!plan.problems.empty())
         return plan;
     plan.reasons.push_back("requested: " + what);
@@ -164,14 +164,14 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
     const Json& bundles = base::member(observed, "bundles");
     if (std::none_of(bundles.begin(), bundles.end(),
                      [&](const Json& bundle) { return base::string_or(bundle, "name", "") == name; })) {
-        plan.problems.push_back({Errc::NotFound, "no bundle '" + name + "' is here",
-                                 "See 'gpuhostctl bundle list' for those that are."});
+        plan.problems.push_back({Errc::NotFound, "bundle '" + name + "' not found",
+                                 "Run 'gpuhostctl bundle list' to list the bundles of this host."});
         return plan;
     }
     plan.reasons.push_back("requested");
     plan.steps.push_back(repositories_step_without(repositories_are_on(desired.settings), name));
     plan.steps.push_back(
-        {"bundle.remove", "remove " + name + " and what only it owns", {{"name", name}}, true});
+        {"bundle.remove", "remove " + name + " and the blobs that only it owns", {{"name", name}}, true});
     add_followers(plan, desired.settings, false);
     return plan;
 }
@@ -199,11 +199,11 @@ Json packages_of(const base::Root& root, const core::Settings& settings) {
 Plan converge_plan(const core::Desired& desired, const Json& observed) {
     Plan plan;
     plan.kind = "images.converge";
-    plan.title = "let this host's programs find what its bundles have";
+    plan.title = "configure this host's programs for the content of its bundles";
     const auto add = [&](std::string_view what, core::Step step) {
         const auto wrong = base::strings_or_empty(base::member(observed, what), "wrong");
         for (const std::string& path : wrong)
-            plan.reasons.push_back(path + " does not say what it should");
+            plan.reasons.push_back(path + " is not as configured");
         if (!wrong.empty())
             plan.steps.push_back(std::move(step));
     };
@@ -256,7 +256,7 @@ Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) c
         return remove_plan(desired, base::string_or(request, "name", ""), observed);
     Plan plan = new_plan(kind);
     plan.title = plan.kind;
-    plan.problems.push_back({Errc::InvalidArgument, "images have no request '" + kind + "'", ""});
+    plan.problems.push_back({Errc::InvalidArgument, "unknown request '" + kind + "' of the images", ""});
     return plan;
 }
 

@@ -39,11 +39,11 @@ Result<void> check_generation(const BundleManifest& manifest, const BundleRecord
         "generation " + std::to_string(present.generation) + " of bundle '" + present.name + "'";
     if (manifest.generation < present.generation)
         return base::fail(Errc::Refused,
-                          here + " is here, and this is the older generation " +
+                          here + " is on this host, and this is the older generation " +
                               std::to_string(manifest.generation),
-                          "Pass --allow-downgrade to go back to it.");
+                          "Pass --allow-downgrade to import it.");
     if (manifest.generation == present.generation)
-        return base::fail(Errc::Refused, here + " is here already, with other content",
+        return base::fail(Errc::Refused, here + " is on this host with other content",
                           "Give the new one a higher generation, or pass --allow-downgrade to replace it.");
     // The bundle with the later date owns a shared image name. A newer generation with an earlier date would
     // lose its names to another bundle.
@@ -60,11 +60,11 @@ Result<void> check_least(const BundleManifest& manifest, const LeastGenerations&
     const auto wanted = least.find(manifest.name);
     if (wanted == least.end() || manifest.generation >= wanted->second)
         return {};
-    return base::fail(Errc::Refused,
-                      "this host takes bundle '" + manifest.name + "' from generation " +
-                          std::to_string(wanted->second) + " on, and this is generation " +
-                          std::to_string(manifest.generation),
-                      "MinimumGeneration= in section [Images] of gpuhostd.conf(5) says so.");
+    return base::fail(
+        Errc::Refused,
+        "this host accepts bundle '" + manifest.name + "' from generation " + std::to_string(wanted->second) +
+            " on, and this is generation " + std::to_string(manifest.generation),
+        "Import a newer generation, or change MinimumGeneration= in section [Images] of gpuhostd.conf(5).");
 }
 
 Result<void> check_base(const std::vector<const Member*>& unavailable) {
@@ -73,12 +73,11 @@ Result<void> check_base(const std::vector<const Member*>& unavailable) {
     std::string some;
     for (std::size_t i = 0; i < std::min<std::size_t>(unavailable.size(), 5); ++i)
         some += (i == 0 ? "sha256:" : ", sha256:") + unavailable[i]->hex;
-    return base::fail(
-        Errc::NotFound,
-        "this bundle leaves out " + std::to_string(unavailable.size()) +
-            " blobs that are not on this host: " + some + (unavailable.size() > 5 ? ", …" : ""),
-        "Import the bundle that it was made against first, or a whole one. 'gpuhostctl bundle show "
-        "FILE' names all that are missing.");
+    return base::fail(Errc::NotFound,
+                      "this bundle leaves out " + std::to_string(unavailable.size()) +
+                          " blobs that are not on this host: " + some + (unavailable.size() > 5 ? ", …" : ""),
+                      "Import the bundle that it is based on first, or a complete one. Run 'gpuhostctl "
+                      "bundle show FILE' to list all missing blobs.");
 }
 
 /// Returns the space that a file of this size occupies, in bytes.
@@ -193,9 +192,9 @@ Result<void> check_removed_generation(const Root& root, const BundleManifest& ma
         return {};
     return base::fail(Errc::Refused,
                       "generation " + std::to_string(removed) + " of bundle '" + manifest.name +
-                          "' was here until it was removed, and this is the older generation " +
+                          "' was on this host until it was removed, and this is the older generation " +
                           std::to_string(manifest.generation),
-                      "Pass --allow-downgrade to go back to it.");
+                      "Pass --allow-downgrade to import it.");
 }
 
 std::vector<std::string> missing_blobs(const Root& root, const std::vector<OwnedBlob>& blobs) {
@@ -220,8 +219,7 @@ Result<void> check_received(const Root& root, const std::string& digest,
         if (found && found->sha256 == hex)
             continue;
         GPUHOST_CHECK(root.remove(path));
-        return base::fail(Errc::BadContent, "blob sha256:" + hex + ": its bytes are not those of its digest",
-                          "Import it again.");
+        return base::fail(Errc::BadContent, "blob sha256:" + hex + ": digest mismatch", "Import it again.");
     }
     return {};
 }
@@ -247,10 +245,10 @@ Result<void> check_space(const Root& root, std::uint64_t missing, const std::str
     if (missing == 0 || missing + store_reserve <= free)
         return {};
     return base::fail(Errc::NoSpace,
-                      mebibytes(missing) + " are to be written, but only " +
+                      mebibytes(missing) + " are needed, but only " +
                           mebibytes(free - std::min(free, store_reserve)) + " are free for " +
                           std::string(blobs_directory),
-                      "Make room there, or remove a bundle: gpuhostctl bundle remove.");
+                      "Free space there, or remove a bundle: gpuhostctl bundle remove.");
 }
 
 Result<void> remove_other_incoming(const Root& root, const std::string& digest) {
@@ -300,11 +298,11 @@ std::string clock_warning(const BundleManifest& manifest, std::uint64_t now) {
     constexpr std::uint64_t day = 86'400; // unsynchronised clocks differ by less
     if (manifest.created <= now + day)
         return {};
-    return "bundle '" + manifest.name + "' was made on " + base::utc_text(manifest.created) +
-           ", it says, and this host's clock says " + base::utc_text(now) +
-           "; of a name that several bundles have, the one made last leads to its image, so check both "
-           "clocks "
-           "(timedatectl) and make it again where the other one was wrong";
+    return "bundle '" + manifest.name + "' is dated " + base::utc_text(manifest.created) +
+           ", but this host's clock says " + base::utc_text(now) +
+           "; the bundle with the latest date wins an image name that several bundles have: check both "
+           "clocks with "
+           "timedatectl, and make the bundle again if the clock there was wrong";
 }
 
 Result<void> receive_bundle(const Root& root, BundleReader& bundle, const HostFacts& host,
@@ -355,7 +353,7 @@ Result<BundleRecord> commit_unsigned(const Root& root, const Received& received,
     GPUHOST_TRY(manifest, parse_bundle_manifest(text, path));
     std::string digest = identity(manifest);
     if (digest != received.digest)
-        return base::fail(Errc::BadContent, path + " is not what was received", "Import it again.");
+        return base::fail(Errc::BadContent, path + " differs from what was received", "Import it again.");
     return commit(root, {std::move(manifest), {}, std::move(digest), std::move(text)}, host);
 }
 

@@ -74,7 +74,8 @@ Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, cons
                                         : incoming.write(member.hex, member.size));
     if (writer.written() < blob.first)
         return base::fail(Errc::Interrupted,
-                          "blob sha256:" + member.hex + ": less is there of it than was found before",
+                          "blob sha256:" + member.hex +
+                              ": fewer bytes were received earlier than the sender assumes",
                           "Fetch the bundle again.");
     GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // received earlier
     if (on_bytes)

@@ -70,7 +70,7 @@ TEST_F(Clock, ABundleFromTheFutureComesInAndIsSaidToGoBeforeLaterOnes) {
     manifest.name = "future";
     manifest.created = 4'102'444'800;
     const std::string warning = clock_warning(manifest, 1'700'000'000);
-    EXPECT_NE(warning.find("bundle 'future' was made on 2100-01-01 00:00 UTC"), std::string::npos) << warning;
+    EXPECT_NE(warning.find("bundle 'future' is dated 2100-01-01 00:00 UTC"), std::string::npos) << warning;
     EXPECT_NE(warning.find("this host's clock says 2023-11-14 22:13 UTC"), std::string::npos) << warning;
     for (const std::uint64_t created : {0U, 1'700'000'000U, 1'700'000'000U + 86'400U})
         EXPECT_EQ(clock_warning({"site", 1, created, {}, {}, {}}, 1'700'000'000), "") << created;

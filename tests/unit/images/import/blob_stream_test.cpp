@@ -120,7 +120,7 @@ TEST_F(BlobStreams, GoOnFromWhatIsThere) {
 TEST_F(BlobStreams, FindWhatIsThereDamaged) {
     leave(1, std::string(1'000'000, 'z'));
     const std::string damaged = blob(1, 1'000'000);
-    expect_refused(damaged + blob(0) + blob(2) + last_blob_frame(), "1 blobs did not come");
+    expect_refused(damaged + blob(0) + blob(2) + last_blob_frame(), "1 blobs are missing");
     ASSERT_TRUE(receive(all()));
     EXPECT_TRUE(is_here());
 }
@@ -142,16 +142,16 @@ TEST_F(BlobStreams, MustNotBeginBehindWhatIsThere) {
 
 TEST_F(BlobStreams, WithWhatDoesNotBelongAreRefused) {
     const std::string stranger = content::sha256("stranger");
-    expect_refused(blob_frame(stranger, 0) + "stranger" + all(), "does not need or has");
-    expect_refused(blob(0) + all(), "does not need or has");
-    expect_refused(blob_frame(hexes_[0], 6) + all(), "behind its end");
-    expect_refused("../../etc/passwd" + all(), "something else");
-    expect_refused(blob_frame(std::string(64, 'A'), 0) + all(), "does not need or has");
-    expect_refused(blob(0) + std::string(200, ' '), "something else");
-    expect_refused(all() + "x", "bytes behind its end");
-    expect_refused(all().substr(0, 1'000'000), "before the bundle does");
-    expect_refused(blob(0) + blob(2) + last_blob_frame(), "1 blobs did not come: sha256:" + hexes_[1]);
-    expect_refused("", "before the bundle does");
+    expect_refused(blob_frame(stranger, 0) + "stranger" + all(), "this host has it, or does not need it");
+    expect_refused(blob(0) + all(), "this host has it, or does not need it");
+    expect_refused(blob_frame(hexes_[0], 6) + all(), "begins after its end");
+    expect_refused("../../etc/passwd" + all(), "invalid blob frame");
+    expect_refused(blob_frame(std::string(64, 'A'), 0) + all(), "this host has it, or does not need it");
+    expect_refused(blob(0) + std::string(200, ' '), "invalid blob frame");
+    expect_refused(all() + "x", "data after its end");
+    expect_refused(all().substr(0, 1'000'000), "before the end of the bundle");
+    expect_refused(blob(0) + blob(2) + last_blob_frame(), "1 blobs are missing: sha256:" + hexes_[1]);
+    expect_refused("", "before the end of the bundle");
 }
 
 } // namespace

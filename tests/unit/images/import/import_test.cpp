@@ -243,7 +243,8 @@ TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
     }
     const auto cut = import(bytes.substr(0, bytes.size() - (9U << 20U)));
     ASSERT_FALSE(cut);
-    EXPECT_NE(cut.error().message.find("before the bundle does"), std::string::npos) << cut.error().message;
+    EXPECT_NE(cut.error().message.find("before the end of the bundle"), std::string::npos)
+        << cut.error().message;
     const auto record = import(bytes);
     ASSERT_TRUE(record) << record.error().message;
     std::uint64_t all = 0;
@@ -458,7 +459,7 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
     const auto refused = plan();
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::NoSpace);
-    EXPECT_NE(refused.error().message.find(" MiB are to be written, but only "), std::string::npos)
+    EXPECT_NE(refused.error().message.find(" MiB are needed, but only "), std::string::npos)
         << refused.error().message;
     EXPECT_TRUE(visible().empty());
     // What an interrupted import has received is not written again.
