@@ -146,7 +146,7 @@ void BlobFetch::failed(const Part& part, const std::string& why, Time now) {
     const auto rest = limits_.rest * (1U << (peer.failures - 1));
     peer.rests_until = now + std::min<Time>(rest, limits_.longest_rest);
     if (peer.failures == 1)
-        on_note_(peer.name + ": " + why + "; going on with others");
+        on_note_(peer.name + ": " + why + "; continuing with other peers");
 }
 
 void BlobFetch::give_up(std::size_t peer, const std::string& why) {
@@ -155,7 +155,7 @@ void BlobFetch::give_up(std::size_t peer, const std::string& why) {
         return;
     one.gone = true;
     one.why = why;
-    on_note_(one.name + ": " + why + "; nothing more is asked of it");
+    on_note_(one.name + ": " + why + "; no more requests to this peer");
     for (Slot& slot : window_)
         if (slot.from == peer) {
             slot.from.reset();
@@ -181,13 +181,13 @@ Result<void> BlobFetch::check() const {
         if (slot.here() || anybody_left(blob.lacking))
             continue;
         if (anybody_left({}))
-            return base::fail(Errc::NotFound, "no peer that answers has blob sha256:" + blob.wanted.hex,
+            return base::fail(Errc::NotFound, "no responding peer has blob sha256:" + blob.wanted.hex,
                               "Import the bundle from its file on one of the hosts.");
         std::string why;
         for (const Peer& peer : peers_)
             why += (why.empty() ? "" : "; ") + peer.name + ": " + peer.why;
         return base::fail(Errc::Failed, "no peer is left: " + why,
-                          "What came stays; the next fetch goes on from there.");
+                          "Fetch the bundle again; it continues with the data received so far.");
     }
     return {};
 }
@@ -235,10 +235,9 @@ void BlobFetch::end_blob(std::size_t index) {
         return blame(blob);
     if (resumed)
         on_note_("blob sha256:" + blob.wanted.hex +
-                 ": not whole with what was there of it; all of it is fetched");
+                 ": digest mismatch with the part received earlier; fetching all of it");
     else
-        on_note_("blob sha256:" + blob.wanted.hex +
-                 ": came with wrong bytes; fetching it again from one peer");
+        on_note_("blob sha256:" + blob.wanted.hex + ": digest mismatch; fetching it again from one peer");
     std::set<std::size_t> brought;
     for (const Received& taken : blob.taken)
         brought.insert(taken.peer);
@@ -252,8 +251,8 @@ void BlobFetch::end_blob(std::size_t index) {
 void BlobFetch::repeat(std::size_t index) {
     Blob& blob = blobs_[index];
     if (++blob.tries > 2 * peers_.size() + 2) { // a peer may leave in between, so the attempts are limited
-        verdict_ =
-            base::fail(Errc::BadContent, "blob sha256:" + blob.wanted.hex + ": nobody sends its bytes");
+        verdict_ = base::fail(Errc::BadContent,
+                              "blob sha256:" + blob.wanted.hex + ": no peer sends the right bytes");
         return;
     }
     blob.wanted.first = blob.cut = 0;

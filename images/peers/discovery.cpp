@@ -25,7 +25,7 @@ constexpr int patience_s = 1;           ///< seconds per server, before the next
 constexpr int tries = 2;
 
 std::string too_many(const std::string& name) {
-    return name + ": names more than the " + std::to_string(most_peers) + " peers that are asked";
+    return name + ": lists more than " + std::to_string(most_peers) + " peers; the others are ignored";
 }
 
 } // namespace
@@ -51,8 +51,8 @@ class Resolver {
             return std::string_view(reinterpret_cast<const char*>(buffer_.data()),
                                     std::min(static_cast<std::size_t>(length), buffer_.size()));
         const bool is_told = state_.res_h_errno == HOST_NOT_FOUND || state_.res_h_errno == NO_DATA;
-        return is_told ? base::fail(Errc::NotFound, "the DNS has no record of it")
-                       : base::fail(Errc::Timeout, "the DNS gives no answer that is of use");
+        return is_told ? base::fail(Errc::NotFound, "no record in the DNS")
+                       : base::fail(Errc::Timeout, "no usable answer from the DNS");
     }
 
   private:
@@ -71,7 +71,7 @@ void Discovery::ask(const std::vector<std::string>& domains) {
         if (const std::string name = domain.substr(0, end); is_host_name(name))
             ask(resolver, name);
         else
-            on_note_("'" + domain + "' is no name of a domain");
+            on_note_("'" + domain + "' is not a valid domain name");
     }
 }
 
@@ -82,7 +82,7 @@ void Discovery::ask(Resolver& resolver, const std::string& domain) {
     if (!instances)
         return on_note_(name + ": " + instances.error().message);
     if (instances->empty())
-        return on_note_(name + ": names no peer");
+        return on_note_(name + ": lists no peers");
     for (const std::string& instance : *instances) {
         if (instances_.contains(instance))
             continue;
@@ -97,7 +97,7 @@ void Discovery::ask_instance(Resolver& resolver, const std::string& instance) {
     const auto answer = resolver.ask(instance, ns_t_srv);
     const auto servers = answer ? parse_servers(*answer) : base::fail(answer.error());
     if (!servers || servers->empty())
-        return on_note_(instance + ": " + (servers ? "leads to no host" : servers.error().message));
+        return on_note_(instance + ": " + (servers ? "lists no valid host" : servers.error().message));
     for (const std::string& server : *servers) {
         const std::string url = peer_url(server);
         if (peers_.contains(url))

@@ -21,7 +21,7 @@ constexpr std::size_t srv_port = 4;
 
 /// Returns the records of one type that answer the question. They point into `answer`.
 Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, ns_type type) {
-    const auto nonsense = [] { return base::fail(Errc::BadContent, "an answer that makes no sense"); };
+    const auto nonsense = [] { return base::fail(Errc::BadContent, "malformed answer"); };
     if (answer.size() > NS_MAXMSG)
         return nonsense();
     const auto* bytes = reinterpret_cast<const unsigned char*>(answer.data());

@@ -17,7 +17,7 @@ constexpr std::size_t most_idle_connections = 64;
 PeerAnswer read(http::Answer&& answer) {
     PeerAnswer read{answer.id, answer.status, std::move(answer.body), std::move(answer.problem)};
     if (read.problem.empty() && read.status != 200 && read.status != 206)
-        read.problem = "answered " + std::to_string(read.status);
+        read.problem = "HTTP status " + std::to_string(read.status);
     return read;
 }
 

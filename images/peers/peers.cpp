@@ -65,7 +65,7 @@ Peers::Peers(const Root& root, PeerClient& client, const std::vector<std::string
         std::string url = peer_url(name);
         const auto is_same = [&url](const Peer& peer) { return peer.url == url; };
         if (url.empty())
-            on_note_("'" + name + "' is no HOST or HOST:PORT");
+            on_note_("'" + name + "' is not HOST or HOST:PORT");
         else if (std::none_of(peers_.begin(), peers_.end(), is_same))
             peers_.push_back({name, std::move(url)});
     }
@@ -115,7 +115,7 @@ Result<SignedManifest> Peers::manifest_of(const Offer& offer, const content::Tru
     GPUHOST_TRY(bundle,
                 verify_manifest(std::move(answer.body), trust, peer.name + ": bundle '" + offer.name + "'"));
     if (bundle.manifest.name != offer.name || bundle.manifest.generation != offer.generation)
-        return base::fail(Errc::BadContent, peer.name + ": what it has is not what it says: bundle '" +
+        return base::fail(Errc::BadContent, peer.name + ": manifest does not match the offer: bundle '" +
                                                 bundle.manifest.name + "', generation " +
                                                 std::to_string(bundle.manifest.generation));
     return std::move(bundle);
@@ -135,11 +135,11 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
     const ImportPolicy policy{false, true, std::move(floor)};
     auto present = present_bundle(root_, name, trust);
     const std::uint64_t least = least_generation(root_, name);
-    auto verdict =
-        base::fail(Errc::NotFound,
-                   "no peer that answers has a bundle '" + name + "'" +
-                       (least == 0 ? "" : " of generation " + std::to_string(least) + " or newer"),
-                   "See [Peers] in gpuhostd.conf(5), and whether gpuhost-peers.socket runs there.");
+    auto verdict = base::fail(
+        Errc::NotFound,
+        "no responding peer has bundle '" + name + "'" +
+            (least == 0 ? "" : " of generation " + std::to_string(least) + " or newer"),
+        "Check [Peers] in gpuhostd.conf(5), and that gpuhost-peers.socket is active on the peers.");
     for (const Offer& offer : best_offers(offers_, name, least)) {
         if (present && offer.generation <= present->manifest.generation)
             break; // the installed one is as new

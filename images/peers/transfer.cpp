@@ -23,7 +23,7 @@ Result<void> Transfer::run(int pipe) {
             return {};
         if (watchdog_.is_too_slow(clock_(), out_.empty())) // else the import is the slow part
             return base::fail(Errc::Timeout, "the peers are too slow: other operations would wait for hours",
-                              "What came stays; the next fetch goes on from there.");
+                              "Fetch the bundle again; it continues with the data received so far.");
         GPUHOST_CHECK(fetch_.check());
         while (const auto part = fetch_.next(clock_()))
             in_flight_.emplace(client_.start(peers_.request_of(*part)), *part);

@@ -189,7 +189,7 @@ TEST_F(World, WhatAPeerDoesNotBringGoesToAnother) {
     start();
     ASSERT_TRUE(run());
     EXPECT_TRUE(is_whole());
-    EXPECT_TRUE(noted("peer1: connection refused; going on with others"));
+    EXPECT_TRUE(noted("peer1: connection refused; continuing with other peers"));
     EXPECT_FALSE(noted("peer2"));
 }
 
@@ -222,7 +222,7 @@ TEST_F(World, WhoFailsIsLeftAloneForLongerEachTimeAndThenGivenUp) {
     }
     ASSERT_NO_FATAL_FAILURE(fail_and_rest(an_hour));
     EXPECT_FALSE(fetch_->check());
-    EXPECT_TRUE(noted("peer0: timeout; nothing more is asked of it"));
+    EXPECT_TRUE(noted("peer0: timeout; no more requests to this peer"));
 }
 
 TEST_F(World, WhoBringsSomethingBetweenFailuresIsNotGivenUp) {
@@ -390,7 +390,7 @@ TEST_F(World, WhatALiarHasBroughtBesideIsNotTaken) {
     start();
     ASSERT_TRUE(run());
     EXPECT_TRUE(is_whole());
-    EXPECT_TRUE(noted("blob sha256:" + one + ": came with wrong bytes"));
+    EXPECT_TRUE(noted("blob sha256:" + one + ": digest mismatch"));
     EXPECT_FALSE(noted("blob sha256:" + three));
     EXPECT_EQ(asked_of_[0], 2U) << "of which the third blob was one";
 }

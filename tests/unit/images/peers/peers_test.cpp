@@ -123,7 +123,7 @@ TEST_F(PeersOfAHost, AreHostsAndEachOne) {
     const Peers peers(root_, client_, {"one", "no host", "ONE", "two:70000", "two"},
                       [this](const std::string& text) { notes_ += text; });
     EXPECT_EQ(peers.names(), (Asked{"one", "two"}));
-    EXPECT_EQ(notes_, "'no host' is no HOST or HOST:PORT'two:70000' is no HOST or HOST:PORT");
+    EXPECT_EQ(notes_, "'no host' is not HOST or HOST:PORT'two:70000' is not HOST or HOST:PORT");
 }
 
 TEST_F(PeersOfAHost, WhoDoesNotAnswerIsNoneAnyMore) {
@@ -239,8 +239,8 @@ TEST_F(PeersOfAHost, WhoShowsAnotherThanHeSaysIsAskedForNoMore) {
     offer("three", "site", 8);
     Peers peers = look({"one", "two", "three"});
     EXPECT_EQ(generation(peers), 8U);
-    EXPECT_TRUE(noted("one: what it has is not what it says: bundle 'site', generation 7")) << notes_;
-    EXPECT_TRUE(noted("two: what it has is not what it says: bundle 'other', generation 9")) << notes_;
+    EXPECT_TRUE(noted("one: manifest does not match the offer: bundle 'site', generation 7")) << notes_;
+    EXPECT_TRUE(noted("two: manifest does not match the offer: bundle 'other', generation 9")) << notes_;
     const auto chosen = choose(peers, "other");
     ASSERT_FALSE(chosen);
     EXPECT_EQ(chosen.error().code, Errc::NotFound);
