@@ -47,10 +47,10 @@ void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_d
 RegistryResult<BlobContent> open_blob(const base::Root& root, const std::string& hex) {
     auto fd = BlobStore(root).open(hex);
     if (!fd && fd.error().code == base::Errc::NotFound)
-        return refuse(Code::BlobUnknown, 404, "no such blob is on this host");
+        return refuse(Code::BlobUnknown, 404, "blob not found on this host");
     struct stat st {};
     if (!fd || ::fstat(fd->get(), &st) < 0 || !S_ISREG(st.st_mode))
-        return refuse(Code::Unknown, 500, fd ? "the blob is no file" : fd.error().message);
+        return refuse(Code::Unknown, 500, fd ? "the blob is not a regular file" : fd.error().message);
     return BlobContent{*std::move(fd), static_cast<std::uint64_t>(st.st_size)};
 }
 
@@ -75,7 +75,7 @@ RegistryResult<RegistryAnswer> blob_answer(const base::Root& root, const Registr
         const auto range = parse_range(call.range, content->size);
         const std::string of = "/" + std::to_string(content->size);
         if (range.kind == RangeRequest::Kind::Outside) {
-            answer = error_answer({Code::RangeInvalid, 416, "the range lies outside of the blob"});
+            answer = error_answer({Code::RangeInvalid, 416, "the range is outside the blob"});
             answer.headers.emplace_back("Content-Range", "bytes *" + of);
             return answer;
         }

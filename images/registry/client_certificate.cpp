@@ -29,7 +29,7 @@ std::string client_objection(void* session) {
     unsigned status = 0;
     const int r = gnutls_certificate_verify_peers(tls, wanted.data(), wanted.size(), &status);
     if (r == GNUTLS_E_NO_CERTIFICATE_FOUND)
-        return "a certificate of this site's authority for peers is needed";
+        return "a client certificate of this site's authority for peers is required";
     if (r < 0)
         return gnutls_strerror(r);
     return status == 0 ? std::string() : words_of(status);

@@ -31,17 +31,17 @@ std::string RegistryMetrics::text(const References& references) const {
                     std::to_string(key.second) + "\"} " + std::to_string(count) + "\n";
     }
     return text +
-           single("gpuhost_registry_sent_bytes_total", "counter", "Bytes of all bodies that were sent whole.",
-                  sent_) +
+           single("gpuhost_registry_sent_bytes_total", "counter",
+                  "Bytes of all bodies that were sent completely.", sent_) +
            single("gpuhost_registry_connections", "gauge", "Open connections.",
                   static_cast<std::uint64_t>(connections_)) +
-           single("gpuhost_registry_images", "gauge", "Names of images that lead somewhere.",
+           single("gpuhost_registry_images", "gauge", "Image names that resolve to an image.",
                   references.size()) +
-           single("gpuhost_registry_bundles", "gauge", "Bundles that have them.", references.bundles()) +
-           single("gpuhost_registry_unreadable_records", "gauge", "Problems with bundles' records.",
+           single("gpuhost_registry_bundles", "gauge", "Bundles in the catalogue.", references.bundles()) +
+           single("gpuhost_registry_unreadable_records", "gauge", "Problems with records of bundles.",
                   references.problems().size()) +
-           single("gpuhost_registry_newest_bundle_timestamp_seconds", "gauge",
-                  "When the newest bundle was signed.", references.newest());
+           single("gpuhost_registry_newest_bundle_timestamp_seconds", "gauge", "Date of the newest bundle.",
+                  references.newest());
 }
 
 } // namespace gpuhost::images

@@ -64,7 +64,7 @@ RegistryResult<RegistryAnswer> PeerService::manifest(const std::string& name) co
         return no_bundle();
     struct stat st {};
     if (!der || ::fstat(der->get(), &st) < 0)
-        return refuse(Code::Unknown, 500, der ? "its manifest is no file" : der.error().message);
+        return refuse(Code::Unknown, 500, der ? "its manifest is not a regular file" : der.error().message);
     RegistryAnswer answer;
     answer.headers.emplace_back("Content-Type", "application/pkcs7-mime");
     answer.part = {0, static_cast<std::uint64_t>(st.st_size)};
@@ -77,20 +77,20 @@ RegistryResult<RegistryAnswer> PeerService::blob(const RegistryCall& call, const
     if (!blobs)
         return refuse(Code::Unknown, 500, blobs.error().message);
     if (!(*blobs)->has(hex))
-        return refuse(Code::BlobUnknown, 404, "no signed bundle on this host has such a blob");
+        return refuse(Code::BlobUnknown, 404, "no signed bundle on this host has this blob");
     return blob_answer(root_, call, hex);
 }
 
 RegistryResult<RegistryAnswer> PeerService::respond(const RegistryCall& call) {
     if (call.method != "GET" && call.method != "HEAD")
-        return refuse(Code::Unsupported, 405, "peers only read");
+        return refuse(Code::Unsupported, 405, "the service for peers is read only");
     if (call.target == peer_bundles_path)
         return bundles();
     if (const auto name = name_after(call.target, peer_bundles_path); !name.empty())
         return manifest(std::string(name));
     if (const auto hex = name_after(call.target, peer_blobs_path); content::is_sha256(hex))
         return blob(call, std::string(hex));
-    return refuse(Code::Unsupported, 404, "peers ask for nothing there");
+    return refuse(Code::Unsupported, 404, "no such path in the service for peers");
 }
 
 RegistryAnswer PeerService::answer(const RegistryCall& call) {

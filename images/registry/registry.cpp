@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view index_type = "application/vnd.oci.image.index.v1+json";
 constexpr std::size_t most_tags = 10'000; ///< per page
-constexpr const char* other_algorithm = "images are here by their sha256 alone";
+constexpr const char* other_algorithm = "only sha256 digests are supported";
 /// In bytes. Larger documents are parsed one at a time and sent from their files, so that many slow readers
 /// need little memory.
 constexpr std::size_t large_document = 256U << 10U;
@@ -75,7 +75,7 @@ tl::expected<std::string, RegistryError> find_repository(const RegistryRequest& 
     if (found.size() > 1)
         return refuse(Code::NameUnknown, 404,
                       "more than one registry has it: " + base::join(found, ", ") +
-                          "; say which by ?ns= or before the repository");
+                          "; select one with ?ns= or before the repository");
     if (found.empty() || !references.has_repository(found.front()))
         return refuse(Code::NameUnknown, 404, "no bundle on this host has an image of that repository");
     return std::move(found.front());
@@ -129,7 +129,7 @@ RegistryResult<RegistryAnswer> Registry::manifest(const RegistryCall& call, cons
                           "no bundle on this host has that tag in " + *repository);
         hex = claim->hex;
         media_type = claim->media_type;
-        origin = ", which bundle '" + std::string(claim->bundle) + "' names: import it again";
+        origin = ", listed in bundle '" + std::string(claim->bundle) + "': import it again";
     }
     if (hex.empty())
         return refuse(Code::ManifestUnknown, 404, other_algorithm);
@@ -140,16 +140,16 @@ RegistryResult<RegistryAnswer> Registry::manifest(const RegistryCall& call, cons
                       content.error().status, content.error().message + ": sha256:" + hex + origin);
     if (content->size > document_limit)
         return refuse(Code::ManifestUnknown, 404,
-                      "sha256:" + hex + " is no manifest, but a blob of " + std::to_string(content->size) +
+                      "sha256:" + hex + " is not a manifest, but a blob of " + std::to_string(content->size) +
                           " bytes");
     std::unique_lock one_at_a_time(large_documents_, std::defer_lock);
     if (content->size > large_document)
         one_at_a_time.lock();
     auto text = base::read_all(content->fd.get(), document_limit, "the manifest");
-    const auto document = text ? parse_document(*text, media_type, "it") : base::fail(text.error());
+    const auto document = text ? parse_document(*text, media_type, "its content") : base::fail(text.error());
     if (!document)
         return refuse(Code::ManifestUnknown, 404,
-                      "sha256:" + hex + " is no manifest: " + document.error().message);
+                      "sha256:" + hex + " is not a manifest: " + document.error().message);
     RegistryAnswer answer;
     add_cache_headers(answer, hex, request.tag.empty());
     answer.part = {0, content->size};

@@ -49,7 +49,7 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
     const auto value =
         unescape(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1));
     if (!value)
-        return refuse(Code::Unsupported, 400, "the query is not escaped as it should be");
+        return refuse(Code::Unsupported, 400, "invalid percent-encoding in the query");
     if (key == "ns")
         request.ns = *value;
     else if (key == "last")
@@ -57,7 +57,7 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
     else if (key == "artifactType")
         request.artifact_type = *value;
     else if (key == "n" && !(request.most = base::parse_uint(*value)))
-        return refuse(Code::PageInvalid, 400, "'n' is no number");
+        return refuse(Code::PageInvalid, 400, "'n' is not a number");
     return {}; // other registries may know more parameters
 }
 
@@ -71,7 +71,7 @@ bool is_sha512(std::string_view text) {
 Parsed<void> parse_digest(RegistryRequest& request, std::string_view text) {
     request.hex = digest_hex(text);
     if (request.hex.empty() && !is_sha512(text))
-        return refuse(Code::DigestInvalid, 400, "a digest is sha256: and 64 lower-case hex digits");
+        return refuse(Code::DigestInvalid, 400, "a digest must be sha256: and 64 lower-case hex digits");
     return {};
 }
 
@@ -79,7 +79,7 @@ Parsed<void> parse_reference(RegistryRequest& request, std::string_view text) {
     if (text.find(':') != std::string_view::npos)
         return parse_digest(request, text);
     if (!is_tag(text))
-        return refuse(Code::NameInvalid, 400, "a tag is up to 128 letters, digits, '.', '_' and '-'");
+        return refuse(Code::NameInvalid, 400, "a tag must be up to 128 letters, digits, '.', '_' and '-'");
     request.tag = text;
     return {};
 }
@@ -122,7 +122,7 @@ Parsed<void> parse_path(RegistryRequest& request, const std::string& path) {
                           path.substr(object + 1));
 }
 
-/// The path and query of "http://HOST/PATH": RFC 9112 has servers accept it.
+/// Returns the path and query of "http://HOST/PATH", a form that RFC 9112 requires servers to accept.
 std::string_view without_authority(std::string_view target) {
     for (const std::string_view scheme : {"http://", "https://"})
         if (base::starts_with(target, scheme)) {
@@ -140,12 +140,12 @@ std::optional<std::uint64_t> parse_position(std::string_view text) {
 
 Parsed<RegistryRequest> parse_registry_request(std::string_view target) {
     if (target.size() > longest_target)
-        return refuse(Code::Unsupported, 414, "longer than 4096 characters");
+        return refuse(Code::Unsupported, 414, "the request target is longer than 4096 characters");
     target = without_authority(target);
     const auto question = target.find('?');
     const auto path = unescape(target.substr(0, question));
     if (!path)
-        return refuse(Code::Unsupported, 400, "the path is not escaped as it should be");
+        return refuse(Code::Unsupported, 400, "invalid percent-encoding in the path");
     RegistryRequest request;
     if (question != std::string_view::npos)
         for (const std::string& pair : base::split(target.substr(question + 1), '&'))

@@ -271,7 +271,7 @@ Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
     // on success.
     const int own = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
     if (own < 0)
-        return base::fail_errno("the socket that it was given", errno);
+        return base::fail_errno("the listening socket", errno);
     MHD_Daemon* daemon =
         MHD_start_daemon((keys_ ? MHD_USE_TLS : MHD_NO_FLAG) | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
                          nullptr, nullptr, &Callbacks::answer, this, MHD_OPTION_STRICT_FOR_CLIENT,
@@ -286,8 +286,8 @@ Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
                          MHD_OPTION_URI_LOG_CALLBACK, &Callbacks::keep_target, this,                     //
                          MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
     if (daemon == nullptr)
-        return base::fail(Errc::Failed, "the HTTP server does not start on the socket that it was given",
-                          keys_ ? "Look at the key and the certificates." : "");
+        return base::fail(Errc::Failed, "the HTTP server does not start on its listening socket",
+                          keys_ ? "Check the key and the certificates." : "");
     return daemon;
 }
 
@@ -347,8 +347,8 @@ void RegistryServer::limit_peer(Connection& made) {
 }
 
 /// Closes the connection that has waited longest for a request, if three quarters of the slots are in use.
-/// Idle clients therefore keep nobody out. Keeps `made`, because its client had no time for a request. Closes
-/// none if all others are busy: the last quarter of the slots is for that. Requires mutex_.
+/// Idle clients therefore do not block others. Keeps `made`, because its client had no time for a request.
+/// Closes none if all others are busy: the last quarter of the slots is for that. Requires mutex_.
 void RegistryServer::make_room(const Connection& made) {
     const auto open = static_cast<std::size_t>(std::count_if(
         connections_.begin(), connections_.end(), [](const Connection& one) { return !one.ended; }));

@@ -18,8 +18,8 @@ Result<std::string> tls_keys_directory() {
     const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
     if (directory == nullptr || *directory == '\0')
         return base::fail(
-            Errc::NotFound, "no certificate was given to it",
-            "Put ca.pem, cert.pem and key.pem into /etc/gpuhost/peers; its unit hands them over.");
+            Errc::NotFound, "no certificate: $CREDENTIALS_DIRECTORY is not set",
+            "Copy ca.pem, cert.pem and key.pem to /etc/gpuhost/peers; the unit loads them from there.");
     return std::string(directory);
 }
 
