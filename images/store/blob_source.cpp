@@ -40,7 +40,7 @@ Result<std::string> read_blob(const BlobSource& source, const std::string& hex, 
         return base::fail(Errc::BadContent, what + " is larger than " + std::to_string(limit) + " bytes");
     GPUHOST_TRY(text, base::read_at(blob.fd.get(), blob.offset, blob.size, what));
     if (content::sha256(text) != hex)
-        return base::fail(Errc::BadContent, what + " is damaged");
+        return base::fail(Errc::BadContent, what + ": digest mismatch");
     return text;
 }
 
@@ -78,7 +78,7 @@ Result<FileDigest> Spool::add(std::uint64_t, const Write& write) {
 Result<BlobBytes> Spool::open(const std::string& hex) const {
     const auto place = places_.find(hex);
     if (place == places_.end())
-        return base::fail(Errc::NotFound, "blob sha256:" + hex + " is not there");
+        return base::fail(Errc::NotFound, "blob sha256:" + hex + ": not found");
     UniqueFd fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 3));
     if (!fd)
         return base::fail_errno("a temporary file", errno);

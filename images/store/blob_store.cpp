@@ -105,7 +105,7 @@ Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigne
 }
 
 /// Starts writeback while the next bytes are hashed, so that the final sync has little to do. Drops earlier
-/// bytes from the page cache, which keeps room for data of the host's jobs.
+/// bytes from the page cache, to leave memory for the host's jobs.
 Result<void> BlobWriter::start_writeback() {
     GPUHOST_CHECK(write_out(flushed_, written_, SYNC_FILE_RANGE_WRITE));
     flushed_ = written_;
@@ -125,8 +125,8 @@ Result<void> BlobWriter::finish() {
         return written_ - flushed_ >= worth_a_request ? start_writeback() : Result<void>();
     }
     (void)::unlinkat(directory_, hex_.c_str(), 0);
-    return base::fail(Errc::BadContent, "blob sha256:" + hex_ + ": its bytes are not those of its digest",
-                      "The file is damaged or was altered; copy it again.");
+    return base::fail(Errc::BadContent, "blob sha256:" + hex_ + ": digest mismatch",
+                      "Copy the file again: it is damaged or was altered.");
 }
 
 // --- all of one import
@@ -177,7 +177,7 @@ Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
             continue;
         if (errno == ENOENT) // present when the import began, removed by a scrub since
             return base::fail(Errc::Interrupted,
-                              "blob sha256:" + hex + " was found damaged meanwhile, and removed",
+                              "blob sha256:" + hex + ": found damaged during the import, and removed",
                               "Import it again.");
         return base::fail_errno("naming blob " + hex, errno);
     }

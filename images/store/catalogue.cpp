@@ -135,7 +135,7 @@ Result<BundleRecord> record_from_json(const Json& value) {
     for (const Json& one : base::member(value, "files")) {
         GPUHOST_TRY(set, base::get_string(one, "name"));
         if (!is_bundle_name(set))
-            return base::fail(Errc::BadContent, "'" + set + "' is no name of a set of files");
+            return base::fail(Errc::BadContent, "'" + set + "' is not a valid name of a set of files");
         record.files.push_back({std::move(set), number(one, "files")});
     }
     return record;
@@ -161,8 +161,8 @@ Result<std::vector<std::string>> Catalogue::names() const {
 
 Result<BundleRecord> Catalogue::record(const std::string& name) const {
     if (!is_bundle_name(name) || !root_.exists(path_of(name)))
-        return base::fail(Errc::NotFound, "no bundle '" + name + "' is here",
-                          "See 'gpuhostctl bundle list' for those that are.");
+        return base::fail(Errc::NotFound, "bundle '" + name + "' not found",
+                          "Run 'gpuhostctl bundle list' to list the bundles of this host.");
     return read_record(path_of(name));
 }
 

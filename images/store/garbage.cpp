@@ -77,11 +77,11 @@ Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::s
     const auto manifest = text ? parse_bundle_manifest(*text, name) : base::fail(text.error());
     if (manifest)
         return manifest->generation;
-    return base::fail(Errc::BadContent,
-                      "bundle '" + name +
-                          "': its record and its manifest are damaged, so which generation to remember "
-                          "is not known",
-                      "Import it again with --allow-downgrade, then remove it.");
+    return base::fail(
+        Errc::BadContent,
+        "bundle '" + name +
+            "': its record and its manifest are damaged, so the generation to remember is unknown",
+        "Import it again with --allow-downgrade, then remove it.");
 }
 
 } // namespace

@@ -24,10 +24,11 @@ Result<Json> read_generations(const base::Root& root) {
         return base::fail(text.error());
     auto generations = base::parse_json(*text, generations_file);
     if (!generations || !generations->is_object())
-        return base::fail(Errc::BadContent,
-                          std::string(generations_file) +
-                              " is damaged: it keeps removed bundles from going back to older generations",
-                          "Set MinimumGeneration= in section [Images] for them, and remove the file.");
+        return base::fail(
+            Errc::BadContent,
+            std::string(generations_file) +
+                " is damaged: it prevents imports of older generations of removed bundles",
+            "Set MinimumGeneration= in section [Images] for removed bundles, and remove the file.");
     return *std::move(generations);
 }
 

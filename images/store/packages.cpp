@@ -109,14 +109,14 @@ Result<AptSuite> suite_from_json(const Json& value) {
                           : is_plain_path(suite.name) &&
                                 std::all_of(suite.components.begin(), suite.components.end(), is_plain_path);
     if (!good)
-        return base::fail(Errc::BadContent, "'" + suite.name + "' is no suite of packages");
+        return base::fail(Errc::BadContent, "'" + suite.name + "' is not a suite of packages");
     return suite;
 }
 
 Result<DnfRepository> dnf_from_json(const Json& value) {
     DnfRepository repository{base::string_or(value, "directory", ""), base::bool_or(value, "signed", false)};
     if (!repository.directory.empty() && !is_plain_path(repository.directory))
-        return base::fail(Errc::BadContent, "'" + repository.directory + "' is no directory of packages");
+        return base::fail(Errc::BadContent, "'" + repository.directory + "' is not a directory of packages");
     return repository;
 }
 
@@ -196,7 +196,7 @@ Result<PackageTree> package_tree_from_json(const Json& value) {
     tree.files = static_cast<std::uint64_t>(base::int_or(value, "files", 0));
     tree.has_key = base::bool_or(value, "key", false);
     if (!is_distribution(tree.distribution))
-        return base::fail(Errc::BadContent, "'" + tree.distribution + "' is no distribution");
+        return base::fail(Errc::BadContent, "'" + tree.distribution + "' is not a distribution");
     for (const Json& one : base::member(value, "apt")) {
         GPUHOST_TRY(suite, suite_from_json(one));
         tree.apt.push_back(std::move(suite));

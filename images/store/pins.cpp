@@ -24,14 +24,14 @@ constexpr core::ListDropIn pins_list{"/etc/gpuhost/gpuhostd.conf.d/50-pinned-ima
 Result<Pin> Pin::parse(std::string_view text) {
     if (text.find_first_of(" \t\n\"'\\;#") != std::string_view::npos)
         return base::fail(Errc::InvalidArgument,
-                          "'" + std::string(text) + "' is no name of an image, nor a pattern");
+                          "'" + std::string(text) + "' is neither an image name nor a pattern");
     if (text.find_first_of("*?[") != std::string_view::npos)
         return Pin(std::string(text), true);
     GPUHOST_TRY(reference, parse_reference(text));
     if (!reference.digest.empty())
         return base::fail(Errc::InvalidArgument,
-                          "'" + std::string(text) + "' has a digest, and pins are by name",
-                          "Pin the name by which pods ask for it.");
+                          "'" + std::string(text) + "' has a digest, but pins select by name",
+                          "Pin the name that pods use.");
     return Pin(reference.text(), false);
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> read_pins(const base::Root& root) {
 Result<void> write_pins(const base::Root& root, const std::vector<std::string>& pins) {
     if (pins.size() > most_pins)
         return base::fail(Errc::InvalidArgument, "more than " + std::to_string(most_pins) + " pins",
-                          "Pin them by a pattern.");
+                          "Pin images by a pattern.");
     return core::write_list(root, images_setting_keys(), pins_list, pins);
 }
 

@@ -58,14 +58,14 @@ std::uint64_t changed_ns(const struct stat& st) {
 void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
     struct stat st {};
     if (::fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        damage.why = "it is no file";
+        damage.why = "not a regular file";
         return;
     }
     damage.inode = st.st_ino;
     damage.changed_ns = changed_ns(st);
     if (static_cast<std::uint64_t>(st.st_size) != damage.blob.size) {
-        damage.why =
-            "it has " + std::to_string(st.st_size) + " bytes instead of " + std::to_string(damage.blob.size);
+        damage.why = "size mismatch: " + std::to_string(st.st_size) + " bytes instead of " +
+                     std::to_string(damage.blob.size);
         return;
     }
     const auto once = read_from_disk(fd, damage.blob.hex, on_bytes);
@@ -75,10 +75,10 @@ void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
     if (again && again->sha256 == damage.blob.hex)
         return;
     damage.readable = once && again && once->sha256 == again->sha256;
-    damage.why = damage.readable ? "its bytes are not those of its digest"
-                 : !again        ? "it can't be read: " + again.error().message
-                 : !once         ? "it can't be read: " + once.error().message
-                                 : "it reads differently each time";
+    damage.why = damage.readable ? "digest mismatch"
+                 : !again        ? "can't be read: " + again.error().message
+                 : !once         ? "can't be read: " + once.error().message
+                                 : "two reads gave different bytes";
 }
 
 /// Looks up whether a bundle owns a blob at present.

@@ -94,9 +94,9 @@ TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
     ASSERT_EQ(found.damages.size(), 3U);
     std::sort(found.damages.begin(), found.damages.end(),
               [](const Damage& x, const Damage& y) { return x.why < y.why; });
-    EXPECT_EQ(found.damages[0].why, "it has 3 bytes instead of 5");
+    EXPECT_EQ(found.damages[0].why, "size mismatch: 3 bytes instead of 5");
     EXPECT_EQ(found.damages[0].bundles, std::vector<std::string>{"b"});
-    EXPECT_EQ(found.damages[1].why, "its bytes are not those of its digest");
+    EXPECT_EQ(found.damages[1].why, "digest mismatch");
     EXPECT_EQ(found.damages[1].bundles, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(found.damages[2].why, "missing");
     EXPECT_TRUE(found.damages[0].removed && found.damages[1].removed && !found.damages[2].removed);
@@ -139,7 +139,7 @@ TEST_F(Scrubbing, ADiskThatStaysAwayLosesNothing) {
 
         ASSERT_EQ(found.damages.size(), bad);
         for (const Damage& damage : found.damages) {
-            EXPECT_NE(damage.why.find("it can't be read"), std::string::npos) << damage.why;
+            EXPECT_NE(damage.why.find("can't be read"), std::string::npos) << damage.why;
             EXPECT_NE(damage.why.find("Input/output error"), std::string::npos) << damage.why;
             EXPECT_EQ(damage.removed, removed) << count;
         }
