@@ -20,7 +20,7 @@ class BundleInput {
         int fd = -1; ///< not owned
         std::string name;
     };
-    /// Takes regular files, or one pipe or socket. Fails with InvalidArgument for anything else.
+    /// Accepts regular files, or one pipe or socket. Fails with InvalidArgument for anything else.
     [[nodiscard]] static base::Result<BundleInput> open(std::vector<Part> parts);
 
     /// Fills `buffer`. Fails with BadContent if the input ends earlier.
@@ -38,7 +38,7 @@ class BundleInput {
     [[nodiscard]] const std::string& name() const { return parts_.front().name; }
     [[nodiscard]] std::uint64_t position() const { return position_; }
 
-    /// Drops the bytes read so far from the page cache, which keeps room for data of the host's jobs.
+    /// Drops the bytes read so far from the page cache, to leave memory for the host's jobs.
     void forget_read();
 
   private:

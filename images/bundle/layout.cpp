@@ -97,7 +97,7 @@ std::string BundleLayout::before(const Member& member) {
     const std::uint64_t start = round_up(from, tar_block);
     const std::string records = member.size < octal_limit ? std::string() : size_record(member.size);
     // The gap holds one header, or three blocks and more: a pax header, its records, the header. Two blocks
-    // fit neither.
+    // fit neither. A member with a size record needs three blocks at least.
     std::uint64_t data = round_up(start + tar_block, data_alignment);
     const std::uint64_t room = data - start - tar_block;
     if (room == tar_block || (room == 0 && !records.empty()))

@@ -60,8 +60,8 @@ constexpr std::string_view toolkit_kind = "toolkit";   ///< the NVIDIA Container
 /// A member that is not an image: an OCI manifest whose layers are files. The title of a layer is the file's
 /// name, or its path in a tree.
 struct BundleArtifact {
-    /// "550.163.01"; for packages the distribution ("debian-12"); for files a name that the site chose.
     std::string kind; ///< "driver-packages", "driver-modules", "toolkit", "packages", "files"
+    /// "550.163.01"; for packages the distribution ("debian-12"); for files a name that the site chose.
     std::string name;
     std::string kernel; ///< of built modules
     std::string hex;    ///< digest of its manifest

@@ -2,9 +2,8 @@
 // Parses documents of the OCI image specification, and Docker's of the same shape, for the content that they
 // name.
 //
-// The documents are untrusted and read with limits. A document that could be taken for two kinds
-// (CVE-2021-41190) is refused. The same applies if its kind differs from that in the descriptor that led to
-// it.
+// The documents are untrusted and read with limits. A document that could be read as two kinds
+// (CVE-2021-41190) is refused, and so is one whose kind differs from that in its descriptor.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -26,9 +25,9 @@ struct Descriptor {
     std::string media_type;
     std::string hex; ///< SHA-256, checked
     std::uint64_t size = 0;
-    /// "io.containerd.image.name" and "org.opencontainers.image.ref.name", if stated.
     std::string platform;      ///< "linux/arm64/v8"; empty: none stated
     std::string artifact_type; ///< empty: none stated
+    /// "io.containerd.image.name" and "org.opencontainers.image.ref.name", if stated.
     std::vector<std::string> names;
     std::string title;      ///< "org.opencontainers.image.title": a file's name
     bool elsewhere = false; ///< a layer that must not be redistributed: has URLs, and may be missing
@@ -45,7 +44,7 @@ struct Document {
     std::vector<std::string> left_out;
 };
 
-/// `media_type` is the type in the descriptor that led here; empty if there is none (index.json).
+/// `media_type` is the type in the document's descriptor; empty if there is none (index.json).
 [[nodiscard]] base::Result<Document> parse_document(std::string_view text, std::string_view media_type,
                                                     std::string_view what);
 

@@ -39,8 +39,8 @@ struct Reference {
 enum class PullPolicy { Always, IfNotPresent, Never };
 
 /// Returns the default of the API server for a pod without a policy (SetDefaults_Container). It is Always for
-/// the tag "latest", even beside a digest that pins the image; else IfNotPresent. Looks at the text as
-/// written in the pod.
+/// the tag "latest", even beside a digest that pins the image, and without tag and digest; else IfNotPresent.
+/// Uses the text as written in the pod.
 [[nodiscard]] PullPolicy default_pull_policy(std::string_view text);
 
 } // namespace gpuhost::images

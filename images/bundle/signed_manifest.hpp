@@ -12,7 +12,7 @@ namespace gpuhost::images {
 struct SignedManifest {
     BundleManifest manifest;
     content::Signer signer;
-    std::string digest; ///< identity(): equal for the same bundle, independent of signer and time
+    std::string digest; ///< identity(): independent of the signer, and of what a delta leaves out
     std::string der;    ///< as in the bundle; the manifest's text if the bundle is unsigned
 };
 

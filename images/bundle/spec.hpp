@@ -10,25 +10,26 @@
 //                           layout in a tar
 //   Reference=v1            selects one of its images, by name or digest; empty: the one of that name, or
 //                           the only one
-//   Platforms=linux/amd64   empty: all that are there
+//   Platforms=linux/amd64   empty: all platforms of the image
 //
-//   [Images]                all that are in a layout or an archive, under their own names
+//   [Images]                all images of a layout or an archive, under their own names
 //   Archive=k3s-airgap-images-amd64.tar.zst
 //
 //   [Driver 550.163.01]     or [Driver 550.163.01 linux/amd64]: for hosts of that platform only
-//   Packages=debs/*.deb     what 'gpuhostctl driver import' takes
+//   Packages=debs/*.deb     what 'gpuhostctl driver import' accepts
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
 //   Files=built/*.ko        likewise, for hosts with that kernel; append a platform to restrict it
 //   Flavour=open            or proprietary; empty: for either. A bundle may have both
-//   GPUs=10de:2330          also of a driver: for hosts with one of these; empty: with any NVIDIA GPU
+//   GPUs=10de:2330          for hosts with one of these; empty: with any NVIDIA GPU. Also a key of [Driver]
 //
 //   [Toolkit 1.18.1]        the NVIDIA Container Toolkit, for hosts of the platform in its packages'
 //                           names; or append one
-//   Packages=toolkit/*.deb  what 'gpuhostctl toolkit import' takes
+//   Packages=toolkit/*.deb  what 'gpuhostctl toolkit import' accepts
 //
-//   [Packages debian-12]    of the operating system, for hosts of that distribution; likewise
-//   Files=debs/*.deb        a repository is made of them; or Repository=, a directory that is one
+//   [Packages debian-12]    of the operating system, for hosts of that distribution; append a platform to
+//                           restrict it
+//   Files=debs/*.deb        a repository is made of them; or Repository=, the directory of an existing one
 //   OpenPGPKey=ops@example  the repository is signed with it
 //
 //   [Files runbooks]        or [Files runbooks linux/amd64]: a directory of that name on hosts

@@ -12,22 +12,23 @@
 namespace gpuhost::images {
 
 struct LeftOut {
-    std::string why; ///< "for linux/arm64, of which there is no host"
+    std::string why; ///< "for linux/arm64: no such host"
     std::uint64_t blobs = 0;
     std::uint64_t bytes = 0;
 };
 
 struct Unserved {
     std::string host;
-    std::string what; ///< a phrase: "takes no older generation …"
+    std::string what; ///< a phrase: "has GPUs (…), but there is no driver for …"
 };
 
 /// Marks members as absent if each host either has them or does not need them. The identity of the bundle
 /// stays the same: hosts may get either form.
 [[nodiscard]] std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts);
 
-/// Returns what the hosts would need and not find. Packages do not tell which GPUs their driver supports;
-/// only GPUs= in the specification may. A host with GPUs that gets no driver at all is listed.
+/// Returns what the hosts would need and not find. Packages do not show which GPUs their driver supports;
+/// only GPUs= in the specification may. If the bundle has drivers, a host with GPUs is listed that neither
+/// has a driver nor gets one.
 [[nodiscard]] base::Result<std::vector<Unserved>> unserved(const Contents& contents,
                                                            const std::vector<Inventory>& hosts);
 

@@ -55,7 +55,8 @@ class ImageStocks {
     std::map<std::pair<std::string, std::string>, ImageStock> stocks_;
 };
 
-/// Selects by Reference=, else by name if there are several images.
+/// Selects an image by Reference=, else by name. Without Reference=, an only image is selected whatever its
+/// name.
 [[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
 
 /// Replaces the names of the only image by this full name.

@@ -26,8 +26,8 @@ class CrioPins {
     /// Reports whether CRI-O is on this host and no other file has such a list.
     [[nodiscard]] bool are_used() const;
     [[nodiscard]] base::Result<std::set<std::string>> names() const;
-    /// Adds an image and tells CRI-O to reload, if it runs and answers in time. Does nothing if the pins are
-    /// not used.
+    /// Adds an image and makes CRI-O reload, if it runs and answers in time. Does nothing if the pins are not
+    /// used.
     [[nodiscard]] base::Result<void> add(const std::string& name) const;
     /// Repeats an earlier notification that CRI-O did not receive. Does nothing if CRI-O is not on this host.
     [[nodiscard]] base::Result<void> notify() const;

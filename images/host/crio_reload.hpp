@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a running CRI-O reload its files, those of registries and the list of pins, with SIGHUP.
 //
-// A program that changes one of them leaves a mark first, which stays until CRI-O has been told. The mark
-// covers a crash, a CRI-O that is still starting, and a worker that may not send signals. The next program
-// that may send them, gpuhost-images.service, then tells CRI-O.
+// A program that changes one of them leaves a mark first, which stays until CRI-O is notified. The mark
+// covers a crash, a CRI-O that is still starting, and a worker that may not send signals.
+// gpuhost-images.service, the next program that may send them, then notifies CRI-O.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -17,15 +17,15 @@ namespace gpuhost::images {
 constexpr std::string_view crio_directory = "/etc/crio";
 constexpr std::string_view crio_socket = "/run/crio/crio.sock";
 
-/// A lock for changes of CRI-O's files. CRI-O is therefore never told of half a change.
+/// A lock for changes of CRI-O's files. CRI-O is therefore never notified of half a change.
 class CrioReload {
   public:
-    /// Returns the time of the mark; 0 if CRI-O has been told everything.
+    /// Returns the time of the mark in microseconds since 1970; 0 if there is none.
     [[nodiscard]] static std::uint64_t marked_us(const base::Root& root);
     /// Waits for the lock. Needs a host with /etc/crio. `root` must outlive the result.
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
     [[nodiscard]] base::Result<void> mark() const;
-    /// Tells CRI-O, if there is a mark and CRI-O runs. Waits at most `patience` for its answer.
+    /// Notifies CRI-O, if there is a mark and CRI-O runs. Waits at most `patience` for its answer.
     [[nodiscard]] base::Result<void> notify(std::chrono::milliseconds patience) const;
 
   private:

@@ -39,12 +39,13 @@ class ImageRuntime {
     /// Identifies the runtime for people.
     [[nodiscard]] const std::string& socket() const { return socket_; }
 
-    /// Returns the names of the images that are in the wanted state, ready to run.
+    /// Returns the names of the images that are in the wanted state, ready to run. Leaves out an image that
+    /// has lost a wanted pin.
     [[nodiscard]] virtual base::Result<std::set<std::string>>
     ready(const std::vector<WantedImage>& wanted) const = 0;
     /// Pulls an image. The name refers to that digest afterwards.
     [[nodiscard]] virtual base::Result<void> pull(const WantedImage& image, const PullSource& from) const = 0;
-    /// Returns the names that pin() pinned; none if the runtime cannot pin. A lost pin is restored.
+    /// Returns the names that pin() pinned; none if the runtime cannot pin.
     [[nodiscard]] virtual base::Result<std::set<std::string>> pinned() const {
         return std::set<std::string>();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leads container runtimes of this host to its registry: writes files in the runtimes' formats for each
-// registry whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is told
-// to, k3s and RKE2 at their start. No runtime is restarted.
+// Makes container runtimes of this host use its registry: writes files in the runtimes' formats for each
+// registry whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is
+// notified, k3s and RKE2 at their start. No runtime is restarted.
 //
 //   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, if config_path names it
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
@@ -26,7 +26,7 @@ namespace gpuhost::images {
 struct MirrorSettings {
     bool enable = true;
     std::string address;  ///< "127.0.0.1:299"
-    bool upstream = true; ///< ask the registry itself for images that no bundle has
+    bool upstream = true; ///< use the original registry for images that no bundle has
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leads this host's package manager to the packages of its bundles: one file for each bundle with packages.
+// Adds the packages of this host's bundles to its package manager: one file for each bundle with packages.
 //
 //   /etc/apt/sources.list.d/gpuhost-BUNDLE.sources    apt 1.1 and later
 //   /etc/yum.repos.d/gpuhost-BUNDLE.repo              dnf, yum

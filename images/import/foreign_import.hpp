@@ -30,7 +30,8 @@ struct ForeignBundle {
 [[nodiscard]] std::uint64_t unpacked_size(const base::Root& root, const ForeignInput& input);
 
 /// Imports into the incoming directory and marks the result for received_bundle() and commit_unsigned().
-/// Replaces a bundle of that name only if the policy allows a downgrade. Leaves nothing on failure.
+/// Replaces a bundle of that name with other images only if the policy allows a downgrade. Leaves nothing on
+/// failure.
 [[nodiscard]] base::Result<ForeignBundle>
 add_foreign_images(const base::Root& root, const ForeignInput& input, const std::string& bundle,
                    const HostFacts& host, const ImportPolicy& policy = {}, const OnBytes& on_bytes = {});

@@ -46,8 +46,8 @@ struct ImportPlan {
 [[nodiscard]] base::Result<void> receive_stream(const base::Root& root, const SignedManifest& bundle,
                                                 BundleInput& input, const HostFacts& host,
                                                 const OnBytes& on_bytes = {});
-/// A bundle that these two received completely and that is not settled. received_bundle() returns nothing if
-/// there is none.
+/// A bundle that these two received completely and that is not finalized. received_bundle() returns nothing
+/// if there is none.
 struct Received {
     std::string name;
     std::string digest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and answers of this host's HTTP servers, as values. Services know no more of HTTP than this.
+// Requests and answers of this host's HTTP servers, as values. Services use nothing else of HTTP.
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -5,9 +5,9 @@
 
 namespace gpuhost::images {
 
-/// Returns why the peer of this gnutls_session_t gets no answer. The peer needs a client certificate that the
-/// session's authorities vouch for at present. Empty: the peer is accepted. The name in the certificate does
-/// not matter, because the authority certifies peers only.
+/// Returns why the peer of this gnutls_session_t gets no answer. Empty: the peer is accepted, because the
+/// session's authorities certify its client certificate at present. The name in the certificate does not
+/// matter, because the authority certifies peers only.
 [[nodiscard]] std::string client_objection(void* session);
 
 } // namespace gpuhost::images

@@ -10,7 +10,7 @@
 namespace gpuhost::images {
 
 struct TlsKeys {
-    std::string authorities; ///< ca.pem: certifies peers, and nobody else
+    std::string authorities; ///< ca.pem: certifies peers only
     std::string certificate; ///< cert.pem: this host's, with the intermediate certificates
     std::string key;         ///< key.pem
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repositories of operating-system packages in a bundle. The names of the files tell whether apt or dnf reads
+// Repositories of operating-system packages in a bundle. The names of the files show whether apt or dnf reads
 // a repository. Only apt and dnf parse its indexes.
 //
 //   dists/bookworm/InRelease, dists/bookworm/main/binary-amd64/Packages.xz   suite bookworm, component main

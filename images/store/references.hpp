@@ -24,7 +24,7 @@ namespace gpuhost::images {
 struct BundleClaims {
     std::string bundle;
     std::uint64_t generation = 0;
-    std::uint64_t created = 0; ///< seconds since 1970, signed
+    std::uint64_t created = 0; ///< seconds since 1970, as in the manifest
     std::vector<BundleImage> images;
     bool is_signed = true;
 };
@@ -85,7 +85,8 @@ class References {
     struct Row {
         std::array<std::uint8_t, 32> digest{};
         std::uint64_t size = 0;
-        std::uint32_t at = 0; ///< in text_: "registry/repository:tag"
+        /// Offset in text_ of the repository with its registry. The tag follows without a separator.
+        std::uint32_t at = 0;
         std::uint16_t repository_length = 0;
         std::uint16_t tag_length = 0;
         std::uint32_t media_type = 0;

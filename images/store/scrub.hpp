@@ -2,10 +2,11 @@
 // Reads every blob of this host again. A blob's name proves that it was whole once; the disk may have damaged
 // it since.
 //
-// A damaged blob loses its name: it is served no more, and the next import of its bundle restores it. This
-// happens at the end, after all blobs are read: an interrupted scrub changes nothing. Unreadable blobs are
-// read once more at the end, so a disk that was absent for a while loses none. scrub.json beside the blobs
-// keeps the result for `status`, which compares it with the current store and catalogue.
+// A damaged blob is removed from the store: it is no longer served, and the next import of its bundle
+// restores it. This happens at the end, after all blobs are read: an interrupted scrub changes nothing.
+// Unreadable blobs are read once more at the end, so a disk that was absent for a while loses none.
+// scrub.json beside the blobs keeps the result for `status`, which compares it with the current store and
+// catalogue.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -25,7 +26,7 @@ constexpr std::string_view scrub_file = "/var/lib/gpuhost/store/scrub.json";
 struct Damage {
     OwnedBlob blob;
     std::vector<std::string> bundles; ///< its owners, sorted
-    /// "missing", "its bytes are not those of its digest", or the error on reading it.
+    /// "missing", "digest mismatch", or the error on reading it.
     std::string why;
     bool missing = false;
     bool readable = true; ///< two reads gave the same wrong bytes
