@@ -14,9 +14,9 @@ constexpr std::uint64_t most_connections = 10'000; ///< each has a buffer and a 
 
 constexpr std::array keys{
     SettingKey{"Registry", "IdleTimeout", SettingType::Span, "1min", "",
-               "time without a connection after which the registry ends until the next one"},
+               "time without a connection after which the registry exits"},
     SettingKey{"Registry", "Connections", SettingType::Unsigned, "256", "",
-               "connections to the registry at a time"},
+               "limit of concurrent connections to the registry"},
 };
 
 } // namespace
