@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that was installed otherwise: found and named, copied into the store, left as it is."""
+"""driver adopt: describes a driver that packages installed, and copies it into the store."""
 import json
 import os
 import shutil
@@ -20,7 +20,7 @@ def put(host, path, content, mode=0o644):
 
 
 def own(host, package, paths):
-    """As dpkg records it."""
+    """Adds a package with these files to dpkg's database."""
     database = host.path("/var/lib/dpkg")
     write(f"{database}/info/{package}.list", "/.\n" + "".join(path + "\n" for path in paths))
     with open(f"{database}/status", "a", encoding="utf-8") as file:
@@ -28,14 +28,15 @@ def own(host, package, paths):
 
 
 def install(host):
-    """As Debian's packages leave it: modules by another name, programs and libraries behind alternatives."""
+    """Installs the driver as Debian's packages do: renamed modules, alternatives for programs and
+    libraries."""
     os.makedirs(host.path("/var/lib/dpkg/updates"))
     modules = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current')}.ko" for name in DEPENDS]
     for name, path in zip(DEPENDS, modules):
         put(host, path, module(name, VERSION))
-    peermem = f"{DKMS}/nvidia-current-peermem.ko"  # its licence is not the others'
+    peermem = f"{DKMS}/nvidia-current-peermem.ko"  # the only proprietary module
     put(host, peermem, module("nvidia-peermem", VERSION, flavour="proprietary"))
-    others = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current-open')}.ko" for name in ("nvidia-uvm", "nvidia-drm")]  # of another package
+    others = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current-open')}.ko" for name in ("nvidia-uvm", "nvidia-drm")]  # from another package
     for name, path in zip(("nvidia-uvm", "nvidia-drm"), others):
         put(host, path, module(name, VERSION))
     modules += [peermem, *others]
@@ -57,7 +58,7 @@ def install(host):
     own(host, "libcuda1", [f"{LIBRARIES}/libcuda.so.{VERSION}"])
     own(host, "libnvidia-ml1", [f"{LIBRARIES}/libnvidia-ml.so.{VERSION}"])
     own(host, "nvidia-smi", ["/usr/lib/nvidia/current/nvidia-smi"])
-    own(host, "firmware-nvidia-gsp", [f"/usr/lib/firmware/nvidia/{VERSION}/gsp_ga10x.bin"])  # as merged /usr has it
+    own(host, "firmware-nvidia-gsp", [f"/usr/lib/firmware/nvidia/{VERSION}/gsp_ga10x.bin"])  # the path with a merged /usr
 
 
 def adopt(host, *more):
@@ -66,7 +67,7 @@ def adopt(host, *more):
 
 def check_none(t, host):
     none = adopt(host, "--dry-run")
-    t.equal(none.returncode, 4, "what gpuhostd itself runs is nobody else's driver")
+    t.equal(none.returncode, 4, "a driver of gpuhostd itself cannot be adopted")
 
 
 def check_found(t, host):
@@ -74,78 +75,91 @@ def check_found(t, host):
     said = adopt(host, "--dry-run")
     t.equal(said.returncode, 0, "a driver of Debian's packages is found")
     for what, words in (("its version", VERSION), ("its packages", "firmware-nvidia-gsp libcuda1 libnvidia-ml1 nvidia-kernel-dkms nvidia-smi"),
-                        ("where its modules are", DKMS), ("what DKMS has of it", "/var/lib/dkms/nvidia-current"),
+                        ("the directory of its modules", DKMS), ("its DKMS tree", "/var/lib/dkms/nvidia-current"),
                         ("the rule that loads it", "/etc/modprobe.d/nvidia.conf"), ("its service", "nvidia-persistenced.service"),
-                        ("unattended upgrades", "unattended-upgrades may replace"), ("how to leave it alone", "Version=preinstalled"),
-                        ("how it goes", "apt-get remove firmware-nvidia-gsp libcuda1"), ("how it is taken over", f"driver swap {VERSION}")):
-        t.ok(words in said.stdout, f"it says {what}", said.stdout)
+                        ("unattended upgrades", "unattended-upgrades may replace"), ("how to keep it", "Version=preinstalled"),
+                        ("how to remove it", "apt-get remove firmware-nvidia-gsp libcuda1"), ("how to replace it", f"driver swap {VERSION}")):
+        t.ok(words in said.stdout, f"adopt --dry-run shows {what}", said.stdout)
     document = json.loads(adopt(host, "--dry-run", "--json").stdout)
-    t.equal((document["version"], document["flavour"], document["loaded"]), (VERSION, "open", False), "the document says the same")
-    t.equal([path for path in document["owners"]["unowned"] if path.endswith(".ko")], sorted(document["modules"]), "DKMS built what is of no package")
-    t.equal(len(document["modules"]), len(DEPENDS) + 1, "and of two flavours the one that nvidia's own file is of")
+    t.equal((document["version"], document["flavour"], document["loaded"]), (VERSION, "open", False),
+            "adopt --json has version, flavour and load state")
+    t.equal([path for path in document["owners"]["unowned"] if path.endswith(".ko")], sorted(document["modules"]),
+            "modules that DKMS built have no owning package")
+    t.equal(len(document["modules"]), len(DEPENDS) + 1, "only modules of nvidia.ko's flavour are selected")
     versions = [one["version"] for one in host.json("driver", "list")["versions"]]
-    t.ok(VERSION not in versions, "nothing was copied")
+    t.ok(VERSION not in versions, "adopt --dry-run copies nothing into the store")
 
 
 def check_adopted(t, host):
     before = host.loaded()
     said = adopt(host)
-    t.equal(said.returncode, 0, "it is copied into the store")
-    t.ok("apt-get remove" in said.stdout, "and what comes next is said", said.stdout + said.stderr)
+    t.equal(said.returncode, 0, "adopt copies the driver into the store")
+    t.ok("apt-get remove" in said.stdout,
+         "adopt prints the command that removes the packages", said.stdout + said.stderr)
     found = next(one for one in host.json("driver", "list")["versions"] if one["version"] == VERSION)
     names = sorted(one["file"] for one in found["modules"][0]["modules"])
-    t.equal(names, ["nvidia-drm.ko", "nvidia-modeset.ko", "nvidia-peermem.ko", "nvidia-uvm.ko", "nvidia.ko"], "modules have NVIDIA's own names there")
+    t.equal(names, ["nvidia-drm.ko", "nvidia-modeset.ko", "nvidia-peermem.ko", "nvidia-uvm.ko", "nvidia.ko"],
+            "modules have NVIDIA's names in the store")
     userland = host.path(found["userland"][0]["path"])
-    t.equal(os.readlink(f"{userland}/lib/libcuda.so.1"), f"libcuda.so.{VERSION}", "libraries are found by their sonames")
-    t.ok(os.access(f"{userland}/bin/nvidia-smi", os.X_OK) and found["userland"][0]["firmware"] == ["gsp_ga10x.bin"], "with programs and firmware")
-    t.equal(found["sources"], [], "what it came of is no source to build from")
-    t.equal(host.loaded(), before, "what runs did not change")
+    t.equal(os.readlink(f"{userland}/lib/libcuda.so.1"), f"libcuda.so.{VERSION}",
+            "the store links libraries by soname")
+    t.ok(os.access(f"{userland}/bin/nvidia-smi", os.X_OK) and found["userland"][0]["firmware"] == ["gsp_ga10x.bin"],
+         "adopt copies programs and firmware")
+    t.equal(found["sources"], [], "an adopted driver has no module source")
+    t.equal(host.loaded(), before, "adopt leaves the loaded modules unchanged")
     again = adopt(host)
     t.equal((again.returncode, len(next(one for one in host.json("driver", "list")["versions"] if one["version"] == VERSION)["modules"])), (0, 1),
-            "a second time it is the same set")
+            "a second adopt adds no module set")
     refused = host.ctl("driver", "swap", VERSION)
-    t.equal(refused.returncode, 5, "it is not run from the store while modprobe would load the other one")
-    t.ok("/etc/modprobe.d/nvidia.conf" in refused.stderr, "by the rule's name", refused.stderr)
-    t.ok("adopt --dry-run" in refused.stderr, "and says who knows how it goes", refused.stderr)
+    t.equal(refused.returncode, 5, "a swap is refused while modprobe.d redirects nvidia")
+    t.ok("/etc/modprobe.d/nvidia.conf" in refused.stderr,
+         "the refused swap names the modprobe.d file", refused.stderr)
+    t.ok("adopt --dry-run" in refused.stderr, "the refused swap points to adopt --dry-run", refused.stderr)
     listed = [path for problem in host.json("operation", "show")["problems"] for path in (problem.get("details") or {}).get("paths", [])]
-    t.equal(listed, ["/etc/modprobe.d/nvidia.conf"], "its document names each file")
+    t.equal(listed, ["/etc/modprobe.d/nvidia.conf"],
+            "the refused operation's document lists the modprobe.d file")
 
 
 def check_taken_over(t, host):
     os.unlink(host.path("/etc/modprobe.d/nvidia.conf"))
     shutil.rmtree(host.path("/var/lib/dpkg"))
     said = adopt(host, "--dry-run")
-    t.ok(f"driver adopt --files --root={host.root} | xargs" in said.stdout, "where no package takes it away there is a list to do it by", said.stdout)
+    t.ok(f"driver adopt --files --root={host.root} | xargs" in said.stdout,
+         "without an owning package adopt prints a removal command", said.stdout)
     os.symlink("libcuda.so.1", host.path(f"{LIBRARIES}/libcuda.so"))
     write(host.path(f"{LIBRARIES}/libc.so.6"), "")
     os.symlink("libc.so.6", host.path(f"{LIBRARIES}/libc.so"))
     other = "/usr/lib/libcuda.so." + VERSION  # for 32 bits
     write(host.path(other), "")
     os.rename(host.path("/usr/lib/nvidia"), host.path("/opt-nvidia"))
-    os.symlink("/opt-nvidia", host.path("/usr/lib/nvidia"))  # from outside it leads elsewhere
+    os.symlink("/opt-nvidia", host.path("/usr/lib/nvidia"))  # outside the root it points elsewhere
     said = adopt(host, "--files")
     files = said.stdout.splitlines()
     real = os.path.realpath(host.root)
-    t.ok(files and all(path.startswith(real + "/") for path in files), "by the names that this host has for them", said.stdout)
+    t.ok(files and all(path.startswith(real + "/") for path in files),
+         "adopt --files prints paths below the root", said.stdout)
     wanted = [f"{LIBRARIES}/libcuda.so.{VERSION}", f"{LIBRARIES}/libcuda.so.1", f"{LIBRARIES}/libcuda.so", other]
-    t.ok({real + path for path in wanted} <= set(files), "with all links to it, and its libraries for other architectures", said.stdout)
-    t.ok(real + "/opt-nvidia/current/nvidia-smi" in files, "behind links that from here lead elsewhere, too", said.stdout)
-    t.ok(not any("libc.so" in path for path in files), "and nothing else", said.stdout)
-    t.equal(len(files), len(set(files)), "each once")
-    t.equal(adopt(host, "--files", "--json").returncode, 2, "which is one answer, not two")
+    t.ok({real + path for path in wanted} <= set(files),
+         "adopt --files lists links and 32-bit libraries", said.stdout)
+    t.ok(real + "/opt-nvidia/current/nvidia-smi" in files,
+         "adopt --files resolves absolute links inside the root", said.stdout)
+    t.ok(not any("libc.so" in path for path in files),
+         "adopt --files omits files of other software", said.stdout)
+    t.equal(len(files), len(set(files)), "adopt --files lists each file once")
+    t.equal(adopt(host, "--files", "--json").returncode, 2, "adopt --files with --json is refused")
     odd = f"/lib/firmware/nvidia/{VERSION}/a\nb.bin"
     write(host.path(odd), "")
-    t.equal(adopt(host, "--files").returncode, 9, "nor a list in which a name would be two")
+    t.equal(adopt(host, "--files").returncode, 9, "adopt --files fails on a file name with newline")
     os.unlink(host.path(odd))
     for path in files:
         os.unlink(path)
     shutil.rmtree(host.path(DKMS))  # a set of the other flavour
     host.ctl("driver", "swap", VERSION, check=0)
-    t.equal(host.loaded().get("nvidia"), VERSION, "with the packages gone gpuhostd runs it")
+    t.equal(host.loaded().get("nvidia"), VERSION, "a swap loads the adopted driver after package removal")
     firmware = host.path(f"/lib/firmware/nvidia/{VERSION}")
     t.ok(os.path.islink(firmware) and host.read(os.readlink(firmware) + "/gsp_ga10x.bin") == "firmware",
-         "with its firmware, in place of the directory that was left")
-    t.equal(adopt(host, "--dry-run").returncode, 4, "and there is no other")
+         "a swap replaces the leftover firmware directory")
+    t.equal(adopt(host, "--dry-run").returncode, 4, "an adopted and loaded driver cannot be adopted again")
 
 
 def check_ambiguous(t, host):
@@ -154,8 +168,9 @@ def check_ambiguous(t, host):
     with open(host.path(f"/lib/modules/{KERNEL}/modules.dep"), "a", encoding="utf-8") as file:
         file.write("extra/one/nvidia.ko:\nextra/two/nvidia.ko:\n")
     several = adopt(host, "--dry-run")
-    t.equal(several.returncode, 9, "of several drivers, none of which runs, nobody knows which one boots")
-    t.ok("extra/one/nvidia.ko" in several.stderr and "extra/two/nvidia.ko" in several.stderr, "so they are named", several.stderr)
+    t.equal(several.returncode, 9, "adopt fails with two candidate drivers, none loaded")
+    t.ok("extra/one/nvidia.ko" in several.stderr and "extra/two/nvidia.ko" in several.stderr,
+         "the error names both candidate modules", several.stderr)
 
 
 run_checks(check_none, check_found, check_adopted, check_taken_over, check_ambiguous)

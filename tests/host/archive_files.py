@@ -8,7 +8,7 @@ import tarfile
 
 
 def layer_of(files):
-    """A layer as container engines write them: a tar."""
+    """Returns a layer as container engines write it: a tar."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in files.items():
@@ -23,7 +23,7 @@ def digest(content):
 
 
 class Archive:
-    """A tar in the making: names, contents, links."""
+    """Collects the members of a tar: names, contents, links."""
     def __init__(self):
         self.members = []
 
@@ -56,7 +56,7 @@ def docker_config(layers, machine="amd64"):
 
 
 def docker_24(images, machine="amd64"):
-    """What "docker save" wrote before version 25: {name: [layer…]}; a layer that comes again is a link to the first."""
+    """Returns what "docker save" wrote before version 25, for {name: [layer…]}. Repeated layers are links."""
     archive = Archive()
     manifest, first = [], {}
     for number, (name, layers) in enumerate(images.items()):
@@ -76,7 +76,7 @@ def docker_24(images, machine="amd64"):
 
 
 def docker_1_9(name, layers, machine="amd64"):
-    """What it wrote before version 1.10: a directory for each layer, which names the one below it, and no more."""
+    """Returns what it wrote before version 1.10: one directory a layer, each with the name of its parent."""
     archive = Archive()
     below = {}
     for number, layer in enumerate(layers):
@@ -91,7 +91,7 @@ def docker_1_9(name, layers, machine="amd64"):
 
 
 def docker_25(layout, name, layers):
-    """What it writes since: an OCI layout, and manifest.json beside it."""
+    """Returns what it writes since version 25: an OCI layout with an additional manifest.json."""
     archive = Archive()
     for directory, _, names in sorted(os.walk(layout)):
         for file in sorted(names):

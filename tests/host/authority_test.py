@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: root everything, others look; what changes the host is up to polkit, and refused without it."""
+"""Rights on the bus: root may do everything, others may read. polkit decides about changes; without polkit
+they are refused."""
 import contextlib
 import json
 import os
@@ -18,11 +19,11 @@ from lines import Lines
 ACCESS_DENIED = 12
 PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
 LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Describe"}
-OWN = {"Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and a user of gpuhost's own, whatever polkit says
+OWN = {"Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and gpuhost's own users, never through polkit
 NO_POLKIT = "no dbus and gi modules for Python"
 NOBODY = pwd.getpwnam("nobody").pw_uid
 
-# org.freedesktop.PolicyKit1 as far as the daemon asks: says yes to the action that it is given, and what it was asked.
+# The part of org.freedesktop.PolicyKit1 that the daemon calls. Allows one action, prints each request.
 POLKIT = """
 import sys
 import dbus, dbus.bus, dbus.mainloop.glib, dbus.service
@@ -49,39 +50,45 @@ def as_nobody(host, *arguments):
 
 
 def subject(host):
-    """Of the newest operation."""
+    """Returns the subject of the newest operation."""
     return json.loads(host.ctl("operation", "show", "--json").stdout)["subject"]
 
 
 def check_of_root(t, host):
     who = subject(host)
-    t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"), "what the daemon does at its start says so")
+    t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"),
+            "the boot operation names the daemon as origin")
     t.ok("gpuhostd, at its start" in host.ctl("operation", "show").stdout, "for people, too")
     changes = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"]
     t.equal([(change["from"], change["to"], change["state"], change["subject"]["user"]) for change in changes], [("", OLD, "committed", "root")],
-            "the driver's history has the swap, and not the boot that changed nothing of it")
+            "driver history lists the swap, not the boot")
     run = host.ctl("driver", "swap", NEW)
     newest = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"][0]
-    t.equal((run.returncode, newest["from"], newest["to"], newest["kind"]), (0, OLD, NEW, "driver.swap"), "the newest is the first")
+    t.equal((run.returncode, newest["from"], newest["to"], newest["kind"]), (0, OLD, NEW, "driver.swap"),
+            "driver history lists the newest change first")
     shown = host.ctl("driver", "history").stdout.splitlines()
-    t.ok(len(shown) == 3 and NEW in shown[1] and "root" in shown[1], "for people, too", *shown)
+    t.ok(len(shown) == 3 and NEW in shown[1] and "root" in shown[1],
+         "driver history prints version and user", *shown)
     run = host.ctl("driver", "verify")
     who = subject(host)
-    t.equal((run.returncode, who["user"], who["allowed_by"], who["origin"]), (0, "root", "root", "request"), "what root asks for is root's")
+    t.equal((run.returncode, who["user"], who["allowed_by"], who["origin"]), (0, "root", "root", "request"),
+            "an operation that root requests is allowed by root")
 
 
 def check_without_polkit(t, host):
     run = as_nobody(host, "status", "--json")
-    t.ok(run.returncode == 0, "everybody may look", run.stderr)
+    t.ok(run.returncode == 0, "status needs no right", run.stderr)
     for verb in (["driver", "rollback"], ["apply"], ["reload"], ["driver", "verify"], ["driver", "remove", NEW]):
         run = as_nobody(host, *verb)
-        t.ok(run.returncode == ACCESS_DENIED and "root" in run.stderr, f"nobody may not {' '.join(verb)}", run.returncode, run.stderr)
-    t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: without polkit only root may do this" in host.tail(), "a refusal is logged, with who it was", host.tail())
+        t.ok(run.returncode == ACCESS_DENIED and "root" in run.stderr,
+             f"without polkit user nobody may not run {' '.join(verb)}", run.returncode, run.stderr)
+    t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: without polkit only root may do this" in host.tail(),
+         "a refusal is logged with user and program", host.tail())
 
 
 @contextlib.contextmanager
 def polkit(host, allowed):
-    """What it was asked, line by line; None where Python lacks the modules for it."""
+    """Yields the lines that polkit prints, or None where Python lacks the modules."""
     process = programs.start(["/usr/bin/python3", "-c", POLKIT, allowed], env=host.environment, stdout=subprocess.PIPE)
     try:
         said = Lines(process.stdout)
@@ -96,13 +103,13 @@ def source(*path):
 
 
 def documented_rights():
-    """{"Driver.Swap": "org.gpuhost1.apply", …} of the manual page."""
+    """Returns {"Driver.Swap": "org.gpuhost1.apply", …} from the manual page."""
     rows = re.findall(r"^\|[ \[] \*(org\.gpuhost1\.\w+)\*\n:[ \[] (.*)$", source("man", "org.gpuhost1.5.scd"), re.M)
     return {method: action for action, methods in rows for method in re.findall(r"\*([\w.]+)\*", methods)}
 
 
 def methods():
-    """(interface, method, signature) of each that there is."""
+    """Yields (interface, method, signature) of each method."""
     for interface in ElementTree.fromstring(source("systemd", "org.gpuhost1.xml")).iter("interface"):
         for method in interface.iter("method"):
             yield interface.get("name").rpartition(".")[2], method.get("name"), [
@@ -114,7 +121,7 @@ def as_nobody_on_bus(host, *call):
 
 
 def asked_by(host, said, interface, method, types):
-    """What polkit is asked for before `method` is done for nobody, with nothing in its arguments."""
+    """Returns the actions that a call of `method` by user nobody requests. All arguments are empty."""
     nothing = ["" if one == "s" else "0" for one in types]
     as_nobody_on_bus(host, "org.gpuhost1", "/org/gpuhost1" + PATHS[interface], f"org.gpuhost1.{interface}", method,
                      *(["".join(types), *nothing] if types else []))
@@ -135,22 +142,23 @@ def check_actions(t, host):
             else:
                 free.add(f"{interface}.{method}")
     if not said:
-        t.skip("each method has its action", NO_POLKIT)
+        t.skip("each method requests the documented action", NO_POLKIT)
         return
-    t.equal(found, wanted, "each method asks for the action that org.gpuhost1(5) has for it")
-    t.equal({name for name in free if name.rpartition(".")[2] not in LOOKING}, OWN, "the others only look, or are for users of gpuhost's own")
+    t.equal(found, wanted, "each method requests the action in org.gpuhost1(5)")
+    t.equal({name for name in free if name.rpartition(".")[2] not in LOOKING}, OWN,
+            "methods without an action only read, or are internal")
     t.equal(set(wanted.values()), set(re.findall(r'<action id="([^"]+)">', source("systemd", "org.gpuhost1.policy"))),
-            "these are the actions that polkit is told of")
+            "the documented actions are those of the policy file")
 
 
 def check_import(t, host):
-    """The right to bring in is no right to change what is in use."""
+    """The right to import does not permit changing a version in use."""
     new, used = "560.35.03", NEW
     directory = os.path.join(host.scratch, "of-nobody")
     modules, packages = write_driver(directory, used)
 
     def named(paths, version):
-        """Copies with that version in their names, as Debian's have it."""
+        """Copies the packages to names with that version, as Debian names them."""
         return [shutil.copy(path, path.replace(".deb", f"_{version}-1_amd64.deb")) for path in paths]
 
     liars = named(packages, new)
@@ -160,51 +168,57 @@ def check_import(t, host):
     before = host.json("driver", "list")
     with polkit(host, "org.gpuhost1.prepare") as said:
         if not said:
-            t.skip("import asks for the right that it needs", NO_POLKIT)
+            t.skip("an import requests the right that it needs", NO_POLKIT)
             return
         for name, files, wanted in (("packages of a version in use", honest, "org.gpuhost1.apply"),
-                                    ("modules, whose names have no version", modules, "org.gpuhost1.apply")):
+                                    ("modules without a version in their names", modules, "org.gpuhost1.apply")):
             run = as_nobody(host, "driver", "import", *files)
-            t.equal((run.returncode, said.next(10).split()[1]), (ACCESS_DENIED, wanted), f"{name} take the right to apply")
+            t.equal((run.returncode, said.next(10).split()[1]), (ACCESS_DENIED, wanted),
+                    f"importing {name} needs the right to apply")
         run = as_nobody(host, "driver", "import", *liars)
         said.next(10)
         t.ok(run.returncode == ACCESS_DENIED and "org.gpuhost1.apply" not in run.stderr and f"driver {used} is configured, loaded or selected" in run.stderr,
-             "a package of a version in use with another name is refused", run.returncode, run.stderr)
-        t.equal(host.json("driver", "list"), before, "the store is as it was")
+             "a misnamed package of a version in use is refused", run.returncode, run.stderr)
+        t.equal(host.json("driver", "list"), before, "a refused import leaves the driver store unchanged")
         run = as_nobody(host, "driver", "import", *others)
-        t.ok(run.returncode == 0 and new in host.ctl("driver", "list").stdout, "packages of another version need the right to prepare alone", run.stderr)
+        t.ok(run.returncode == 0 and new in host.ctl("driver", "list").stdout,
+             "importing an unused version needs only the right to prepare", run.stderr)
 
 
 def check_with_polkit(t, host):
     with polkit(host, "org.gpuhost1.prepare") as said:
         if not said:
-            t.skip("polkit decides", NO_POLKIT)
+            t.skip("an action that polkit allows is done", NO_POLKIT)
             return
         run = as_nobody(host, "driver", "verify")
-        t.ok(run.returncode == 0, "what polkit allows is done", run.stderr, host.tail())
-        t.equal(said.next(10).split()[:2], ["system-bus-name", "org.gpuhost1.prepare"], "it was asked about the caller and the action")
+        t.ok(run.returncode == 0, "an action that polkit allows is done", run.stderr, host.tail())
+        t.equal(said.next(10).split()[:2], ["system-bus-name", "org.gpuhost1.prepare"],
+                "polkit is asked about caller and action")
         who = subject(host)
         t.equal([who[key] for key in ("uid", "user", "command", "action", "allowed_by", "origin")],
-                [NOBODY, "nobody", "gpuhostctl", "org.gpuhost1.prepare", "polkit", "request"], "the operation knows who had it done, and by what right")
-        t.ok(who["bus_name"].startswith(":"), "and by what name on the bus", who)
+                [NOBODY, "nobody", "gpuhostctl", "org.gpuhost1.prepare", "polkit", "request"],
+                "the operation records user, program and right")
+        t.ok(who["bus_name"].startswith(":"), "the operation records the caller's bus name", who)
         shown = host.ctl("operation", "show").stdout
-        t.ok("Asked by: nobody" in shown and "Allowed by: polkit, org.gpuhost1.prepare\n" in shown, "operation show says so", shown)
+        t.ok("Asked by: nobody" in shown and "Allowed by: polkit, org.gpuhost1.prepare\n" in shown,
+             "operation show prints user and right", shown)
         for verb in (["apply"], ["driver", "remove", NEW], ["reload"]):
             run = as_nobody(host, *verb)
-            t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr, f"it does not allow '{' '.join(verb)}' with that", run.returncode, run.stderr)
+            t.ok(run.returncode == ACCESS_DENIED and "polkit" in run.stderr,
+                 f"the right to prepare does not permit '{' '.join(verb)}'", run.returncode, run.stderr)
 
 
 def main():
     t = tap.Tap()
     if os.geteuid() != 0:
-        t.skip("authority", "only root can be somebody else")
+        t.skip("rights on the bus", "needs root to run programs as another user")
         t.done()
     host = FakeHost()
     try:
         os.chmod(host.scratch, 0o755)
         prepare(host)
         host.boot()
-        # Whoever asks, the daemon waits for no directory server.
+        # The daemon never waits for a directory server, whichever user calls.
         host.start_daemon(LD_PRELOAD=os.path.join(tap.TOP_BUILDDIR, "tests/host/no-names.so"))
         host.settle()
         check_of_root(t, host)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's real source, built by the real programs for kernels whose headers this machine has: for one that it does not
-compile for, and with FULL=1 for one that it does. $GPUHOST_TEST_DEBS names a directory with Debian's packages."""
+"""Builds NVIDIA's real source with the real programs, for kernels whose headers are installed here. The build
+fails for one kernel; with FULL=1 it also succeeds for another. $GPUHOST_TEST_DEBS names a directory with
+Debian's packages."""
 import glob
 import os
 import shutil
@@ -13,7 +14,7 @@ DEBS = os.environ.get("GPUHOST_TEST_DEBS", "")
 
 
 def missing(kernel):
-    """Why it can't be built for here; None when it can."""
+    """Returns why a build for the kernel is impossible here, or None."""
     if not glob.glob(f"{DEBS}/nvidia-open-kernel-dkms_{OLD}-*.deb"):
         return "GPUHOST_TEST_DEBS has no source"
     if not os.path.isdir(f"/usr/src/linux-headers-{kernel}"):
@@ -22,7 +23,7 @@ def missing(kernel):
 
 
 def add_headers(host, kernel):
-    """In the host's tree too, where they are looked for; their own absolute paths lead make to the machine's."""
+    """Copies the headers into the host's root, where gpuhostd searches. Absolute paths point to /usr/src."""
     for name in (kernel, kernel.replace("amd64", "common")):
         shutil.copytree(f"/usr/src/linux-headers-{name}", host.path(f"/usr/src/linux-headers-{name}"), symlinks=True)
     os.makedirs(host.path(f"/lib/modules/{kernel}"), exist_ok=True)
@@ -32,7 +33,7 @@ def add_headers(host, kernel):
 
 def build(host, kernel):
     add_headers(host, kernel)
-    return host.ctl("driver", "build", OLD, "--kernel", kernel, timeout=3600)  # tests/support/limited ends it earlier
+    return host.ctl("driver", "build", OLD, "--kernel", kernel, timeout=3600)  # tests/support/limited ends the test earlier
 
 
 def module_sets(host):
@@ -41,21 +42,26 @@ def module_sets(host):
 
 def check_failure(t, host):
     made = build(host, NOT_FOR)
-    t.equal(made.returncode, 10, f"{OLD} does not compile for {NOT_FOR}")
-    t.ok("error:" in made.stderr and "pci_resize_resource" in made.stderr, "the compiler's first error is shown", made.stderr)
+    t.equal(made.returncode, 10, f"the build of {OLD} for {NOT_FOR} fails")
+    t.ok("error:" in made.stderr and "pci_resize_resource" in made.stderr,
+         "a failed build shows the compiler's first error", made.stderr)
     log = f"/var/lib/gpuhost/driver/build-logs/{OLD}-{NOT_FOR}.log"
-    t.ok(log in made.stderr and "pci_resize_resource" in host.read(log), "the log is named, and has it", made.stderr)
-    t.equal(module_sets(host), {}, "nothing came into the store")
-    t.equal(os.listdir(host.path("/var/lib/gpuhost/staging")), [], "nothing is left behind")
+    t.ok(log in made.stderr and "pci_resize_resource" in host.read(log),
+         "a failed build names the log with the error", made.stderr)
+    t.equal(module_sets(host), {}, "a failed build adds no modules to the store")
+    t.equal(os.listdir(host.path("/var/lib/gpuhost/staging")), [],
+            "a failed build leaves no staging directory")
 
 
 def check_success(t, host):
     made = build(host, FOR)
-    t.ok(made.returncode == 0, f"{OLD} compiles for {FOR}", made.stderr)
+    t.ok(made.returncode == 0, f"the build of {OLD} for {FOR} succeeds", made.stderr)
     found = module_sets(host).get(FOR, {"modules": []})
     names = sorted(module["name"] for module in found["modules"])
-    t.equal(names, ["nvidia", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_uvm"], "all of its modules are in store")
-    t.equal({module["vermagic"].split()[0] for module in found["modules"]}, {FOR}, "they are for that kernel")
+    t.equal(names, ["nvidia", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nvidia_uvm"],
+            "a build stores all five modules")
+    t.equal({module["vermagic"].split()[0] for module in found["modules"]}, {FOR},
+            "built modules have the kernel's vermagic")
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bundles made of what other programs save: skopeo's archives, and those of Docker as it documents them."""
+"""Bundles made from archives of other programs: skopeo's, and Docker's as documented."""
 import bz2
 import gzip
 import json
@@ -21,7 +21,7 @@ ONE = "[Image {}]\nArchive={}\n"
 
 
 def index_of(path):
-    """What an archive itself says of its first image."""
+    """Returns the archive's own descriptor of its first image."""
     with tarfile.open(path) as archive:
         return json.load(archive.extractfile("index.json"))["manifests"][0]
 
@@ -52,7 +52,7 @@ class Maker:
         return {image["name"]: image["digest"] for image in json.loads(run.stdout)["images"]}
 
     def made(self, t, sections, wanted, what):
-        """A bundle of these sections has these images, and is whole."""
+        """Creates a bundle from the sections. Checks that it has these images and verifies."""
         run = self.create(sections)
         images = self.images() if run.returncode == 0 else {}
         whole = self.ctl("bundle", "verify", self.path("site.bundle"), "--trust", self.site.file("ca.pem"))
@@ -70,22 +70,22 @@ def check_docker(t, maker):
     for name, pack in (("plain.tar", bytes), ("gzip.tar.gz", gzip.compress), ("xz.tar.xz", lzma.compress), ("bzip2.tbz", bz2.compress)):
         maker.keep(name, pack(docker))
     every = [NAME, "docker.io/library/busybox:1.36"]
-    images = maker.made(t, "[Images]\nArchive=plain.tar\n", every, "all images of what Docker saves go into a bundle under their names")
+    images = maker.made(t, "[Images]\nArchive=plain.tar\n", every, "a bundle has all images of a Docker archive")
     for name in ("gzip.tar.gz", "xz.tar.xz", "bzip2.tbz"):
-        maker.made(t, f"[Images]\nArchive={name}\n", images, f"and so do those of {name}, with the same digests")
+        maker.made(t, f"[Images]\nArchive={name}\n", images, f"images of {name} have the same digests")
     if shutil.which("zstd"):
         programs.run(["zstd", "-q", maker.path("plain.tar"), "-o", maker.path("airgap.tar.zst")], check=True)
-        maker.made(t, "[Images]\nArchive=airgap.tar.zst\n", images, "and of a k3s air-gap file")
+        maker.made(t, "[Images]\nArchive=airgap.tar.zst\n", images, "images of a k3s air-gap file have the same digests")
     else:
-        t.skip("and of a k3s air-gap file", "no zstd")
+        t.skip("images of a k3s air-gap file have the same digests", "no zstd")
     maker.made(t, ONE.format("mine:v2", "plain.tar") + "Reference=busybox:1.36\n",
-               {"docker.io/library/mine:v2": images["docker.io/library/busybox:1.36"]}, "one of them goes under another name")
+               {"docker.io/library/mine:v2": images["docker.io/library/busybox:1.36"]}, "Reference= selects one image for another name")
     maker.keep("mixed.tar", docker_25(maker.path("layout"), NAME, maker.layers).bytes())
-    maker.made(t, "[Images]\nArchive=mixed.tar\n", {NAME: maker.app["digest"]}, "what Docker saves since 25 keeps its digests")
+    maker.made(t, "[Images]\nArchive=mixed.tar\n", {NAME: maker.app["digest"]}, "images that Docker 25 saves keep their digests")
 
 
 def check_same_bytes(t, maker):
-    key, certificate = maker.path("rsa.key"), maker.path("rsa.pem")  # unlike those of ECDSA, its signatures have no chance in them
+    key, certificate = maker.path("rsa.key"), maker.path("rsa.pem")  # RSA signatures are deterministic, those of ECDSA are not
     programs.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=RSA", "-keyout", key,
                   "-out", certificate], check=True)
     write(maker.path("site.spec"), "[Bundle]\nName=site-images\n[Images]\nArchive=plain.tar\n[Image x:v1]\nLayout=layout\n")
@@ -94,26 +94,27 @@ def check_same_bytes(t, maker):
         maker.ctl("bundle", "create", maker.path("site.spec"), "-o", maker.path(name), "--sign-key", key, "--cert", certificate)
         with open(maker.path(name), "rb") as file:
             digests.append(digest(file.read()))
-    t.equal(digests[0], digests[1], "the same input makes the same bundle")
+    t.equal(digests[0], digests[1], "the same input makes an identical bundle")
 
 
 def check_skopeo(t, maker):
     if not shutil.which("skopeo"):
-        t.skip("skopeo's archives", "no skopeo")
+        t.skip("archives of skopeo", "no skopeo")
         return
     source = "oci:" + maker.path("layout") + ":" + NAME
     for kind, name in (("docker-archive", "skopeo.docker.tar"), ("oci-archive", "skopeo.oci.tar")):
         run = programs.run(["skopeo", "copy", "--insecure-policy", source, f"{kind}:{maker.path(name)}:{NAME}"])
         t.ok(run.returncode == 0, f"skopeo writes a {kind}", run.stderr)
     maker.made(t, "[Images]\nArchive=skopeo.oci.tar\n", {NAME: index_of(maker.path("skopeo.oci.tar"))["digest"]},
-               "its oci-archive keeps its digest")
-    maker.made(t, "[Images]\nArchive=skopeo.docker.tar\n", [NAME], "its docker-archive goes in")
+               "an image of skopeo's oci-archive keeps its digest")
+    maker.made(t, "[Images]\nArchive=skopeo.docker.tar\n", [NAME], "a bundle has the image of skopeo's docker-archive")
     bundle = maker.path("site.bundle")
     run = programs.run(["skopeo", "inspect", "--raw", f"oci-archive:{bundle}:{NAME}"])
     layers = [layer["digest"] for layer in json.loads(run.stdout or "{}").get("layers", [])]
-    t.equal(layers, ["sha256:" + digest(layer) for layer in maker.layers], "and comes out of the bundle with its layers")
+    t.equal(layers, ["sha256:" + digest(layer) for layer in maker.layers],
+            "skopeo finds the image's layers in the bundle")
     run = programs.run(["skopeo", "copy", "--insecure-policy", f"oci-archive:{bundle}:{NAME}", "dir:" + maker.path("out")])
-    t.ok(run.returncode == 0, "which skopeo copies", run.stderr)
+    t.ok(run.returncode == 0, "skopeo copies the image out of the bundle", run.stderr)
 
 
 def check_refusals(t, maker):
@@ -141,8 +142,8 @@ def check_refusals(t, maker):
             ("[Image x:v1]\n", BAD_ARGUMENT, "no Layout= and no Archive=")):
         run = maker.create(sections, "bad.bundle")
         t.ok(run.returncode == status and words in run.stderr and sorted(os.listdir(maker.directory)) == before,
-             f"refused, and nothing is left: {words}", run.returncode, run.stderr, os.listdir(maker.directory))
-    maker.made(t, ONE.format("x:v1", "unnamed.tar"), ["docker.io/library/x:v1"], "what has no name can be given one")
+             f"bundle create fails and leaves no file: {words}", run.returncode, run.stderr, os.listdir(maker.directory))
+    maker.made(t, ONE.format("x:v1", "unnamed.tar"), ["docker.io/library/x:v1"], "an unnamed image gets its section's name")
 
 
 def main():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bundle's file that somebody replaces, cuts off or writes over while it is imported, and one from a clock that is ahead.
+"""A bundle's file changes during its import; one bundle has a creation time in the future.
 
-Whatever the file becomes, either all of a bundle is here or nothing has changed; and the next import brings all of it.
+After each change the store has the whole bundle or is unchanged. The next import is complete.
 """
 import hashlib
 import os
@@ -20,7 +20,7 @@ from gates import Gates
 from image_files import Layout, Site
 
 BAD_CONTENT = 9
-LARGE = 48 << 20  # reading it takes long enough to be stopped in the middle
+LARGE = 48 << 20  # large enough to stop the worker during the read
 SPEC = """[Bundle]
 Name=site-images
 Generation={generation}
@@ -51,7 +51,7 @@ class Maker:
 
 
 def seen(host):
-    """Every file of the store and the catalogue, with what is in it."""
+    """Returns {path: SHA-256} of the store's and the catalogue's files; "" for records, which have a time."""
     files = {}
     for top in ("store/sha256", "catalogue"):
         for directory, _, names in os.walk(host.path(f"{STATE}/{top}")):
@@ -70,7 +70,7 @@ def bundles(host):
     return [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
 
 
-# What somebody does to the file. The last two leave the file that is open as it was.
+# Changes of the file. The last two keep the content of the open file.
 
 def cut_in_the_middle(path, _):
     os.truncate(path, os.path.getsize(path) // 2)
@@ -87,7 +87,7 @@ def alter(path, _):
 
 
 def overwrite(path, other):
-    """With what is good and signed, but another bundle."""
+    """Overwrites the file with another valid, signed bundle."""
     with open(other, "rb") as file, open(path, "r+b") as target:
         shutil.copyfileobj(file, target)
         target.truncate()
@@ -106,7 +106,7 @@ CHANGES = (cut_in_the_middle, cut_to_nothing, alter, overwrite, rename, unlink)
 
 
 class Case:
-    """One import of a copy of `bundle` on a host as it was before; `words` go before the file."""
+    """Imports a copy of `bundle` on a host in its earlier state. `words` precede the file's path."""
     def __init__(self, host, words, bundle, other, forget):
         self.host, self.words, self.bundle, self.other, self.forget = host, words, bundle, other, forget
         self.before = seen(host)
@@ -115,7 +115,7 @@ class Case:
             host.ctl(*words, file, check=0)
             self.wholes.append(seen(host))
             forget()
-        assert seen(host) == self.before, "it is not as it was"
+        assert seen(host) == self.before, "forget() did not restore the earlier state"
 
     def run(self, t, what, change, run_import):
         path = self.bundle + ".open"
@@ -124,18 +124,19 @@ class Case:
         now, wrong = seen(self.host), []
         keeps = change in (rename, unlink)
         if run.returncode == 0 and now != self.wholes[0] and (keeps or now != self.wholes[1]):
-            wrong.append("it said that all went well, and here is something else")
+            wrong.append("the import succeeded, but the store has other content")
         if run.returncode != 0 and (keeps or now != self.before):
-            wrong.append("it failed, and here is something else than before")
+            wrong.append("the import failed, but the store has changed")
         if run.returncode not in (0, BAD_CONTENT) or run.returncode and os.path.basename(path) not in run.stderr:
-            wrong.append("it does not say what is wrong")
+            wrong.append("the error does not name the file")
         if damaged(now):
             wrong.append(f"damaged: {damaged(now)}")
         again = self.host.ctl(*self.words, self.bundle, "--allow-downgrade")
         if again.returncode != 0 or seen(self.host) != self.wholes[0]:
             wrong.append(f"the next import: {again.stderr}")
         self.forget()
-        t.ok(not wrong, f"{what}: {change.__name__.replace('_', ' ')}", *wrong, run.returncode, run.stdout, run.stderr)
+        t.ok(not wrong,
+             f"the store is consistent after '{change.__name__.replace('_', ' ')}' {what}", *wrong, run.returncode, run.stdout, run.stderr)
         return run.returncode
 
     def at_gate(self, where):
@@ -143,13 +144,13 @@ class Case:
             gates = Gates(self.host, lambda at, _: change() or "go" if at == where else "go")
             run = self.host.ctl(*self.words, path, timeout=120)
             gates.close()
-            assert gates.seen[where] == 1, f"it never came to {where}"
+            assert gates.seen[where] == 1, f"the import did not reach {where}"
             return run
         return run_import
 
 
 def in_the_middle(host, words):
-    """While the worker reads it: stopped as soon as some of it is written."""
+    """Changes the file during the read: stops the worker after the first MiB of a blob."""
     incoming = host.path(f"{STATE}/store/incoming")
 
     def worker():
@@ -185,7 +186,7 @@ def in_the_middle(host, words):
         run = host.ctl(*words, path, timeout=120)
         over.set()
         thread.join()
-        assert changed.is_set(), "it was over before anybody changed the file"
+        assert changed.is_set(), "the import ended before the file was changed"
         return run
     return run_import
 
@@ -203,13 +204,14 @@ def check_signed(t, host, maker):
     forget()
     case = Case(host, words, bundle, other, forget)
     for change in CHANGES:
-        status = case.run(t, "before it is read", change, case.at_gate("apply bundle.receive before"))
-        t.equal(status, 0 if change in (overwrite, rename, unlink) else BAD_CONTENT, "as it must")
+        status = case.run(t, "before the read", change, case.at_gate("apply bundle.receive before"))
+        t.equal(status, 0 if change in (overwrite, rename, unlink) else BAD_CONTENT,
+                f"exit status after '{change.__name__.replace('_', ' ')}' before the read")
     for change in CHANGES:
-        case.run(t, "while it is read", change, in_the_middle(host, words))
+        case.run(t, "during the read", change, in_the_middle(host, words))
     for change in CHANGES:
-        status = case.run(t, "once it is read", change, case.at_gate("apply bundle.receive after"))
-        t.equal(status, 0, "nobody looks at it any more")
+        status = case.run(t, "after the read", change, case.at_gate("apply bundle.receive after"))
+        t.equal(status, 0, f"after the read '{change.__name__.replace('_', ' ')}' has no effect")
 
 
 def check_unsigned(t, host):
@@ -223,17 +225,21 @@ def check_unsigned(t, host):
     words = ("bundle", "import", "--unsigned", "--name=airgap")
     case = Case(host, words, *paths, lambda: host.ctl("bundle", "remove", "airgap", check=0))
     for change in CHANGES:
-        status = case.run(t, "unsigned, before it is read", change, case.at_gate("apply bundle.convert before"))
-        t.equal(status, 0 if change in (overwrite, rename, unlink) else BAD_CONTENT, "as it must")
+        status = case.run(t, "before the read (unsigned)", change, case.at_gate("apply bundle.convert before"))
+        t.equal(status, 0 if change in (overwrite, rename, unlink) else BAD_CONTENT,
+                f"exit status after '{change.__name__.replace('_', ' ')}' before the read (unsigned)")
 
 
 def check_clock(t, host, maker):
-    """Made where the clock is ahead."""
+    """A bundle that was created on a host whose clock is ahead."""
     bundle = maker.create(4, (1000,), created=4_102_444_800)
     run = host.ctl("bundle", "import", bundle)
-    t.ok(run.returncode == 0 and bundles(host) == [("site-images", 4)], "a bundle from the future comes in", run.stderr)
-    t.ok("2100-01-01 00:00 UTC" in run.stdout and "this host's clock says" in run.stdout, "and whoever brings it is told", run.stdout, run.stderr)
-    t.ok("2100" not in host.ctl("bundle", "import", maker.path("1.bundle"), "--allow-downgrade", check=0).stdout, "of others nothing is said")
+    t.ok(run.returncode == 0 and bundles(host) == [("site-images", 4)],
+         "a bundle with a future creation time is imported", run.stderr)
+    t.ok("2100-01-01 00:00 UTC" in run.stdout and "this host's clock says" in run.stdout,
+         "the import warns of a future creation time", run.stdout, run.stderr)
+    t.ok("2100" not in host.ctl("bundle", "import", maker.path("1.bundle"), "--allow-downgrade", check=0).stdout,
+         "a bundle with a past creation time gets no warning")
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports and the removal of bundles with images, drivers and packages, ended at every record of their journals (crash.py).
+"""Imports and removals of bundles are killed at each record of their journals (crash.py).
 
-Whatever happens, either all of a bundle is here (listed, blobs in the store, drivers in the driver store, packages where apt and dnf
-look for them) or nothing of it can be seen; and the next import brings all of it.
+Afterwards either the whole bundle is available or no part of it. Available means: listed, blobs in the store,
+drivers in the driver store, packages in the repositories of apt and dnf. The next import is complete.
 """
 import hashlib
 import os
@@ -22,8 +22,8 @@ from package_files import Apt, Dnf, missing_tools, write_deb, write_rpm
 HOSTS = "/etc/containerd/certs.d/registry.example/hosts.toml"
 CATALOGUE = "/var/lib/gpuhost/catalogue"
 INCOMING = "/var/lib/gpuhost/store/incoming"
-SAMPLE = 8  # of the crashes and of the errors of an operation, unless FULL=1
-BOTH_FAMILIES = 'ID=debian\nID_LIKE=rhel\nVERSION_ID=12\n'  # so that one import has something for apt and something for dnf
+SAMPLE = 8  # crashes and errors for each operation, unless FULL=1
+BOTH_FAMILIES = 'ID=debian\nID_LIKE=rhel\nVERSION_ID=12\n'  # one import then has packages for apt and for dnf
 PACKAGES = """
 [Packages debian-12]
 Files=debs/*.deb
@@ -34,15 +34,15 @@ Files=rpms/*.rpm
 
 
 def seen(host):
-    """What a person sees: bundles with their generations, drivers, blobs that have names, what else lies in the catalogue, whom
-    containerd asks, and packages."""
+    """Returns the visible state: bundles with generations, drivers, number of named blobs, leftovers in the
+    catalogue, whether containerd uses the mirror, packages."""
     bundles = [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
     rest = [name for name in listing(host, CATALOGUE) if name.startswith(".") and name != ".generations"]
     return (bundles, drivers(host), len(listing(host, "/var/lib/gpuhost/store/sha256")), rest, "gpuhostd" in host.read(HOSTS), packages(host))
 
 
 def packages(host):
-    """What the catalogue says of them, what its links lead to, and what apt and dnf are told."""
+    """Returns packages in the catalogue, digests of its link targets, and repository files of apt and dnf."""
     listed = {bundle["name"]: bundle["packages"] for bundle in host.json("bundle", "list")["bundles"] if bundle["packages"]}
     links = {os.path.relpath(os.path.join(directory, name), host.path(CATALOGUE)): digest(os.path.join(directory, name))
              for directory, _, names in os.walk(host.path(CATALOGUE)) for name in names if os.path.islink(os.path.join(directory, name))}
@@ -59,7 +59,7 @@ def digest(path):
 
 
 def offered(apt):
-    """The packages that apt would fetch."""
+    """Returns the packages that apt would fetch."""
     return re.findall(r" (\S+\.deb) ", apt("--print-uris", "download", "tool").stdout)
 
 
@@ -68,7 +68,7 @@ def debs(now):
 
 
 class Check:
-    """Of an operation: what was here `before` it, what is `after` it, and the `whole` that the import `again` brings."""
+    """Checks an operation: the states `before` and `after` it, and `whole` after the import `again`."""
 
     def __init__(self, operation, kind, again, apt):
         self.operation, self.kind, self.again, self.apt = operation, kind, again, apt
@@ -92,7 +92,7 @@ class Check:
         if outcome == "committed" and (plan["steps"] or plan["problems"]):
             wrong.append(f"still to do: {plan}")
         if "--unsigned" in self.again and outcome != "failed" and listing(host, INCOMING):
-            wrong.append("what was unpacked is left")  # nothing of it could be gone on with
+            wrong.append("unpacked files are left")  # no import can resume with them
         run = host.ctl(*self.again)
         now = seen(host)
         if run.returncode != 0 or now != self.whole or listing(host, INCOMING) or self.apt and offered(self.apt) != debs(now):
@@ -102,32 +102,33 @@ class Check:
     def is_right(self, outcome, now):
         if outcome == "committed":
             return now == self.after
-        if outcome == "failed":  # behind the point of no return: something may be left to remove, and to tell others
+        if outcome == "failed":  # after the point of no return: removals and notifications may be pending
             stays = self.kind.may_stay and now[:2] == self.before[:2]
             return stays or now[:2] == self.after[:2] and now[2] >= self.after[2]
-        return now[:2] + now[3:] == self.before[:2] + self.before[3:]  # blobs that nobody owns may lie there
+        return now[:2] + now[3:] == self.before[:2] + self.before[3:]  # unowned blobs may remain
 
 
 def import_outcomes(recording, moment, power_cut, _earlier):
-    """The bundle is open only as long as the daemon that got it lives, so what is not received goes back; what is goes on, but for
-    a power cut."""
+    """Returns the outcomes that are right for an import. The bundle's descriptor is lost with the daemon: an
+    import that has not received everything is undone. A complete one continues, except after a power cut."""
     if moment.ended:
         return (recording.outcome,)
     if recording.outcome != "committed":
         return (recording.outcome, "cancelled")
     if moment.where.startswith(("apply images.mirrors", "apply packages.repositories")):
         return ("committed",)
-    if moment.where.startswith("apply bundle.finalize"):  # one record before, it was not begun
+    if moment.where.startswith("apply bundle.finalize"):  # one record earlier the step has not begun
         return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
     if power_cut or moment.where.startswith(("preflight", "apply bundle.receive", "apply bundle.convert")):
         return ("rolled-back", "refused", "cancelled")
-    if moment.where.startswith(("apply driver.unpack before", "apply bundle.commit before")):  # one record before, the one before it had not ended
+    if moment.where.startswith(("apply driver.unpack before", "apply bundle.commit before")):  # one record earlier the previous step has not ended
         return ("rolled-back", "committed")
     return ("committed",)
 
 
 def removal_outcomes(recording, moment, power_cut, _earlier):
-    """It needs nothing that a restart takes away. A power cut has it go back as long as nothing is removed but what leads there."""
+    """Returns the outcomes that are right for a removal. It needs nothing that a restart discards. A power
+    cut undoes it while only references are removed."""
     if moment.ended:
         return (recording.outcome,)
     if recording.outcome != "committed":
@@ -135,14 +136,14 @@ def removal_outcomes(recording, moment, power_cut, _earlier):
     begins = moment.where.startswith("preflight") or moment.where.startswith("apply packages.repositories") and moment.count == 1
     if power_cut and begins:
         return ("rolled-back", "cancelled")
-    if power_cut and moment.where == "apply bundle.remove before":  # one record before, it was not begun
+    if power_cut and moment.where == "apply bundle.remove before":  # one record earlier the step has not begun
         return ("rolled-back", "committed")
     return ("committed",)
 
 
 class Kind(typing.NamedTuple):
-    """Of operations: from which step on there is no way back, whether that may leave all as it was where it fails, where an error
-    has it go back, and which ends are right after a crash."""
+    """Describes a kind of operation: the step of no return, whether that step may fail without a change, the
+    moment whose error causes an undo, and the outcomes that are right after a crash."""
     no_return: str
     may_stay: bool
     back: str
@@ -154,8 +155,8 @@ REMOVAL = Kind("bundle.remove", True, "apply packages.repositories after", remov
 
 
 def crash(t, host, apt, kind, number, words, label, again=None):
-    """One operation on the host as it is, ended everywhere. `again` is the import that follows, if not the same words; it brings
-    what was here before."""
+    """Runs one operation on the host and kills it at each record. `again` is the import that restores the
+    earlier state, if it differs from `words`."""
     check = Check(number, kind, again or words, apt)
     host.start_daemon()
     host.settle()
@@ -163,7 +164,7 @@ def crash(t, host, apt, kind, number, words, label, again=None):
     host.kill_daemon()
     case = Case(host, number, words, check.faults, kind.outcomes, kind.no_return, SAMPLE)
     forward = Recording(case, label)
-    t.equal(forward.outcome, "committed", f"{label}: what is recorded is committed")
+    t.equal(forward.outcome, "committed", f"{label}: the recorded operation is committed")
     host.start_daemon()
     host.settle()
     check.after = seen(host)
@@ -174,7 +175,7 @@ def crash(t, host, apt, kind, number, words, label, again=None):
     t.equal(back.outcome, "rolled-back", f"{label}: the recorded failure is rolled back")
     back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
     check_crashes(t, case, forward, label)
-    check_crashes(t, case, back, label + ", going back")
+    check_crashes(t, case, back, label + ", undone")
     check_errors(t, case, forward, label)
     check_deaths(t, case, "worker")
     restore(host, forward.moments[-1].tree)
@@ -182,7 +183,7 @@ def crash(t, host, apt, kind, number, words, label, again=None):
 
 
 class Bundles:
-    """What is imported; with packages where the tools for these are."""
+    """Creates the bundles, with packages where the tools for packages are installed."""
 
     def __init__(self, host):
         self.host = host
@@ -236,16 +237,17 @@ def main():
             apt = Apt(host)
             Dnf(host)
         bundles.make(1, "app:v1")
-        here = crash(t, host, apt, IMPORT, 1, bundles.words, "first")
+        here = crash(t, host, apt, IMPORT, 1, bundles.words, "first import")
         kinds = {link.rpartition(".")[-1] for link in here[-1][1]}
-        t.ok(not apt or {"deb", "rpm", "xml"} < kinds and len(here[-1][2]) == 2, "its packages are where apt and dnf look", here)
+        t.ok(not apt or {"deb", "rpm", "xml"} < kinds and len(here[-1][2]) == 2,
+             "an import publishes packages for apt and dnf", here)
         bundles.make(2, "app:v2")
-        crash(t, host, apt, IMPORT, 2, bundles.words, "next")
-        crash(t, host, apt, IMPORT, 3, ("bundle", "import", "--unsigned", bundles.archive()), "an unsigned archive")
+        crash(t, host, apt, IMPORT, 2, bundles.words, "second import")
+        crash(t, host, apt, IMPORT, 3, ("bundle", "import", "--unsigned", bundles.archive()), "unsigned archive")
         crash(t, host, apt, IMPORT, 4, ("bundle", "import", "--unsigned", "--allow-downgrade", "--name=airgap", bundles.layout()),
-              "an unsigned layout in its place")
+              "unsigned layout replaces archive")
         here = crash(t, host, apt, REMOVAL, 5, ("bundle", "remove", "drivers"), "removal", bundles.words)
-        t.equal(here[-1], [{}, {}, {}], "and no package is left")
+        t.equal(here[-1], [{}, {}, {}], "a removal leaves no package")
     finally:
         host.close()
     t.done()
