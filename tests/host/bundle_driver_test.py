@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers in a bundle: made from packages and built modules, imported, and then swapped to with nothing else."""
+"""Drivers in a bundle: created from packages and built modules, imported, then used by a swap."""
 import os
 import shutil
 
@@ -61,7 +61,7 @@ class Maker:
 
 
 def drivers(host):
-    """(version, what it has) of the driver store."""
+    """Returns (version, number of userlands, kernels with modules) of each driver in the store."""
     return [(v["version"], len(v["userland"]), sorted(m["kernel"] for m in v["modules"])) for v in host.json("driver", "list")["versions"]]
 
 
@@ -81,7 +81,8 @@ def check_mistakes(t, maker):
             (SPEC.replace("Packages=", "Files="), BAD_ARGUMENT, "unknown key 'Files'"),
             (SPEC.replace(f"Files={OLD}/*.ko", f"Files={OLD}/*.ko {NEW}/nvidia.ko"), BAD_ARGUMENT, "have the same name")):
         run = maker.create(spec)
-        t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+        t.ok(run.returncode == status and words in run.stderr,
+             f"bundle create refuses a bad specification: {words}", run.returncode, run.stderr)
 
 
 def check_import(t, host, maker):
@@ -89,60 +90,68 @@ def check_import(t, host, maker):
     first = open(maker.path("site.bundle"), "rb").read()
     again = maker.create()
     t.ok(run.returncode == again.returncode == 0 and open(maker.path("site.bundle"), "rb").read()[4096 * 8:] == first[4096 * 8:],
-         "a bundle is made of packages and modules, twice the same but for its signature", run.stderr)
+         "two bundles of the same drivers differ only in signature", run.stderr)
     shown = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "show", maker.path("site.bundle"), "--trust",
                           maker.site.file("ca.pem")], env=programs.environment(NO_COLOR="1", LC_ALL="C"))
     t.ok(shown.returncode == 0 and f"driver packages {NEW}" in shown.stdout and f"modules {NEW} for {OTHER_KERNEL}" in shown.stdout,
-         "show names its drivers", shown.stdout, shown.stderr)
+         "bundle show lists drivers and modules", shown.stdout, shown.stderr)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and drivers(host) == BOTH, "an import brings the drivers for this kernel into the driver store",
+    t.ok(run.returncode == 0 and drivers(host) == BOTH, "an import stores the drivers for this kernel",
          run.stdout, run.stderr, drivers(host))
-    t.ok(f"Next: gpuhostctl driver swap {NEW}\n" in run.stdout, "it prints the command that swaps", run.stdout)
+    t.ok(f"Next: gpuhostctl driver swap {NEW}\n" in run.stdout,
+         "an import prints the swap command", run.stdout)
     run = host.ctl("apply")
     t.ok(run.returncode == 8 and f"the store has {NEW}, {OLD}" in run.stdout and f"gpuhostctl driver swap {NEW}" in run.stdout,
-         "apply says that nobody has chosen a driver, and how to", run.returncode, run.stdout, run.stderr)
+         "apply without a selected driver prints the swap command", run.returncode, run.stdout, run.stderr)
     run = host.ctl("driver", "swap", OLD)
-    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == OLD, "a swap needs nothing else", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == OLD,
+         "a swap loads an imported driver", run.stdout, run.stderr)
     write(host.path("/etc/gpuhost/gpuhostd.conf"), f"[Driver]\nVersion={NEW}\n")
     host.ctl("reload", check=0)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == NEW, "and apply goes to the wanted one", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and host.loaded().get("nvidia") == NEW,
+         "apply swaps to the configured version", run.stdout, run.stderr)
 
 
 def check_again(t, host, maker):
     host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
-    t.equal(drivers(host), BOTH, "the same bundle once more changes nothing")
+    t.equal(drivers(host), BOTH, "a repeated import leaves the driver store unchanged")
     host.ctl("driver", "swap", NEW)
     host.ctl("driver", "remove", OLD, check=0)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and drivers(host) == BOTH, "but puts back a driver that was removed", run.stderr, drivers(host))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH,
+         "a repeated import restores a removed driver", run.stderr, drivers(host))
     run = host.ctl("bundle", "remove", "drivers")
-    t.ok(run.returncode == 0 and drivers(host) == BOTH, "the driver store's own stay when the bundle goes", run.stderr, drivers(host))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH,
+         "removing the bundle keeps its drivers", run.stderr, drivers(host))
 
 
 def check_lies(t, host, maker):
-    """What the files are must be what the bundle says; else nothing of it is here afterwards."""
+    """A bundle is not imported when its module files differ from its manifest."""
     host.ctl("driver", "remove", OLD, check=0)
     shutil.copytree(maker.path(OLD), maker.path("kept"))
     seen = drivers(host)
     for what, spec in (("version", SPEC.replace(f"Files={OLD}/*.ko", f"Files={NEW}/*.ko")),
                        ("kernel", SPEC.replace("Files=other/*.ko", f"Files={OLD}/*.ko").replace(OTHER_KERNEL, KERNEL + "x"))):
-        if what == "kernel":  # a kernel of this host, so that it looks
+        if what == "kernel":  # only modules for this host's kernels are checked
             os.makedirs(host.path(f"/lib/modules/{KERNEL}x/kernel"))
             spec = spec.replace(f"[Modules {NEW} {KERNEL}x]", f"[Modules {OLD} {KERNEL}x]")
         maker.create(spec, generation=5)
         run = host.ctl("bundle", "import", maker.path("site.bundle"))
-        t.ok(run.returncode == BAD_CONTENT and f"{what} mismatch (bundle: " in run.stderr, f"modules of another {what} are refused",
+        t.ok(run.returncode == BAD_CONTENT and f"{what} mismatch (bundle: " in run.stderr,
+             f"an import refuses modules of another {what}",
              run.returncode, run.stderr)
-        t.ok(drivers(host) == seen and host.json("bundle", "list")["bundles"] == [], "and neither driver nor image is here",
+        t.ok(drivers(host) == seen and host.json("bundle", "list")["bundles"] == [],
+             f"an import refused for its {what} stores nothing",
              drivers(host), host.json("bundle", "list"))
     maker.create(generation=6)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and drivers(host) == BOTH, "an honest one comes in after that", run.stderr, drivers(host))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH,
+         "a correct bundle is imported after a refused one", run.stderr, drivers(host))
 
 
 def flavours(host):
-    """(version, flavour) of the sets of modules in the driver store."""
+    """Returns (version, flavour) of each module set in the driver store."""
     return sorted((v["version"], m["flavour"]) for v in host.json("driver", "list")["versions"] for m in v["modules"])
 
 
@@ -173,31 +182,34 @@ def configure(host, text):
 
 
 def check_flavours(t, host, maker):
-    """Each host takes what it wants of one bundle, and the driver for its GPUs."""
+    """Each host imports the configured flavour, and only drivers for its GPUs."""
     configure(host, "[Driver]\nFlavour=proprietary\n")
     run = maker.create(BOTH_FLAVOURS)
-    t.equal(run.returncode, 0, "a bundle has both flavours of one version for one kernel")
+    t.equal(run.returncode, 0, "a bundle may have both flavours of one version")
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "proprietary")], "a host takes the one that it wants", run.stderr, flavours(host))
-    t.ok(drivers(host) == [(NEW, 1, [KERNEL])], "and no driver that is for other GPUs", drivers(host))
+    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "proprietary")],
+         "an import stores only the configured flavour", run.stderr, flavours(host))
+    t.ok(drivers(host) == [(NEW, 1, [KERNEL])], "an import omits drivers for other GPUs", drivers(host))
     host.ctl("driver", "remove", NEW, check=0)
     configure(host, "")
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "open"), (NEW, "proprietary")], "where it wants neither it takes both", run.stderr, flavours(host))
+    t.ok(run.returncode == 0 and flavours(host) == [(NEW, "open"), (NEW, "proprietary")],
+         "without a configured flavour an import stores both", run.stderr, flavours(host))
     host.ctl("driver", "swap", NEW, check=0)
     said = host.json("driver", "list")
     chosen = [m["flavour"] for v in said["versions"] for m in v["modules"] if m["digest"] == said["selected"][KERNEL]["modules"]]
-    t.equal(chosen, ["open"], "and runs the open one")
+    t.equal(chosen, ["open"], "a swap without a configured flavour selects open modules")
     shutil.copy(maker.path("site.bundle"), maker.path("first.bundle"))
     first = next(bundle["generation"] for bundle in host.json("bundle", "list")["bundles"] if bundle["name"] == "flavours")
     maker.create(BOTH_FLAVOURS.replace(f"Files={NEW}/*.ko", "Files=closed/*.ko"), generation=2)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == BAD_CONTENT and "flavour mismatch of the modules (bundle: open, files: proprietary)" in run.stderr, "modules of another flavour are refused",
+    t.ok(run.returncode == BAD_CONTENT and "flavour mismatch of the modules (bundle: open, files: proprietary)" in run.stderr,
+         "an import refuses modules of another flavour",
          run.returncode, run.stderr)
     run = host.ctl("bundle", "import", maker.path("first.bundle"))
     listed = [(bundle["name"], bundle["generation"]) for bundle in host.json("bundle", "list")["bundles"]]
     t.ok(run.returncode == 0 and ("flavours", first) in listed and ("flavours", 2) not in listed,
-         "and are not what an import of the one that is here brings in after that", run.stderr, listed)
+         "importing the installed generation again ignores the refused one", run.stderr, listed)
 
 
 INSTALLERS = f"""[Bundle]
@@ -213,16 +225,17 @@ Packages=NVIDIA-Linux-{OTHER_MACHINE}-570.86.11.run
 
 
 def check_installers(t, host, maker):
-    """NVIDIA's .run in a bundle: hosts of its platform take it, which its name says."""
+    """NVIDIA's .run in a bundle is imported on hosts of the platform in its name."""
     for version, machine in (("570.86.10", MACHINE), ("570.86.11", OTHER_MACHINE)):
         write_bytes(maker.path(f"NVIDIA-Linux-{machine}-{version}.run"), nvidias(write_tree(maker.path("tree"), version), version, "gzip"))
     run = maker.create(INSTALLERS)
-    t.equal(run.returncode, 0, "a bundle has NVIDIA's installers")
+    t.equal(run.returncode, 0, "a bundle may have NVIDIA's .run installers")
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     found = next((v for v in host.json("driver", "list")["versions"] if v["version"] == "570.86.10"), {"sources": []})
     t.ok(run.returncode == 0 and sorted(one["flavour"] for one in found["sources"]) == ["open", "proprietary"],
-         "a host gets a driver with both sources of the one for its platform", run.stderr, found)
-    t.ok("570.86.11" not in [v["version"] for v in host.json("driver", "list")["versions"]], "and nothing of the other")
+         "an import stores both sources of the platform's installer", run.stderr, found)
+    t.ok("570.86.11" not in [v["version"] for v in host.json("driver", "list")["versions"]],
+         "an import omits installers for other platforms")
     host.ctl("driver", "remove", "570.86.10", check=0)
     host.ctl("bundle", "remove", "installers", check=0)
 
@@ -233,10 +246,11 @@ def check_no_gpu(t, host, maker):
     maker.create()
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == 0 and drivers(host) == [] and len(host.json("image", "list", "--root", host.root)["images"]) == 1,
-         "a host without a GPU takes the images and no driver", run.stderr, drivers(host))
+         "a host without a GPU imports images, no driver", run.stderr, drivers(host))
     configure(host, f"[Driver]\nVersion={NEW}\n")
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and drivers(host) == BOTH, "but if it is to run one", run.stderr, drivers(host))
+    t.ok(run.returncode == 0 and drivers(host) == BOTH,
+         "a host without a GPU imports configured drivers", run.stderr, drivers(host))
 
 
 def start(host, maker):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain files in a bundle: on the host they are below one directory, as long as the bundle is there."""
+"""Plain files in a bundle: the host has them below one directory until the bundle is removed."""
 import os
 import shutil
 
@@ -28,7 +28,7 @@ Files=start.txt
 
 
 class Maker:
-    """The machine where bundles are made."""
+    """Creates the bundles."""
     def __init__(self, directory):
         self.directory = directory
         self.site = Site(self.path("site"))
@@ -51,7 +51,7 @@ class Maker:
 
 
 def found(host):
-    """What of the host's files can be read: text by path."""
+    """Returns the text of each file that the host has, by path."""
     texts = {}
     for directory, _, names in os.walk(host.path(FILES)):
         for name in names:
@@ -86,38 +86,46 @@ def check_mistakes(t, maker):
             ("Directory=tree", "Directory=latin", BAD_ARGUMENT, "not a valid name in a bundle"),
             ("Directory=tree", "Files=lines/*", BAD_ARGUMENT, "not a valid name in a bundle")):
         run = maker.create(SPEC.replace(old, new, 1))
-        t.ok(run.returncode == status and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
-    t.ok(not os.path.exists(maker.path("site.bundle")), "and makes no bundle")
+        t.ok(run.returncode == status and words in run.stderr,
+             f"bundle create refuses a bad specification: {words}", run.returncode, run.stderr)
+    t.ok(not os.path.exists(maker.path("site.bundle")), "a refused specification creates no bundle")
 
 
 def check_import(t, host, maker):
     good, *said = maker.bring(host)
-    t.ok(good, "a bundle of files comes in", *said)
+    t.ok(good, "a bundle of files is imported", *said)
     t.equal(found(host), {"runbooks/a.txt": "a", "runbooks/b.txt": "b", "runbooks/start.txt": "start", "firmware/nic/v1.bin": "nic",
-                          "firmware/card/v1.bin": "nic", "firmware/start": "start"}, "they are there under their names, for this platform only")
+                          "firmware/card/v1.bin": "nic", "firmware/start": "start"},
+            "an import provides the files for this platform")
     listed = host.json("bundle", "list")["bundles"][0]["files"]
     t.equal([(one["name"], one["files"], one["directory"]) for one in listed],
-            [("runbooks", 3, FILES + "/runbooks"), ("firmware", 3, FILES + "/firmware")], "list says where")
-    t.ok("runbooks firmware" in host.ctl("bundle", "list").stdout, "for people too", host.ctl("bundle", "list").stdout)
+            [("runbooks", 3, FILES + "/runbooks"), ("firmware", 3, FILES + "/firmware")],
+            "bundle list --json has the files' directories")
+    t.ok("runbooks firmware" in host.ctl("bundle", "list").stdout,
+         "bundle list prints the names of file sets", host.ctl("bundle", "list").stdout)
     shown = host.ctl("bundle", "show", maker.path("site.bundle"), "--trust", maker.site.file("ca.pem")).stdout
-    t.ok("files runbooks" in shown and "files elsewhere on linux/riscv64" in shown, "show names them", shown)
-    t.equal(len(os.listdir(host.path(BLOBS))), 4 + 3, "what two sections have is there once, beside three documents")
+    t.ok("files runbooks" in shown and "files elsewhere on linux/riscv64" in shown,
+         "bundle show prints file sets and platforms", shown)
+    t.equal(len(os.listdir(host.path(BLOBS))), 4 + 3, "a file of two sections is stored once")
 
 
 def check_mend(t, host, maker):
     shutil.rmtree(host.path(FILES + "/runbooks"))
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and "runbooks/a.txt" in found(host), "the same bundle brings back what somebody removed", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and "runbooks/a.txt" in found(host),
+         "a repeated import restores removed files", run.stdout, run.stderr)
 
 
 def check_generations(t, host, maker):
     write(maker.path("books/a.txt"), "another")
     os.unlink(maker.path("books/b.txt"))
     good, *said = maker.bring(host, SPEC.replace("[Files firmware]\nDirectory=tree\n", ""), 2)
-    t.ok(good, "the next generation comes in", *said)
-    t.equal(found(host), {"runbooks/a.txt": "another", "runbooks/start.txt": "start"}, "and what it does not have is gone")
+    t.ok(good, "the next generation is imported", *said)
+    t.equal(found(host), {"runbooks/a.txt": "another", "runbooks/start.txt": "start"},
+            "the next generation replaces files and removes old ones")
     host.ctl("bundle", "remove", "site", check=0)
-    t.ok(not os.path.exists(host.path(FILES)) and os.listdir(host.path(BLOBS)) == [], "removal takes files and blobs away")
+    t.ok(not os.path.exists(host.path(FILES)) and os.listdir(host.path(BLOBS)) == [],
+         "removing the bundle deletes files and blobs")
 
 
 def main():

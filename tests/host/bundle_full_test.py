@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that is full, or becomes so at any step of an import of images and drivers, of packages, or of images that nobody signed.
+"""A full disk before or during the import of images and drivers, of packages, or of unsigned images.
 
-gpuhost's own state is on a file system of its own, in a mount namespace: it is filled to its last byte when a worker begins a
-step. Whatever then fails, nothing of the bundle can be seen or all of it is there; and once there is room the next import
-brings all of it.
+gpuhost's state is on a separate file system, in a mount namespace. The test fills it completely when a worker
+begins a step. After any failure the bundle is visible completely or not at all. With free space the next
+import is complete.
 """
 import os
 import shutil
@@ -19,7 +19,7 @@ from fake_host import NEW, OLD, FakeHost, write
 from gates import Gates
 
 STATE = "/var/lib/gpuhost"
-SIZE = 160 << 20  # a reserve of 64 MiB stays free
+SIZE = 160 << 20  # the daemon keeps 64 MiB of it free
 NO_SPACE = 11
 PACKAGES = """[Bundle]
 Name=packages
@@ -31,14 +31,14 @@ Repository=repository
 
 
 def seen(host):
-    """Also the packages, and where apt is told to find them."""
+    """Adds the packages and apt's source files to bundle_crash_test.seen()."""
     tree = sorted(os.path.join(directory, name) for directory, _, names in os.walk(host.path(STATE + "/catalogue"))
                   for name in names if "/packages/debian-12" in directory)
     return (*bundle_crash_test.seen(host), tree, listing(host, "/etc/apt/sources.list.d"))
 
 
 class Way:
-    """One way in: what is asked for, and how it is forgotten again."""
+    """One kind of import: its command, and its removal."""
     def __init__(self, host, words, bundle, drivers=()):
         self.host, self.words, self.bundle, self.drivers = host, words, bundle, drivers
 
@@ -64,7 +64,7 @@ def check_refused(t, host, way):
     fill(host, left=40 << 20)
     run = way.ask()
     t.ok(run.returncode == NO_SPACE and "are free" in run.stderr and seen(host) == before and not listing(host, STATE + "/store/incoming"),
-         f"{way.bundle}: what would eat the reserve is refused before a byte is written", run.returncode, run.stderr)
+         f"{way.bundle}: an import that needs the reserve is refused", run.returncode, run.stderr)
     free(host)
 
 
@@ -73,13 +73,13 @@ def check_removal(t, host, way):
     fill(host)
     run = host.ctl("bundle", "remove", way.bundle)
     t.ok(run.returncode == 0 and listing(host, STATE + "/store/sha256") == [] and listing(host, STATE + "/catalogue") in ([], [".generations"]),
-         f"{way.bundle}: can be removed from a full disk", run.stderr, listing(host, STATE + "/catalogue"))
+         f"{way.bundle}: removal succeeds on a full disk", run.stderr, listing(host, STATE + "/catalogue"))
     free(host)
     way.forget()
 
 
 def steps_of(host, way):
-    """At which gates its workers stand; it is removed again."""
+    """Returns the gates that an import passes, and the state after it. Removes the bundle again."""
     found = []
     gates = Gates(host, lambda where, _: found.append(where) or "go")
     way.ask(check=0)
@@ -102,18 +102,18 @@ def check_step(t, host, way, where, before, whole):
     wrong = []
     now = seen(host)
     if run.returncode == 0 and now != whole:
-        wrong.append(f"it said that all went well, and here is {now}")
+        wrong.append(f"the import succeeded, but the state is {now}")
     if run.returncode != 0 and now[:2] not in (before[:2], whole[:2]):
-        wrong.append(f"{run.returncode}: here is {now}")
+        wrong.append(f"exit status {run.returncode}: the state is {now}")
     if run.returncode != 0 and not any(words in run.stderr for words in ("No space left", "are free")):
-        wrong.append(f"it does not say why: {run.stdout}{run.stderr}")
+        wrong.append(f"the error gives no reason: {run.stdout}{run.stderr}")
     if run.returncode != 0 and host.ctl("status").returncode not in (0, 3):
-        wrong.append("the daemon is gone")
+        wrong.append("the daemon does not respond")
     run = way.ask()
     if run.returncode != 0 or seen(host) != whole:
-        wrong.append(f"the next import: {run.returncode} {run.stdout}{run.stderr}, and here is {seen(host)}, not {whole}")
+        wrong.append(f"the next import: {run.returncode} {run.stdout}{run.stderr}, the state is {seen(host)}, not {whole}")
     way.forget()
-    t.ok(not wrong, f"{way.bundle}: the disk is full: {where}", *wrong, host.tail())
+    t.ok(not wrong, f"{way.bundle}: consistent after a full disk at {where}", *wrong, host.tail())
 
 
 def check_way(t, host, way):
@@ -121,13 +121,14 @@ def check_way(t, host, way):
     check_removal(t, host, way)
     steps, whole = steps_of(host, way)
     before = seen(host)
-    t.ok(whole != before and len(steps) > 8, f"{way.bundle}: an import has its steps", steps, before)
+    t.ok(whole != before and len(steps) > 8,
+         f"{way.bundle}: an import changes the state in steps", steps, before)
     for where in dict.fromkeys(steps):
         check_step(t, host, way, where, before, whole)
 
 
 def make_packages(maker):
-    """A repository that apt would know; nothing here looks into its packages."""
+    """Creates a bundle with a repository for apt. Its package is never read here."""
     write(maker.path("repository/Packages"), "Package: hello\nFilename: ./hello.deb\n")
     write(maker.path("repository/hello.deb"), "hello" * 100_000)
     os.rename(maker.path("site.bundle"), maker.path("drivers.bundle"))

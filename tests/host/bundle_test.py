@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bundle's way from the machine where it is made into the store of a host: real programs, openssl's own certificates."""
+"""Creation, import and removal of bundles with the real programs and certificates from openssl."""
 import hashlib
 import json
 import os
@@ -32,7 +32,7 @@ Platforms=linux/amd64 linux/arm64
 
 
 class Maker:
-    """The machine where bundles are made: no daemon runs there."""
+    """Creates the bundles, without a daemon."""
     def __init__(self, directory):
         self.directory = directory
         self.site = Site(self.path("site"))
@@ -62,21 +62,25 @@ class Maker:
 
 def check_create(t, maker):
     run = maker.create()
-    t.ok(run.returncode == 0 and "2 images" in run.stderr, "a bundle is made of what a specification names", run.stderr)
+    t.ok(run.returncode == 0 and "2 images" in run.stderr,
+         "bundle create writes the images of a specification", run.stderr)
     run = maker.verify()
-    t.ok(run.returncode == 0 and "generation 7" in run.stdout and "CN=Bundles" in run.stdout, "and is whole", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and "generation 7" in run.stdout and "CN=Bundles" in run.stdout,
+         "bundle verify accepts a created bundle", run.stdout, run.stderr)
     run = maker.ctl("bundle", "show", maker.path("site.bundle"), "--trust", maker.site.file("ca.pem"))
     t.ok("docker.io/library/busybox:latest" in run.stdout and "linux/amd64 linux/arm64" in run.stdout
-         and "registry.example/team/app:v1" in run.stdout, "show names its images", run.stdout, run.stderr)
+         and "registry.example/team/app:v1" in run.stdout,
+         "bundle show lists images and platforms", run.stdout, run.stderr)
     with tarfile.open(maker.path("site.bundle")) as archive:
         names = archive.getnames()
     t.ok(names[:3] == ["gpuhost-manifest.p7s", "oci-layout", "index.json"] and all(n.startswith("blobs/sha256/") for n in names[3:]),
-         "others read it as a tar", names)
+         "a bundle is a tar with an OCI layout", names)
     signed, ca = maker.path("manifest.p7s"), maker.site.file("ca.pem")
     with tarfile.open(maker.path("site.bundle")) as archive, open(signed, "wb") as file:
         file.write(archive.extractfile("gpuhost-manifest.p7s").read())
     run = programs.run(["openssl", "cms", "-verify", "-inform", "DER", "-in", signed, "-CAfile", ca, "-purpose", "any"])
-    t.ok(run.returncode == 0 and '"format":"gpuhost-bundle"' in run.stdout, "and openssl its signature", run.stderr)
+    t.ok(run.returncode == 0 and '"format":"gpuhost-bundle"' in run.stdout,
+         "openssl verifies a bundle's signature", run.stderr)
     with open(maker.path("site.bundle"), "rb") as file:
         damaged = bytearray(file.read())
     at = damaged.index(b'{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest')
@@ -84,9 +88,11 @@ def check_create(t, maker):
     with open(maker.path("damaged.bundle"), "wb") as file:
         file.write(damaged)
     run = maker.ctl("bundle", "show", maker.path("damaged.bundle"), "--trust", ca)
-    t.ok(run.returncode == 0 and "digest mismatch" in run.stdout, "show says what of it is damaged", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and "digest mismatch" in run.stdout,
+         "bundle show reports a damaged blob", run.stdout, run.stderr)
     run = maker.ctl("bundle", "verify", maker.path("site.bundle"), "--trust", Site(maker.path("other")).file("ca.pem"))
-    t.ok(run.returncode == DENIED and "not trusted" in run.stderr, "another site's authority does not", run.stderr)
+    t.ok(run.returncode == DENIED and "not trusted" in run.stderr,
+         "bundle verify refuses another site's authority", run.stderr)
 
 
 def check_mistakes(t, maker):
@@ -101,10 +107,11 @@ def check_mistakes(t, maker):
             ("[Bundle]\nName=x\n", BAD_ARGUMENT, "lists no content")):
         run = maker.create(spec=spec, name="bad.bundle")
         t.ok(run.returncode == status and words in run.stderr and not os.path.exists(maker.path("bad.bundle")),
-             f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+             f"bundle create refuses a bad specification: {words}", run.returncode, run.stderr)
     write(maker.path("site.spec"), SPEC.format(generation=7))
     run = maker.ctl("bundle", "create", maker.path("site.spec"), "-o", maker.path("bad.bundle"))
-    t.ok(run.returncode == BAD_ARGUMENT and "--sign-key is missing" in run.stderr, "hosts take no unsigned one, so none is made", run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT and "--sign-key is missing" in run.stderr,
+         "bundle create without --sign-key is refused", run.stderr)
     blob = max((os.path.join(maker.path("layouts/app/blobs/sha256"), n) for n in os.listdir(maker.path("layouts/app/blobs/sha256"))),
                key=os.path.getsize)
     shutil.copy(blob, blob + ".kept")
@@ -114,17 +121,17 @@ def check_mistakes(t, maker):
     os.replace(blob + ".kept", blob)
     t.ok(run.returncode == BAD_CONTENT and os.path.basename(blob) in run.stderr
          and not [n for n in os.listdir(maker.directory) if n.startswith("bad.bundle")],
-         "what is damaged in a layout is not signed, and leaves nothing", run.returncode, run.stderr)
+         "a damaged layout is refused and leaves no file", run.returncode, run.stderr)
 
 
 def state(host):
-    """What can be seen: names in the store and the catalogue."""
+    """Returns the visible names in the store and the catalogue."""
     return {d: sorted(os.listdir(host.path(f"/var/lib/gpuhost/{d}"))) if os.path.isdir(host.path(f"/var/lib/gpuhost/{d}")) else []
             for d in ("store/sha256", "catalogue")}
 
 
 def shown(host, maker, name="site.bundle"):
-    """What show says of a bundle on that host."""
+    """Returns what bundle show reports for that host."""
     run = maker.ctl("bundle", "show", maker.path(name), "--trust", maker.site.file("ca.pem"), "--root", host.root, "--json=short")
     return json.loads(run.stdout)
 
@@ -133,59 +140,76 @@ def check_import(t, host, maker):
     bundle = maker.path("site.bundle")
     run = host.ctl("bundle", "import", bundle)
     t.ok(run.returncode == DENIED and "/etc/gpuhost/trust.d" in run.stderr and state(host)["store/sha256"] == [],
-         "without an authority nothing is trusted", run.returncode, run.stderr)
+         "an import without a trusted authority is refused", run.returncode, run.stderr)
     os.makedirs(host.path("/etc/gpuhost/trust.d"))
     shutil.copy(maker.site.file("ca.pem"), host.path("/etc/gpuhost/trust.d/site.pem"))
     with image_gc(host):
         run = host.ctl("bundle", "import", bundle, "--dry-run")
-        t.ok(run.returncode == 0 and state(host)["store/sha256"] == [], "a dry run verifies it and writes nothing", run.stdout, run.stderr)
-        t.ok(run.stdout.count(IMAGE_GC) == 1, "and says that the kubelet will then delete images", run.stdout)
+        t.ok(run.returncode == 0 and state(host)["store/sha256"] == [],
+             "an import's dry run verifies and writes nothing", run.stdout, run.stderr)
+        t.ok(run.stdout.count(IMAGE_GC) == 1,
+             "an import's dry run warns of the kubelet's image deletion", run.stdout)
         plan = host.json("bundle", "import", bundle, "--dry-run")
-        t.ok(len(plan["warnings"]) == 1 and IMAGE_GC in plan["warnings"][0], "in JSON too", plan)
+        t.ok(len(plan["warnings"]) == 1 and IMAGE_GC in plan["warnings"][0],
+             "an import's dry run warns in JSON too", plan)
         size = sum(len(layer) for layer in maker.layers)
         app, busybox = shown(host, maker)["images"]
-        t.ok(app["selected"] and busybox["selected"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000, "show says how large an image is, and that it is missing",
+        t.ok(app["selected"] and busybox["selected"] and size < app["bytes"] == app["missing_bytes"] < size + 10_000,
+             "bundle show gives an image's size and missing bytes",
              app, busybox)
-        t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm), "but for what is for another machine", busybox)
+        t.ok(busybox["bytes"] > busybox["missing_bytes"] + len(maker.arm),
+             "bundle show omits other platforms from missing bytes", busybox)
         run = host.ctl("bundle", "import", bundle)
-    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1, "it comes in, with the same warning", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1,
+         "an import succeeds with the kubelet warning", run.stdout, run.stderr)
     said = shown(host, maker)
     t.ok([image["missing_bytes"] for image in said["images"]] == [0, 0] and said["host"]["missing_blobs"] == said["host"]["missing_bytes"] == 0
-         and said["host"]["blobs"] == len(state(host)["store/sha256"]) and "refused" not in said["host"], "then nothing of it is missing", said)
+         and said["host"]["blobs"] == len(state(host)["store/sha256"]) and "refused" not in said["host"],
+         "bundle show reports nothing missing after an import", said)
     run = maker.ctl("bundle", "show", bundle, "--trust", maker.site.file("ca.pem"), "--root", host.root)
-    t.ok("has it" in run.stdout and "and lacks 0 B of that" in run.stdout, "show says so to people", run.stdout, run.stderr)
+    t.ok("has it" in run.stdout and "and lacks 0 B of that" in run.stdout,
+         "bundle show prints that nothing is missing", run.stdout, run.stderr)
     listed = host.json("bundle", "list")["bundles"]
-    t.ok(len(listed) == 1 and listed[0]["generation"] == 7 and listed[0]["images"] == 2, "and is listed", listed)
+    t.ok(len(listed) == 1 and listed[0]["generation"] == 7 and listed[0]["images"] == 2,
+         "bundle list has the imported bundle", listed)
     names = state(host)["store/sha256"]
-    t.ok(len(names) == listed[0]["blobs"] and not any(len(n) != 64 for n in names), "with its blobs", names)
+    t.ok(len(names) == listed[0]["blobs"] and not any(len(n) != 64 for n in names),
+         "an import stores all listed blobs", names)
     arm = hashlib.sha256(maker.arm).hexdigest()
-    t.ok(arm not in names, "but not those of another machine", names)
-    t.ok("2 images" in host.ctl("status").stdout, "status counts them", host.ctl("status").stdout)
+    t.ok(arm not in names, "an import omits blobs of other platforms", names)
+    t.ok("2 images" in host.ctl("status").stdout,
+         "status prints the number of images", host.ctl("status").stdout)
 
 
 def check_mirrors(t, host):
-    """Runtimes that come, and what people do to their files."""
+    """Mirror files of runtimes that are installed later, and changes of these files by others."""
     hosts = "/etc/containerd/certs.d/docker.io/hosts.toml"
-    t.ok(not os.path.exists(host.path("/etc/containerd")), "no runtime's directory is made")
+    t.ok(not os.path.exists(host.path("/etc/containerd")),
+         "an import creates no directory of an absent runtime")
     os.makedirs(host.path("/etc/containerd"))
     os.makedirs(host.path("/etc/containers"))
     plan = host.ctl("plan")
-    t.ok(hosts in plan.stdout, "a runtime that was installed since is not led here yet", plan.stdout, plan.stderr)
+    t.ok(hosts in plan.stdout, "plan lists the mirror of a newly installed runtime", plan.stdout, plan.stderr)
     host.ctl("apply", check=0)
     status = host.ctl("status").stdout
-    t.ok("/etc/containerd/config.toml does not set config_path" in status, "status says that pods are not led there by that alone", status)
+    t.ok("/etc/containerd/config.toml does not set config_path" in status,
+         "status reports a containerd without config_path", status)
     write(host.path("/etc/containerd/config.toml"), f"[plugins.'io.containerd.cri.v1.images'.registry]\n{CONFIG_PATH}\n")
-    t.ok("config_path" not in host.ctl("status").stdout, "until they are", host.ctl("status").stdout)
+    t.ok("config_path" not in host.ctl("status").stdout,
+         "status accepts a containerd with config_path", host.ctl("status").stdout)
     t.ok("http://127.0.0.1:299" in host.read(hosts)
-         and 'prefix = "registry.example/' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"), "apply leads it here")
+         and 'prefix = "registry.example/' in host.read("/etc/containers/registries.conf.d/50-gpuhost.conf"),
+         "apply configures the mirrors of containerd and podman")
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Mirrors]\nUpstream=no\n")
     host.ctl("reload", check=0)
     host.ctl("apply", check=0)
-    t.ok('server = "http://127.0.0.1:299"' in host.read(hosts), "and to nobody else, where the configuration says so", host.read(hosts))
+    t.ok('server = "http://127.0.0.1:299"' in host.read(hosts),
+         "Upstream=no removes the upstream server from mirrors", host.read(hosts))
     write(host.path(hosts), "mine\n")
     run = host.ctl("apply")
     status = host.ctl("status").stdout
-    t.ok(run.returncode == 0 and host.read(hosts) == "mine" and hosts + " is not gpuhost's" in status, "what somebody else wrote stays",
+    t.ok(run.returncode == 0 and host.read(hosts) == "mine" and hosts + " is not gpuhost's" in status,
+         "apply keeps and reports a mirror file of another owner",
          run.stdout, run.stderr, status)
     os.unlink(host.path(hosts))
 
@@ -196,47 +220,53 @@ def steps_of_import(host, bundle, *options):
 
 
 def check_again(t, host, maker):
-    """An import of what is here."""
+    """Repeated imports of an installed bundle."""
     bundle = maker.path("site.bundle")
     every = steps_of_import(host, bundle)
     t.ok("images.mirrors" in every and os.path.exists(host.path("/etc/containerd/certs.d/docker.io/hosts.toml")),
-         "once more mends what somebody removed", every)
-    t.equal(steps_of_import(host, bundle), ["bundle.receive"], "and then there is nothing to do but to verify it")
+         "a repeated import restores a removed mirror file", every)
+    t.equal(steps_of_import(host, bundle), ["bundle.receive"],
+            "a repeated import of an intact bundle only verifies")
     for left in ("store/incoming/" + "0" * 64 + "/blob", "store/sha256/" + "0" * 64, "catalogue/.x.tmp"):
         write(host.path("/var/lib/gpuhost/" + left), "")
         every = steps_of_import(host, bundle)
         t.ok("bundle.finalize" in every and not os.path.exists(host.path("/var/lib/gpuhost/" + left)),
-             f"unless one before it left {left[:20]}", every)
+             f"a repeated import removes leftovers in {left[:20]}", every)
 
 
 def check_refusals(t, host, maker):
     seen = state(host)
     maker.create(generation=6, name="older.bundle")
     run = host.ctl("bundle", "import", maker.path("older.bundle"))
-    t.ok(run.returncode == REFUSED and "generation 7" in run.stderr and "--allow-downgrade" in run.stderr, "an older generation is refused", run.stderr)
+    t.ok(run.returncode == REFUSED and "generation 7" in run.stderr and "--allow-downgrade" in run.stderr,
+         "an import of an older generation is refused", run.stderr)
     run = host.ctl("bundle", "import", maker.path("older.bundle"), "--allow-downgrade")
-    t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 6, "unless one says so", run.stderr)
+    t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 6,
+         "--allow-downgrade imports an older generation", run.stderr)
     check_least_generation(t, host, maker)
     maker.create(generation=8, name="other.bundle", site=Site(maker.path("third")))
     run = host.ctl("bundle", "import", maker.path("other.bundle"))
-    t.ok(run.returncode == DENIED and "Site authority" in run.stderr, "somebody else's is refused", run.stderr)
+    t.ok(run.returncode == DENIED and "Site authority" in run.stderr,
+         "an import signed by another authority is refused", run.stderr)
     with open(maker.path("site.bundle"), "rb") as file:
         whole = bytearray(file.read())
-    for what, damaged in (("cut off", whole[:-600_000]), ("altered", whole[:3_000_000] + b"X" + whole[3_000_001:])):
+    for what, damaged in (("truncated", whole[:-600_000]), ("modified", whole[:3_000_000] + b"X" + whole[3_000_001:])):
         with open(maker.path("damaged.bundle"), "wb") as file:
             file.write(damaged)
         shutil.rmtree(host.path("/var/lib/gpuhost/store"))
         run = host.ctl("bundle", "import", maker.path("damaged.bundle"), "--allow-downgrade")
         t.ok(run.returncode == BAD_CONTENT and state(host)["store/sha256"] == [] and state(host)["catalogue"] == seen["catalogue"],
-             f"one that is {what} leaves nothing to be seen", run.returncode, run.stderr, state(host))
+             f"a {what} bundle leaves store and catalogue unchanged", run.returncode, run.stderr, state(host))
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and state(host) == seen, "and the whole one puts back what was lost", run.stderr, state(host))
+    t.ok(run.returncode == 0 and state(host) == seen,
+         "an import of the intact bundle restores lost blobs", run.stderr, state(host))
     run = host.ctl("bundle", "import", maker.path("site.spec"))
-    t.ok(run.returncode == BAD_CONTENT and "is not a bundle" in run.stderr, "any other file is none", run.stderr)
+    t.ok(run.returncode == BAD_CONTENT and "is not a bundle" in run.stderr,
+         "an import of another file is refused", run.stderr)
 
 
 def check_least_generation(t, host, maker):
-    """Also where there is nothing to compare it with."""
+    """MinimumGeneration= applies even without an installed generation."""
     name = host.json("bundle", "list")["bundles"][0]["name"]
     conf = host.path("/etc/gpuhost/gpuhostd.conf.d/least.conf")
     for words, status in ((f"{name}:7", REFUSED), (f"{name}:6", 0), ("7", BAD_ARGUMENT), ("another:9", 0)):
@@ -246,9 +276,10 @@ def check_least_generation(t, host, maker):
         host.ctl("reload", check=0)
         run = host.ctl("bundle", "import", maker.path("older.bundle"), "--allow-downgrade")
         t.ok(run.returncode == status and (status == 0 or "MinimumGeneration=" in run.stderr),
-             f"a host takes generation 6 or not with MinimumGeneration={words}", run.returncode, run.stderr)
+             f"importing generation 6 with MinimumGeneration={words} exits with {status}", run.returncode, run.stderr)
         shown = host.ctl("bundle", "show", maker.path("older.bundle"), "--root=" + host.path("/"), "--trust", maker.site.file("ca.pem"), check=0)
-        t.ok(("it would refuse this bundle" in shown.stdout) == (status != 0), "as show says", shown.stdout)
+        t.ok(("it would refuse this bundle" in shown.stdout) == (status != 0),
+             f"bundle show predicts the result of MinimumGeneration={words}", shown.stdout)
     os.unlink(conf)
     host.ctl("reload", check=0)
 
@@ -257,7 +288,8 @@ def check_scrub(t, host, maker):
     seen = state(host)
     host_root = "--root=" + host.path("/")
     run = host.ctl("bundle", "scrub", host_root)
-    t.ok(run.returncode == 0 and "all whole" in run.stdout, "a whole store is found whole", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and "all whole" in run.stdout,
+         "bundle scrub finds no damage in an intact store", run.stdout, run.stderr)
     damaged, lost = (os.path.join("/var/lib/gpuhost/store/sha256", hashlib.sha256(layer).hexdigest()) for layer in maker.layers[:2])
     os.chmod(host.path(damaged), 0o644)
     with open(host.path(damaged), "r+b") as file:
@@ -267,25 +299,29 @@ def check_scrub(t, host, maker):
     found = {d["digest"].split(":")[1]: d for d in json.loads(run.stdout)["damaged"]}
     t.ok(run.returncode == BAD_CONTENT and "Import again: site-images" in run.stderr
          and set(found) == {os.path.basename(damaged), os.path.basename(lost)} and found[os.path.basename(damaged)]["removed"],
-         "what a disk has damaged or lost is found, with its bundle", run.returncode, run.stdout, run.stderr)
+         "bundle scrub reports damaged and missing blobs", run.returncode, run.stdout, run.stderr)
     t.ok(not os.path.exists(host.path(damaged)) and "import again site-images" in host.ctl("status").stdout,
-         "it is served to nobody, and status says what to do", host.ctl("status").stdout)
+         "bundle scrub removes damaged blobs; status gives the repair", host.ctl("status").stdout)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == 0 and state(host) == seen and "damaged" not in host.ctl("status").stdout
-         and host.ctl("bundle", "scrub", host_root).returncode == 0, "the bundle brings it back", run.stderr, host.ctl("status").stdout)
+         and host.ctl("bundle", "scrub", host_root).returncode == 0,
+         "an import repairs damaged and missing blobs", run.stderr, host.ctl("status").stdout)
 
 
 def check_followers(t, host, maker):
-    """What leads runtimes to bundles is looked at where that may have changed."""
+    """An import updates mirrors and repositories only when they may have changed."""
     maker.create(generation=8, name="next.bundle")
     taken = ["bundle.receive", "bundle.commit", "bundle.finalize"]
-    t.equal(steps_of_import(host, maker.path("next.bundle")), taken, "a generation with the same registries leads nobody elsewhere")
+    t.equal(steps_of_import(host, maker.path("next.bundle")), taken,
+            "a generation with the same registries skips mirrors")
     hosts = host.path("/etc/containerd/certs.d/docker.io/hosts.toml")
     os.unlink(hosts)
     every = steps_of_import(host, maker.path("site.bundle"), "--allow-downgrade")
-    t.ok(every == taken + ["images.mirrors", "packages.repositories"] and os.path.exists(hosts), "unless somebody did", every)
+    t.ok(every == taken + ["images.mirrors", "packages.repositories"] and os.path.exists(hosts),
+         "an import restores a mirror file that was removed", every)
     every = steps_of_import(host, maker.path("old.bundle"), "--allow-downgrade")
-    t.ok("images.mirrors" in every and not os.path.exists(hosts), "or it has other registries", every)
+    t.ok("images.mirrors" in every and not os.path.exists(hosts),
+         "a generation with other registries updates the mirrors", every)
     host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
 
 
@@ -293,31 +329,37 @@ def check_delta(t, host, maker):
     maker.create(generation=6, name="old.bundle", spec=SPEC.split("[Image busybox]")[0])
     run = maker.ctl("bundle", "diff", maker.path("old.bundle"), maker.path("site.bundle"), "-o", maker.path("delta.bundle"),
                     *maker.site.signing(), "--trust", maker.site.file("ca.pem"))
-    t.ok(run.returncode == 0 and os.path.getsize(maker.path("delta.bundle")) < 100_000, "a delta leaves out what the old one has", run.stderr)
+    t.ok(run.returncode == 0 and os.path.getsize(maker.path("delta.bundle")) < 100_000,
+         "bundle diff leaves out blobs of the old bundle", run.stderr)
     seen = state(host)
     for directory in ("store", "catalogue"):
         shutil.rmtree(host.path("/var/lib/gpuhost/" + directory))
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
-    t.ok(run.returncode == NOT_FOUND and "leaves out" in run.stderr and "sha256:" in run.stderr, "without that it is refused", run.stderr)
+    t.ok(run.returncode == NOT_FOUND and "leaves out" in run.stderr and "sha256:" in run.stderr,
+         "importing a delta without its base is refused", run.stderr)
     said = shown(host, maker, "delta.bundle")
     t.ok(len(said["host"]["missing"]) == said["absent"] >= 5 and f"leaves out {said['absent']} blobs" in run.stderr
          and all(lacked["digest"] in maker.ctl("bundle", "show", maker.path("delta.bundle"), "--trust", maker.site.file("ca.pem"), "--root", host.root).stdout
-                 for lacked in said["host"]["missing"]), "and show names all that is not here", said["host"], run.stderr)
-    t.ok("bytes" not in said["images"][0] and said["images"][0]["selected"], "the size of what nobody has is not known", said["images"])
+                 for lacked in said["host"]["missing"]),
+         "bundle show lists all blobs that a delta lacks", said["host"], run.stderr)
+    t.ok("bytes" not in said["images"][0] and said["images"][0]["selected"],
+         "bundle show gives no size for absent blobs", said["images"])
     host.ctl("bundle", "import", maker.path("old.bundle"), check=0)
     said = shown(host, maker, "delta.bundle")
     t.ok(said["host"]["missing"] == [] and said["host"]["missing_bytes"] > 0 and said["images"][0]["missing_bytes"] == 0,
-         "with it here, nothing that is left out", said)
+         "bundle show reports a delta complete with its base", said)
     run = host.ctl("bundle", "import", maker.path("delta.bundle"))
-    t.ok(run.returncode == 0 and state(host) == seen, "and with it brings all of the new one", run.stderr, state(host))
+    t.ok(run.returncode == 0 and state(host) == seen,
+         "importing a delta with its base is complete", run.stderr, state(host))
     check_followers(t, host, maker)
-    t.ok("older generation" in shown(host, maker, "old.bundle")["host"]["refused"], "show says that an older one would be refused")
+    t.ok("older generation" in shown(host, maker, "old.bundle")["host"]["refused"],
+         "bundle show predicts the refusal of an older generation")
     blobs = host.path("/var/lib/gpuhost/store/sha256")
     os.rename(blobs, blobs + ".aside")
     os.symlink("sha256", blobs)
     said = shown(host, maker)
     t.ok("sha256" in said["host"]["problem"] and "missing_bytes" not in said["host"] and said["images"][0]["selected"] and
-         "missing_bytes" not in said["images"][0], "and that a store can't be read", said)
+         "missing_bytes" not in said["images"][0], "bundle show reports an unreadable store", said)
     os.unlink(blobs)
     os.rename(blobs + ".aside", blobs)
 
@@ -328,45 +370,50 @@ def check_ways_in(t, host, maker):
     programs.run(["split", "-n", "5", maker.path("site.bundle"), maker.path("volume.")], check=True)
     volumes = [maker.path("volume.a" + letter) for letter in "abcde"]
     run = host.ctl("bundle", "import", *volumes)
-    t.ok(run.returncode == 0 and state(host) == seen, "volumes come in as one", run.stderr)
+    t.ok(run.returncode == 0 and state(host) == seen, "an import joins volumes into one bundle", run.stderr)
     run = host.ctl("bundle", "import", *volumes[:4])
-    t.ok(run.returncode == 0, "and what is here needs none of them read", run.stderr)
+    t.ok(run.returncode == 0, "importing an installed bundle reads no volumes", run.stderr)
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     run = host.ctl("bundle", "import", *volumes[:4])
-    t.ok(run.returncode == BAD_CONTENT and "missing volume" in run.stderr, "a missing one is named as that", run.stderr)
+    t.ok(run.returncode == BAD_CONTENT and "missing volume" in run.stderr,
+         "an import with a missing volume is refused", run.stderr)
     check_volumes(t, host, maker, seen)
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     with open(maker.path("site.bundle"), "rb") as file, subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as cat:
         run = host.ctl("bundle", "import", "-", stdin=cat.stdout)
-    t.ok(run.returncode == 0 and state(host) == seen, "and so does a pipe", run.stderr)
+    t.ok(run.returncode == 0 and state(host) == seen, "an import from a pipe is complete", run.stderr)
 
 
 def check_volumes(t, host, maker, seen):
-    """Those that create makes."""
+    """Volumes that bundle create writes."""
     def volumes():
         return sorted(n for n in os.listdir(maker.directory) if n.startswith("parts.bundle"))
     run = maker.create(name="parts.bundle", options=("--volume-size", "1M", "--json=short"))
     made = json.loads(run.stdout)["files"]
     t.ok(run.returncode == 0 and [os.path.basename(path) for path in made] == volumes() == [f"parts.bundle.{n:03}" for n in range(1, 6)],
-         "create makes volumes", run.stderr, volumes())
-    t.equal({os.path.getsize(path) for path in made[:-1]}, {1 << 20}, "of the size that was asked for")
+         "--volume-size makes numbered volumes", run.stderr, volumes())
+    t.equal({os.path.getsize(path) for path in made[:-1]}, {1 << 20}, "volumes have the requested size")
     run = maker.create(name="parts.bundle", options=("--volume-size", "2100000"))
     t.ok(run.returncode == 0 and "parts.bundle.001 to " in run.stderr and volumes() == [f"parts.bundle.{n:03}" for n in range(1, 4)]
-         and os.path.getsize(made[0]) == 2100000 // 4096 * 4096, "fewer take the place of more", run.stderr, volumes())
+         and os.path.getsize(made[0]) == 2100000 // 4096 * 4096,
+         "fewer volumes replace all earlier ones", run.stderr, volumes())
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     run = host.ctl("bundle", "import", *made[:3])
-    t.ok(run.returncode == 0 and state(host) == seen, "which come in", run.stderr)
+    t.ok(run.returncode == 0 and state(host) == seen,
+         "an import of all created volumes is complete", run.stderr)
     shutil.rmtree(host.path("/var/lib/gpuhost/store"))
     run = host.ctl("bundle", "import", made[0])
-    t.ok(run.returncode == 0 and state(host) == seen, "by the name of the first one too", run.stderr)
+    t.ok(run.returncode == 0 and state(host) == seen,
+         "an import finds the other volumes by the first", run.stderr)
     check_diff_of_volumes(t, maker)
     for size, words in (("1023K", "at least 1M"), ("1G5", "is no size")):
         run = maker.create(name="parts.bundle", options=("--volume-size", size))
-        t.ok(run.returncode == BAD_ARGUMENT and words in run.stderr, f"a mistake in a size is named: {words}", run.stderr)
+        t.ok(run.returncode == BAD_ARGUMENT and words in run.stderr,
+             f"a bad --volume-size is refused: {words}", run.stderr)
     run = maker.ctl("bundle", "diff", maker.path("site.bundle"), maker.path("site.bundle"), "-o", maker.path("none.bundle"), "--volume-size", "1M",
                     "--trust", maker.site.file("ca.pem"), *maker.site.signing())
     t.ok(run.returncode == 0 and os.path.exists(maker.path("none.bundle.001")) and not os.path.exists(maker.path("none.bundle")),
-         "and so does a delta", run.stderr)
+         "bundle diff with --volume-size writes volumes", run.stderr)
 
 
 def check_diff_of_volumes(t, maker):
@@ -375,29 +422,31 @@ def check_diff_of_volumes(t, maker):
                          *maker.site.signing())
     run = diff("old.bundle", "parts.bundle.001", "parts.delta")
     t.ok(run.returncode == 0 and os.path.getsize(maker.path("parts.delta")) < 100_000 and maker.verify("parts.delta").returncode == 0,
-         "a delta to volumes is whole", run.stderr)
+         "a delta to a bundle in volumes verifies", run.stderr)
     shutil.copy(maker.path("old.bundle"), maker.path("left.001"))
     shutil.copy(maker.path("old.bundle"), maker.path("left.002"))
     run = maker.verify("left.001")
-    t.ok(run.returncode == BAD_CONTENT and "left.001 to left.002" in run.stderr, "what is no volume and looks like one is named", run.stderr)
+    t.ok(run.returncode == BAD_CONTENT and "left.001 to left.002" in run.stderr,
+         "bundle verify refuses files only named like volumes", run.stderr)
     run = diff("parts.bundle.001", "old.bundle", "none.delta")
-    t.ok(run.returncode == 0 and os.path.getsize(maker.path("none.delta")) < 100_000, "and so is one from them", run.stderr)
+    t.ok(run.returncode == 0 and os.path.getsize(maker.path("none.delta")) < 100_000,
+         "a delta from a bundle in volumes is created", run.stderr)
     os.rename(maker.path("parts.bundle.002"), maker.path("aside"))
     run = diff("old.bundle", "parts.bundle.001", "lost.delta")
     t.ok(run.returncode == BAD_CONTENT and "missing volume" in run.stderr and not os.path.exists(maker.path("lost.delta")),
-         "without one of them there is none", run.stderr)
+         "bundle diff with a missing volume fails", run.stderr)
     os.rename(maker.path("aside"), maker.path("parts.bundle.002"))
 
 
 def feed(pipe, some, killed):
-    """The end of the stream comes only to who is still there."""
+    """Writes to the pipe, and closes it only after the reader was killed."""
     try:
         pipe.write(some)
         pipe.flush()
         killed.wait(30)
         pipe.close()
     except BrokenPipeError:
-        pass  # whoever read it was killed
+        pass  # the reader was killed
 
 
 def send_some(host, maker, count):
@@ -426,7 +475,7 @@ def check_kills(t, host, maker):
     for _ in range(6):
         for directory in ("store", "catalogue"):
             shutil.rmtree(host.path("/var/lib/gpuhost/" + directory))
-        # The second one goes on from what the first left, and is killed or cut off.
+        # The second import resumes from what the first left. It is killed, or its input ends early.
         for wanted in ((INTERRUPTED,), (INTERRUPTED, BAD_CONTENT)):
             status = send_some(host, maker, chance.randrange(30_000, size))
             if status not in wanted or state(host) != {"store/sha256": [], "catalogue": []}:
@@ -434,24 +483,27 @@ def check_kills(t, host, maker):
         again = host.ctl("bundle", "import", maker.path("site.bundle"))
         if again.returncode != 0 or state(host) != seen:
             wrong.append(again.stderr)
-    t.ok(not wrong, "a worker that is killed in the middle leaves nothing to be seen, and the next goes on", *wrong, host.tail())
+    t.ok(not wrong, "a killed import leaves nothing visible, and the next succeeds", *wrong, host.tail())
 
 
 def check_removal(t, host, maker):
     maker.create(name="second.bundle", spec=SPEC.replace("site-images", "second").split("[Image busybox]")[0])
     host.ctl("bundle", "import", maker.path("second.bundle"), check=0)
     run = host.ctl("bundle", "remove", "third")
-    t.ok(run.returncode == NOT_FOUND and "'third'" in run.stderr, "a bundle that is not here is not removed", run.stderr)
+    t.ok(run.returncode == NOT_FOUND and "'third'" in run.stderr,
+         "removing an unknown bundle fails", run.stderr)
     run = host.ctl("bundle", "remove", "site-images")
     second = host.json("bundle", "list")["bundles"]
     t.ok(run.returncode == 0 and [b["name"] for b in second] == ["second"] and len(state(host)["store/sha256"]) == second[0]["blobs"],
-         "removal frees what no other owns", run.stderr, second, state(host))
+         "removing a bundle deletes blobs without another owner", run.stderr, second, state(host))
     run = host.ctl("bundle", "import", maker.path("older.bundle"))
-    t.ok(run.returncode == REFUSED and "was on this host until it was removed" in run.stderr, "an older generation does not come in behind it", run.stderr)
+    t.ok(run.returncode == REFUSED and "was on this host until it was removed" in run.stderr,
+         "an older generation is refused after removal", run.stderr)
     host.ctl("bundle", "remove", "second", check=0)
-    t.equal(state(host), {"store/sha256": [], "catalogue": [".generations"]}, "and the last one leaves nothing but its generation")
+    t.equal(state(host), {"store/sha256": [], "catalogue": [".generations"]},
+            "removing the last bundle leaves only generations")
     t.ok(not os.listdir(host.path("/etc/containerd/certs.d")) and not os.listdir(host.path("/etc/containers/registries.conf.d")),
-         "nor anything in the runtimes' directories")
+         "removing the last bundle removes all mirror files")
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that nobody signed: refused, unless the host's settings and the person who imports them both say otherwise."""
+"""Unsigned images: refused, unless the host's settings and the command's option both allow them."""
 import os
 import platform
 
@@ -28,72 +28,87 @@ def seen(host):
 
 def check_refusal(t, host, airgap):
     run = host.ctl("bundle", "import", airgap)
-    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [], "an archive is no signed bundle", run.returncode, run.stderr)
+    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [],
+         "an archive is refused as a signed bundle", run.returncode, run.stderr)
     run = host.ctl("bundle", "import", "--unsigned", airgap)
     t.ok(run.returncode == REFUSED and "AllowUnsigned=yes" in run.stderr and seen(host)["catalogue"] == [],
-         "and unsigned it is refused, with the setting's name", run.returncode, run.stderr)
+         "--unsigned without AllowUnsigned=yes is refused", run.returncode, run.stderr)
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Images]\nAllowUnsigned=yes\n")
     host.ctl("reload", check=0)
     run = host.ctl("bundle", "import", airgap)
-    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [], "where the setting allows it, it has to be asked for", run.stderr)
+    t.ok(run.returncode != 0 and seen(host)["catalogue"] == [],
+         "AllowUnsigned=yes without --unsigned is refused", run.stderr)
     run = host.ctl("bundle", "import", "--name=x", airgap)
-    t.ok(run.returncode == BAD_ARGUMENT and "--unsigned" in run.stderr, "a signed bundle has its own name", run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT and "--unsigned" in run.stderr,
+         "--name without --unsigned is refused", run.stderr)
 
 
 def check_import(t, host, airgap, layout):
     with image_gc(host):
         for path in airgap, layout:
             run = host.ctl("bundle", "import", "--unsigned", "--dry-run", path)
-            t.ok(run.returncode == 0 and seen(host)["catalogue"] == [], "a dry run brings nothing in", run.stderr)
-            t.ok(run.stdout.count(IMAGE_GC) == 1, "and says that the kubelet will then delete images", run.stdout)
+            t.ok(run.returncode == 0 and seen(host)["catalogue"] == [],
+                 f"a dry run of {os.path.basename(path)} imports nothing", run.stderr)
+            t.ok(run.stdout.count(IMAGE_GC) == 1,
+                 f"a dry run of {os.path.basename(path)} warns of the kubelet's image deletion", run.stdout)
         run = host.ctl("bundle", "import", "--unsigned", airgap)
-    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1, "an archive comes in, with the same warning", run.stdout, run.stderr, host.tail())
+    t.ok(run.returncode == 0 and run.stdout.count(IMAGE_GC) == 1,
+         "an unsigned import succeeds with the kubelet warning", run.stdout, run.stderr, host.tail())
     bundles = host.json("bundle", "list")["bundles"]
-    t.ok([(b["name"], b["unsigned"], b["images"]) for b in bundles] == [("airgap", True, 2)], "under its file's name, and is listed", bundles)
-    t.ok("unsigned" in host.ctl("bundle", "list").stdout, "as what it is", host.ctl("bundle", "list").stdout)
-    t.ok(len(seen(host)["store/sha256"]) == bundles[0]["blobs"] and seen(host)["store/incoming"] == [], "with its blobs and nothing else", seen(host))
+    t.ok([(b["name"], b["unsigned"], b["images"]) for b in bundles] == [("airgap", True, 2)],
+         "an unsigned bundle has the file's name", bundles)
+    t.ok("unsigned" in host.ctl("bundle", "list").stdout,
+         "bundle list marks the bundle as unsigned", host.ctl("bundle", "list").stdout)
+    t.ok(len(seen(host)["store/sha256"]) == bundles[0]["blobs"] and seen(host)["store/incoming"] == [],
+         "an unsigned import stores exactly its blobs", seen(host))
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", airgap)
-    t.ok(run.returncode == 0 and seen(host) == before, "once more changes nothing", run.stderr, seen(host))
+    t.ok(run.returncode == 0 and seen(host) == before,
+         "a repeated unsigned import changes nothing", run.stderr, seen(host))
     run = host.ctl("bundle", "import", "--unsigned", "--name=from-a-directory", layout + "/")
-    t.ok(run.returncode == 0 and "from-a-directory" in seen(host)["catalogue"], "a layout in a directory comes in too", run.stderr, host.tail())
+    t.ok(run.returncode == 0 and "from-a-directory" in seen(host)["catalogue"],
+         "a layout in a directory is imported", run.stderr, host.tail())
 
 
 def check_name(t, host, layout):
-    """Of an image that has a tag alone, as skopeo writes it."""
+    """Names of an image that has only a tag, as skopeo writes it."""
     tagged = ("bundle", "import", "--unsigned", "--name=tagged", layout)
     run = host.ctl(*tagged)
     t.ok(run.returncode == 0 and "has no full name" in run.stdout and "--image-name" in run.stdout,
-         "an image without a name comes in, and is said to be out of reach", run.stdout, run.stderr)
+         "an image without a full name is imported with warning", run.stdout, run.stderr)
     run = host.ctl(*tagged, "--image-name=team/tagged:v1", "--allow-downgrade")
     listed = host.ctl("image", "list", "--root=" + host.path("/"))
-    t.ok(run.returncode == 0 and "docker.io/team/tagged:v1" in listed.stdout, "it can be named", run.stderr, listed.stdout, listed.stderr)
+    t.ok(run.returncode == 0 and "docker.io/team/tagged:v1" in listed.stdout,
+         "--image-name names an image", run.stderr, listed.stdout, listed.stderr)
     run = host.ctl(*tagged, "--image-name=Team:")
-    t.ok(run.returncode == BAD_ARGUMENT and "REPOSITORY:TAG" in run.stderr, "but not anyhow", run.returncode, run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT and "REPOSITORY:TAG" in run.stderr,
+         "an invalid --image-name is refused", run.returncode, run.stderr)
     host.ctl("bundle", "remove", "tagged", check=0)
 
 
 def check_old(t, host, old, layers):
     run = host.ctl("bundle", "import", "--unsigned", "--name=old", old)
-    t.ok(run.returncode == 0, "an archive that has no configurations comes in, too", run.stderr, host.tail())
+    t.ok(run.returncode == 0, "an archive without image configurations is imported", run.stderr, host.tail())
     shown = host.json("image", "show", "old.example/app:v1", "--root=" + host.path("/"))
     t.ok(shown["platforms"] == [f"linux/{MACHINE}"] and {digest(layer) for layer in layers} <= set(seen(host)["store/sha256"]),
-         "with its platform, and the layers that it had", shown, seen(host))
+         "such an archive keeps its platform and layers", shown, seen(host))
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", "--name=old", old)
-    t.ok(run.returncode == 0 and seen(host) == before, "and is the same each time", run.stderr, seen(host))
+    t.ok(run.returncode == 0 and seen(host) == before,
+         "a repeated import without configurations changes nothing", run.stderr, seen(host))
 
 
 def check_failure(t, host, broken):
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", broken)
-    t.ok(run.returncode == BAD_CONTENT and seen(host) == before, "one that is broken leaves all as it was", run.returncode, run.stderr, seen(host))
+    t.ok(run.returncode == BAD_CONTENT and seen(host) == before,
+         "importing a damaged archive changes nothing", run.returncode, run.stderr, seen(host))
 
 
 def check_removal(t, host):
     for name in ("airgap", "from-a-directory", "old"):
         host.ctl("bundle", "remove", name, check=0)
-    t.equal(seen(host)["store/sha256"], [], "removed like any other, they leave nothing")
+    t.equal(seen(host)["store/sha256"], [], "removing unsigned bundles deletes all blobs")
 
 
 def main():
