@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interfaces that gpuhostd exports are those of systemd/org.gpuhost1.xml, names and annotations and all."""
+"""gpuhostd exports the interfaces of systemd/org.gpuhost1.xml, with the same names and annotations."""
 import os
 import xml.etree.ElementTree as ET
 
@@ -9,7 +9,7 @@ import tap
 
 
 def members(interface):
-    """What a caller can tell apart, whatever the order it is written in."""
+    """Returns the members as a caller sees them, without the order in the document."""
     found = set()
     for member in interface:
         name = f"{member.tag} {member.get('name')} {member.get('type', '')} {member.get('access', '')}"
@@ -18,7 +18,7 @@ def members(interface):
             (a.get("direction", directions.get(member.tag)), a.get("type"), a.get("name")) for a in member.findall("arg")
         ]
         annotations = sorted((a.get("name"), a.get("value")) for a in member.findall("annotation"))
-        # Arguments of one direction are in order; how the two directions are mixed says nothing.
+        # Only the order of arguments of one direction matters.
         inward = [a for a in arguments if a[0] == "in"]
         outward = [a for a in arguments if a[0] == "out"]
         found.add(f"{name.strip()} {inward} {outward} {annotations}")
@@ -26,13 +26,13 @@ def members(interface):
 
 
 def path_of(interface):
-    """An object is called as its interface; the manager is the root of all."""
+    """Returns the object path of an interface: its name in lower case, the root for the manager."""
     room = interface.rpartition(".")[2].lower()
     return "/org/gpuhost1" if room == "manager" else f"/org/gpuhost1/{room}"
 
 
 def exported_names(daemon, path):
-    """Our interfaces at the path and below."""
+    """Returns gpuhost's interfaces at the path and below."""
     node = ET.fromstring(programs.run([daemon, f"--bus-introspect={path}"]).stdout)
     names = {i.get("name") for i in node.findall("interface") if i.get("name").startswith("org.gpuhost1.")}
     for child in node.findall("node"):
@@ -46,7 +46,7 @@ def main():
         interface.get("name"): interface
         for interface in ET.parse(os.path.join(tap.TOP_SRCDIR, "systemd", "org.gpuhost1.xml")).getroot().iter("interface")
     }
-    t.ok("org.gpuhost1.Manager" in documented, "the manager's interface is documented", documented)
+    t.ok("org.gpuhost1.Manager" in documented, "org.gpuhost1.xml documents org.gpuhost1.Manager", documented)
     daemon = os.path.join(tap.TOP_BUILDDIR, "gpuhostd")
     for name in documented:
         path = path_of(name)
@@ -54,10 +54,12 @@ def main():
         exported = {i.get("name"): i for i in ET.fromstring(run.stdout).iter("interface")}.get(name)
         if not t.ok(exported is not None, f"{name} is exported at {path}", run.stderr):
             continue
-        t.equal("\n".join(sorted(members(exported))), "\n".join(sorted(members(documented[name]))), f"{name} is as documented")
-    t.equal(sorted(exported_names(daemon, "/org/gpuhost1")), sorted(documented), "no other interface of ours is exported")
+        t.equal("\n".join(sorted(members(exported))), "\n".join(sorted(members(documented[name]))),
+                f"{name} is exported as documented")
+    t.equal(sorted(exported_names(daemon, "/org/gpuhost1")), sorted(documented),
+            "no undocumented interface of gpuhost is exported")
     run = programs.run([daemon, "--bus-introspect=/nowhere"])
-    t.ok("org.gpuhost1" not in run.stdout, "nothing of ours is exported elsewhere")
+    t.ok("org.gpuhost1" not in run.stdout, "no interface of gpuhost is exported at other paths")
     t.done()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What containers are told of the driver, through swaps, boots, other programs' writes and changed settings."""
+"""Published CDI specifications after swaps, boots, writes of other programs and changed settings."""
 import glob
 import json
 import os
@@ -23,9 +23,10 @@ def status(host):
 
 
 def check_swap(t, host):
-    t.equal((host.told(), host.told(MANAGEMENT)), (OLD, OLD), "containers are told of the driver that runs")
-    t.equal(devices(host)[-1], "all", "of each GPU and of all")
-    t.ok("nvidia.com/gpu=0" in status(host) and f"of driver {OLD}" in status(host), "status says what they get", status(host))
+    t.equal((host.told(), host.told(MANAGEMENT)), (OLD, OLD), "the specifications have the loaded driver")
+    t.equal(devices(host)[-1], "all", "the specification's last device is 'all'")
+    t.ok("nvidia.com/gpu=0" in status(host) and f"of driver {OLD}" in status(host),
+         "status prints devices and driver of the specification", status(host))
     seen = {}
 
     def decide(where, _count):
@@ -35,38 +36,47 @@ def check_swap(t, host):
     gates = Gates(host, decide)
     run = host.ctl("driver", "swap", NEW)
     gates.close()
-    t.ok(run.returncode == 0 and host.told() == NEW and host.told(MANAGEMENT) == NEW, "after a swap they are told of the new one", run.stderr)
+    t.ok(run.returncode == 0 and host.told() == NEW and host.told(MANAGEMENT) == NEW,
+         "a swap publishes the new driver", run.stderr)
     wrong = {where: both for where, both in seen.items() if None not in both and both[0] != both[1]}
-    t.ok(not wrong and any(both[1] is None for both in seen.values()), "at no step of another than the one that is loaded", wrong, sorted(seen))
+    t.ok(not wrong and any(both[1] is None for both in seen.values()),
+         "no step of a swap publishes another driver than loaded", wrong, sorted(seen))
     nodes = json.loads(read(host.path(SPEC)))["devices"][0]["containerEdits"]["deviceNodes"]
-    t.ok(nodes[0]["path"] == "/dev/nvidia0" and nodes[0]["major"] == 195, "with the numbers of its nodes", nodes)
+    t.ok(nodes[0]["path"] == "/dev/nvidia0" and nodes[0]["major"] == 195,
+         "device nodes have their major numbers", nodes)
 
 
 def check_rollback(t, host):
     write(host.path("/fake-kernel/control"), f"load nvidia_uvm@{OLD} errno 22\n")
     run = host.ctl("driver", "swap", OLD)
-    t.ok(run.returncode != 0 and host.told() == NEW and host.loaded()["nvidia"] == NEW, "a swap that goes back tells containers of the driver before",
+    t.ok(run.returncode != 0 and host.told() == NEW and host.loaded()["nvidia"] == NEW,
+         "an undone swap publishes the old driver",
          run.stderr)
     os.unlink(host.path("/fake-kernel/control"))
-    t.equal(host.json("plan")["steps"], [], "and leaves nothing to do")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after an undone swap")
 
 
 def check_foreign(t, host):
     write(host.path(SPEC), FOREIGN)
     text = status(host)
-    t.ok(f"{SPEC} was changed by another program" in text and "tell containers of driver" in text, "what another program writes shows", text)
+    t.ok(f"{SPEC} was changed by another program" in text and "tell containers of driver" in text,
+         "status reports a specification that another program changed", text)
     plan = host.json("plan", "--only", "cdi")
-    t.equal([step["kind"] for step in plan["steps"]], ["driver.devices", "cdi.publish"], "and is planned for")
-    t.equal(host.json("plan", "--only", "images")["steps"], [], "as no part of the images")
+    t.equal([step["kind"] for step in plan["steps"]], ["driver.devices", "cdi.publish"],
+            "plan publishes a changed specification again")
+    t.equal(host.json("plan", "--only", "images")["steps"], [],
+            "--only=images ignores a changed specification")
     run = host.ctl("apply", "--only", "cdi")
-    t.ok(run.returncode == 0 and host.told() == NEW, "and is written again", run.stderr)
+    t.ok(run.returncode == 0 and host.told() == NEW,
+         "apply --only=cdi restores a changed specification", run.stderr)
     run = host.ctl("apply", "--only", "nothing")
-    t.ok(run.returncode == 2 and "driver" in run.stderr, "a part that there is not is refused", run.stderr)
+    t.ok(run.returncode == 2 and "driver" in run.stderr,
+         "--only with an unknown component is refused", run.stderr)
     write(host.path("/run/cdi/other.yaml"), FOREIGN)
     os.unlink(host.path(SPEC))
     run = host.ctl("apply", "--only", "cdi")
     t.ok(run.returncode == 0 and host.told() == NEW and "other.yaml has devices of nvidia.com/gpu too" in run.stderr + run.stdout,
-         "one that takes the names away is warned of", run.stdout, run.stderr)
+         "apply warns of a file with the same device names", run.stdout, run.stderr)
     os.unlink(host.path("/run/cdi/other.yaml"))
 
 
@@ -79,33 +89,37 @@ def check_settings(t, host):
     configure(host, "[CDI]\nRepair=no\n")
     write(host.path(SPEC), FOREIGN)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and read(host.path(SPEC)) == FOREIGN and "changed by another" in status(host), "with Repair=no it is left, and said",
+    t.ok(run.returncode == 0 and read(host.path(SPEC)) == FOREIGN and "changed by another" in status(host),
+         "Repair=no keeps and reports a changed specification",
          run.stderr)
     configure(host, "[CDI]\nDirectory=/etc/cdi\nGroups=no\n")
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "is another program's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
-         "another program's file in /etc/cdi stays", run.returncode, run.stderr)
-    t.equal(host.json("plan")["steps"], [], "as long as it is there")
+         "apply keeps and reports another program's file in /etc/cdi", run.returncode, run.stderr)
+    t.equal(host.json("plan")["steps"], [], "the plan is empty while another program's file exists")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
     os.unlink(host.path(SPEC))
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml") == NEW and not os.path.exists(host.path(MANAGEMENT)),
-         "without it they are there, and no longer in /run/cdi", run.stderr)
+         "Directory=/etc/cdi moves the specifications from /run/cdi", run.stderr)
     configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Manage=no there are none", run.stderr)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr, "and nothing more is done", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr,
+         "apply after Enable=no does nothing", run.stdout, run.stderr)
     check_lost_record(t, host)
     run = host.ctl("driver", "swap", OLD)
-    t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)), "also by a swap", run.stderr)
+    t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)),
+         "a swap with Enable=no publishes nothing", run.stderr)
     configure(host, "")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told() == OLD, "until it is switched on again", run.stderr)
+    t.ok(run.returncode == 0 and host.told() == OLD, "apply publishes again without Enable=no", run.stderr)
     configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 0 and host.told() is None, "a swap takes them away too", run.stderr)
+    t.ok(run.returncode == 0 and host.told() is None,
+         "a swap after Enable=no removes the specifications", run.stderr)
     configure(host, "")
     host.ctl("apply", check=0)
     host.ctl("driver", "swap", OLD, check=0)
@@ -119,13 +133,14 @@ def check_lost_record(t, host):
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
-         "without a record ours go too, and another program's stay", run.stderr)
-    t.equal(host.json("plan")["steps"], [], "which is looked for once")
+         "without a record Enable=no removes only gpuhost's files", run.stderr)
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after Enable=no without a record")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
     configure(host, "[CDI]\nDirectory=/etc/cdi\n")
     os.makedirs(host.path("/etc/cdi/nvidia.yaml"))
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml"), "in /etc/cdi too an empty directory makes room", run.stderr)
+    t.ok(run.returncode == 0 and host.told("/etc/cdi/nvidia.yaml"),
+         "a specification replaces an empty directory in /etc/cdi", run.stderr)
     configure(host, "[CDI]\nManage=no\n")
     host.ctl("apply", check=0)
 
@@ -134,7 +149,7 @@ MOFED, GDS, IMEX = (f"/run/cdi/nvidia.com-{name}.yaml" for name in ("mofed", "gd
 
 
 def service(host, path):
-    """What a file of ours says that has no hook, and so says whose it is."""
+    """Returns the document of a specification without hooks, after its comment that names gpuhostd."""
     mark, _, text = read(host.path(path)).partition("\n")
     assert mark.startswith("# Written by gpuhostd"), mark
     return json.loads(text)
@@ -146,52 +161,60 @@ def install_podman(host, version):
 
 
 def check_groups(t, host):
-    """Those of device nodes, which older runtimes don't know."""
+    """Group IDs of device nodes, which older runtimes cannot read."""
     node = host.path("/dev/infiniband/uverbs0")
     write(node, "c 500:0 660 44\n")
     host.ctl("apply", check=0)
-    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "groups are given where no runtime is here")
+    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "without a runtime the specification has groups")
     install_podman(host, "4.3.1")
-    t.ok("'/usr/bin/podman' has changed" in " ".join(host.json("plan", "--only", "cdi")["reasons"]), "a runtime that came is seen")
+    t.ok("'/usr/bin/podman' has changed" in " ".join(host.json("plan", "--only", "cdi")["reasons"]),
+         "plan reports a newly installed runtime")
     host.ctl("apply", check=0)
-    t.equal(service(host, MOFED)["cdiVersion"], "0.3.0", "one that reads older versions has them left out")
-    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    t.equal(service(host, MOFED)["cdiVersion"], "0.3.0", "an old runtime gets a specification without groups")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after leaving out groups")
     configure(host, "[CDI]\nGroups=yes\n")
     host.ctl("apply", check=0)
     runtimes = host.json("status")["components"]["runtime"]["observed"]["runtimes"]
     t.ok(service(host, MOFED)["cdiVersion"] == "0.7.0" and runtimes[0]["state"] == "by-hand" and "Groups=auto" in runtimes[0]["text"],
-         "with Groups=yes status says what that costs", runtimes)
+         "Groups=yes reports the runtime that cannot read it", runtimes)
     configure(host, "")
     install_podman(host, "5.2.0")
     host.ctl("apply", check=0)
-    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "a newer one gets them again")
+    t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "a new runtime gets a specification with groups")
     for path in (node, host.path("/usr/bin/podman")):
         os.unlink(path)
     host.ctl("apply", check=0)
 
 
 def check_services(t, host):
-    """What there is beside GPUs is published as it comes, and goes with the driver."""
-    t.ok(not [path for path in (MOFED, GDS, IMEX) if os.path.exists(host.path(path))], "without their devices there are no services")
+    """Devices other than GPUs are published when they appear, and removed with the driver."""
+    t.ok(not [path for path in (MOFED, GDS, IMEX) if os.path.exists(host.path(path))],
+         "without device nodes no service is published")
     for number, name in enumerate(("infiniband/uverbs0", "nvidia-fs0", "nvidia-caps-imex-channels/channel3")):
         write(host.path(f"/dev/{name}"), f"c {500 + number}:0 666\n")
-    t.ok("device nodes have changed" in status(host), "their nodes are seen", status(host))
+    t.ok("device nodes have changed" in status(host),
+         "status reports new device nodes of services", status(host))
     run = host.ctl("apply", "--only", "cdi")
     nodes = service(host, MOFED)["devices"][0]["containerEdits"]["deviceNodes"]
     t.ok(run.returncode == 0 and [(node["path"], node["major"]) for node in nodes] == [("/dev/infiniband/uverbs0", 500)],
-         "and published", run.stderr, nodes)
-    t.equal([device["name"] for device in service(host, IMEX)["devices"]], ["3", "all"], "channels of IMEX each by its number")
+         "apply --only=cdi publishes new device nodes", run.stderr, nodes)
+    t.equal([device["name"] for device in service(host, IMEX)["devices"]], ["3", "all"],
+            "IMEX channels are published by number")
     devices = host.ctl("cdi", "list", "--root", host.root).stdout
-    t.ok("nvidia.com/gds=all" in devices and "nvidia.com/imex-channel=3" in devices, "runtimes read them", devices)
-    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    t.ok("nvidia.com/gds=all" in devices and "nvidia.com/imex-channel=3" in devices,
+         "cdi list prints the services", devices)
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after publishing services")
     write(host.path("/etc/cufile.json"), "{}")
-    t.ok("configuration of GPUDirect Storage has changed" in status(host), "a configuration that came is seen", status(host))
+    t.ok("configuration of GPUDirect Storage has changed" in status(host),
+         "status reports a new cufile.json", status(host))
     write(host.path("/run/cdi/nvidia.com-gdrcopy.yaml"), read(host.path(GDS)))
     write(host.path(MOFED), "another's")
     os.unlink(host.path(GDS))
     host.ctl("apply", check=0)
-    t.ok("/etc/cufile.json" in read(host.path(GDS)) and service(host, MOFED)["kind"] == "nvidia.com/mofed", "what was changed is written again")
-    t.ok(not os.path.exists(host.path("/run/cdi/nvidia.com-gdrcopy.yaml")), "what is ours and of no device goes")
+    t.ok("/etc/cufile.json" in read(host.path(GDS)) and service(host, MOFED)["kind"] == "nvidia.com/mofed",
+         "apply rewrites changed specifications of services")
+    t.ok(not os.path.exists(host.path("/run/cdi/nvidia.com-gdrcopy.yaml")),
+         "apply removes a specification without a device")
     seen = set()
 
     def decide(_where, _count):
@@ -201,85 +224,93 @@ def check_services(t, host):
     gates = Gates(host, decide)
     host.ctl("driver", "swap", NEW, check=0)
     gates.close()
-    t.equal(seen, {(True, True), (False, False)}, "a swap takes them away with the driver, and brings them again")
+    t.equal(seen, {(True, True), (False, False)}, "a swap removes service specifications during the unload")
     for name in ("infiniband/uverbs0", "nvidia-fs0"):
         os.unlink(host.path(f"/dev/{name}"))
     host.ctl("apply", check=0)
     t.ok(not os.path.exists(host.path(MOFED)) and not os.path.exists(host.path(GDS)) and os.path.exists(host.path(IMEX)),
-         "a service whose devices go is gone")
+         "apply removes a service whose device nodes are gone")
     host.ctl("driver", "swap", OLD, check=0)
 
 
 def check_in_the_way(t, host):
-    """Nothing of it makes a driver go back."""
+    """A specification that cannot be written does not undo a swap."""
     os.unlink(host.path(SPEC))
     os.makedirs(host.path(SPEC) + "/full")
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW and host.told(MANAGEMENT) == NEW and "get not all of the driver" in status(host),
-         "a directory in a file's place stops no swap, and is said", run.stderr, status(host))
+         "a swap succeeds and reports an unwritable specification", run.stderr, status(host))
     os.rmdir(host.path(SPEC) + "/full")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told() == NEW and "get not all" not in status(host), "it is tried again, and an empty one makes room", run.stderr)
+    t.ok(run.returncode == 0 and host.told() == NEW and "get not all" not in status(host),
+         "apply publishes after the directory is emptied", run.stderr)
     host.ctl("driver", "swap", OLD, check=0)
 
 
 def unload(host):
-    """As if nobody had loaded the driver since the boot."""
+    """Removes the driver's modules, as if none was loaded since the boot."""
     for name in sorted(os.listdir(host.path("/sys/module"))):
         shutil.rmtree(host.path(f"/sys/module/{name}"))
     shutil.rmtree(host.path("/proc/driver"), ignore_errors=True)
 
 
 def check_etc(t, host):
-    """There they outlive a boot."""
+    """Specifications in /etc/cdi persist across a boot."""
     configure(host, "[CDI]\nDirectory=/etc/cdi\n")
     host.ctl("apply", check=0)
     host.kill_daemon()
     host.boot()
     modules = host.path(f"/lib/modules/{KERNEL}/updates/gpuhost")
     shutil.rmtree(host.path("/sys/bus/pci/devices"))
-    t.ok(host.told("/etc/cdi/nvidia.yaml") == OLD and os.path.islink(modules), "in /etc/cdi they outlive a boot")
+    t.ok(host.told("/etc/cdi/nvidia.yaml") == OLD and os.path.islink(modules),
+         "specifications in /etc/cdi persist across a boot")
     unload(host)
     host.start_daemon()
     host.settle()
-    t.equal(host.told("/etc/cdi/nvidia.yaml"), None, "but not one without a GPU")
+    t.equal(host.told("/etc/cdi/nvidia.yaml"), None, "a boot without a GPU removes them from /etc/cdi")
     host.kill_daemon()
     host.boot()
     host.start_daemon()
     host.settle()
-    t.equal(host.told("/etc/cdi/nvidia.yaml"), OLD, "and are there with the next one")
+    t.equal(host.told("/etc/cdi/nvidia.yaml"), OLD, "the next boot with a GPU publishes in /etc/cdi")
     configure(host, "")
     host.ctl("apply", check=0)
 
 
 def check_late(t, host):
-    """udev may load nothing, as behind an unload that hung: then one operation brings the driver, planned while there was none."""
+    """udev loads no module, as after an unload that hung. One operation then loads the driver, planned
+    without one."""
     host.kill_daemon()
     host.boot()
     unload(host)
     host.start_daemon()
     host.settle()
     run = host.ctl("apply")
-    t.equal((run.returncode, host.loaded().get("nvidia"), host.told()), (0, OLD, OLD), "a driver that comes late is told of")
-    t.equal(host.json("plan")["steps"], [], "by the operation that brings it")
+    t.equal((run.returncode, host.loaded().get("nvidia"), host.told()), (0, OLD, OLD),
+            "an apply that loads the driver also publishes it")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after loading the driver")
 
 
 def check_boot(t, host):
     host.kill_daemon()
     host.boot()
-    t.equal(host.told(), None, "after a boot nothing is there")
+    t.equal(host.told(), None, "a boot clears the specifications in /run/cdi")
     host.start_daemon()
     host.settle()
-    t.equal((host.told(), host.json("status")["ready"]), (OLD, True), "before the host is ready it is again")
+    t.equal((host.told(), host.json("status")["ready"]), (OLD, True),
+            "the specification is published before the host is ready")
     write(host.path("/run/nvidia-persistenced/socket"), "")
-    t.ok("sockets of the driver's daemons have changed" in status(host), "a daemon's socket that came is seen", status(host))
+    t.ok("sockets of the driver's daemons have changed" in status(host),
+         "status reports a new socket of nvidia-persistenced", status(host))
     host.ctl("apply", check=0)
-    t.ok("/run/nvidia-persistenced/socket" in read(host.path(SPEC)), "and given to containers")
+    t.ok("/run/nvidia-persistenced/socket" in read(host.path(SPEC)),
+         "apply publishes the socket of nvidia-persistenced")
     shutil.rmtree(host.path("/proc/driver/nvidia/gpus"))
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told() is None and "the driver serves no GPU" in status(host), "where there is no GPU there is no device", run.stderr,
+    t.ok(run.returncode == 0 and host.told() is None and "the driver serves no GPU" in status(host),
+         "apply removes the specification when no GPU is served", run.stderr,
          status(host))
-    t.equal(host.json("plan")["steps"], [], "which is not tried again and again")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty when no GPU is served")
 
 
 CAPABILITIES, MINORS = "/proc/driver/nvidia/capabilities", "/proc/driver/nvidia-caps/mig-minors"
@@ -287,7 +318,8 @@ UUIDS = [f"MIG-00000000-0000-0000-0000-0000000000a{n}" for n in (0, 3)]
 
 
 def install_nvml(host):
-    """gpuhost-nvml where the worker looks for it, and a library that reads what it says from a file."""
+    """Installs gpuhost-nvml in the worker's directory, and a stub of NVML that reads its answers from a
+    file."""
     place = os.path.dirname(json.loads(read(host.path(SPEC)))["containerEdits"]["hooks"][0]["path"])
     os.makedirs(host.path(place))
     os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))
@@ -297,7 +329,7 @@ def install_nvml(host):
 
 
 def add_instances(host, instances):
-    """{(GPU's minor, its instance, compute instance): the two nodes' minors} as the driver tells of them in /proc."""
+    """Writes /proc files for {(GPU's minor, GPU instance, compute instance): minors of the two nodes}."""
     lines = ["config 1", "monitor 2"]
     for (gpu, outer, inner), minors in instances.items():
         for below, minor in zip((f"gi{outer}", f"gi{outer}/ci{inner}"), minors):
@@ -314,48 +346,53 @@ def check_mig(t, host):
     add_instances(host, {(0, 1, 0): (12, 13), (0, 5, 0): (30, 31)})
     write(host.path("/stub-nvml"), "print hello\ndevices 2\nsplit 1\n"
           f"instance 1 0 1 0 0 {UUIDS[0]}\ninstance 1 3 5 0 0 {UUIDS[1]}\n")
-    t.ok("instances of MIG have changed" in status(host), "instances of MIG that came are seen", status(host))
+    t.ok("instances of MIG have changed" in status(host), "status reports new MIG instances", status(host))
     run = host.ctl("apply")
     names = devices(host)
     t.equal((run.returncode, names), (0, ["0:0", "0:3", "1", *UUIDS, "all"]),
-            "they stand in the place of their GPU, by index and by UUID")
+            "MIG instances replace their GPU, by index and UUID")
     given = {device["name"]: [node["path"] for node in device["containerEdits"]["deviceNodes"]] for device in json.loads(read(host.path(SPEC)))["devices"]}
-    t.equal(given["0:3"], ["/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"], "each with its GPU's node and its own")
-    t.equal(host.json("plan")["steps"], [], "and nothing is left to do")
+    t.equal(given["0:3"], ["/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"],
+            "a MIG instance has its GPU's and its own nodes")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after publishing MIG instances")
     check_nvml_problems(t, host)
     check_all_split(t, host)
     shutil.rmtree(host.path(CAPABILITIES + "/gpu0/mig"))
     write(host.path("/stub-nvml"), "devices 2\n")
-    t.ok("instances of MIG have changed" in status(host), "instances that go are seen", status(host))
+    t.ok("instances of MIG have changed" in status(host),
+         "status reports removed MIG instances", status(host))
     host.ctl("apply", check=0)
-    t.equal(devices(host), whole, "and the GPU is whole again")
+    t.equal(devices(host), whole, "apply publishes the whole GPU again without MIG")
 
 
 def check_all_split(t, host):
-    """An NVML that gives no answer, or not all of one, takes nothing from containers that they have."""
+    """A failing or incomplete answer of NVML removes no published device."""
     add_instances(host, {(0, 1, 0): (12, 13), (1, 1, 0): (40, 41)})
     answer = f"devices 2\nsplit 0\nsplit 1\ninstance 1 0 1 0 0 {UUIDS[0]}\ninstance 0 0 1 0 0 {UUIDS[1]}\n"
     write(host.path("/stub-nvml"), answer)
     host.ctl("apply", check=0)
     names = devices(host)
-    t.equal(names, ["0:0", "1:0", *UUIDS, "all"], "both are split")
+    t.equal(names, ["0:0", "1:0", *UUIDS, "all"], "two split GPUs are published as MIG instances")
     for number, (trouble, says) in enumerate((("error 18\n", "Driver/library version mismatch"), (answer + "broken 1 999\n", "Unknown Error"))):
         write(host.path("/stub-nvml"), trouble)
         write(host.path(f"/run/nvidia-persistenced/{number}/socket"), "")
         write(host.path("/run/nvidia-fabricmanager/socket") if number else host.path("/run/nvidia-persistenced/socket"), "")
         run = host.ctl("apply")
-        t.ok(run.returncode == 0 and says in status(host) and devices(host) == names, f"what they have stays: {says}", status(host), devices(host))
+        t.ok(run.returncode == 0 and says in status(host) and devices(host) == names,
+             f"apply keeps published MIG instances after: {says}", status(host), devices(host))
     write(host.path("/stub-nvml"), trouble)
     os.unlink(host.path(SPEC))
     host.ctl("apply", check=0)
-    t.equal([name for name in devices(host) if name[0].isdigit()], ["1:0"], "a sick GPU costs the other one nothing")
+    t.equal([name for name in devices(host) if name[0].isdigit()], ["1:0"],
+            "a failing GPU does not affect another GPU")
     write(host.path("/stub-nvml"), "error 18\n")
     os.unlink(host.path(SPEC))
     host.ctl("apply", check=0)
-    t.equal(host.told(), None, "with no answer at all there is nothing to tell")
+    t.equal(host.told(), None, "without an answer of NVML nothing is published")
     write(host.path("/stub-nvml"), answer)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and devices(host) == names and "get not all" not in status(host), "it is asked again until it answers", status(host))
+    t.ok(run.returncode == 0 and devices(host) == names and "get not all" not in status(host),
+         "apply publishes after NVML answers again", status(host))
 
 
 def check_nvml_problems(t, host):
@@ -368,15 +405,17 @@ def check_nvml_problems(t, host):
         run = host.ctl("apply")
         left = ["0:0", "0:3", "1"] if "MIG-9" in trouble else ["1"]
         t.ok(run.returncode == 0 and says in status(host) and [name for name in devices(host) if name[0].isdigit()] == left,
-             f"'{says}' keeps what it is about from containers, and nothing else", status(host), devices(host))
+             f"only the affected devices are left out: {says}", status(host), devices(host))
     write(host.path("/stub-nvml"), answer)
     minors = read(host.path(MINORS))
     write(host.path(MINORS), "gpu0/gi1/access 12\n\0rubbish")
     host.ctl("apply", check=0)
-    t.ok("line 2 of /proc/driver/nvidia-caps/mig-minors is no capability" in status(host), "so does a file that is none", status(host))
+    t.ok("line 2 of /proc/driver/nvidia-caps/mig-minors is no capability" in status(host),
+         "status reports an invalid mig-minors", status(host))
     write(host.path(MINORS), minors)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host), "it is asked again until it answers", status(host))
+    t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host),
+         "apply publishes all MIG instances after NVML recovers", status(host))
 
 
 run_checks(check_swap, check_rollback, check_foreign, check_settings, check_groups, check_services, check_in_the_way, check_etc, check_late, check_boot, check_mig)
