@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Specifications for containers, on the files of a host that has no GPU."""
+"""gpuhostctl cdi on the files of a host without a GPU."""
 import json
 import os
 import shutil
@@ -12,7 +12,7 @@ from fake_host import scratch, write
 
 BAD_ARGUMENT, NOT_FOUND, BAD_CONTENT = 2, 4, 9
 VERSION = "550.163.01"
-# {mode: (the kind's class, its nodes)}
+# {mode: (class of the kind, device nodes)}
 SERVICES = {"imex": ("imex-channel", ["nvidia-caps-imex-channels/channel0", "nvidia-caps-imex-channels/channel7"]),
             "gds": ("gds", ["nvidia-fs0", "nvidia-fs1"]), "gdrcopy": ("gdrcopy", ["gdrdrv"]),
             "mofed": ("mofed", ["infiniband/rdma_cm", "infiniband/uverbs0"]),
@@ -48,12 +48,14 @@ class Host:
 
 def check_nothing(t, host):
     run = host.cdi("list")
-    t.ok(run.returncode == 0 and "gpuhostctl apply --only cdi" in run.stdout, "a host without specifications is told how to get one",
+    t.ok(run.returncode == 0 and "gpuhostctl apply --only cdi" in run.stdout,
+         "cdi list without specifications prints the command to publish",
          run.stdout, run.stderr)
     run = host.cdi("validate")
-    t.ok(run.returncode == 0, "and nothing is wrong with them", run.stdout, run.stderr)
+    t.ok(run.returncode == 0, "cdi validate succeeds without specifications", run.stdout, run.stderr)
     run = host.cdi("show", "nvidia.com/gpu=0")
-    t.ok(run.returncode == NOT_FOUND and run.stdout == "" and "gpuhostctl cdi list" in run.stderr, "a device is not found", run.stderr)
+    t.ok(run.returncode == NOT_FOUND and run.stdout == "" and "gpuhostctl cdi list" in run.stderr,
+         "cdi show fails on an unknown device", run.stderr)
 
 
 def check_refusals(t, host):
@@ -67,7 +69,7 @@ def check_refusals(t, host):
         output = host.path("/out/out.json")
         run = host.cdi(*words, "--output", output)
         t.ok(run.returncode == status and message in run.stderr and not os.path.exists(host.path("/out")),
-             f"{' '.join(words)} says why it can't, and writes nothing", run.returncode, run.stderr)
+             f"cdi {' '.join(words)} fails and writes nothing", run.returncode, run.stderr)
 
 
 def check_files(t, host):
@@ -75,12 +77,14 @@ def check_files(t, host):
     run = host.cdi("list", "--json=short")
     device, = json.loads(run.stdout)["devices"]
     t.equal((device["name"], device["file"], device["driver"], device["state"], device["ours"]),
-            ("nvidia.com/gpu=0", "/run/cdi/nvidia.yaml", VERSION, "used", False), "what another tool wrote in YAML is listed")
+            ("nvidia.com/gpu=0", "/run/cdi/nvidia.yaml", VERSION, "used", False),
+            "cdi list reads YAML of another tool")
     run = host.cdi("show", "nvidia.com/gpu=0")
     t.ok(run.returncode == 0 and "Variable: GPU=0" in run.stdout and f"/usr/lib64/libcuda.so.{VERSION}" in run.stdout,
-         "a device is what a container gets", run.stdout, run.stderr)
+         "cdi show prints variables and mounts of a device", run.stdout, run.stderr)
     run = host.cdi("validate")
-    t.ok(run.returncode == 0 and run.stdout == "/run/cdi/nvidia.yaml: good, 1 device of nvidia.com/gpu\n", "a good file is called good",
+    t.ok(run.returncode == 0 and run.stdout == "/run/cdi/nvidia.yaml: good, 1 device of nvidia.com/gpu\n",
+         "cdi validate accepts a valid file",
          run.stdout, run.stderr)
 
 
@@ -88,64 +92,70 @@ def check_wrong(t, host):
     write(host.path("/sys/module/nvidia/version"), "580.65.06\n")
     run = host.cdi("validate")
     t.ok(run.returncode == BAD_CONTENT and f"it is for driver {VERSION}, and 580.65.06 is loaded" in run.stdout,
-         "one from before a driver's swap is found", run.stdout, run.stderr)
-    t.ok("stale" in host.cdi("list").stdout, "and listed as stale")
+         "cdi validate reports a file for another driver version", run.stdout, run.stderr)
+    t.ok("stale" in host.cdi("list").stdout, "cdi list marks a file for another driver as stale")
     write(host.path("/run/cdi/second.yaml"), YAML.replace("env:", "unknown: x\n    env:"))
     run = host.cdi("validate")
-    t.ok("devices[0].containerEdits.unknown: is not known to CDI" in run.stdout, "a member that runtimes don't know is named", run.stdout)
+    t.ok("devices[0].containerEdits.unknown: is not known to CDI" in run.stdout,
+         "cdi validate names a member unknown to CDI", run.stdout)
     write(host.path("/run/cdi/second.yaml"), YAML)
     lines = host.cdi("list").stdout.splitlines()
-    t.ok(sum("conflict with /run/cdi/" in line for line in lines) == 2, "two files of one directory take a device from each other", *lines)
+    t.ok(sum("conflict with /run/cdi/" in line for line in lines) == 2,
+         "cdi list reports conflicting devices of two files", *lines)
     write(host.path("/etc/cdi/third.json"), "[" * 100000)
     run = host.cdi("validate", "--json=short")
     bad = [file["path"] for file in json.loads(run.stdout)["files"] if file["problems"]]
-    t.ok(run.returncode == BAD_CONTENT and len(bad) == 3, "all that is wrong is found at once", run.stdout, run.stderr)
+    t.ok(run.returncode == BAD_CONTENT and len(bad) == 3,
+         "cdi validate reports every invalid file", run.stdout, run.stderr)
     named = host.path("/named.yaml")
     write(named, YAML.replace("0.5.0", "0.3.0"))
     run = host.cdi("validate", named, host.path("/absent.json"))
     t.ok(run.returncode == BAD_CONTENT and "it uses what is only in CDI 0.5.0" in run.stdout and "absent.json: " in run.stdout and
-         "/run/cdi" not in run.stdout, "files that are named are checked alone", run.stdout, run.stderr)
+         "/run/cdi" not in run.stdout,
+         "cdi validate FILE checks only the named files", run.stdout, run.stderr)
 
 
 def check_made(t, host):
-    """With device nodes, which only root can make."""
+    """Generates a specification. Creating device nodes needs root."""
     os.makedirs(host.path("/dev"))
     try:
         for name, minor in ("nvidia0", 0), ("nvidiactl", 255), ("nvidia-uvm", 253):
             os.mknod(host.path(f"/dev/{name}"), stat.S_IFCHR | 0o666, os.makedev(195, minor))
     except PermissionError:
-        t.skip("a specification is made", "device nodes need root")
+        t.skip("cdi generate writes a specification", "creating device nodes needs root")
         return
     write(host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information"), "GPU UUID: GPU-a\nDevice Minor: 0\n")
     made = host.path("/out/cdi/made.json")
     os.rename(host.path("/dev/nvidia-uvm"), host.path("/dev/away"))
     run = host.cdi("generate", "-o", made)
     t.ok(run.returncode == NOT_FOUND and "/dev/nvidia-uvm is not there" in run.stderr and not os.path.exists(made),
-         "without a node that all need there is none", run.returncode, run.stderr)
+         "cdi generate fails without /dev/nvidia-uvm", run.returncode, run.stderr)
     os.rename(host.path("/dev/away"), host.path("/dev/nvidia-uvm"))
     mask = os.umask(0o077)
     run = host.cdi("generate", "-o", made)
     os.umask(mask)
     t.equal([stat.S_IMODE(os.stat(path).st_mode) for path in (made, os.path.dirname(made))], [0o644, 0o755],
-            "runtimes of every user can read what is written, whatever the umask")
-    t.ok(run.returncode == 0 and run.stdout == "" and "Wrote 3 devices of nvidia.com/gpu" in run.stderr, "a specification is made",
+            "a generated file is world-readable with umask 077")
+    t.ok(run.returncode == 0 and run.stdout == "" and "Wrote 3 devices of nvidia.com/gpu" in run.stderr,
+         "cdi generate writes a specification",
          run.stdout, run.stderr)
     with open(made, encoding="utf-8") as file:
         text = file.read()
     run = host.cdi("generate", "-o", host.path("/run/cdi/gpuhost.json"))
     t.ok(run.returncode == 0 and "Warning: /run/cdi/nvidia.yaml has nvidia.com/gpu=0 too" in run.stderr,
-         "whose device it takes with another file is said", run.stderr)
-    t.equal(host.cdi("generate").stdout, text, "on the standard output it is the same")
+         "cdi generate warns of a device in another file", run.stderr)
+    t.equal(host.cdi("generate").stdout, text, "cdi generate prints the same to stdout")
     check_warnings(t, host)
     spec = json.loads(text)
-    t.equal([device["name"] for device in spec["devices"]], ["0", "GPU-a", "all"], "of each GPU by index and UUID, and all")
+    t.equal([device["name"] for device in spec["devices"]], ["0", "GPU-a", "all"],
+            "a specification has devices by index, UUID and 'all'")
     mounts = [mount["hostPath"] for mount in spec["containerEdits"]["mounts"]]
-    t.equal(mounts, [f"/usr/lib64/libcuda.so.{VERSION}"], "with paths as the host sees them, without --root")
+    t.equal(mounts, [f"/usr/lib64/libcuda.so.{VERSION}"], "a specification has host paths without --root")
     check_hooks(t, host, spec["containerEdits"]["hooks"])
 
 
 def check_services(t, host):
-    """What works beside GPUs: with nodes alone, and no driver's libraries."""
+    """Specifications of other devices: only device nodes, no driver libraries."""
     for count, (mode, (_class, nodes)) in enumerate(SERVICES.items()):
         for minor, name in enumerate(nodes):
             path = host.path(f"/dev/{name}")
@@ -158,31 +168,40 @@ def check_services(t, host):
         spec = json.loads(host.cdi("generate", "--mode", mode).stdout)
         every = spec["devices"][-1]
         t.equal((spec["kind"], every["name"], [node["path"] for node in every["containerEdits"]["deviceNodes"]]),
-                (f"nvidia.com/{name}", "all", [f"/dev/{node}" for node in nodes]), f"in mode {mode} its nodes are made known")
-        t.equal(spec["containerEdits"], {"env": ["NVIDIA_VISIBLE_DEVICES=void"]}, "and nothing of the driver")
+                (f"nvidia.com/{name}", "all", [f"/dev/{node}" for node in nodes]),
+                f"--mode={mode} has the device nodes")
+        t.equal(spec["containerEdits"], {"env": ["NVIDIA_VISIBLE_DEVICES=void"]},
+                f"--mode={mode} has nothing of the driver")
         mounts = [mount["hostPath"] for mount in every["containerEdits"].get("mounts", [])]
-        t.equal(mounts, ["/etc/cufile.json", "/run/udev"] if mode == "gds" else [], "with the files that it needs")
+        t.equal(mounts, ["/etc/cufile.json", "/run/udev"] if mode == "gds" else [],
+                f"--mode={mode} mounts only the required files")
     spec = json.loads(host.cdi("generate", "--mode", "imex").stdout)
-    t.equal([device["name"] for device in spec["devices"]], ["0", "7", "all"], "a channel of IMEX goes by its number")
+    t.equal([device["name"] for device in spec["devices"]], ["0", "7", "all"],
+            "--mode=imex names channels by number")
     run = host.cdi("generate", "--mode", "mofed", "-o", host.path("/run/cdi/mofed.json"))
     shown = host.cdi("show", "nvidia.com/mofed=all").stdout
-    t.ok(run.returncode == 0 and "/dev/infiniband/uverbs0" in shown, "one of them is shown like any other", run.stderr, shown)
+    t.ok(run.returncode == 0 and "/dev/infiniband/uverbs0" in shown,
+         "cdi show prints nvidia.com/mofed=all", run.stderr, shown)
     paths = [node["path"] for node in json.loads(host.cdi("generate", "--mode", "management").stdout)["devices"][0]["containerEdits"]["deviceNodes"]]
-    t.ok(not [path for path in paths if "nvidia-fs" in path or "nvswitch" in path], "none of them is in the GPUs' own kind", paths)
+    t.ok(not [path for path in paths if "nvidia-fs" in path or "nvswitch" in path],
+         "--mode=management has no nodes of other kinds", paths)
 
 
 def check_split(t, host):
-    """Below --root no library is asked for the names of MIG's instances."""
+    """With --root, NVML is not queried for the names of MIG instances."""
     write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"), "DeviceFileMinor: 12\n")
     write(host.path("/proc/driver/nvidia-caps/mig-minors"), "gpu0/gi1/access 12\n")
     run = host.cdi("generate")
     left_out = "the instances of MIG of GPU 0000:06:00.0 are left out"
-    t.ok(run.returncode != 0 and run.stdout == "" and left_out in run.stderr, "a host with one GPU, which is split, says why it has no device", run.stderr)
+    t.ok(run.returncode != 0 and run.stdout == "" and left_out in run.stderr,
+         "cdi generate fails when the only GPU is split", run.stderr)
     os.mknod(host.path("/dev/nvidia1"), stat.S_IFCHR | 0o666, os.makedev(195, 1))
     write(host.path("/proc/driver/nvidia/gpus/0000:07:00.0/information"), "GPU UUID: GPU-b\nDevice Minor: 1\n")
     run = host.cdi("generate")
-    t.ok(run.returncode == 0 and f"Warning: {left_out}" in run.stderr, "with another one that is a warning", run.stderr)
-    t.equal([device["name"] for device in json.loads(run.stdout)["devices"]], ["1", "GPU-b", "all"], "and that one is offered, under its own number")
+    t.ok(run.returncode == 0 and f"Warning: {left_out}" in run.stderr,
+         "cdi generate warns when one of two GPUs is split", run.stderr)
+    t.equal([device["name"] for device in json.loads(run.stdout)["devices"]], ["1", "GPU-b", "all"],
+            "a GPU that is not split keeps its index")
 
 
 def check_warnings(t, host):
@@ -191,40 +210,44 @@ def check_warnings(t, host):
     write(information, "GPU UUID: GPU-????????\nDevice Minor: 0\n")
     run = host.cdi("generate")
     t.ok(run.returncode == 0 and f"for driver {VERSION}, and 580.65.06 is loaded" in run.stderr and "no UUID yet of 1 GPU" in run.stderr,
-         "what would not work in a container is said", run.stderr)
+         "cdi generate warns of another driver and missing UUIDs", run.stderr)
     write(information, "GPU UUID: GPU-a\nDevice Minor: 0\n")
     for node in ("nvidia0", "nvidia-uvm"):
         os.chown(host.path("/dev/" + node), 0, 44)
         os.chmod(host.path("/dev/" + node), 0o660)
     spec, older = json.loads(host.cdi("generate").stdout), json.loads(host.cdi("generate", "--without-groups").stdout)
     t.ok(spec["cdiVersion"] == "0.7.0" and "additionalGids" in json.dumps(spec) and older["cdiVersion"] == "0.5.0"
-         and "additionalGids" not in json.dumps(older), "groups can be left out for runtimes that don't know them", spec["cdiVersion"],
+         and "additionalGids" not in json.dumps(older),
+         "--without-groups leaves out groups and lowers the version", spec["cdiVersion"],
          older["cdiVersion"])
 
 
 def check_pipe(t, host):
-    """In a directory where anybody may have put anything."""
+    """A named pipe in a directory of specifications."""
     os.mkfifo(host.path("/etc/cdi/pipe.json"))
     run = host.cdi("validate", "--json=short")
     problems = [file["problems"] for file in json.loads(run.stdout)["files"] if file["path"] == "/etc/cdi/pipe.json"]
-    t.ok(run.returncode == BAD_CONTENT and "is a pipe" in problems[0][0], "a pipe is a problem, and nobody waits for it", run.stdout)
+    t.ok(run.returncode == BAD_CONTENT and "is a pipe" in problems[0][0],
+         "cdi validate reports a pipe without reading it", run.stdout)
     os.unlink(host.path("/etc/cdi/pipe.json"))
 
 
 def check_hooks(t, host, hooks):
-    """In a root that has the mounts, as our hook is started by runtimes."""
+    """Runs the hooks as runtimes do, in a root with the mounts."""
     container = Container(host.path("/container"))
     shutil.copytree(host.path("/usr/lib64"), container.path("/usr/lib64"))
     own_mounts = ["unshare", "--mount"]
     if programs.run([*own_mounts, "true"]).returncode:
-        t.skip("its hooks run", "no namespace to be had here")
+        t.skip("the generated hooks succeed", "mount namespaces are not available")
         return
     for hook in hooks:
         name = hook["args"][1]
         run = programs.run([*own_mounts, HOOK, *hook["args"][1:]], input=json.dumps({"bundle": container.directory}))
-        t.ok(run.returncode == 0, f"its hook {name} does its work", run.stderr)
-    t.equal(os.readlink(container.path("/usr/lib64/libcuda.so")), "libcuda.so.1", "programs in a container find libcuda.so")
-    t.ok("/usr/lib64/" in " ".join(container.cache().values()), "and the loader finds the driver's folder", container.cache())
+        t.ok(run.returncode == 0, f"the generated hook {name} succeeds", run.stderr)
+    t.equal(os.readlink(container.path("/usr/lib64/libcuda.so")), "libcuda.so.1",
+            "the hooks create libcuda.so in the container")
+    t.ok("/usr/lib64/" in " ".join(container.cache().values()),
+         "the hooks add the driver's directory to the loader cache", container.cache())
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person at gpuhostctl, and the real daemon on a fake host: from no driver to one, to the next, and back."""
+"""gpuhostctl with the real daemon on a fake host: first driver, swap, rollback and failures."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ T = tap.Tap()
 
 
 def expect(host, name, arguments, status=0, out="", err=""):
-    """Patterns match all of the stream."""
+    """Checks the command's status and output. Patterns match the whole stream."""
     result = host.ctl(*arguments)
     good = result.returncode == status and re.fullmatch(out, result.stdout, re.S) and re.fullmatch(err, result.stderr, re.S)
     return T.ok(good, name, f"status {result.returncode}, not {status}", "stdout:", result.stdout, f"not {out}",
@@ -28,43 +28,43 @@ def misbehave(host, *lines):
 
 
 def bring_in(host):
-    expect(host, "a host without a driver", ["status"], 3, out=r"NOT OK: no driver is chosen for 2 GPUs.*Driver: none loaded\n.*")
-    expect(host, "an empty store says how to fill it", ["driver", "list"], out=r".*gpuhostctl driver import.*")
-    expect(host, "there is nothing to roll back to", ["driver", "rollback"], 4,
+    expect(host, "status reports GPUs without a driver", ["status"], 3, out=r"NOT OK: no driver is chosen for 2 GPUs.*Driver: none loaded\n.*")
+    expect(host, "driver list on an empty store prints the import command", ["driver", "list"], out=r".*gpuhostctl driver import.*")
+    expect(host, "driver rollback without an earlier driver fails", ["driver", "rollback"], 4,
            err=r"gpuhostctl: no driver was selected .*\nHint: .*\n")
-    expect(host, "a version that is not there", ["driver", "swap", NEW], 4, err=r".*not in the driver store\nHint: .*\n")
+    expect(host, "driver swap to an unknown version fails", ["driver", "swap", NEW], 4, err=r".*not in the driver store\nHint: .*\n")
     directories = {}
     for version in (OLD, NEW):
         directories[version] = os.path.join(host.scratch, version)
         modules, packages = write_driver(directories[version], version)
-        expect(host, f"packages of {version}", ["driver", "import", *packages], err=r"1/2 .*\n2/2 .*\n",
+        expect(host, f"driver import accepts packages of {version}", ["driver", "import", *packages], err=r"1/2 .*\n2/2 .*\n",
                out=rf"import .*: done.*\n  {version}/userland\n")
-        expect(host, f"modules of {version}", ["driver", "import", *modules], err=".*",
+        expect(host, f"driver import accepts modules of {version}", ["driver", "import", *modules], err=".*",
                out=rf"import .*: done.*\n  {version}/modules/{KERNEL}-open\nNext: gpuhostctl driver swap {version}\n")
-    expect(host, "a directory with both kinds", ["driver", "import", directories[NEW]], 2,
+    expect(host, "importing a directory with packages and modules is refused", ["driver", "import", directories[NEW]], 2,
            err=r"gpuhostctl: .* has both packages and modules\nHint: .*\n")
     junk = os.path.join(host.scratch, "junk.deb")
     write(junk, "junk")
-    expect(host, "a package that is none", ["driver", "import", junk], 9, err=r".*: failed, nothing was changed\n.*junk\.deb.*")
-    expect(host, "both are in the list", ["driver", "list"], out=rf"VERSION .*\n{NEW} +{KERNEL} .*\n{OLD} +{KERNEL} .*\n")
-    expect(host, "one of them in full", ["driver", "show", NEW], out=rf"  Driver: {NEW}\nUserland: .*Modules: for {KERNEL}.*")
-    expect(host, "no source, no build", ["driver", "build", NEW], 4, err=r"gpuhostctl: .*has no source.*\nHint: .*\n")
+    expect(host, "importing an invalid package fails", ["driver", "import", junk], 9, err=r".*: failed, nothing was changed\n.*junk\.deb.*")
+    expect(host, "driver list has both versions", ["driver", "list"], out=rf"VERSION .*\n{NEW} +{KERNEL} .*\n{OLD} +{KERNEL} .*\n")
+    expect(host, "driver show prints userland and modules", ["driver", "show", NEW], out=rf"  Driver: {NEW}\nUserland: .*Modules: for {KERNEL}.*")
+    expect(host, "driver build without source fails", ["driver", "build", NEW], 4, err=r"gpuhostctl: .*has no source.*\nHint: .*\n")
 
 
 def swap(host):
-    expect(host, "what a swap would do", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*no problems found\.\n")
-    T.equal(host.loaded(), {}, "a dry run loads nothing")
-    expect(host, "the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*", err=r"(\d+/\d+ .*\n)+")
-    expect(host, "the next", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=r"(\d+/\d+ .*\n)+")
-    T.equal(host.loaded()["nvidia"], NEW, "is what the kernel has")
-    expect(host, "once more is nothing", ["driver", "swap", NEW], out=r"Nothing to do: .*")
-    T.equal(host.json("driver", "swap", NEW), {"id": 0}, "nothing as JSON")
-    expect(host, "the list says what it is", ["driver", "list"], out=rf".*{NEW} .*  loaded, selected\n{OLD} .*  previous\n")
-    expect(host, "status", ["status"],
+    expect(host, "driver swap --dry-run prints the plan", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*no problems found\.\n")
+    T.equal(host.loaded(), {}, "driver swap --dry-run loads nothing")
+    expect(host, "driver swap loads the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*", err=r"(\d+/\d+ .*\n)+")
+    expect(host, "driver swap replaces the loaded driver", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=r"(\d+/\d+ .*\n)+")
+    T.equal(host.loaded()["nvidia"], NEW, "the new driver is loaded after a swap")
+    expect(host, "driver swap to the loaded version does nothing", ["driver", "swap", NEW], out=r"Nothing to do: .*")
+    T.equal(host.json("driver", "swap", NEW), {"id": 0}, "driver swap --json returns id 0 for nothing")
+    expect(host, "driver list marks loaded and previous versions", ["driver", "list"], out=rf".*{NEW} .*  loaded, selected\n{OLD} .*  previous\n")
+    expect(host, "status prints the loaded and selected driver", ["status"],
            out=rf".*Host: idle, kernel.*Driver: {NEW} loaded: .*Selected: {NEW}, previous {OLD}\n.*Pending: nothing\n.*committed.*")
-    expect(host, "what runs is not removed", ["driver", "remove", NEW], 7, err=r".*refused, nothing was changed; 2 problems:\n.*")
-    expect(host, "back", ["driver", "rollback"], out=rf"swap driver {NEW} → {OLD}: done.*", err=".*")
-    expect(host, "the store is whole", ["driver", "verify"], out=r"verify .*: done.*", err=".*")
+    expect(host, "removing the loaded driver is refused", ["driver", "remove", NEW], 7, err=r".*refused, nothing was changed; 2 problems:\n.*")
+    expect(host, "driver rollback swaps to the previous driver", ["driver", "rollback"], out=rf"swap driver {NEW} → {OLD}: done.*", err=".*")
+    expect(host, "driver verify finds an intact store", ["driver", "verify"], out=r"verify .*: done.*", err=".*")
 
 
 def holders(host):
@@ -73,30 +73,30 @@ def holders(host):
     write(f"{process}/cgroup", "0::/system.slice/train.service\n")
     os.makedirs(f"{process}/fd")
     os.symlink(host.path("/dev/nvidiactl"), f"{process}/fd/3")
-    expect(host, "a holder is named", ["driver", "swap", NEW], 7,
+    expect(host, "a swap is refused and names the holder", ["driver", "swap", NEW], 7,
            err=r"gpuhostctl: .*refused, nothing was changed\n.*4242 \(python3\) of train\.service.*\n +Hint: .*--holders=.*\n")
-    expect(host, "and waited for", ["driver", "swap", NEW, "--holders=wait", "--holder-timeout=1s"], 15,
+    expect(host, "--holders=wait times out and undoes the swap", ["driver", "swap", NEW, "--holders=wait", "--holder-timeout=1s"], 15,
            err=rf".*rolled back.*Cause: .*4242 .*Runs now: driver {OLD}\nHint: .*--holders=terminate\.\n")
     shutil.rmtree(process)
 
 
 def failure(host):
     misbehave(host, f"load nvidia@{NEW} no-gpu")
-    expect(host, "a driver that finds no GPU", ["driver", "swap", NEW], 15,
+    expect(host, "a swap whose driver finds no GPU is undone", ["driver", "swap", NEW], 15,
            err=rf".*undoing: load nvidia {NEW}.*failed and was rolled back.*Failed: in step .*load nvidia {NEW}.*"
                rf"Runs now: driver {OLD}\nHint: .*journalctl.*")
-    T.equal(host.loaded()["nvidia"], OLD, "is not what the kernel has afterwards")
-    expect(host, "status says so", ["status"], out=r".*Last: operation \d+, swap .*: rolled-back, .*GPU.*")
-    expect(host, "and the operation in full", ["operation", "show"], out=r".*State: rolled-back\n.*undone  .*pending  .*")
+    T.equal(host.loaded()["nvidia"], OLD, "the old driver is loaded after an undone swap")
+    expect(host, "status reports the rolled-back operation", ["status"], out=r".*Last: operation \d+, swap .*: rolled-back, .*GPU.*")
+    expect(host, "operation show prints the undone steps", ["operation", "show"], out=r".*State: rolled-back\n.*undone  .*pending  .*")
 
 
 def interrupted(host):
     misbehave(host, "load nvidia delay 1500")
     number = host.ctl("driver", "swap", NEW, "--no-wait", check=0).stdout.strip()
-    expect(host, "one operation at a time", ["driver", "rollback"], 6, err=rf"gpuhostctl: operation {number} .*\nHint: .*\n")
-    expect(host, "a cancelled one is undone", ["operation", "cancel", number], out=rf"operation {number} cancelled, .*\n", err=".*")
-    expect(host, "and ended", ["operation", "cancel", number], 2, err=r"gpuhostctl: .*\n")
-    T.equal(host.loaded()["nvidia"], OLD, "the driver from before is loaded")
+    expect(host, "a second operation is refused while one runs", ["driver", "rollback"], 6, err=rf"gpuhostctl: operation {number} .*\nHint: .*\n")
+    expect(host, "a cancelled swap is undone", ["operation", "cancel", number], out=rf"operation {number} cancelled, .*\n", err=".*")
+    expect(host, "cancelling an ended operation fails", ["operation", "cancel", number], 2, err=r"gpuhostctl: .*\n")
+    T.equal(host.loaded()["nvidia"], OLD, "the old driver is loaded after a cancelled swap")
     number = host.ctl("driver", "swap", NEW, "--no-wait", check=0).stdout.strip()
     waiting = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "operation", "wait", number],
                              env=host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -104,38 +104,39 @@ def interrupted(host):
     host.kill_daemon()
     host.start_daemon()
     out, err = programs.outputs(waiting)
-    T.ok(waiting.returncode == 0 and "done" in out and "gpuhostd stopped" in err, "a killed daemon's work is waited for", out, err,
+    T.ok(waiting.returncode == 0 and "done" in out and "gpuhostd stopped" in err,
+         "operation wait survives a restart of the daemon", out, err,
          host.tail())
-    T.equal(host.loaded()["nvidia"], NEW, "and done")
+    T.equal(host.loaded()["nvidia"], NEW, "a swap completes after the daemon was killed")
     misbehave(host)
 
 
 def configuration(host):
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Driver]\nHolderPolicy=maybe\nFoo=1\n")
-    expect(host, "a wrong configuration is told at reload", ["reload"], 9,
+    expect(host, "reload reports configuration errors with file and line", ["reload"], 9,
            err=r".*2 problems; .*gpuhostd\.conf:2: HolderPolicy='maybe'.*gpuhostd\.conf:3: unknown key 'Foo'.*")
-    expect(host, "and printed", ["cat-config", f"--root={host.root}"],
+    expect(host, "cat-config prints an invalid configuration", ["cat-config", f"--root={host.root}"],
            out=r"# /etc/gpuhost/gpuhostd\.conf\n\[Driver\]\nHolderPolicy=maybe\nFoo=1\n")
     os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
-    expect(host, "a right one says nothing", ["reload"])
+    expect(host, "reload of a valid configuration prints nothing", ["reload"])
 
 
 def console(host):
-    """On nvidia_drm's framebuffer, as a driver with fbdev=1 has it."""
+    """Swaps with the text console on nvidia_drm's framebuffer, as with fbdev=1."""
     bound = lambda: host.read("/sys/class/vtconsole/vtcon1/bind").strip()
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Driver]\nModuleParameters=nvidia-drm.fbdev=1\n")
     host.ctl("reload", check=0)
     host.ctl("driver", "swap", OLD, check=0)
-    T.equal(bound(), "1", "the text console is on the driver")
-    expect(host, "a swap says what becomes of it", ["driver", "swap", NEW, "--dry-run"],
+    T.equal(bound(), "1", "fbdev=1 binds the text console to the driver")
+    expect(host, "driver swap --dry-run reports the text console", ["driver", "swap", NEW, "--dry-run"],
            out=r".*text console \(vtcon1\) uses the driver.*no problems found\.\n")
-    expect(host, "which it does not keep from it", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=".*")
-    T.equal(bound(), "1", "and it is on the new one")
+    expect(host, "a swap succeeds with the text console on the driver", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*", err=".*")
+    T.equal(bound(), "1", "the text console is on the new driver")
     misbehave(host, f"load nvidia@{OLD} no-gpu")
-    expect(host, "one that fails", ["driver", "swap", OLD], 15, err=rf".*Runs now: driver {NEW}\n.*")
-    T.equal(bound(), "1", "leaves it as it was")
+    expect(host, "a failed swap with a text console is undone", ["driver", "swap", OLD], 15, err=rf".*Runs now: driver {NEW}\n.*")
+    T.equal(bound(), "1", "an undone swap restores the text console")
     misbehave(host, "unbind vtcon1 errno 16")
-    expect(host, "where it can't be taken off it is named", ["driver", "swap", OLD], 15,
+    expect(host, "a swap fails when the text console stays bound", ["driver", "swap", OLD], 15,
            err=rf".*in use by the kernel's text console \(vtcon1\).*Runs now: driver {NEW}\n.*")
     misbehave(host)
     os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
@@ -147,8 +148,8 @@ def main():
     try:
         host.install()
         host.start_daemon()
-        expect(host, "the host gets ready", ["wait-ready", "--converged", "--timeout=30s"])
-        T.ok(CLIENT in host.ctl("status").stdout, "status names the driver's clients")
+        expect(host, "wait-ready returns on a host without a driver", ["wait-ready", "--converged", "--timeout=30s"])
+        T.ok(CLIENT in host.ctl("status").stdout, "status lists the units that use the driver")
         for part in (bring_in, swap, holders, failure, interrupted, configuration, console):
             part(host)
     finally:

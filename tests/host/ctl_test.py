@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl against a service that plays every outcome: what it prints where, how it exits, what it asks for."""
+"""gpuhostctl with a fake service that returns every outcome: output, exit status, and calls to the daemon."""
 import codecs
 import fcntl
 import json
@@ -25,18 +25,18 @@ T = tap.Tap()
 
 
 class Bus(PrivateBus):
-    """A private bus, and the service on it."""
+    """A private bus with the fake service."""
 
     def __init__(self, directory):
         super().__init__(directory)
         self.environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8", "TZ": "UTC",
                             "DBUS_SYSTEM_BUS_ADDRESS": self.address}
-        # A sanitizer's options go with the programs that it watches.
+        # Programs built with a sanitizer need its options.
         self.environment.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
         self.service = None
 
     def start_service(self, *operations):
-        """With these operations from the first moment on, as a daemon has them that reads its journal."""
+        """Starts the service with these operations, as a daemon that has read its journal."""
         self.service = programs.start([SERVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment)
         self.lines = Lines(self.service.stdout)
         self.calls = []
@@ -45,13 +45,13 @@ class Bus(PrivateBus):
         self.tell("own")
 
     def wait_for(self, wanted):
-        """Reads the service's lines until one begins so; all others are calls."""
+        """Reads the service's lines until one has this prefix. All other lines are calls."""
         deadline = time.monotonic() + PATIENCE
         while (line := self.lines.next(deadline - time.monotonic())) is not None:
             if line.startswith(wanted):
                 return line.strip()
             self.calls.append(line.strip())
-        raise RuntimeError(f"the service ended while '{wanted}' was waited for")
+        raise RuntimeError(f"the service ended before it printed '{wanted}'")
 
     def tell(self, *words):
         self.service.stdin.write("\t".join(words) + "\n")
@@ -73,7 +73,7 @@ class Bus(PrivateBus):
 
 
 def swap(state, *states, **more):
-    """A swap in three steps as the daemon describes it."""
+    """Returns the document of a swap in three steps."""
     summaries = ["stop nvidia-persistenced.service", "load nvidia 550.163.01", "point libraries at 550.163.01"]
     return {"id": 12, "kind": "driver.swap", "title": "swap driver 535.261.03 → 550.163.01", "state": state,
             "progress": 0.5, "text": "", "problems": [], "error": None, "outputs": [],
@@ -105,11 +105,11 @@ class Run:
         self.err = ""
 
     def wait_for(self, wanted):
-        """Reads stderr's lines until one has that."""
+        """Reads lines of stderr until one contains the text."""
         while wanted not in self.err:
             line = self.lines.next()
             if line is None:
-                raise RuntimeError(f"gpuhostctl ended while '{wanted}' was waited for: {self.err}")
+                raise RuntimeError(f"gpuhostctl ended before it printed '{wanted}': {self.err}")
             self.err += line + "\n"
 
     def end(self):
@@ -124,35 +124,35 @@ def run(bus, *arguments):
 
 
 def expect(result, name, status=0, out=None, err=None):
-    """Patterns must match all of the stream; None: the stream is empty."""
+    """Checks status and output. Patterns must match the whole stream; None expects an empty stream."""
     for what, got, wanted in (("stdout", result.out, out), ("stderr", result.err, err)):
         good = re.fullmatch(wanted, got, re.S) if wanted is not None else got == ""
         if not good:
-            return T.ok(False, name, f"{what} is:", got, f"and not: {wanted}", f"status {result.status}",
+            return T.ok(False, name, f"{what} is:", got, f"wanted: {wanted}", f"status {result.status}",
                         "stderr:", result.err)
     return T.ok(result.status == status, name, f"status {result.status}, not {status}", result.err)
 
 
 def errors(bus):
-    """Without a service, and with wrong words: nothing on stdout, what to do next on stderr."""
-    expect(run(bus, "status"), "a daemon that does not run is said so, and how to start it", 1,
+    """Without a service, or with wrong arguments, stdout is empty and stderr has a hint."""
+    expect(run(bus, "status"), "status without a daemon prints the start command", 1,
            err="gpuhostctl: gpuhostd is not running\nHint: Start it: systemctl start gpuhostd.\n")
-    expect(run(bus, "driver", "swap"), "a missing argument is named", 2,
+    expect(run(bus, "driver", "swap"), "a missing argument is reported with the usage", 2,
            err="gpuhostctl: 'driver swap' needs VERSION\nHint: Usage: gpuhostctl driver swap VERSION.\n")
-    expect(run(bus, "driver", "swp", "1"), "the nearest verb is suggested", 2,
+    expect(run(bus, "driver", "swp", "1"), "an unknown verb is reported with a suggestion", 2,
            err="gpuhostctl: unknown verb 'driver swp'\nHint: Did you mean 'swap'\\?\n")
-    expect(run(bus, "driver", "swap", "1", "--holder-timeout=soon"), "a wrong time span is named", 2,
+    expect(run(bus, "driver", "swap", "1", "--holder-timeout=soon"), "an invalid time span is reported with an example", 2,
            err="gpuhostctl: 'soon' is not a time span\nHint: Write: --holder-timeout=5min.\n")
-    expect(run(bus, "operation", "show", "x"), "a wrong number is named", 2,
+    expect(run(bus, "operation", "show", "x"), "an invalid operation number is refused", 2,
            err="gpuhostctl: 'x' is not an operation number\n.*")
-    expect(run(bus, "--version"), "the version needs no daemon", 0, out=r"gpuhostctl \S+\n")
-    expect(run(bus, "--help"), "help needs no daemon", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
+    expect(run(bus, "--version"), "--version needs no daemon", 0, out=r"gpuhostctl \S+\n")
+    expect(run(bus, "--help"), "--help needs no daemon", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
     elsewhere = type("Elsewhere", (), {"environment": {**bus.environment, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/none"}})
-    expect(run(elsewhere, "status"), "a bus that is not there is said so", 1,
+    expect(run(elsewhere, "status"), "a missing bus is reported", 1,
            err="gpuhostctl: connecting to the system bus: .*\nHint: .*")
     with open("/dev/full", "w", encoding="utf-8") as full:
         status = programs.run([CTL, "--help"], stdout=full).returncode
-    T.equal(status, 1, "output that can't be written is an error")
+    T.equal(status, 1, "an unwritable stdout causes exit status 1")
 
 
 def cat_config(bus, directory):
@@ -163,12 +163,13 @@ def cat_config(bus, directory):
         os.makedirs(os.path.dirname(path))
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    expect(run(bus, "cat-config", f"--root={root}"), "cat-config needs no daemon and names each file", 0,
+    expect(run(bus, "cat-config", f"--root={root}"), "cat-config prints each file without a daemon", 0,
            out=re.escape("# /usr/lib/gpuhost/gpuhostd.conf\n[Driver]\nA=1\n\n"
                          "# /etc/gpuhost/gpuhostd.conf.d/50-site.conf\n[Driver]\nA=2\n"))
     result = run(bus, "cat-config", "--json=short", f"--root={root}")
     T.equal([file["path"] for file in json.loads(result.out)],
-            ["/usr/lib/gpuhost/gpuhostd.conf", "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"], "cat-config as JSON")
+            ["/usr/lib/gpuhost/gpuhostd.conf", "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"],
+            "cat-config --json lists the files")
     with open(os.path.join(os.environ["top_srcdir"], "systemd/gpuhostd.conf"), encoding="utf-8") as file:
         installed = file.read()
     result = run(bus, "cat-config", "--defaults")
@@ -176,39 +177,39 @@ def cat_config(bus, directory):
 
 
 def documents(bus):
-    """Verbs that only show."""
+    """Verbs that only print documents."""
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     bus.tell("answer", "Manager.Plan", json.dumps(PLAN))
     bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
     bus.tell("answer", "Driver.List", json.dumps({"kernel": "k", "selected": {}, "versions": []}))
-    expect(run(bus, "status"), "status", 0, out="OK: .*    Host: idle, kernel .*Pending: nothing\n")
+    expect(run(bus, "status"), "status of a converged host exits with 0", 0, out="OK: .*    Host: idle, kernel .*Pending: nothing\n")
     shown = json.loads(run(bus, "status", "--json").out)
     T.equal(shown.pop("verdict")["ok"], True, "status --json has the verdict")
-    T.equal(shown, HOST, "beside it status --json is the daemon's document")
+    T.equal(shown, HOST, "status --json contains the daemon's document")
     bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
-    expect(run(bus, "status"), "status of a host that is not OK", 3, out="NOT OK: pending: t. Apply it: gpuhostctl apply.\n.*")
+    expect(run(bus, "status"), "status of a host with pending steps exits with 3", 3, out="NOT OK: pending: t. Apply it: gpuhostctl apply.\n.*")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
-    T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short is one line")
-    expect(run(bus, "plan"), "plan", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before any change.\n")
-    expect(run(bus, "driver", "list"), "an empty store", 0, out="The driver store is empty.*")
-    expect(run(bus, "driver", "show", "1.2"), "a version that is not there", 4, err="gpuhostctl: driver 1.2 is not .*")
-    expect(run(bus, "operation", "list"), "no operation", 0, out="No operation yet.\n")
-    expect(run(bus, "operation", "show"), "no newest operation", 4, err="gpuhostctl: no operation found\n")
-    expect(run(bus, "operation", "show", "99"), "an operation that is not there", 4,
+    T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short prints one line")
+    expect(run(bus, "plan"), "plan prints title and steps", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before any change.\n")
+    expect(run(bus, "driver", "list"), "driver list reports an empty store", 0, out="The driver store is empty.*")
+    expect(run(bus, "driver", "show", "1.2"), "driver show of an unknown version fails", 4, err="gpuhostctl: driver 1.2 is not .*")
+    expect(run(bus, "operation", "list"), "operation list without operations succeeds", 0, out="No operation yet.\n")
+    expect(run(bus, "operation", "show"), "operation show without operations fails", 4, err="gpuhostctl: no operation found\n")
+    expect(run(bus, "operation", "show", "99"), "operation show of an unknown number fails", 4,
            err="gpuhostctl: operation 99 not found\nHint: List them: gpuhostctl operation list.\n")
-    expect(run(bus, "reload"), "reload prints what is wrong", 9, err=".*1 problem;.*\n  /etc/gpuhost/.*ignoring\n")
+    expect(run(bus, "reload"), "reload prints configuration errors", 9, err=".*1 problem;.*\n  /etc/gpuhost/.*ignoring\n")
     bus.tell("answer", "Manager.Describe", "no JSON")
-    expect(run(bus, "status"), "an answer that is no JSON", 9, err="gpuhostctl: gpuhostd's answer: not valid JSON\n")
+    expect(run(bus, "status"), "an invalid JSON answer is reported", 9, err="gpuhostctl: gpuhostd's answer: not valid JSON\n")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
 
 
 def requests(bus, directory):
-    """Each verb asks the daemon for what it says."""
+    """Each verb calls the daemon with its arguments and options."""
     bus.tell("start", "0")
     package = os.path.join(directory, "a.deb")
     with open(package, "w", encoding="utf-8") as file:
         file.write("bytes")
-    many = os.path.join(directory, "many")  # as many descriptors as a bus lets through in one message
+    many = os.path.join(directory, "many")  # the largest number of descriptors that a bus permits in one message
     os.mkdir(many)
     for i in range(16):
         with open(os.path.join(many, f"{i:02}.ko"), "w", encoding="utf-8"):
@@ -234,26 +235,27 @@ def requests(bus, directory):
             (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
         bus.calls.clear()
         result = run(bus, *arguments)
-        bus.tell("start", "0")  # and so reads what it printed before
-        T.ok(wanted in bus.calls, f"'{' '.join(arguments[:2])}' asks for {wanted.split()[0]}",
+        bus.tell("start", "0")  # also reads the calls printed so far
+        T.ok(wanted in bus.calls, f"'{' '.join(arguments[:2])}' calls {wanted.split()[0]}",
              f"calls: {bus.calls}", result.err)
     result = run(bus, "driver", "swap", "1.2", "--json")
-    T.equal(json.loads(result.out), {"id": 0}, "nothing to do as JSON")
-    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints a number then too", 0, out="0\n")
+    T.equal(json.loads(result.out), {"id": 0}, "--json returns id 0 when nothing is to do")
+    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints 0 when nothing is to do", 0, out="0\n")
     bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "steps": []}))
-    expect(run(bus, "driver", "swap", "1.2"), "nothing to do, and why", 0,
+    expect(run(bus, "driver", "swap", "1.2"), "a swap without steps prints the reason", 0,
            out="Nothing to do: loaded 535.261.03\n")
     bus.tell("start", "12")
-    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints the number", 0, out="12\n")
-    T.equal(json.loads(run(bus, "driver", "swap", "1.2", "--no-wait", "--json").out), {"id": 12}, "and as JSON")
+    expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints the operation's number", 0, out="12\n")
+    T.equal(json.loads(run(bus, "driver", "swap", "1.2", "--no-wait", "--json").out), {"id": 12},
+            "--no-wait --json returns the operation's number")
 
 
 def refusals(bus):
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Busy", "operation 3 runs\\nwait for it")
-    expect(run(bus, "driver", "swap", "1.2"), "the daemon's error with its hint", 6,
+    expect(run(bus, "driver", "swap", "1.2"), "an error of the daemon is printed with its hint", 6,
            err="gpuhostctl: operation 3 runs\nHint: wait for it\n")
     bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
-    expect(run(bus, "driver", "swap", "1.2"), "not allowed", 12, err="gpuhostctl: permission denied\nHint: .*")
+    expect(run(bus, "driver", "swap", "1.2"), "AccessDenied exits with 12", 12, err="gpuhostctl: permission denied\nHint: .*")
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Refused", "one; two")
     problems = [{"code": "not-found", "text": "no modules for k", "hint": "build them"},
                 {"code": "in-use", "text": "held by python3", "hint": ""}]
@@ -261,20 +263,20 @@ def refusals(bus):
     expect(run(bus, "driver", "swap", "1.2"), "all problems of a refused request are listed", 8,
            err=re.escape("gpuhostctl: swap driver 535.261.03 → 550.163.01: refused, nothing was changed; 2 problems:\n"
                          "  1. no modules for k\n     Hint: build them\n  2. held by python3\n"))
-    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "and a dry run shows them with the plan", 8,
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run prints the problems with the plan", 8,
            out="swap driver .*2 problems block this:.*")
     result = run(bus, "driver", "swap", "1.2", "--json")
     T.equal((result.status, result.err, json.loads(result.out)), (8, "", {**PLAN, "problems": problems}),
-            "as JSON: the plan that says why, and nothing else")
+            "--json of a refused request prints only the plan")
     bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
-    expect(run(bus, "driver", "swap", "1.2", "--json"), "who may not ask is not told of the problems instead", 12,
+    expect(run(bus, "driver", "swap", "1.2", "--json"), "AccessDenied with --json prints only the error", 12,
            err="gpuhostctl: permission denied\nHint: .*")
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.InUse", "held by python3")
     bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "problems": problems[1:]}))
-    expect(run(bus, "driver", "swap", "1.2"), "one problem is one error", 7, err="gpuhostctl: held by python3\n")
+    expect(run(bus, "driver", "swap", "1.2"), "a single problem is printed as the error", 7, err="gpuhostctl: held by python3\n")
     result = run(bus, "driver", "swap", "1.2", "--no-wait", "--json")
     T.equal((result.status, result.err, json.loads(result.out)), (7, "", {**PLAN, "problems": problems[1:]}),
-            "and a plan as JSON")
+            "--no-wait --json of a refused request prints the plan")
     bus.tell("fail", "Driver.Swap", "", "")
     bus.tell("answer", "Driver.Plan", json.dumps(PLAN))
 
@@ -282,20 +284,21 @@ def refusals(bus):
 def dry_runs(bus):
     bus.tell("start", "12")
     bus.operation(swap("checked", "pending", "pending", "pending"))
-    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run says what the host's checks found: nothing", 0,
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run without problems exits with 0", 0,
            out="swap driver .*Checked on this host: no problems found.\n")
     problems = [{"code": "in-use", "text": "held by python3", "hint": "stop it"}]
     bus.operation(swap("refused", "pending", "pending", "pending", problems=problems))
-    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "or something", 7,
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run with a problem prints it", 7,
            out="swap driver .*1 problem blocks this:\n  held by python3\n  Hint: stop it\n")
     result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
-    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "checked": True}, "as JSON: the plan with them")
+    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "checked": True},
+            "a dry run's JSON is the plan with problems")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
-    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a check that could not look is an error", 1, err=".*No such device.*")
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run whose checks fail is an error", 1, err=".*No such device.*")
 
 
 def complete(bus, *words):
-    """What the last word may become on a command line of bash."""
+    """Returns bash's completions of the last word."""
     script = os.path.join(tap.TOP_SRCDIR, "packaging", "completion", "gpuhostctl")
     code = 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$(($# - 2)); _gpuhostctl; printf "%s\\n" "${COMPREPLY[@]}"'
     path = os.path.abspath(tap.TOP_BUILDDIR) + ":" + bus.environment["PATH"]
@@ -303,14 +306,14 @@ def complete(bus, *words):
                         env={**bus.environment, "PATH": path}).stdout.split()
 
 
-# A shell that prints what it would offer, each as "<word>" and, where it shows more than that, "<word  -- what it is>".
+# A shell that prints its completions, each as "<word>" and, with a description, as "<word  -- description>".
 ZSHRC = """
 PS1= fpath=($COMPLETION $fpath)
 autoload -Uz compinit && compinit -D -u
 compadd() {
     local -a fits shown
     local at=${@[(I)-d]}
-    if ((${@[(I)-[OAD]]})); then # only asks what fits
+    if ((${@[(I)-[OAD]]})); then # the caller only queries matches
         builtin compadd "$@"
         return
     fi
@@ -334,7 +337,7 @@ zpty -d shell
 
 
 def complete_in_zsh(bus, line):
-    """What the end of the line may become in zsh, and how it is shown."""
+    """Returns zsh's completions of the line's end, with and without descriptions."""
     with tempfile.TemporaryDirectory() as home:
         with open(os.path.join(home, ".zshrc"), "w", encoding="utf-8") as file:
             file.write(ZSHRC)
@@ -346,7 +349,7 @@ def complete_in_zsh(bus, line):
 
 def completion_of_zsh(bus):
     if not shutil.which("zsh"):
-        T.skip("zsh completes", "no zsh")
+        T.skip("zsh completes verbs and arguments", "no zsh")
         return
     for line, wanted in (
             ("gpuhostctl op", {"operation", "operation  -- list, show, wait, cancel"}),
@@ -385,7 +388,7 @@ def completion(bus):
 
 
 def follow(bus, *arguments):
-    """Starts a swap; returns once gpuhostctl has looked at it the first time."""
+    """Starts a swap. Returns after gpuhostctl's first call of Describe."""
     bus.operation(RUNNING)
     bus.tell("start", "12")
     process = Run(bus, "driver", "swap", "550.163.01", *arguments)
@@ -397,43 +400,45 @@ def operations(bus):
     started = follow(bus)
     bus.operation(swap("running", "done", "running", "pending"))
     bus.operation(COMMITTED)
-    expect(started.end(), "a swap that works: steps on stderr, one line on stdout", 0,
+    expect(started.end(), "a swap prints steps on stderr, result on stdout", 0,
            out="swap driver 535.261.03 → 550.163.01: done in 12 s\n",
            err="1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n")
     started = follow(bus, "--json")
     bus.operation(COMMITTED)
     result = started.end()
-    T.ok(result.err == "" and json.loads(result.out) == COMMITTED, "as JSON: its document and nothing else", result.err)
+    T.ok(result.err == "" and json.loads(result.out) == COMMITTED,
+         "a swap with --json prints only its document", result.err)
     started = follow(bus)
     bus.operation(swap("undoing", "done", "undoing", "pending"))
     bus.operation(ROLLED_BACK)
-    expect(started.end(), "a swap that rolled back says what failed, where, and what runs now", 15,
+    expect(started.end(), "a rolled-back swap prints step, cause and loaded driver", 15,
            err=".*2/3 undoing: load nvidia 550.163.01\n.*gpuhostctl: .*: failed and was rolled back.*"
                " *Failed: in step 2 of 3, load nvidia 550.163.01\n *Cause: nvidia: No such device\n"
                " *Runs now: driver 535.261.03\nHint: look at dmesg\n")
     bus.operation(ROLLED_BACK)
-    expect(run(bus, "operation", "wait", "12"), "waiting for what has ended exits as the swap did", 15,
+    expect(run(bus, "operation", "wait", "12"), "operation wait exits like the ended swap", 15,
            err=".*failed and was rolled back.*")
     expect(run(bus, "operation", "show", "12"), "operation show", 0, out="Operation: 12, swap.*Steps:\n.*")
     bus.operation(RUNNING)
     cancel = Run(bus, "operation", "cancel", "12")
     bus.wait_for("Operation.Describe")
-    T.ok("Operation.Cancel" in bus.calls, "cancel cancels")
+    T.ok("Operation.Cancel" in bus.calls, "operation cancel calls Operation.Cancel")
     bus.operation(swap("cancelled", "undone", "pending", "pending", error={"code": "cancelled", "message": "cancelled"}))
-    expect(cancel.end(), "and waits until it is undone", 0, out="operation 12 cancelled, .*\n",
+    expect(cancel.end(), "operation cancel waits until the swap is undone", 0, out="operation 12 cancelled, .*\n",
            err=".*1/3 undoing: stop .*\n")
     bus.operation(RUNNING)
     cancel = Run(bus, "operation", "cancel", "12")
     bus.wait_for("Operation.Describe")
     bus.operation(COMMITTED)
-    expect(cancel.end(), "what was done all the same was not cancelled", 1,
+    expect(cancel.end(), "cancelling a swap that commits first fails", 1,
            err=".*gpuhostctl: operation 12 was done before it could be cancelled\nHint: .*rollback\n")
 
 
     bus.operation(RUNNING)
-    expect(run(bus, "operation", "cancel", "12", "--no-wait"), "cancel --no-wait prints the number as others do", 0,
+    expect(run(bus, "operation", "cancel", "12", "--no-wait"), "operation cancel --no-wait prints the number", 0,
            out="12\n")
-    T.equal(json.loads(run(bus, "operation", "cancel", "12", "--no-wait", "--json").out), {"id": 12}, "also as JSON")
+    T.equal(json.loads(run(bus, "operation", "cancel", "12", "--no-wait", "--json").out), {"id": 12},
+            "operation cancel --no-wait --json returns the number")
 
 
 def no_polling(bus):
@@ -446,8 +451,8 @@ def no_polling(bus):
     result = started.end()
     bus.tell("start", "0")
     T.equal([call for call in bus.calls if call == "Operation.Describe"], ["Operation.Describe"],
-            "an operation in which nothing changes is not asked about")
-    T.equal(result.status, 0, "and its end is seen")
+            "an unchanged operation is not polled")
+    T.equal(result.status, 0, "the end of an operation is noticed without polling")
 
 
 def restarts(bus):
@@ -456,17 +461,17 @@ def restarts(bus):
     started.wait_for("gpuhostd stopped")
     bus.start_service(RUNNING)
     bus.operation(COMMITTED)
-    expect(started.end(), "a daemon that restarts in between is waited for", 0, out=".*: done in 12 s\n",
+    expect(started.end(), "a swap continues to wait across a daemon restart", 0, out=".*: done in 12 s\n",
            err=".*gpuhostd stopped; .*")
 
 
 class Terminal:
-    """gpuhostctl on a terminal of its own."""
+    """gpuhostctl on its own terminal."""
 
     def __init__(self, bus, *arguments, **environment):
         self.fd, other = os.openpty()
         def reachable():
-            """That Ctrl-C reaches it: the terminal of a session of its own, and a shell has what it starts in the background ignore it."""
+            """Makes Ctrl-C reach the program: sets its controlling terminal, resets an inherited SIG_IGN."""
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -474,21 +479,21 @@ class Terminal:
             [CTL, *arguments], stdin=other, stdout=other, stderr=other,
             env={**bus.environment, "COLUMNS": "70", **environment}, start_new_session=True, preexec_fn=reachable)
         os.close(other)
-        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a character may come in two pieces
+        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a character may arrive in two reads
         self.text = ""
 
     def read_until(self, wanted):
         deadline = time.monotonic() + PATIENCE
         while wanted not in self.text:
             if not self.read_some(deadline):
-                raise RuntimeError(f"'{wanted}' did not come, but: {self.text!r}")
+                raise RuntimeError(f"'{wanted}' was not printed, but: {self.text!r}")
 
     def read_some(self, deadline):
         if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
             return False
         try:
             data = os.read(self.fd, 4096)
-        except OSError:  # what Linux says at a terminal's end
+        except OSError:  # EIO at the end of a terminal
             return False
         self.text += self.decoder.decode(data)
         return bool(data)
@@ -507,15 +512,16 @@ def terminal(bus):
     bus.tell("start", "12")
     screen = Terminal(bus, "driver", "swap", "550.163.01")
     screen.read_until("1/3 stop nvidia-persistenced.service")
-    T.ok(" 10% [==>" in screen.text, "a bar on a terminal", repr(screen.text))
+    T.ok(" 10% [==>" in screen.text, "a terminal shows a progress bar", repr(screen.text))
     bus.operation(COMMITTED)
     status = screen.end()
     T.ok(screen.text.endswith("\r\033[Kswap driver 535.261.03 → 550.163.01: \033[32mdone\033[0m in 12 s\r\n"),
-         "that is gone at the end", repr(screen.text))
-    T.equal(status, 0, "exit status on a terminal")
+         "the result replaces the progress bar", repr(screen.text))
+    T.equal(status, 0, "a committed swap on a terminal exits with 0")
     screen = Terminal(bus, "operation", "list", NO_COLOR="1")
     screen.end()
-    T.ok("\033" not in screen.text and "committed" in screen.text, "NO_COLOR is honoured", repr(screen.text))
+    T.ok("\033" not in screen.text and "committed" in screen.text,
+         "NO_COLOR disables colours", repr(screen.text))
 
 
 def interrupt(bus):
@@ -528,45 +534,45 @@ def interrupt(bus):
     status = screen.end()
     bus.tell("start", "0")
     T.ok("Operation 12 goes on" in screen.text and "gpuhostctl operation cancel 12" in screen.text,
-         "Ctrl-C says that the operation goes on and how to stop it", repr(screen.text))
-    T.equal(status, -signal.SIGINT, "a shell sees the signal")
-    T.ok("Operation.Cancel" not in bus.calls, "nothing is cancelled", bus.calls)
+         "Ctrl-C prints that the operation continues", repr(screen.text))
+    T.equal(status, -signal.SIGINT, "Ctrl-C ends gpuhostctl with SIGINT")
+    T.ok("Operation.Cancel" not in bus.calls, "Ctrl-C does not cancel the operation", bus.calls)
 
 
 def ready(bus):
     bus.tell("ready", "1")
-    expect(run(bus, "wait-ready", "--converged"), "a host that is ready is not waited for")
+    expect(run(bus, "wait-ready", "--converged"), "wait-ready --converged returns on a ready host")
     bus.tell("ready", "0")
-    expect(run(bus, "wait-ready", "--converged", "--timeout=100ms"), "a wait that is over", 13,
+    expect(run(bus, "wait-ready", "--converged", "--timeout=100ms"), "wait-ready --converged times out with exit status 13", 13,
            err="gpuhostctl: the host is not ready after 100ms\nHint: .*")
     waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     time.sleep(0.2)
     bus.tell("ready", "1")
-    expect(waiting.end(), "a host that gets ready ends the wait")
+    expect(waiting.end(), "wait-ready --converged returns when the host becomes ready")
     bus.tell("fail", "Properties.Get", "org.freedesktop.DBus.Error.NoReply", "it is gone")
     waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     bus.wait_for("Properties.Get org.gpuhost1.Manager Ready")
     bus.tell("fail", "Properties.Get", "", "")
-    expect(waiting.end(), "a daemon that went between two questions is asked again")
+    expect(waiting.end(), "wait-ready --converged repeats a call without a reply")
     bus.stop_service()
     waiting = Run(bus, "wait-ready", "--converged", f"--timeout={PATIENCE}s")
     time.sleep(0.2)
     bus.start_service()
-    expect(waiting.end(), "so does a daemon that starts and is ready")
+    expect(waiting.end(), "wait-ready --converged returns when the daemon starts")
 
 
 def verdict(bus):
-    """Wait-ready without --converged: until nothing happens any more, then as status says."""
+    """wait-ready without --converged waits until the host is idle and exits like status."""
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
-    expect(run(bus, "wait-ready"), "a host that is OK")
+    expect(run(bus, "wait-ready"), "wait-ready on a converged host exits with 0")
     bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
-    expect(run(bus, "wait-ready"), "a host that is not OK", 3, err="NOT OK: pending: t. Apply it: gpuhostctl apply.\n")
+    expect(run(bus, "wait-ready"), "wait-ready with pending steps exits with 3", 3, err="NOT OK: pending: t. Apply it: gpuhostctl apply.\n")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST | {"state": "busy", "operation": 12}))
     waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
     bus.wait_for("Manager.Describe")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     bus.tell("ready", "1")
-    expect(waiting.end(), "an operation that runs is waited for")
+    expect(waiting.end(), "wait-ready waits for a running operation")
 
 
 def main():

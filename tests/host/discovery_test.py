@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that the site's DNS names: dnsmasq answers in the test's own network, with real servers behind the names."""
+"""Peers from the site's DNS: dnsmasq in the test's network namespace, with real peers for its names."""
 import ctypes
 import os
 import re
@@ -23,7 +23,7 @@ PROGRAM = shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin:
 
 
 def records(instance, host, port, domain=DOMAIN):
-    """What a zone says of one host, as dnsmasq(8) takes it."""
+    """Returns the records of one host in the format of dnsmasq(8)."""
     return (f"ptr-record={SERVICE}.{domain},\"{instance}.{SERVICE}.{domain}\"\n"
             f"srv-host=\"{instance}.{SERVICE}.{domain}\",{host}.{domain},{port}\n"
             f"host-record={host}.{domain},127.0.0.1\n")
@@ -34,7 +34,7 @@ def of(peer):
 
 
 class NameServers:
-    """The site's, on 127.0.0.1, and on 127.0.0.2 one that takes questions and has no answer."""
+    """The site's name server on 127.0.0.1, and one on 127.0.0.2 that never answers."""
     def __init__(self, directory):
         self.path = lambda name: os.path.join(directory, name)
         self.process = None
@@ -57,7 +57,7 @@ class NameServers:
         write(self.path("resolv.conf"), f"{servers}options {options}\n")
 
     def _truncate(self):
-        """Leads who asks to TCP, where nobody takes the connection."""
+        """Answers with truncated packets, so that clients use TCP, where no connection is accepted."""
         while True:
             try:
                 question, sender = self.silent[0].recvfrom(4096)
@@ -67,7 +67,7 @@ class NameServers:
                 self.silent[0].sendto(question[:2] + b"\x83\x80" + question[4:], sender)
 
     def serve(self, *zone):
-        """Knows this zone and that there is no other, but for slow.example, which it asks somebody else for."""
+        """Serves only this zone. Forwards slow.example to 127.0.0.2, which never answers."""
         self.stop()
         write(self.path("dnsmasq.conf"), "no-resolv\nno-hosts\nlisten-address=127.0.0.1\nbind-interfaces\n"
               "local=/example/\nserver=/slow.example/127.0.0.2\n" + "".join(zone))
@@ -95,7 +95,7 @@ class NameServers:
 
 
 def peer(rack, host):
-    """One with the certificate of this host."""
+    """Returns a peer with the certificate of this host."""
     keys = os.path.join(rack.authority.path, host)
     return rack.peer(keys if os.path.exists(keys) else rack.authority.keys(host, host=f"{host}.{DOMAIN}"))
 
@@ -105,7 +105,7 @@ def discovered(rack, *domains):
 
 
 def gives_up_names():
-    """libcurl since 7.87; an older one waits for the resolver."""
+    """Returns whether libcurl cancels name resolution: since 7.87. Older versions wait for the resolver."""
     try:
         library = ctypes.CDLL("libcurl.so.4")
     except OSError:
@@ -119,21 +119,23 @@ def check_nothing_found(t, rack, dns):
     rack.configure(domains=[DOMAIN])
     run = rack.fetch("site")
     t.ok(run.returncode == NOT_FOUND and f"{SERVICE}.{DOMAIN}: no usable answer from the DNS" in run.stderr
-         and "no peers" in run.stderr, "without a name server nobody is found", *said(run))
+         and "no peers" in run.stderr, "a fetch without a name server finds no peers", *said(run))
     dns.serve()
     run = rack.fetch("site")
     t.ok(run.returncode == NOT_FOUND and "no record in the DNS" in run.stderr and "no peers" in run.stderr,
-         "nor where the DNS knows of none", *said(run))
+         "a fetch finds no peers without DNS records", *said(run))
     dns.serve(f"cname={SERVICE}.{DOMAIN},other.example\n", "host-record=other.example,127.0.0.1\n")
     run = discovered(rack)
-    t.ok(f"{SERVICE}.{DOMAIN}: lists no peers" in run.stderr, "nor where it leads elsewhere", *said(run))
+    t.ok(f"{SERVICE}.{DOMAIN}: lists no peers" in run.stderr, "a CNAME is not accepted as a peer", *said(run))
     rack.configure(domains=["-x", "a..b", "rack_1.example", "rack..", "."])
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is not a valid domain name") == 5, "what is no domain is said",
+    t.ok(run.returncode == NOT_FOUND and run.stderr.count("is not a valid domain name") == 5,
+         "a fetch reports each invalid domain",
          *said(run))
     rack.configure()
     run = discovered(rack)
-    t.ok(run.returncode == 0 and not run.stdout + run.stderr, "without Domains= nobody is asked", *said(run))
+    t.ok(run.returncode == 0 and not run.stdout + run.stderr,
+         "without Domains= no DNS query is sent", *said(run))
 
 
 def check_found(t, rack, dns):
@@ -143,18 +145,19 @@ def check_found(t, rack, dns):
               records("odd", "gpu_3", 2990), f"ptr-record={SERVICE}.{DOMAIN},nowhere.{SERVICE}.{DOMAIN}\n")
     run = discovered(rack)
     found = {f"gpu01.{DOMAIN}:{of(peers[0])}", f"gpu02.{DOMAIN}:{of(peers[1])}"}
-    t.ok(run.returncode == 0 and set(run.stdout.split()) == found, "--discover prints whom the DNS names", *said(run))
+    t.ok(run.returncode == 0 and set(run.stdout.split()) == found,
+         "--discover prints the peers in the DNS", *said(run))
     t.ok(f"odd.{SERVICE}.{DOMAIN}: lists no valid host" in run.stderr
          and f"nowhere.{SERVICE}.{DOMAIN}: no record in the DNS" in run.stderr,
-         "and what of it is of no use", *said(run))
+         "--discover reports unusable records", *said(run))
     rack.configure(domains=["other.example"], timeout="0")
     run = discovered(rack, DOMAIN + ".")
     t.ok(run.returncode == 0 and set(run.stdout.split()) == found and "other" not in run.stderr,
-         "or those of a domain that it is told, with no time to speak of", *said(run))
+         "--discover DOMAIN queries only that domain", *said(run))
     rack.configure(domains=[DOMAIN + "."])
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and "lists no valid host" in run.stderr,
-         "a bundle comes from peers that the DNS names", *said(run), rack.host.tail())
+         "a bundle is fetched from peers in the DNS", *said(run), rack.host.tail())
 
 
 def check_twice(t, rack, dns):
@@ -164,7 +167,7 @@ def check_twice(t, rack, dns):
     rack.wipe()
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and run.stderr.lower().count(f"gpu07.{DOMAIN}:1: ") == 1,
-         "who is in the list and in the DNS is one peer", *said(run))
+         "a peer in configuration and DNS is contacted once", *said(run))
 
 
 def check_lie(t, rack, dns):
@@ -174,7 +177,7 @@ def check_lie(t, rack, dns):
     rack.wipe()
     run = rack.fetch("site")
     t.ok(run.returncode == NOT_FOUND and rack.generation() is None and f"gpu09.{DOMAIN}:{port}: " in run.stderr,
-         "who has no certificate with the name that the DNS gives him is no peer", *said(run))
+         "a peer whose certificate lacks its DNS name is refused", *said(run))
 
 
 def check_itself(t, rack, dns):
@@ -185,15 +188,16 @@ def check_itself(t, rack, dns):
         service.start()
         dns.serve(records("gpu01", "gpu01", of(peer(rack, "gpu01"))), records("gpu03", "gpu03", of(service)))
         run = rack.fetch("site")
-        t.ok(run.returncode == 0 and rack.is_whole(), "a host that finds itself has others bring its first bundle",
+        t.ok(run.returncode == 0 and rack.is_whole(), "a host in its own DNS fetches from other peers",
              *said(run))
         rack.host.ctl("reload", check=0)
         os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2])))
         rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
         status = rack.host.ctl("status").stdout
-        t.ok("gpuhostctl bundle fetch site" in status, "status says that what it has lost can be fetched", status)
+        t.ok("gpuhostctl bundle fetch site" in status,
+             "status prints the fetch command for lost blobs", status)
         run = rack.fetch("site")
-        t.ok(run.returncode == 0 and rack.is_whole(), "and so it can", *said(run))
+        t.ok(run.returncode == 0 and rack.is_whole(), "a fetch restores lost blobs", *said(run))
     finally:
         service.close()
 
@@ -203,18 +207,20 @@ def check_many(t, rack, dns):
     dns.serve(*(records(f"gpu{i}", f"gpu{i}", 2990) for i in range(MOST + 10)))
     run = discovered(rack)
     t.ok(run.returncode == 0 and len(set(run.stdout.split())) == MOST and f"lists more than {MOST} peers" in run.stderr,
-         "of too many, in an answer by TCP, some are taken", *said(run))
+         f"--discover stops at {MOST} peers of a TCP answer", *said(run))
     run = discovered(rack, *[DOMAIN] * 2)
-    t.ok(len(run.stdout.split()) == MOST, "and none of them twice", *said(run))
+    t.ok(len(run.stdout.split()) == MOST,
+         "--discover with a repeated domain prints each peer once", *said(run))
     several = "".join(f"srv-host=\"gpu.{SERVICE}.{DOMAIN}\",gpu{i}.{DOMAIN},2990\n" for i in range(MOST + 1))
     dns.serve(f"ptr-record={SERVICE}.{DOMAIN},gpu.{SERVICE}.{DOMAIN}\n", several)
     run = discovered(rack)
     t.ok(len(set(run.stdout.split())) == MOST and f"lists more than {MOST} peers" in run.stderr,
-         "nor all of too many that one name leads to", *said(run))
+         f"--discover stops at {MOST} peers of one name", *said(run))
     twice = (records(f"gpu{i}", f"gpu{i % (MOST // 2)}", 2990) for i in range(MOST))
     dns.serve(*twice)
     run = discovered(rack)
-    t.ok(len(run.stdout.split()) == MOST // 2 and not run.stderr, "a peer counts once", *said(run))
+    t.ok(len(run.stdout.split()) == MOST // 2 and not run.stderr,
+         "a peer with two records is printed once", *said(run))
 
 
 def check_dead_first(t, rack, dns):
@@ -224,40 +230,42 @@ def check_dead_first(t, rack, dns):
     run = discovered(rack)
     dns.use("127.0.0.1")
     t.ok(run.returncode == 0 and len(run.stdout.split()) == 8 and not run.stderr,
-         "a first name server that is dead does not keep the second from naming everyone", *said(run))
+         "--discover uses the second name server when the first is silent", *said(run))
 
 
 def check_silent(t, rack, dns):
-    """A name server that is no help holds up nobody whom somebody else has named."""
+    """A silent name server does not delay peers from other sources."""
     serving = peer(rack, "gpu01"), rack.peer()
     dns.serve(records("gpu01", "gpu01", of(serving[0])))
     rack.configure(domains=[DOMAIN, "slow.example", "more.slow.example"])
     rack.wipe()
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and "no further peer within" in run.stderr,
-         "whom the DNS has named before it falls silent is asked", *said(run))
+         "peers found before the DNS times out are used", *said(run))
     dns.use("127.0.0.2")
     rack.configure(domains=[DOMAIN], timeout="30s")
     run = discovered(rack)
     t.ok(f"{SERVICE}.{DOMAIN}: no usable answer from the DNS" in run.stderr and not run.stdout,
-         "one that never answers is given up", *said(run))
+         "--discover times out on a silent name server", *said(run))
     dns.truncates = True
     rack.configure(serving[1].address, domains=[DOMAIN])
     rack.wipe()
     began = time.monotonic()
     run = rack.fetch("site")
     took = time.monotonic() - began
-    t.ok("no further peer within" in run.stderr and took < 20, "so is one that leads to TCP and is silent there",
+    t.ok("no further peer within" in run.stderr and took < 20,
+         "a fetch times out on a name server silent over TCP",
          took, *said(run))
-    t.ok(run.returncode == 0 and rack.is_whole(), "and whom the list names is asked all the same", *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole(),
+         "configured peers are used despite a silent name server", *said(run))
     dns.truncates = False
     dns.use("127.0.0.1")
 
 
 def check_silent_names(t, rack, dns):
-    """One whose name can't be looked up holds up nobody else."""
+    """A peer whose name cannot be resolved does not delay other peers."""
     if not gives_up_names():
-        return t.skip("a silent DNS holds up no other peer", "libcurl waits for the resolver")
+        return t.skip("an unresolvable peer does not delay other peers", "libcurl waits for the resolver")
     rack.configure(f"gpu01.{DOMAIN}:2990", rack.peer().address)
     dns.use("127.0.0.2", options="timeout:15")
     for dns.truncates in (False, True):
@@ -266,7 +274,7 @@ def check_silent_names(t, rack, dns):
         run = rack.fetch("site")
         took = time.monotonic() - began
         t.ok(run.returncode == 0 and rack.is_whole() and f"gpu01.{DOMAIN}:2990: " in run.stderr and took < 20,
-             f"a DNS that is silent by {'TCP' if dns.truncates else 'UDP'} holds up no other peer", took, *said(run))
+             f"a name server silent over {'TCP' if dns.truncates else 'UDP'} delays no other peer", took, *said(run))
     dns.truncates = False
     dns.use("127.0.0.1")
 
