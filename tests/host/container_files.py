@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container as its runtime has it when hooks run: a bundle, and a root in which nothing runs yet."""
+"""A container as its runtime prepares it for hooks: a bundle, and a root without processes."""
 import json
 import os
 import re
@@ -8,11 +8,11 @@ from programs import run
 from tap import TOP_BUILDDIR
 
 HOOK = os.path.join(TOP_BUILDDIR, "gpuhost-cdi-hook")
-LIBRARY = "libm.so.6"  # in a root under another name, with its own one as its SONAME
+LIBRARY = "libm.so.6"  # copied into the root under another name; its SONAME is unchanged
 
 
 def library_file():
-    """One of the machine's own, which every Python has loaded."""
+    """Returns the path of LIBRARY on this machine, which every Python has loaded."""
     with open("/proc/self/maps", encoding="utf-8") as maps:
         return re.search(rf"/\S*/{re.escape(LIBRARY)}$", maps.read(), re.M)[0]
 
@@ -25,7 +25,7 @@ def write(path, content="", mode=0o644):
 
 
 class Container:
-    """In a directory of its own, with a directory `outside` beside its root that no hook may touch."""
+    """A container in its own directory. No hook may change the directory `outside` next to its root."""
     def __init__(self, directory):
         self.directory = directory
         self.outside = os.path.join(directory, "outside")
@@ -39,7 +39,7 @@ class Container:
             write(self.path("/usr/lib/gpu/libm.so.550.1"), file.read(), 0o755)
 
     def configure(self, **root):
-        """config.json, with more members of its `root`."""
+        """Writes config.json, with additional members of its `root`."""
         write(os.path.join(self.directory, "config.json"), json.dumps({"ociVersion": "1.0.2", "root": {"path": "rootfs"} | root}))
 
     def path(self, path):
@@ -53,12 +53,12 @@ class Container:
         return run([HOOK, *words], input=json.dumps({"bundle": self.directory}) if state is None else state)
 
     def untouched(self):
-        """What lies outside is as it was."""
+        """Returns whether the directory `outside` is unchanged."""
         return sorted(os.listdir(self.outside)) == ["etc", "secret"] and not os.listdir(os.path.join(self.outside, "etc")) \
             and open(os.path.join(self.outside, "secret"), encoding="utf-8").read() == "secret"
 
     def tree(self):
-        """{path: (inode, link's target)} of the root."""
+        """Returns {path: (inode, link's target)} of the root."""
         found = {}
         for directory, directories, files in os.walk(self.path("/")):
             for name in directories + files:
@@ -67,6 +67,6 @@ class Container:
         return found
 
     def cache(self):
-        """{library: its path} as the loader finds them; empty without a cache."""
+        """Returns {library: path} of the loader's cache; empty without a cache."""
         shown = run(["/sbin/ldconfig", "-p", "-C", self.path("/etc/ld.so.cache")])
         return dict(re.findall(r"^\t(\S+) .* => (\S+)$", shown.stdout, re.M))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever happened to a host, one apply puts all of it right: driver, specifications, toolkit, runtime.
+"""After any change of a host one apply repairs driver, specifications, toolkit and runtime.
 
-A plan is made of what is there before its steps, and a component's step may change what another one saw. So things happen
-to the host by chance, several at a time, an apply that is cut off among them, and behind one more nothing may be left to do.
+A plan is made from observations before its steps, and the step of one component may change what another one
+observed. Each round therefore applies several random changes, sometimes an interrupted apply. Then one apply
+must leave an empty plan.
 
 converge_test.py                                SEED=535, ROUNDS=25; FULL=1: 400"""
 import glob
@@ -32,7 +33,7 @@ FOREIGN = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: theirs\n  
 
 
 class Fate:
-    """What happens to a host. Each event leaves it such that nothing is in the way of all being right."""
+    """Random changes of a host. After each of them an apply can still repair everything."""
     def __init__(self, host, chance):
         self.host = host
         self.chance = chance
@@ -98,7 +99,7 @@ class Fate:
             if self.chance.random() < 0.7:
                 os.unlink(path)
         if "gpuhost" in read(self.host.path(CONFIG)):
-            self.overwrite_config()  # else containerd starts no more, which is not ours to mend
+            self.overwrite_config()  # otherwise containerd does not start, and gpuhostd does not repair that
 
     def lose_link(self):
         if os.path.islink(self.host.path(CURRENT)):
@@ -109,7 +110,7 @@ class Fate:
             os.unlink(path)
 
     def exchange_toolkit(self):
-        if self.host.ctl("toolkit", "remove", TOOLKITS[1]).returncode != 0:  # in use, or not here
+        if self.host.ctl("toolkit", "remove", TOOLKITS[1]).returncode != 0:  # in use, or not in the store
             self.host.ctl("toolkit", "import", *glob.glob(os.path.join(self.host.scratch, "debs" + TOOLKITS[1], "*")), check=0)
 
     def configure(self):
@@ -121,7 +122,8 @@ class Fate:
         self.host.ctl("reload", check=0)
 
     def interrupted(self):
-        """An apply that ends at one of its steps, in one of three ways."""
+        """Interrupts an apply at one of its steps: by an error, a killed worker, or killed worker and
+        daemon."""
         end, last = self.chance.choice(("error", "worker killed", "all killed")), self.chance.randint(1, 12)
 
         def decide(_where, _count):
@@ -157,7 +159,7 @@ def cdi_settings(host):
 
 
 def programs_of(text):
-    """Paths that containerd's classes lead to."""
+    """Returns the programs of containerd's runtime classes."""
     found, tables = [], [tomllib.loads(text)]
     while tables:
         for key, value in tables.pop().items():
@@ -169,14 +171,15 @@ def programs_of(text):
 
 
 def is_contradictory(host):
-    """A class is wanted and no toolkit: status says so, and what somebody else took away does not come back."""
+    """Returns whether a class is configured without a toolkit. status reports that, and lost files are not
+    restored."""
     text = read(host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf"))
     return "Version=off" in text and "Classes=nvidia" in text and "needs NVIDIA's toolkit" in host.ctl("status").stdout
 
 
 def faults(host):
-    """What is not as it should be after an apply."""
-    found = mixture(host, containers=False)  # whose settings and files change here
+    """Returns what is wrong after an apply."""
+    found = mixture(host, containers=False)  # the settings and files of containers change in this test
     plan = host.json("plan")
     if plan["steps"]:
         found.append(f"the plan still has {[step['summary'] for step in plan['steps']]}: {plan['reasons']}")
@@ -188,7 +191,7 @@ def faults(host):
     told = {path: host.told(path) for path in SPECS[:1] + SPECS[2:] if read(host.path(path)) not in ("", FOREIGN)}
     wanted = {f"{directory}/nvidia.yaml": driver} if enable and driver else {}
     if told != wanted:
-        found.append(f"containers are told {told}, and should be {wanted}")
+        found.append(f"specifications are for {told}, not for {wanted}")
     if driver is None:
         found.append("no driver is loaded")
     config = dump(host)
@@ -196,7 +199,7 @@ def faults(host):
         return [*found, "containerd would not start"]
     for program in programs_of(config):
         if CURRENT in program and not os.path.exists(host.path(CURRENT)) and not is_contradictory(host):
-            found.append(f"a class leads to {program}, and the link is not there")
+            found.append(f"a class uses {program}, but the link is missing")
     return found
 
 
@@ -215,16 +218,17 @@ def install(host):
 
 def check_rounds(t, host):
     install(host)
-    t.equal(faults(host), [], "a host with all of it is as it should be")
+    t.equal(faults(host), [], "a fully configured host has no faults")
     for number in range(ROUNDS):
         fate = Fate(host, random.Random(f"{SEED}/{number}"))
         events = fate.happen()
         run = host.ctl("apply")
         settled = calls(host)
-        t.ok(run.returncode == 0 and not faults(host), f"round {number}: {', '.join(events)}; then one apply", run.returncode, run.stdout, run.stderr,
+        t.ok(run.returncode == 0 and not faults(host),
+             f"round {number}: one apply repairs {', '.join(events)}", run.returncode, run.stdout, run.stderr,
              json.dumps(faults(host), indent=1), read(host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf")))
         host.ctl("apply", check=0)
-        t.equal(calls(host), settled, f"round {number}: a second one restarts nothing")
+        t.equal(calls(host), settled, f"round {number}: a second apply restarts no unit")
 
 
 run_checks(check_rounds)

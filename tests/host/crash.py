@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One operation, ended at every record of its journal by an error, by SIGKILL of worker and daemon, by a hang, and by a
-power cut.
+"""One operation, interrupted at every record of its journal by an error, by SIGKILL of worker and daemon, by
+a hang, and by a power cut.
 
-A run is recorded: at each gate (fake_worker.cpp) the tree is copied, as SIGKILL of everything at that moment would
-leave it. Of the record just written before a gate the copy without its journal's last line is the moment before.
+A run is recorded: at each gate (fake_worker.cpp) the tree is copied, as SIGKILL of all programs would leave
+it. The copy without the journal's last line is the moment before that record was written.
 
-A case that is many may be a sample: SEED=535, FULL=1 for all of it.
+Large sets of cases are sampled: SEED=535 repeats a sample, FULL=1 runs all cases.
 """
 import os
 import random
@@ -17,7 +17,7 @@ from gates import Gates
 
 SEED = os.environ.get("SEED", "535")
 FULL = os.environ.get("FULL") == "1"
-DEADLINE_MS = "2000"  # of a worker that hangs
+DEADLINE_MS = "2000"  # for a worker that hangs
 
 
 def copy(source, target):
@@ -37,20 +37,22 @@ def listing(host, path):
 
 
 class Moment:
-    """A gate: the tree as it was when a worker stood there for the `count`th time."""
+    """A gate: the tree when a worker reached it for the `count`th time."""
 
     def __init__(self, records, where, count, tree):
         self.name = f"record {records}, {where}"
         self.where, self.count, self.tree = where, count, tree
-        self.begins = not where.endswith(" after")  # its journal's last record announces what is not begun yet
-        self.ended = where == "end"  # all is done; one record before, only the end's is missing
+        self.begins = not where.endswith(" after")  # the journal's last record announces a phase that has not begun
+        self.ended = where == "end"  # the operation is done; one record earlier only the end record is missing
 
 
 class Case:
-    """What is done to the host: an operation's number, the words of gpuhostctl that start it, the tree before it. `faults(host,
-    outcomes)` says what is not as it must be once the host has settled; `outcomes(recording, moment, power_cut)` which ends are right
-    after a restart at that moment. `no_return` names the step from which on there is no way back, if there is one. `sample` is how many
-    of its points are tried of each kind; None: all."""
+    """Describes an operation: its number, the arguments of gpuhostctl that start it, and the tree before it.
+
+    `faults(host, outcomes)` returns what is wrong after the host has settled. `outcomes(recording, moment,
+    power_cut, earlier)` returns the outcomes that are right after a restart at that moment. `no_return` names
+    the step of no return, if there is one. `sample` is the number of points to try for each kind of fault;
+    None tries all."""
 
     def __init__(self, host, operation, words, faults, outcomes, no_return=None, sample=None):
         self.host, self.operation, self.words, self.faults, self.outcomes = host, operation, words, faults, outcomes
@@ -70,7 +72,7 @@ class Case:
 
 
 class Recording:
-    """One run, copied at each of its gates and at its end."""
+    """One run, with copies of the tree at each gate and at the end."""
 
     def __init__(self, case, directory, failing=None):
         self.case, self.host, self.directory, self.moments = case, case.host, os.path.join(case.host.scratch, directory), []
@@ -93,14 +95,14 @@ class Recording:
 
     def take(self, where, count):
         if where.startswith("preflight") and self.moments:
-            return  # one worker, one record: nothing changes at its other gates
+            return  # one worker and one record: its other gates change nothing
         tree = os.path.join(self.directory, str(len(self.moments)))
         copy(self.host.root, tree)
         self.moments.append(Moment(len(self.case.journal()), where, count, tree))
 
 
 def without_last_record(case):
-    """Takes back the last record, and the job that it announces: the daemon makes a job's files after its record."""
+    """Removes the last record and the job that it announces. A job's files are created after its record."""
     host = case.host
     path = host.path(f"/var/lib/gpuhost/journal/{case.operation}.jsonl")
     with open(path) as file:
@@ -121,7 +123,7 @@ def recover(case, recording, moment, earlier, power_cut):
     if power_cut:
         host.boot()
     host.start_daemon()
-    wrong = [] if host.settle() else ["it does not settle"]
+    wrong = [] if host.settle() else ["the host does not settle"]
     wrong += case.faults(host, case.outcomes(recording, moment, power_cut, earlier))
     host.kill_daemon()
     return wrong
@@ -132,12 +134,14 @@ def check_crashes(t, case, recording, label):
               for earlier in ((True, False) if moment.begins else (False,))]
     for moment, earlier, cut in case.chosen(points):
         wrong = recover(case, recording, moment, earlier, cut)
-        when = ("power cut " if cut else "SIGKILL ") + ("one record before" if earlier else "at")
-        t.ok(not wrong, f"{label}: {when} {moment.name}", *wrong, case.host.tail() if wrong else "")
+        when = ("a power cut " if cut else "SIGKILL ") + ("one record before" if earlier else "at")
+        t.ok(not wrong,
+             f"{label}: recovers from {when} {moment.name}", *wrong, case.host.tail() if wrong else "")
 
 
 def check_errors(t, case, recording, label):
-    """Each step finds no room, before and after its work. From the point of no return on it is run again."""
+    """Each step fails with no-space, before and after its work. From the point of no return it is
+    repeated."""
     host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:
         past_return = past_return or moment.where == f"apply {case.no_return} before"
@@ -150,12 +154,12 @@ def check_errors(t, case, recording, label):
         host.ctl(*case.words)
         gates.close()
         wrong = case.faults(host, outcomes)
-        t.ok(not wrong, f"{label}: error at {moment.name}", *wrong, host.tail() if wrong else "")
+        t.ok(not wrong, f"{label}: handles an error at {moment.name}", *wrong, host.tail() if wrong else "")
         host.kill_daemon()
 
 
 def check_hangs(t, case, recording, label, failing=None):
-    """A worker stands still in each of the phases, until its deadline; `failing` is the moment whose error starts the way back."""
+    """A worker hangs in each phase until its deadline. The error at the moment `failing` starts the undo."""
     host, past_return = case.host, False
     for moment in [moment for moment in recording.moments if moment.begins and moment.where != "end"]:
         past_return = past_return or moment.where == f"apply {case.no_return} before"
@@ -175,15 +179,15 @@ def check_hangs(t, case, recording, label, failing=None):
         if past_return or failing:
             starts = [record for record in case.journal() if record["type"] == "start" and record["phase"] == ("undo" if failing else "apply")]
             if len(starts) != len({record["step"] for record in starts}) + 1:
-                wrong.append(f"what hung was not undone again: {starts}")
+                wrong.append(f"the phase that hung was not run again: {starts}")
         elif "deadline" not in str(case.journal()[-1].get("error")):
-            wrong.append(f"it ended so: {case.journal()[-1]}")
-        t.ok(not wrong, f"{label}: hang at {moment.name}", *wrong, host.tail() if wrong else "")
+            wrong.append(f"the end does not name the deadline: {case.journal()[-1]}")
+        t.ok(not wrong, f"{label}: handles a hang at {moment.name}", *wrong, host.tail() if wrong else "")
         host.kill_daemon()
 
 
 def check_deaths(t, case, who, outcome="committed"):
-    """One run in which it dies at every gate, and only then."""
+    """Runs the operation and kills worker or daemon once at every gate."""
     host = case.host
     restore(host, case.start)
     died = set()
@@ -208,5 +212,6 @@ def check_deaths(t, case, who, outcome="committed"):
     host.settle()
     wrong = case.faults(host, (outcome,))
     gates.close()
-    t.ok(not wrong, f"the {who} dies at each of {len(died)} gates, and it ends {outcome}", *wrong, host.tail() if wrong else "")
+    t.ok(not wrong,
+         f"the operation is {outcome} although the {who} dies at {len(died)} gates", *wrong, host.tail() if wrong else "")
     host.kill_daemon()

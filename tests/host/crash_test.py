@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver swap, ended at every record of its journal by an error, by SIGKILL of worker and daemon, by a hang, and by a power
-cut (crash.py).
+"""A driver swap is interrupted at every record of its journal: by an error, SIGKILL, a hang and a power cut
+(crash.py).
 
-Whatever happens, the host ends with one working driver, the old or the new: what is loaded, what is selected and what
-the files lead to and containers are told of are the same, the door is open, clients run, the kernel's images are whole ones,
-and nothing waits for a person.
+After each fault the host has one working driver, the old or the new one. Loaded and selected driver, links
+and specifications agree. Autoloading is not blocked, clients run, boot images are complete, and no manual
+action is needed.
 """
 import os
 import time
@@ -16,13 +16,13 @@ from fake_host import CLIENT, NEW, OLD, FakeHost, prepare
 from initramfs_files import CLEAN, DRACUT, ENTRY, IMAGE, MAKE, MAKE_ENTRY, STALE, put, tool
 from one_version import mixture
 
-SWAP = 6  # the operation, after four imports and the first load
+SWAP = 6  # number of the operation, after four imports and the first load
 NO_RETURN = "autoload.unblock"
-LAST = "apply driver.validate after"  # before that
+LAST = "apply driver.validate after"  # the last gate before it
 
 
 def faults(host, outcomes):
-    """What is not as it must be once the host has settled."""
+    """Returns what is wrong after the host has settled."""
     wrong, _ = [], one_version.state(host)
     end = host.journal(SWAP)[-1]
     outcome = end.get("outcome")
@@ -33,7 +33,7 @@ def faults(host, outcomes):
     if host.loaded() != dict.fromkeys(modules, version):
         wrong.append(f"loaded is {host.loaded()}, not {version}")
     if any("gpuhost" in name for name in listing(host, "/run/modprobe.d")):
-        wrong.append("the door is shut")
+        wrong.append("autoloading is blocked")
     if not host.read(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"):
         wrong.append(f"{CLIENT} does not run")
     for path in ("/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"):
@@ -46,7 +46,7 @@ def faults(host, outcomes):
         with open(host.path(path), "rb") as file:
             image = file.read()
         if image != CLEAN and (version == NEW or image != STALE):
-            wrong.append(f"{path} of {len(image)} bytes is no image, or has another driver in it")
+            wrong.append(f"{path} of {len(image)} bytes is not an image, or has another driver")
         directory, name = os.path.split(path)
         if listing(host, directory) != [name]:
             wrong.append(f"left in {directory}: {listing(host, directory)}")
@@ -57,8 +57,9 @@ def faults(host, outcomes):
 
 
 def outcomes(recording, moment, power_cut, earlier):
-    """In the same boot the swap goes on to where it went. After a reboot it goes on from the point of no return; before that, a
-    driver whose swap was not done and verified is never what the host stays with."""
+    """Returns the outcomes that are right for a swap. Within one boot the swap ends as recorded. After a
+    reboot it continues from the point of no return on. Before that point the host never keeps an unverified
+    driver."""
     begun = recording.moments[:recording.moments.index(moment) + (not earlier)]
     if recording.outcome == "committed" and any(each.where == f"apply {NO_RETURN} before" for each in begun):
         return ("committed",)
@@ -81,7 +82,7 @@ def main():
         t.equal(forward.outcome, "committed", "the recorded swap is committed")
         last = next(moment for moment in forward.moments if moment.where == LAST)
         back = Recording(case, "back", failing=last)
-        t.equal(back.outcome, "rolled-back", "the recorded failure of its validation is rolled back")
+        t.equal(back.outcome, "rolled-back", "the recorded swap with a failed validation is rolled back")
         back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
         check_crashes(t, case, forward, "forward")
         check_crashes(t, case, back, "back")
