@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster's policy wants of a host's toolkit, which the host follows; and the driver that it takes once an administrator of the host says so."""
+"""The cluster policy's toolkit version, which the host follows, and its driver, which apply requests."""
 import json
 import os
 import time
@@ -26,7 +26,7 @@ def cluster(site):
 
 
 def selected(site):
-    """None while it may change."""
+    """Returns the selected toolkit, or None while an operation runs."""
     if site.host.json("status")["state"] == "busy":
         return None
     return site.host.json("toolkit", "show", "--root", site.host.root)["selected"]
@@ -48,74 +48,85 @@ def check_toolkit(t, site):
     site.kubeconfig()
     site.api.add_node("gpu01")
     site.agent.start()
-    site.eventually(t, lambda: site.api.conditions() == READY, "without a word of toolkits the host has its own")
-    t.equal((selected(site), cluster(site)["desired"]), (SECOND, {}), "the newest in its store")
+    site.eventually(t, lambda: site.api.conditions() == READY, "the host is ready without a toolkit policy")
+    t.equal((selected(site), cluster(site)["desired"]), (SECOND, {}),
+            "without a policy the newest stored toolkit is selected")
     policy(site, f"toolkit: {{version: v{FIRST}-ubuntu20.04}}\n")
-    site.eventually(t, lambda: selected(site) == FIRST, "a toolkit that the policy names is selected")
-    site.eventually(t, lambda: site.api.conditions() == READY, "and the host is ready")
-    t.equal(cluster(site)["desired"], {"toolkit": FIRST}, "the daemon knows whose wish it is")
+    site.eventually(t, lambda: selected(site) == FIRST, "the policy's toolkit is selected")
+    site.eventually(t, lambda: site.api.conditions() == READY, "the host is ready with the policy's toolkit")
+    t.equal(cluster(site)["desired"], {"toolkit": FIRST}, "status --json has the policy's toolkit as desired")
     shown = site.host.ctl("cat-config", f"--root={site.host.root}").stdout
-    t.ok(WISH in shown and f"Version={FIRST}" in shown, "cat-config shows it", shown)
-    t.ok(f"selects toolkit {FIRST}" in site.host.ctl("status").stdout, "and so does status")
+    t.ok(WISH in shown and f"Version={FIRST}" in shown, "cat-config prints the policy's toolkit", shown)
+    t.ok(f"selects toolkit {FIRST}" in site.host.ctl("status").stdout, "status prints the policy's toolkit")
     site.host.kill_daemon()
     site.host.start_daemon()
     site.host.settle()
-    t.equal((cluster(site)["desired"], site.host.json("plan")["steps"]), ({"toolkit": FIRST}, []), "it outlives the daemon")
+    t.equal((cluster(site)["desired"], site.host.json("plan")["steps"]), ({"toolkit": FIRST}, []),
+            "the desired toolkit persists across a daemon restart")
 
 
 def check_missing(t, site):
     policy(site, f"toolkit: {{version: v{LATER}}}\n")
-    site.eventually(t, lambda: site.api.conditions().get("RuntimeReady") == ("False", "NotFound"), "one that is not in the store is said on the Node")
+    site.eventually(t, lambda: site.api.conditions().get("RuntimeReady") == ("False", "NotFound"), "a toolkit not in the store sets RuntimeReady=False")
     message = next(one["message"] for one in site.api.node()["status"]["conditions"] if one["type"].endswith("RuntimeReady"))
-    t.ok(f"toolkit {LATER} is wanted by the cluster's policy" in message, "with whose wish it is", message)
-    t.ok(message in site.host.ctl("cluster", "status", f"--root={site.host.root}").stdout, "and in cluster status")
+    t.ok(f"toolkit {LATER} is wanted by the cluster's policy" in message,
+         "the condition names the policy's toolkit", message)
+    t.ok(message in site.host.ctl("cluster", "status", f"--root={site.host.root}").stdout,
+         "cluster status prints the condition's message")
     before = operations(site)
     time.sleep(4)
-    t.equal((operations(site), selected(site)), (before, FIRST), "it is not tried again and again, and what stood before stays")
+    t.equal((operations(site), selected(site)), (before, FIRST),
+            "a missing toolkit starts no operation and changes nothing")
     toolkit(site, LATER)
-    site.eventually(t, lambda: selected(site) == LATER, "once it is there it is selected")
+    site.eventually(t, lambda: selected(site) == LATER, "the policy's toolkit is selected after its import")
 
 
 def check_files(t, site):
     write(site.host.path("/etc/gpuhost/gpuhostd.conf.d/site.conf"), f"[Toolkit]\nVersion={FIRST}\n")
     site.host.ctl("reload", check=0)
     site.host.ctl("apply", check=0)
-    t.equal(selected(site), FIRST, "an administrator's file has the last word")
+    t.equal(selected(site), FIRST, "Version= in a local file overrides the policy")
     policy(site, f"toolkit: {{version: v{SECOND}}}\n")
-    site.eventually(t, lambda: cluster(site)["desired"] == {"toolkit": SECOND}, "whatever the policy wants")
-    t.equal(selected(site), FIRST, "and changes nothing")
+    site.eventually(t, lambda: cluster(site)["desired"] == {"toolkit": SECOND}, "a changed policy becomes desired despite a local file")
+    t.equal(selected(site), FIRST, "a changed policy does not override a local file")
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf.d/site.conf"))
     site.host.ctl("reload", check=0)
     plan = site.host.json("plan", "--only", "toolkit")
-    t.ok(f"the cluster's policy wants {SECOND}" in plan["reasons"], "without it the policy counts, and plan says so", plan)
+    t.ok(f"the cluster's policy wants {SECOND}" in plan["reasons"],
+         "plan follows the policy after the local file is removed", plan)
 
 
 def check_disabled(t, site):
     for version in (LATER, SECOND):
         policy(site, f"toolkit: {{version: v{version}}}\n")
-        site.eventually(t, lambda: selected(site) == version, "another version is followed")  # noqa: B023 pylint: disable=cell-var-from-loop
+        site.eventually(t, lambda: selected(site) == version, f"a change of the policy to {version} is followed")  # noqa: B023 pylint: disable=cell-var-from-loop
     policy(site, "toolkit: {version: latest}\n")
     site.eventually(t, lambda: "toolkit.version" in site.host.ctl("cluster", "policy", f"--root={site.host.root}").stdout.partition("FIELD")[0],
-                    "what is no version is a problem of the policy")
-    t.equal(cluster(site)["desired"], {"toolkit": SECOND}, "and changes nothing")
+                    "cluster policy reports an invalid version")
+    t.equal(cluster(site)["desired"], {"toolkit": SECOND},
+            "an invalid version leaves the desired toolkit unchanged")
     policy(site, "toolkit: {enabled: false}\n")
-    site.eventually(t, lambda: selected(site) == LATER, "with enabled: false hosts have what their own files say")
-    t.equal(cluster(site)["desired"], {}, "as if nothing was said")
+    site.eventually(t, lambda: selected(site) == LATER, "'enabled: false' restores the local choice of toolkit")
+    t.equal(cluster(site)["desired"], {}, "'enabled: false' clears the desired state")
     policy(site, f"toolkit: {{version: v{SECOND}}}\n")
-    site.eventually(t, lambda: selected(site) == SECOND, "until it is enabled again")
+    site.eventually(t, lambda: selected(site) == SECOND, "the policy's toolkit is selected after enabling again")
     site.api.drop(CONFIG_MAPS, "gpuhost-policy")
-    site.eventually(t, lambda: selected(site) == LATER, "where the policy goes, so does its wish")
-    t.equal((cluster(site)["desired"], os.path.exists(site.host.path(WISH))), ({}, False), "and its file")
+    site.eventually(t, lambda: selected(site) == LATER, "deleting the policy restores the local choice")
+    t.equal((cluster(site)["desired"], os.path.exists(site.host.path(WISH))), ({}, False),
+            "deleting the policy removes the desired state's file")
 
 
 def check_refused(t, site):
     for wish in ("", "[]", '{"toolkit": "auto"}', '{"driver": "latest"}', '{"Driver": {"Version": "1.1"}}', '{"toolkit": "1.1\\n[Driver]"}', "{" * 4000):
         asked = call(site, "SetDesiredState", "sa{sv}", wish, "0")
-        t.ok(asked.returncode != 0 and cluster(site)["desired"] == {}, f"a wish that is none changes nothing: {wish[:30]}", asked.stdout, asked.stderr)
+        t.ok(asked.returncode != 0 and cluster(site)["desired"] == {},
+             f"SetDesiredState refuses {wish[:30] or 'an empty string'}", asked.stdout, asked.stderr)
     asked = call(site, "RequestUpgrade", "s", NEW)
-    t.ok(asked.returncode != 0 and "no driver of the cluster's" in asked.stderr, "nor is there anything to ask for without an offer", asked.stderr)
+    t.ok(asked.returncode != 0 and "no driver of the cluster's" in asked.stderr,
+         "RequestUpgrade without a desired driver is refused", asked.stderr)
     asked = call(site, "SetDesiredState", "sa{sv}", f'{{"driver": "{NEW}"}}', "0")
-    t.ok(asked.returncode == 0 and cluster(site)["desired"] == {}, "an offer goes with whoever made it", asked.stderr, cluster(site))
+    t.ok(asked.returncode == 0 and cluster(site)["desired"] == {},
+         "the desired driver is cleared when its caller disconnects", asked.stderr, cluster(site))
 
 
 def label(site):
@@ -125,26 +136,31 @@ def label(site):
 def check_request(t, site):
     host = site.host
     policy(site, f'driver: {{version: "{NEW}"}}\n')
-    site.eventually(t, lambda: host.json("plan").get("upgrade") == NEW, "plan says that the cluster wants another driver here")
-    t.equal((host.json("plan", "--only", "cdi").get("upgrade"), host.json("plan", "--only", "driver")["upgrade"]), (None, NEW), "where the driver is meant")
-    t.ok(f"selects driver {NEW} for this host" in host.ctl("plan").stdout and f"selects driver {NEW} for this host" in host.ctl("status").stdout, "in words too", host.ctl("plan").stdout)
+    site.eventually(t, lambda: host.json("plan").get("upgrade") == NEW, "plan reports the policy's driver as upgrade")
+    t.equal((host.json("plan", "--only", "cdi").get("upgrade"), host.json("plan", "--only", "driver")["upgrade"]), (None, NEW),
+            "only plans with the driver have the upgrade")
+    t.ok(f"selects driver {NEW} for this host" in host.ctl("plan").stdout and f"selects driver {NEW} for this host" in host.ctl("status").stdout,
+         "plan and status print the policy's driver", host.ctl("plan").stdout)
     dry = host.ctl("apply", "--dry-run")
     t.ok(dry.returncode == 0 and f"would upgrade this host to driver {NEW}" in dry.stderr and cluster(site)["upgrade_requested"] == "",
-         "--dry-run asks for nothing", dry.stdout, dry.stderr)
+         "apply --dry-run requests no upgrade", dry.stdout, dry.stderr)
     site.api.frozen = True
     asked = host.ctl("apply")
-    t.ok(asked.returncode == 0 and f"upgrades this host to driver {NEW}" in asked.stderr and "cluster status" in asked.stderr, "apply asks gpuhost-cluster for it", asked.stderr)
-    t.equal((cluster(site)["upgrade_requested"], host.loaded()["nvidia"]), (NEW, OLD), "and swaps nothing itself")
+    t.ok(asked.returncode == 0 and f"upgrades this host to driver {NEW}" in asked.stderr and "cluster status" in asked.stderr,
+         "apply requests the upgrade from gpuhost-cluster", asked.stderr)
+    t.equal((cluster(site)["upgrade_requested"], host.loaded()["nvidia"]), (NEW, OLD),
+            "apply does not swap to the policy's driver")
     host.kill_daemon()
     host.start_daemon()
     host.settle()
-    t.equal(cluster(site)["upgrade_requested"], NEW, "that is remembered")
+    t.equal(cluster(site)["upgrade_requested"], NEW, "the requested upgrade persists across a daemon restart")
     site.api.frozen = False
-    site.eventually(t, lambda: label(site) == "upgrade-required", "it goes the label's way, and waits for a grant")
-    site.eventually(t, lambda: cluster(site)["upgrade_requested"] == "", "from then on the Node remembers it")
-    t.ok(json.loads(site.api.node()["metadata"]["annotations"]["gpuhost.io/upgrade"]).get("requested"), "as somebody's request")
-    site.eventually(t, lambda: host.json("plan").get("upgrade") is None, "and it is offered no more")
-    t.equal(host.loaded()["nvidia"], OLD, "without a grant nothing is swapped")
+    site.eventually(t, lambda: label(site) == "upgrade-required", "a requested upgrade sets the label upgrade-required")
+    site.eventually(t, lambda: cluster(site)["upgrade_requested"] == "", "the daemon's request is cleared after the Node has it")
+    t.ok(json.loads(site.api.node()["metadata"]["annotations"]["gpuhost.io/upgrade"]).get("requested"),
+         "the Node's annotation marks the upgrade as requested")
+    site.eventually(t, lambda: host.json("plan").get("upgrade") is None, "plan no longer reports a requested upgrade")
+    t.equal(host.loaded()["nvidia"], OLD, "a requested upgrade without a grant swaps nothing")
 
 
 def check_only_driver(t, site):
@@ -153,14 +169,16 @@ def check_only_driver(t, site):
     node["metadata"]["labels"].pop(STATE)
     node["metadata"]["annotations"] = {}
     site.api.put(NODES, "gpu01", node)
-    site.eventually(t, lambda: host.json("plan").get("upgrade") == NEW, "where somebody takes the label off it is offered again")
+    site.eventually(t, lambda: host.json("plan").get("upgrade") == NEW, "removing the label makes plan report the upgrade again")
     asked = host.ctl("apply", "--only", "driver", "--json")
-    t.equal((asked.returncode, json.loads(asked.stdout)), (0, {"id": 0}), "--only driver asks for it too")
-    site.eventually(t, lambda: label(site) == "upgrade-required", "and has its way")
+    t.equal((asked.returncode, json.loads(asked.stdout)), (0, {"id": 0}),
+            "apply --only=driver requests the upgrade")
+    site.eventually(t, lambda: label(site) == "upgrade-required", "apply --only=driver sets the label upgrade-required")
     site.agent.stop()
-    site.eventually(t, lambda: cluster(site)["desired"] == {}, "without gpuhost-cluster there is no offer")
+    site.eventually(t, lambda: cluster(site)["desired"] == {}, "stopping gpuhost-cluster clears the desired state")
     asked = host.ctl("apply")
-    t.ok(asked.returncode == 0 and "gpuhost-cluster" not in asked.stderr and "othing to do" in asked.stdout, "and apply is as ever", asked.stdout, asked.stderr)
+    t.ok(asked.returncode == 0 and "gpuhost-cluster" not in asked.stderr and "othing to do" in asked.stdout,
+         "apply without gpuhost-cluster requests no upgrade", asked.stdout, asked.stderr)
 
 
 def check_leave(t, site):
@@ -168,7 +186,8 @@ def check_leave(t, site):
     os.unlink(site.host.path("/etc/gpuhost/cluster/kubeconfig"))
     site.host.ctl("cluster", "leave", f"--root={site.host.root}", check=0)
     site.host.ctl("reload", check=0)
-    t.equal((os.path.exists(site.host.path(WISH)), cluster(site)["desired"]), (False, {}), "a host that leaves the cluster has no wish of it any more")
+    t.equal((os.path.exists(site.host.path(WISH)), cluster(site)["desired"]), (False, {}),
+            "cluster leave removes the desired state")
 
 
 def main():

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-cluster between a daemon that hangs and an API server or other writers that get in its way: it stays alive, does not
-fight, and catches up."""
+"""gpuhost-cluster with a hung daemon, a busy or restored API server, and another writer of its label."""
 import datetime
 import json
 import os
@@ -22,7 +21,7 @@ def wants(api, version):
 
 
 def renewals(api):
-    """When the leader's Lease was renewed, in seconds."""
+    """Returns the times at which the leader's Lease was renewed, in seconds."""
     with api.lock:
         times = [one["spec"]["renewTime"] for _, collection, _, one in api.events
                  if collection == LEASES and one["metadata"]["name"] == LEADER]
@@ -40,15 +39,15 @@ def check_hung_daemon(t, site):
     os.kill(daemon, signal.SIGSTOP)
     stopped = time.time()
     try:
-        wants(api, OLD)  # for which gpuhostd is asked
+        wants(api, OLD)  # makes gpuhost-cluster call gpuhostd
         site.eventually(t, lambda: {status for status, _ in api.conditions().values()} == {"Unknown"} or renewals(api)[-1] > stopped + 40,
-                        "a hung gpuhostd is asked for an answer", 60)
+                        "gpuhost-cluster survives a call to a hung gpuhostd", 60)
         times = [stopped, *(one for one in renewals(api) if one > stopped), time.time()]
         longest = max(after - before for before, after in zip(times, times[1:]))
         t.ok(longest < 9, "the leader renews its Lease while gpuhostd hangs", longest)
     finally:
         os.kill(daemon, signal.SIGCONT)
-    site.eventually(t, lambda: api.conditions() == READY, "conditions are as before once gpuhostd answers", 60)
+    site.eventually(t, lambda: api.conditions() == READY, "conditions recover when gpuhostd responds again", 60)
     site.agent.stop()
 
 
@@ -63,8 +62,9 @@ def check_events(t, site):
     for _ in range(2):
         api.fail(429, "POST", EVENTS, Retry_After=1)
     site.agent.start()
-    site.eventually(t, lambda: any("node state label" in message for message in events(api)), "an event that was answered 429 is told again")
-    t.ok("can't create an event" not in site.agent.said(), "a busy server is not a reason to log", site.agent.said())
+    site.eventually(t, lambda: any("node state label" in message for message in events(api)), "an event is sent again after status 429")
+    t.ok("can't create an event" not in site.agent.said(),
+         "status 429 for an event is not logged", site.agent.said())
 
 
 def take_label(api):
@@ -83,21 +83,22 @@ def check_fight(t, site):
         take_label(api)
         time.sleep(0.01)
     writes, told = api.count("PATCH", NODES) - writes, len(events(api)) - told
-    t.ok(1 < writes <= 12, "a label that is taken off again and again is not written each time", writes)
-    t.ok(told <= 2, "events of one text are not repeated", told)
-    site.eventually(t, lambda: "takes back what is written" in str(site.agent.status().get("error")), "cluster status names the label")
-    t.ok(1 <= site.agent.said().count("something else takes this back") <= 3, "the log names it seldom", site.agent.said())
-    site.eventually(t, lambda: STATE in api.node()["metadata"]["labels"], "the label is back after the fight", 60)
+    t.ok(1 < writes <= 12, "rewrites of a repeatedly removed label are rate-limited", writes)
+    t.ok(told <= 2, "events about a repeatedly removed label are rate-limited", told)
+    site.eventually(t, lambda: "takes back what is written" in str(site.agent.status().get("error")), "the status reports the repeatedly removed label")
+    t.ok(1 <= site.agent.said().count("something else takes this back") <= 3,
+         "log messages about the removed label are rate-limited", site.agent.said())
+    site.eventually(t, lambda: STATE in api.node()["metadata"]["labels"], "the label is restored when nothing removes it", 60)
 
 
 def check_restore(t, site):
     api = site.api
     api.restore()
     site.host.kill_daemon()
-    site.eventually(t, lambda: {status for status, _ in api.conditions().values()} == {"Unknown"}, "a Node is written after a restore of etcd", 60)
+    site.eventually(t, lambda: {status for status, _ in api.conditions().values()} == {"Unknown"}, "conditions are written after a restore of etcd", 60)
     site.host.start_daemon()
     site.host.settle()
-    site.eventually(t, lambda: api.conditions() == READY, "and again")
+    site.eventually(t, lambda: api.conditions() == READY, "conditions recover after a restore of etcd")
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host with gpuhost-cluster, and the API server that it speaks to."""
+"""A host with gpuhost-cluster, and its API server."""
 import base64
 import json
 import os
@@ -37,7 +37,7 @@ class Agent:
         return read(self.path)
 
     def seconds(self):
-        """Of a processor."""
+        """Returns the CPU time that gpuhost-cluster has used."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -48,7 +48,8 @@ class Agent:
 
 
 class Site:
-    """A host, its API server, and what says of the one to the other. `prepared` is given the host before its daemon runs."""
+    """A host, its API server and gpuhost-cluster. `prepared` is called with the host before its daemon
+    starts."""
     def __init__(self, prepared=lambda host: None):
         self.host = FakeHost()
         prepare(self.host)
@@ -65,7 +66,7 @@ class Site:
         self.host.close()
 
     def kubeconfig(self, name="gpuhost:host:gpu01"):
-        """An administrator's, for the user of this name."""
+        """Writes an administrator's kubeconfig for the user of this name."""
         keys = self.api.authority.keys(name, purposes="clientAuth")
         directory = self.host.path("/etc/gpuhost/cluster")
         os.makedirs(directory, exist_ok=True)
@@ -76,7 +77,7 @@ class Site:
             "host", {"certificate-authority": "ca.pem"}, {"client-certificate": "cert.pem", "client-key": "key.pem"}))
 
     def document(self, name, cluster, user):
-        """A kubeconfig."""
+        """Returns a kubeconfig."""
         return json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "clusters": [{"name": "site", "cluster": {"server": self.api.url, **cluster}}],
@@ -84,7 +85,7 @@ class Site:
             "contexts": [{"name": "c", "context": {"cluster": "site", "user": name}}]})
 
     def kubelet(self):
-        """Its kubeconfig, with all inside."""
+        """Writes the kubelet's kubeconfig, with embedded certificates and key."""
         keys = self.api.authority.keys("system:node:gpu01", purposes="clientAuth")
         data = {}
         for name in ("ca.pem", "cert.pem", "key.pem"):
