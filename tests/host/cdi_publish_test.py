@@ -108,18 +108,18 @@ def check_settings(t, host):
     t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Manage=no there are none", run.stderr)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr,
-         "apply after Enable=no does nothing", run.stdout, run.stderr)
+         "apply after Manage=no does nothing", run.stdout, run.stderr)
     check_lost_record(t, host)
     run = host.ctl("driver", "swap", OLD)
     t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)),
-         "a swap with Enable=no publishes nothing", run.stderr)
+         "a swap with Manage=no publishes nothing", run.stderr)
     configure(host, "")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told() == OLD, "apply publishes again without Enable=no", run.stderr)
+    t.ok(run.returncode == 0 and host.told() == OLD, "apply publishes again without Manage=no", run.stderr)
     configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 0 and host.told() is None,
-         "a swap after Enable=no removes the specifications", run.stderr)
+         "a swap after Manage=no removes the specifications", run.stderr)
     configure(host, "")
     host.ctl("apply", check=0)
     host.ctl("driver", "swap", OLD, check=0)
@@ -133,8 +133,8 @@ def check_lost_record(t, host):
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
-         "without a record Enable=no removes only gpuhost's files", run.stderr)
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after Enable=no without a record")
+         "without a record Manage=no removes only gpuhost's files", run.stderr)
+    t.equal(host.json("plan")["steps"], [], "the plan is empty after Manage=no without a record")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
     configure(host, "[CDI]\nDirectory=/etc/cdi\n")
     os.makedirs(host.path("/etc/cdi/nvidia.yaml"))
