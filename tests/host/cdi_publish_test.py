@@ -105,7 +105,8 @@ def check_settings(t, host):
          "Directory=/etc/cdi moves the specifications from /run/cdi", run.stderr)
     configure(host, "[CDI]\nManage=no\n")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [], "with Manage=no there are none", run.stderr)
+    t.ok(run.returncode == 0 and os.listdir(host.path("/etc/cdi")) == [],
+         "Manage=no removes the specifications", run.stderr)
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "othing" in run.stdout + run.stderr,
          "apply after Manage=no does nothing", run.stdout, run.stderr)
