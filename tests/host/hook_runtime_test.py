@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-cdi-hook as runc and crun start it: a program in the container finds a library that only the driver's folder has."""
+"""gpuhost-cdi-hook run by runc and crun: programs in the container find the driver's libraries."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ from programs import run
 RUNTIMES = [program for name in ("runc", "crun")
             if (program := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"))]
 OPTIONS = {"runc": [], "crun": ["--cgroup-manager=disabled"]}
-FOLDER, LIBRARY = "/usr/lib/gpu", "libc.so.6"  # as the driver's: under its version, and mounted file by file
+FOLDER, LIBRARY = "/usr/lib/gpu", "libc.so.6"  # like the driver's: named by version, mounted as single files
 MOUNTED = f"{FOLDER}/libc.so.550.1"
 PARAMS = "/proc/driver/nvidia/params"
 NAMESPACES = ("pid", "mount", "ipc", "uts", "network")
@@ -23,7 +23,7 @@ HOOKS = (("create-symlinks", "--link", f"{LIBRARY}::{FOLDER}/libproof.so", "--li
          ("enable-cuda-compat", "--host-driver-version=550.163.01"),
          ("update-ldcache", "--folder", FOLDER),
          ("disable-device-node-modification",))
-# As the kernel's driver has it in each container's /proc; the path of the root is its first word.
+# Creates the driver's params in the container's /proc. The first argument is the path of the root.
 WITH_PARAMS = ("/bin/sh", "-ec", f"""mount -t tmpfs none "$0/proc/driver"
 mkdir "$0/proc/driver/nvidia"
 : >"$0{PARAMS}"
@@ -32,13 +32,13 @@ mount --bind /proc/version "$0{PARAMS}"
 
 
 def needs(program):
-    """{name: path} of what a program of this machine loads, the loader itself too."""
+    """Returns {name: path} of the libraries that a program loads, including the loader."""
     shown = run(["ldd", program]).stdout
     return dict(re.findall(r"(\S+) => (/\S+)", shown)) | {path: path for path in re.findall(r"^\s(/\S+) \(", shown, re.M)}
 
 
 class Bundle:
-    """A root with one program, without the library that all programs need."""
+    """A bundle whose root has programs, but not the library that all of them need."""
     def __init__(self, directory):
         self.directory = directory
         self.root = os.path.join(directory, "rootfs")
@@ -83,26 +83,29 @@ def works(t, runtime, directory):
     bundle = Bundle(os.path.join(directory, name))
     done = bundle.run(runtime, "/bin/cat", "/etc/proof", hooks=())
     if "cgroup" in done.stderr or "namespace" in done.stderr:
-        t.skip(name, "it runs no container here: " + done.stderr.strip().splitlines()[-1])
+        t.skip(f"{name}: hooks prepare a container", "cannot run a container here: " + done.stderr.strip().splitlines()[-1])
         return
     t.ok(done.returncode != 0 and LIBRARY in done.stderr, f"{name}: without hooks the library is not found", done)
     done = bundle.run(runtime, "/bin/cat", "/etc/proof")
-    t.ok(done.returncode == 0 and done.stdout == "found\n", f"{name}: a program in the container finds it", done)
+    t.ok(done.returncode == 0 and done.stdout == "found\n", f"{name}: with hooks the library is found", done)
     done = bundle.run(runtime, "/sbin/ldconfig", "-p")
-    t.ok(f"=> {FOLDER}/{LIBRARY}\n" in done.stdout, f"{name}: so does its own ldconfig -p", done)
-    t.equal(os.readlink(f"{bundle.root}{FOLDER}/libproof.so"), LIBRARY, f"{name}: and the link is there")
+    t.ok(f"=> {FOLDER}/{LIBRARY}\n" in done.stdout,
+         f"{name}: the container's ldconfig -p lists the library", done)
+    t.equal(os.readlink(f"{bundle.root}{FOLDER}/libproof.so"), LIBRARY,
+            f"{name}: create-symlinks creates a link")
     done = bundle.run(runtime, "/bin/cat", "/dev/dri/proof")
-    t.ok(done.returncode == 0 and done.stdout == "found\n", f"{name}: so is one in its /dev", done)
+    t.ok(done.returncode == 0 and done.stdout == "found\n",
+         f"{name}: create-symlinks creates a link in /dev", done)
     done = bundle.run(runtime, "/bin/cat", "/proc/self/mountinfo")
     t.equal(sorted(line.split()[4] for line in done.stdout.splitlines()), ["/", "/dev", "/proc", MOUNTED],
-            f"{name}: no mount is left of it")
+            f"{name}: hooks leave no mount in the container")
     for read_only in (False, True):
         done = bundle.run(runtime, "/bin/cat", PARAMS, before=[(*WITH_PARAMS, bundle.root)], read_only=read_only)
         t.ok(done.returncode == 0 and done.stdout == "ModifyDeviceFiles: 0\n",
-             f"{name}: its driver's params forbid to make device nodes, root {'read-only' if read_only else 'writable'}", done)
+             f"{name}: params forbid new device nodes, root {'read-only' if read_only else 'writable'}", done)
     done = bundle.run(runtime, "/bin/cat", "/etc/proof", hooks=(*HOOKS, ("create-symlinks", "--link", "wrong")))
     t.ok(done.returncode != 0 and "gpuhost-cdi-hook" in done.stderr and not done.stdout,
-         f"{name}: a hook that fails is told, and the container does not start", done)
+         f"{name}: a failing hook prevents the container's start", done)
 
 
 def main():
@@ -116,7 +119,7 @@ def main():
         own_mounts.mount("none", "/proc/driver", "tmpfs")
         write(PARAMS, "ModifyDeviceFiles: 1\n")
         for runtime in RUNTIMES:
-            if runtime.endswith("/crun"):  # it wants one kind of cgroups, even where it is told to make none
+            if runtime.endswith("/crun"):  # crun needs cgroup2, even with cgroups disabled
                 own_mounts.mount("none", "/sys/fs/cgroup", "cgroup2")
             works(t, runtime, directory)
     finally:
