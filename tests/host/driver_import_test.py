@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver's ways in: RPM packages, NVIDIA's .run by the real makeself and by NVIDIA's variant of it, and hostile ones.
+"""Driver imports: RPM packages, .run files by makeself and NVIDIA's variant, source directories, hostile
+files.
 
 The programs are real, the host is a directory."""
 import os
@@ -19,7 +20,7 @@ def inside(host, path):
 
 
 def driver(host, version=NEW):
-    """The version's sets, and their files by path below the store; empty where it is not there."""
+    """Returns the version's document in driver list, or {} if the store lacks it."""
     for one in host.json("driver", "list")["versions"]:
         if one["version"] == version:
             return one
@@ -51,15 +52,16 @@ def check_rpms(t, host):
     other = package("nvidia-driver-cuda-libs", {f"usr/lib/libcuda.so.{NEW}": (b"32 bits", 0o755)}, "i686")
     run = host.ctl("driver", "import", *packages, other)
     t.ok(run.returncode == BAD_CONTENT and f"{os.path.basename(other)}: is for i686" in run.stderr and not driver(host),
-         "an rpm for 32 bits is refused by its name, and nothing comes in", run.returncode, run.stderr)
+         "an import with a 32-bit RPM is refused", run.returncode, run.stderr)
     os.remove(other)
     run = host.ctl("driver", "import", inside(host, "rpms"))
     found = driver(host)
     t.ok(run.returncode == 0 and len(found["userland"]) == 1 and [one["flavour"] for one in found["sources"]] == ["open"]
          and [one["kernel"] for one in found["modules"]] == [KERNEL],
-         "rpms become a userland, a source and modules", run.stderr, found)
+         "RPMs become a userland, a source and modules", run.stderr, found)
     run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 0 and read(host.path("/sys/module/nvidia/version")).strip() == NEW, "which a host swaps to", run.stderr)
+    t.ok(run.returncode == 0 and read(host.path("/sys/module/nvidia/version")).strip() == NEW,
+         "a swap loads a driver imported from RPMs", run.stderr)
 
 
 KEPT = ["LICENSE", "gsp_ga10x.bin", "libcuda.so", "libcuda.so.1", f"libcuda.so.1.2.3", "libnvidia-ml.so", "libnvidia-ml.so.1",
@@ -73,9 +75,10 @@ def check_comes_in(t, host, version, path, what, tree):
     flavours = sorted((one["flavour"], one["file"]) for one in found.get("sources", []))
     t.ok(run.returncode == 0 and names == KEPT
          and flavours == [("open", f"nvidia-open-{version}.tar.zst"), ("proprietary", f"nvidia-{version}.tar.zst")],
-         f"{what} comes in: what a host needs, and both sources", run.returncode, run.stderr, names, flavours)
-    t.ok(not os.path.exists(tree + ".was-run"), "and nothing in it was run")
-    t.equal([one["closed_gpus"] for one in found.get("userland", [])], [["10de:1db6"]], "and it is known which GPUs need proprietary modules")
+         f"{what} is imported with userland and both sources", run.returncode, run.stderr, names, flavours)
+    t.ok(not os.path.exists(tree + ".was-run"), f"importing {what} runs nothing in it")
+    t.equal([one["closed_gpus"] for one in found.get("userland", [])], [["10de:1db6"]],
+            f"importing {what} finds GPUs without open modules")
     sources = {one["flavour"]: one["digest"] for one in found.get("sources", [])}
     remove(host, version)
     return sources
@@ -86,22 +89,23 @@ def check_runs(t, host, version):
     ways = {"NVIDIA's makeself": [], "makeself": []}
     for packing in PACKINGS:
         if not shutil.which(PACKINGS[packing][0]):
-            t.skip(f"{packing} of NVIDIA's makeself", f"no {packing} here")
+            t.skip(f"a .run by NVIDIA's makeself ({packing}) is imported", f"no {packing}")
             continue
         path = write_bytes(inside(host, "nvidia.run"), nvidias(tree, version, packing))
-        ways["NVIDIA's makeself"].append(check_comes_in(t, host, version, path, f"{packing} of NVIDIA's makeself", tree))
+        ways["NVIDIA's makeself"].append(check_comes_in(t, host, version, path, f"a .run by NVIDIA's makeself ({packing})", tree))
     for packing in PACKINGS:
         if not shutil.which("makeself"):
-            t.skip(f"what makeself makes with --{packing} comes in", "no makeself here")
+            t.skip(f"a .run by makeself --{packing} is imported", "no makeself")
             continue
         path = makeself(tree, inside(host, "own.run"), version, "--" + packing, *(["--sha256"] if packing == "xz" else []))
-        ways["makeself"].append(check_comes_in(t, host, version, path, f"what makeself makes with --{packing}", tree))
+        ways["makeself"].append(check_comes_in(t, host, version, path, f"a .run by makeself --{packing}", tree))
     for way, digests in ways.items():
-        t.ok(all(one == digests[0] and len(one) == 2 for one in digests), f"the sources are the same, however {way} packs them", digests)
+        t.ok(all(one == digests[0] and len(one) == 2 for one in digests),
+             f"sources of {way} are equal for all compressions", digests)
 
 
 def check_directories(t, host, version):
-    """As /usr/src has them, and as the .run and the open source have them."""
+    """Imports source directories, as in /usr/src, in a .run and in the open source release."""
     for kernel, license_text, flavour in (("kernel", "NVIDIA", "proprietary"), ("kernel-open", "Dual MIT/GPL", "open")):
         tree = os.path.join(write_tree(inside(host, "tree"), version), kernel)
         write(f"{tree}/nvidia/nv.c", f'MODULE_LICENSE("{license_text}");\n')
@@ -109,16 +113,17 @@ def check_directories(t, host, version):
         run = host.ctl("driver", "import", tree)
         found = driver(host, version)
         t.ok(run.returncode == 0 and [one["flavour"] for one in found["sources"]] == [flavour] and not found["userland"],
-             f"a directory of the {flavour} source becomes a source", run.stderr, found)
+             f"a directory with {flavour} source becomes a source", run.stderr, found)
         first = found.get("sources")
         os.utime(f"{tree}/Makefile", (1, 1))
         host.ctl("driver", "import", tree, check=0)
-        t.equal([one["digest"] for one in driver(host, version)["sources"]], [one["digest"] for one in first], "whenever its files were written")
+        t.equal([one["digest"] for one in driver(host, version)["sources"]], [one["digest"] for one in first],
+                f"file times do not change the {flavour} source's digest")
         remove(host, version)
     write(f"{tree}/nvidia/nv.o", "built")
     run = host.ctl("driver", "import", tree)
     t.ok(run.returncode == BAD_CONTENT and "is the result of a build\nHint: Run 'make clean'" in run.stderr and not driver(host, version),
-         "one that was built in is refused", run.returncode, run.stderr)
+         "a source directory with built objects is refused", run.returncode, run.stderr)
 
 
 def check_hostile(t, host, version):
@@ -133,17 +138,18 @@ def check_hostile(t, host, version):
     cases = (("a wrong CRC", flip(crc), BAD_CONTENT, "its CRC is "),
              ("a wrong MD5", no_sums(good)[:crc] + b"0\nMD5=" + flip(md5)[md5:], BAD_CONTENT, "its MD5 is "),
              ("a changed byte", flip(len(good) - 40), BAD_CONTENT, "its CRC is "),
-             ("a file cut off", good[:-100], BAD_CONTENT, "its CRC is "),
-             ("one without sums cut off", no_sums(good[:-100]), BAD_CONTENT, "nvidia.run: "),
-             ("an archive behind the end", no_sums(good).replace(b"skip=", b"skip=9999", 1), BAD_CONTENT, "behind the file's end"),
+             ("a truncated file", good[:-100], BAD_CONTENT, "its CRC is "),
+             ("a truncated file without checksums", no_sums(good[:-100]), BAD_CONTENT, "nvidia.run: "),
+             ("an archive offset past the end", no_sums(good).replace(b"skip=", b"skip=9999", 1), BAD_CONTENT, "behind the file's end"),
              ("a header without end", good[:head] + b"#" * (5 << 20) + good[head:], UNSUPPORTED, "where its archive begins"),
-             ("a command for a number", no_sums(good).replace(b"skip=", b"skip=`id`", 1), BAD_CONTENT, "can't be read"),
-             ("a path that climbs", climbing, BAD_CONTENT, "leads out of the archive"),
-             ("a script that is none of makeself's", b"#!/bin/sh\nrm -rf /\n", UNSUPPORTED, "where its archive begins"))
+             ("a command instead of an offset", no_sums(good).replace(b"skip=", b"skip=`id`", 1), BAD_CONTENT, "can't be read"),
+             ("a path with '..'", climbing, BAD_CONTENT, "leads out of the archive"),
+             ("not made by makeself", b"#!/bin/sh\nrm -rf /\n", UNSUPPORTED, "where its archive begins"))
     for name, data, status, message in cases:
         run = host.ctl("driver", "import", write_bytes(inside(host, "nvidia.run"), data))
-        t.ok(run.returncode == status and message in run.stderr and not driver(host, version), f"{name} is refused", run.returncode, run.stderr)
-    t.ok(not os.path.exists(tree + ".was-run"), "and nothing in them was run")
+        t.ok(run.returncode == status and message in run.stderr and not driver(host, version),
+             f"a .run is refused: {name}", run.returncode, run.stderr)
+    t.ok(not os.path.exists(tree + ".was-run"), "refused .run files are not executed")
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules go from the host that has them, through a bundle, to one that can't build them."""
+"""driver export: modules built on one host are imported on another through a bundle."""
 import json
 import os
 import shutil
@@ -15,7 +15,7 @@ OTHER_KERNEL = "6.1.0-99-other"
 
 
 def ctl(*arguments):
-    """Without a bus: there is no daemon to be asked."""
+    """Runs gpuhostctl without a bus, so that it cannot call a daemon."""
     return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments],
                         env=programs.environment(NO_COLOR="1", LC_ALL="C", DBUS_SYSTEM_BUS_ADDRESS="unix:path=/nonexistent"))
 
@@ -29,7 +29,7 @@ def start(host, trust):
 
 
 def sets(host):
-    """Kind of set and kernel → digest, of the version that is exported."""
+    """Returns {"userland" or kernel: digest} of the exported version."""
     for version in host.json("driver", "list")["versions"]:
         if version["version"] == NEW:
             return {**{"userland": one["digest"] for one in version["userland"]},
@@ -54,9 +54,10 @@ def check_mistakes(t, host, out):
             ((NEW,), BAD_ARGUMENT, "--output is missing"),
             ((NEW, "-o", os.path.join(host.scratch, "log")), NOT_FOUND, "Not a directory")):
         run = ctl("driver", "export", *words, "--root", host.root)
-        t.ok(run.returncode == status and message in run.stderr and run.stdout == "", "a mistake is named: " + message.partition("\n")[0], run.returncode,
+        t.ok(run.returncode == status and message in run.stderr and run.stdout == "",
+             "driver export fails: " + message.partition("\n")[0], run.returncode,
              run.stdout, run.stderr)
-    t.ok(not os.path.exists(out), "and nothing is written")
+    t.ok(not os.path.exists(out), "a failed driver export writes nothing")
 
 
 def check_damage(t, host, out):
@@ -68,8 +69,9 @@ def check_damage(t, host, out):
     with open(host.path(path), "wb") as file:
         file.write(content[:-1] + b"x")
     run = ctl("driver", "export", NEW, "-o", out, "--root", host.root)
-    t.ok(run.returncode == BAD_CONTENT and f"{path}: digest mismatch\nHint: " in run.stderr, "a damaged module goes nowhere", run.stderr)
-    t.ok(not os.path.exists(f"{out}/{NEW}.spec"), "and no specification names it")
+    t.ok(run.returncode == BAD_CONTENT and f"{path}: digest mismatch\nHint: " in run.stderr,
+         "driver export fails on a damaged module", run.stderr)
+    t.ok(not os.path.exists(f"{out}/{NEW}.spec"), "a failed driver export writes no specification")
     with open(host.path(path), "wb") as file:
         file.write(content)
 
@@ -77,14 +79,15 @@ def check_damage(t, host, out):
 def check_export(t, host, out):
     run = ctl("driver", "export", NEW, "-o", out, "--kernel", OTHER_KERNEL, "--root", host.root)
     t.ok(run.returncode == 0 and os.listdir(f"{out}/{NEW}") == [OTHER_KERNEL + "-open"] and KERNEL not in open(f"{out}/{NEW}.spec").read(),
-         "one kernel's modules are exported", run.stderr)
+         "driver export --kernel writes that kernel's modules", run.stderr)
     run = ctl("driver", "export", NEW, "-o", out, "--root", host.root, "--json=short")
     said = json.loads(run.stdout)
     t.ok(run.returncode == 0 and said["spec"] == f"{out}/{NEW}.spec" and
          {one["kernel"]: one["digest"] for one in said["modules"]} == {k: d for k, d in sets(host).items() if k != "userland"},
-         "then all kernels', and JSON says which sets they are", run.stdout, run.stderr)
+         "driver export --json lists the sets of all kernels", run.stdout, run.stderr)
     files = [f"{out}/{file}" for one in said["modules"] for file in one["files"]]
-    t.ok(len(files) == 8 and all(os.path.isfile(file) for file in files), "each file is there", files)
+    t.ok(len(files) == 8 and all(os.path.isfile(file) for file in files),
+         "driver export writes every listed file", files)
 
 
 def check_flavours(t, host, out):
@@ -94,23 +97,24 @@ def check_flavours(t, host, out):
     spec = open(f"{out}-both/{NEW}.spec").read()
     t.ok(run.returncode == 0 and sorted(os.listdir(f"{out}-both/{NEW}")) == [f"{KERNEL}-open", f"{KERNEL}-proprietary"]
          and spec.count(f"[Modules {NEW} {KERNEL} ") == spec.count("Flavour=open\n") + spec.count("Flavour=proprietary\n") == 2,
-         "both flavours are exported", run.stderr, spec)
+         "driver export writes both flavours of a kernel", run.stderr, spec)
 
 
 def check_round_trip(t, host, other, out, site):
     shutil.copytree(os.path.join(host.scratch, KERNEL), f"{out}/debs")
     write(f"{out}/site.spec", f"[Bundle]\nName=site\n\n[Driver {NEW}]\nPackages=debs/*.deb\n\n" + open(f"{out}/{NEW}.spec").read())
     run = ctl("bundle", "create", f"{out}/site.spec", "-o", f"{out}/site.bundle", *site.signing())
-    t.ok(run.returncode == 0, "a bundle is made of what was exported", run.stderr)
+    t.ok(run.returncode == 0, "bundle create accepts an exported specification", run.stderr)
     os.makedirs(other.path(f"/lib/modules/{OTHER_KERNEL}/kernel"))
     run = other.ctl("bundle", "import", f"{out}/site.bundle")
-    t.ok(run.returncode == 0 and len(sets(other)) == 3 and sets(other) == sets(host), "another host has the same sets then",
+    t.ok(run.returncode == 0 and len(sets(other)) == 3 and sets(other) == sets(host),
+         "a host that imports the bundle has equal sets",
          run.stderr, sets(other), sets(host))
     chosen = []
     for one in (host, other):
         one.ctl("driver", "swap", NEW, check=0)
         chosen.append(one.json("driver", "list")["selected"][KERNEL])
-    t.ok(chosen[0]["modules"] and chosen[0] == chosen[1], "and runs the same generation", chosen)
+    t.ok(chosen[0]["modules"] and chosen[0] == chosen[1], "both hosts select the same module set", chosen)
 
 
 def main():
@@ -120,7 +124,8 @@ def main():
         site = Site(os.path.join(host.scratch, "site"))
         out = os.path.join(host.scratch, "out")
         run = ctl("driver", "export", NEW, "-o", out, "--root", host.scratch)
-        t.ok(run.returncode == NOT_FOUND and "Hint: Import it: gpuhostctl driver import FILE…." in run.stderr, "an empty store says what to do", run.stderr)
+        t.ok(run.returncode == NOT_FOUND and "Hint: Import it: gpuhostctl driver import FILE…." in run.stderr,
+             "driver export on an empty store prints the import command", run.stderr)
         for one in (host, other):
             start(one, site.file("ca.pem"))
         fill(host)

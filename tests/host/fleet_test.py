@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl cluster status --fleet, and gpuhost-cluster that asks the API server for it: what is shown of a fleet in the middle of a
-rollout, what follows with each change, and what is said when there is no server."""
+"""gpuhostctl cluster status --fleet during a rollout: the table, following changes, and errors.
+gpuhost-cluster queries the API server for it."""
 import fcntl
 import json
 import os
@@ -26,7 +26,7 @@ PATIENCE = 30  # seconds
 
 
 class Site:
-    """An API server, and a host whose credentials are for it; gpuhost-cluster itself does not run there."""
+    """An API server, and a host with credentials for it. The service gpuhost-cluster does not run."""
     def __init__(self):
         self.directory = scratch()
         self.root = os.path.join(self.directory, "root")
@@ -52,7 +52,7 @@ class Site:
         shutil.rmtree(self.directory)
 
     def node(self, name, state, reason="", version=NEW, age=90, **more):
-        """One more host, or the same in another state."""
+        """Adds a host, or changes its state."""
         record = {"state": state, "version": version, "since": int(time.time()) - age, "prepared": True}
         old = self.api.node(name) or {}
         self.api.put(NODES, name, {
@@ -76,12 +76,12 @@ class Site:
         return run([*self.command, *more], env=self.environment)
 
     def fleet(self, *more):
-        """What the program itself says."""
+        """Runs gpuhost-cluster --fleet."""
         return run([os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), "--fleet", f"--root={self.root}", *more], env=self.environment)
 
 
 class Terminal:
-    """80 columns and 24 rows in which a command runs."""
+    """A terminal with 80 columns and 24 rows that runs a command."""
     def __init__(self, command, **options):
         self.text = ""
         self.master, slave = pty.openpty()
@@ -104,7 +104,7 @@ class Terminal:
         return text in self.text
 
     def rows(self):
-        """As it was painted last."""
+        """Returns the rows as painted last."""
         return self.text.split("\033[H")[-1].replace("\033[K", "").split("\033[J")[0].splitlines()
 
     def end(self, number):
@@ -130,7 +130,7 @@ def check_table(t, site):
     site.lease("gpuhost-leader")
     site.policy()
     shown = site.ctl()
-    t.equal((shown.returncode, shown.stderr), (0, ""), "the fleet is shown, by a host where nothing of ours runs")
+    t.equal((shown.returncode, shown.stderr), (0, ""), "--fleet succeeds without a daemon or gpuhost-cluster")
     want = f"""Server: {site.api.url}
 Leader: gpu01
   Pool: default, driver {NEW}
@@ -145,27 +145,30 @@ busy2     drain-required    90s  1 pod is left
 off       upgrade-required  90s  the node is not ready
 40 nodes  upgrade-required  10m  {PLACES}
 """
-    t.equal(re.sub(r"9\ds", "90s", shown.stdout), want, "with what is not done by name")
+    t.equal(re.sub(r"9\ds", "90s", shown.stdout), want, "--fleet lists hosts that are not done")
     every = site.ctl("--all").stdout
-    t.ok("done229" in every and "wait39" in every and "no-gpu" not in every, "--all has each host", every[-300:])
+    t.ok("done229" in every and "wait39" in every and "no-gpu" not in every,
+         "--fleet --all lists each host with a GPU", every[-300:])
     document = json.loads(site.ctl("--json").stdout)
-    t.equal((len(document["nodes"]), document["leader"]["name"]), (274, "gpu01"), "--json has all that is known")
-    t.equal({call[0] for call in site.api.calls}, {"GET"}, "nothing is written")
+    t.equal((len(document["nodes"]), document["leader"]["name"]), (274, "gpu01"),
+            "--fleet --json has all hosts and the leader")
+    t.equal({call[0] for call in site.api.calls}, {"GET"}, "--fleet only reads from the API server")
     lists = [call for call in site.api.calls if call[1] == NODES and "watch" not in call[2]]
-    t.equal(len(lists), 3 * 3, "Nodes come page by page, once")
+    t.equal(len(lists), 3 * 3, "--fleet lists Nodes once, in pages")
 
 
 def check_hostile(t, site):
-    """What a Node says is anybody's."""
+    """Other clients can write any text to a Node."""
     site.node("evil", "upgrade-failed", "\033[2J\n" + "x" * 100_000, version="\033]0;owned\007")
     shown = site.ctl().stdout
-    t.ok("\033" not in shown and "\007" not in shown and "evil" in shown, "no Node steers the terminal", shown[-300:])
-    t.ok(max(map(len, shown.splitlines())) < 5000, "nor floods it")
+    t.ok("\033" not in shown and "\007" not in shown and "evil" in shown,
+         "--fleet escapes control characters of Nodes", shown[-300:])
+    t.ok(max(map(len, shown.splitlines())) < 5000, "--fleet shortens long texts of Nodes")
     site.api.drop(NODES, "evil")
 
 
 def check_lines(t, site):
-    """Without a terminal: a line for each change."""
+    """--follow without a terminal prints a line for each change."""
     with open(os.path.join(site.directory, "lines"), "w+", encoding="utf-8") as out:
         following = start([*site.command, "--follow"], env=site.environment, stdout=out, stderr=out)
 
@@ -178,28 +181,30 @@ def check_lines(t, site):
                 time.sleep(0.05)
             return False
 
-        t.ok(has("40 nodes"), "first comes the table")
+        t.ok(has("40 nodes"), "--follow prints the table first")
         site.node("busy1", "pod-restart-required", "swaps")
-        t.ok(has(f"busy1 pod-restart-required {NEW}: swaps\n"), "then each change")
+        t.ok(has(f"busy1 pod-restart-required {NEW}: swaps\n"), "--follow prints a changed Node")
         site.node("busy1", "upgrade-done")
         site.api.drop(LEASES, "gpuhost-upgrade-busy1")
-        t.ok(has(f"busy1 upgrade-done {NEW}\n") and has("pool default: 231 of 274 done, 1 failed, 1 under way, 41 waiting"), "of pools, too")
+        t.ok(has(f"busy1 upgrade-done {NEW}\n") and has("pool default: 231 of 274 done, 1 failed, 1 under way, 41 waiting"),
+             "--follow prints changed pools")
         for number in range(50):
             site.node("busy2", "drain-required", f"{number} pods are left")
-        t.ok(has("49 pods are left"), "what changes often")
+        t.ok(has("49 pods are left"), "--follow prints the last of many changes")
         out.seek(0)
-        t.ok(out.read().count("pods are left") < 10, "is told once a second")
+        t.ok(out.read().count("pods are left") < 10, "--follow prints frequent changes once per second")
         watches = site.api.watches()
         site.api.stop()
-        t.ok(has("problem: "), "a server that goes is told of")
+        t.ok(has("problem: "), "--follow reports a stopped server")
         site.node("wait00", "upgrade-done")
         site.api.start()
-        t.ok(has(f"wait00 upgrade-done {NEW}\n") and site.api.watches() > watches, "and what changed meanwhile when it is back")
-        t.equal(end(following, signal.SIGTERM), -signal.SIGTERM, "until it is ended")
+        t.ok(has(f"wait00 upgrade-done {NEW}\n") and site.api.watches() > watches,
+             "--follow prints changes missed during a disconnection")
+        t.equal(end(following, signal.SIGTERM), -signal.SIGTERM, "--follow runs until SIGTERM")
 
 
 def check_policy(t, site):
-    """Another policy counts while somebody looks."""
+    """A changed policy is used while --follow runs."""
     with open(os.path.join(site.directory, "json"), "w+", encoding="utf-8") as out:
         following = start([*site.command, "--follow", "--json=short"], env=site.environment, stdout=out, stderr=out)
 
@@ -207,76 +212,87 @@ def check_policy(t, site):
             deadline = time.monotonic() + PATIENCE
             while time.monotonic() < deadline:
                 out.seek(0)
-                lines = out.read().split("\n")[:-1]  # the last may be half written
+                lines = out.read().split("\n")[:-1]  # the last line may be incomplete
                 if lines and condition(json.loads(lines[-1])):
                     return True
                 time.sleep(0.05)
             return False
 
-        t.ok(last(lambda one: [pool["name"] for pool in one["pools"]] == ["default"]), "documents, a line each")
+        t.ok(last(lambda one: [pool["name"] for pool in one["pools"]] == ["default"]),
+             "--follow --json prints one document per line")
         site.policy(pools=[{"name": "lab", "nodeSelector": {"tier": "lab"}}])
-        t.ok(last(lambda one: [pool["hosts"] for pool in one["pools"]] == [0, 274]), "with other pools Nodes are sorted anew")
+        t.ok(last(lambda one: [pool["hosts"] for pool in one["pools"]] == [0, 274]),
+             "--follow assigns Nodes to pools of a new policy")
         site.policy()
-        t.ok(last(lambda one: len(one["pools"]) == 1), "and back")
+        t.ok(last(lambda one: len(one["pools"]) == 1), "--follow uses the earlier policy again")
         end(following, signal.SIGTERM)
 
 
 def check_terminal(t, site):
     terminal = Terminal([*site.command, "--follow"], env=site.environment)
-    t.ok(terminal.eventually("39 nodes"), "on a terminal a table is painted", terminal.text)
+    t.ok(terminal.eventually("39 nodes"), "--follow paints a table on a terminal", terminal.text)
     site.node("busy2", "validation-required", "the driver gets ready")
-    t.ok(terminal.eventually("the driver gets ready"), "again with each change", terminal.text)
-    t.ok(all(len(row) <= 80 for row in terminal.rows()) and len(terminal.rows()) < 24, "and fits", *terminal.rows())
+    t.ok(terminal.eventually("the driver gets ready"),
+         "--follow repaints the table after a change", terminal.text)
+    t.ok(all(len(row) <= 80 for row in terminal.rows()) and len(terminal.rows()) < 24,
+         "--follow fits the table into the terminal", *terminal.rows())
     before = terminal.text.count("\033[H")
     time.sleep(2.5)
     terminal.read()
-    t.ok(before + 2 <= terminal.text.count("\033[H") <= before + 5, "ages grow, once a second")
-    t.equal(terminal.end(signal.SIGINT), -signal.SIGINT, "Ctrl-C ends it")
+    t.ok(before + 2 <= terminal.text.count("\033[H") <= before + 5, "--follow repaints once per second")
+    t.equal(terminal.end(signal.SIGINT), -signal.SIGINT, "Ctrl-C ends --follow with SIGINT")
     t.ok(terminal.text.count("\033[?1049h") == terminal.text.count("\033[?1049l") == 1 and
-         "39 nodes" in terminal.text.rpartition("\033[?1049l")[2], "and leaves the last table on the terminal as it was", terminal.text[-500:])
+         "39 nodes" in terminal.text.rpartition("\033[?1049l")[2],
+         "Ctrl-C leaves the last table on the terminal", terminal.text[-500:])
 
 
 def check_reader_gone(t, site):
-    """gpuhost-cluster does not outlive who reads."""
+    """gpuhost-cluster ends when its reader closes the pipe."""
     command = [os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), "--fleet", "--follow", f"--root={site.root}"]
     reader, writer = os.pipe()
     program = start(command, env=site.environment, stdout=writer)
     os.close(writer)
     os.read(reader, 10)
     os.close(reader)
-    t.equal(wait(program), 0, "without a reader gpuhost-cluster ends")
+    t.equal(wait(program), 0, "--follow exits with 0 when its reader closes")
 
 
 def check_leader(t, site):
     site.lease("gpuhost-leader", renewed=700)
-    t.ok("Leader: gpu01, not heard of for 11m: no upgrade begins" in site.ctl().stdout, "a leader that is silent is told of")
+    t.ok("Leader: gpu01, not heard of for 11m: no upgrade begins" in site.ctl().stdout,
+         "--fleet reports a leader with an expired Lease")
     site.api.drop(LEASES, "gpuhost-leader")
-    t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "as is that there is none")
+    t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "--fleet reports a missing leader")
 
 
 def check_errors(t, site):
     site.api.fail(403, "GET", NODES)
     asked = site.ctl()
-    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr and not asked.stdout, "who may not look is told so", asked.stderr)
+    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr and not asked.stdout,
+         "--fleet with forbidden Nodes exits with 12", asked.stderr)
     site.api.fail(403, "GET", CONFIG_MAPS)
     asked = site.ctl()
-    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr, "also of the policy", asked.returncode, asked.stderr)
+    t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr,
+         "--fleet with a forbidden policy exits with 12", asked.returncode, asked.stderr)
     site.api.fail(500, "GET", f"{NODES}?limit")
     site.api.fail(429, "GET", LEASES, Retry_After=1)
-    t.equal(site.ctl().returncode, 0, "a server that is busy is asked again")
+    t.equal(site.ctl().returncode, 0, "--fleet repeats requests after status 500 and 429")
     site.api.stop()
     began = time.monotonic()
     asked = site.ctl()
     t.ok(asked.returncode == FAILED and "Connection refused" in asked.stderr and "Hint: What is in this host's own way says: gpuhostctl cluster status" in asked.stderr,
-         "one that is not there is told of", asked.returncode, asked.stderr)
-    t.ok(time.monotonic() - began < 10, "soon")
+         "--fleet reports an unreachable server", asked.returncode, asked.stderr)
+    t.ok(time.monotonic() - began < 10, "--fleet reports an unreachable server within 10 s")
     document = json.loads(site.fleet().stdout)
-    t.ok(document["error"]["code"] == "failed" and document["error"]["hint"], "the program says it as JSON", document)
+    t.ok(document["error"]["code"] == "failed" and document["error"]["hint"],
+         "gpuhost-cluster --fleet prints errors as JSON", document)
     os.unlink(site.kubeconfig)
     asked = site.ctl()
-    t.ok(asked.returncode == NOT_FOUND and "cluster join" in asked.stderr, "without credentials it says how to get some", asked.stderr)
+    t.ok(asked.returncode == NOT_FOUND and "cluster join" in asked.stderr,
+         "--fleet without a kubeconfig prints 'cluster join'", asked.stderr)
     asked = run([*site.command], env={**site.environment, "PATH": "/nonexistent"})
-    t.ok(asked.returncode == NOT_FOUND and "package gpuhostd" in asked.stderr, "and without the program where it is", asked.stderr)
+    t.ok(asked.returncode == NOT_FOUND and "package gpuhostd" in asked.stderr,
+         "--fleet without gpuhost-cluster names its package", asked.stderr)
 
 
 def main():

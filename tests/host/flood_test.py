@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user without rights floods the daemon with calls that need polkit: it keeps few of them, lives, and serves others."""
+"""A user without rights floods the daemon with calls that need polkit. It refuses most, serves others."""
 import contextlib
 import os
 import pwd
@@ -26,7 +26,7 @@ dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
 address = os.environ["DBUS_SYSTEM_BUS_ADDRESS"]
 """
 
-# org.freedesktop.PolicyKit1 that answers nothing, as while an agent waits for a password. Prints each caller's uid.
+# org.freedesktop.PolicyKit1 that never answers, as during a password prompt. Prints each caller's uid.
 POLKIT = COMMON + """
 class Authority(dbus.service.Object):
     @dbus.service.method("org.freedesktop.PolicyKit1.Authority", in_signature="(sa{sv})sa{ss}us", out_signature="(bba{ss})",
@@ -41,7 +41,7 @@ print("ready", flush=True)
 GLib.MainLoop().run()
 """
 
-# Calls without waiting for an answer, then prints the name of each error. Ends when stdin does.
+# Sends all calls without waiting, then prints the name of each error. Ends with stdin.
 FLOOD = COMMON + """
 kind, connections, calls, size = sys.argv[1], *map(int, sys.argv[2:])
 
@@ -69,7 +69,7 @@ GLib.MainLoop().run()
 
 @contextlib.contextmanager
 def script(host, text, *arguments, user=None):
-    """The lines that it prints."""
+    """Runs the script and yields the lines that it prints."""
     rights = {} if user is None else {"user": user, "group": user, "extra_groups": []}
     process = programs.start(["/usr/bin/python3", "-c", text, *map(str, arguments)], env=host.environment,
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, **rights)
@@ -80,7 +80,7 @@ def script(host, text, *arguments, user=None):
 
 
 def peak(host):
-    """The most memory that the daemon had so far, in MiB."""
+    """Returns the daemon's peak memory, in MiB."""
     with open(f"/proc/{host.daemon.pid}/status", encoding="utf-8") as file:
         return int(next(line for line in file if line.startswith("VmHWM:")).split()[1]) >> 10
 
@@ -88,7 +88,7 @@ def peak(host):
 def check_alive(t, host, when):
     alive = host.daemon.poll() is None
     run = host.ctl("driver", "list", "--json") if alive else None
-    t.ok(alive and run.returncode == 0, f"{when}: the daemon still answers root", host.tail())
+    t.ok(alive and run.returncode == 0, f"{when}: the daemon still responds to root", host.tail())
     return alive
 
 
@@ -96,13 +96,16 @@ def check_descriptors(t, host, polkit):
     total = CONNECTIONS * CALLS
     with script(host, FLOOD, "descriptors", CONNECTIONS, CALLS, DESCRIPTORS, user=NOBODY) as flood:
         refused = [flood.next() for _ in range(total - KEPT)]
-        t.equal(set(refused), {BUSY}, f"{total} calls with {DESCRIPTORS} descriptors each: all but {KEPT} are refused")
+        t.equal(set(refused), {BUSY},
+                f"{total} calls with {DESCRIPTORS} descriptors: all but {KEPT} are refused")
         if not check_alive(t, host, "flood of descriptors"):
             return
-        t.equal([polkit.next() for _ in range(KEPT)], [str(NOBODY)] * KEPT, "polkit is asked about the others")
+        t.equal([polkit.next() for _ in range(KEPT)], [str(NOBODY)] * KEPT,
+                f"polkit is asked about the remaining {KEPT} calls")
         with script(host, FLOOD, "large", 1, 1, 10, user=DAEMON):
-            t.equal(polkit.next(), str(DAEMON), "polkit is asked about another user meanwhile")
-        t.ok(f"of uid {NOBODY}: {KEPT} requests of this user wait for polkit" in host.messages(), "the log names the user", host.tail())
+            t.equal(polkit.next(), str(DAEMON), "a flood does not block another user's call")
+        t.ok(f"of uid {NOBODY}: {KEPT} requests of this user wait for polkit" in host.messages(),
+             "the log names the user who floods", host.tail())
 
 
 def check_memory(t, host, _):
@@ -110,11 +113,13 @@ def check_memory(t, host, _):
         refused = [flood.next() for _ in range(LARGE_CALLS)]
         t.equal(set(refused), {INVALID}, f"{LARGE_CALLS} messages of {LARGE >> 20} MiB are refused")
         if check_alive(t, host, "flood of large messages"):
-            t.ok(peak(host) < LARGE_LIMIT, "flood of large messages: the daemon keeps none of them", f"{peak(host)} MiB")
+            t.ok(peak(host) < LARGE_LIMIT,
+                 "flood of large messages: the daemon's memory stays small", f"{peak(host)} MiB")
 
 
 def start_daemon(host):
-    """With as many descriptors as systemd gives a service by default. What floods it needs more: the kernel counts those on their way."""
+    """Starts the daemon with systemd's default limit of descriptors. The flooding script needs more, because
+    the kernel counts descriptors in transit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     host.start_daemon()
@@ -125,7 +130,7 @@ def start_daemon(host):
 def main():
     t = tap.Tap()
     if os.geteuid() != 0:
-        t.skip("flood", "only root can be somebody else")
+        t.skip("a flood of calls is refused", "needs root to run programs as another user")
         t.done()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -135,7 +140,7 @@ def main():
         host.install()
         with script(host, POLKIT) as polkit:
             if polkit.next() != "ready":
-                t.skip("flood", NO_MODULES)
+                t.skip("a flood of calls is refused", NO_MODULES)
                 t.done()
             for check in check_descriptors, check_memory:
                 start_daemon(host)

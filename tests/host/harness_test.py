@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests wait with: no wait is without an end, and no error is lost in a thread."""
+"""The test harness: each wait has a deadline, and no error is lost in a thread."""
 import os
 import select
 import signal
@@ -17,7 +17,7 @@ from private_bus import PrivateBus
 
 
 def raised(error, function, *arguments, **options):
-    """Whether it raises that, and soon."""
+    """Returns whether the call raises the error within 30 s."""
     began = time.monotonic()
     try:
         function(*arguments, **options)
@@ -31,12 +31,13 @@ def check_lines(t):
     os.write(writer, b"one\ntwo\nth")
     with open(reader, "rb", buffering=0) as stream:
         lines = Lines(stream)
-        t.equal([lines.next(), lines.next()], ["one", "two"], "lines that come at once are told apart")
-        t.ok(raised(TimeoutError, lines.next, 0.1), "half a line is waited for no longer than that")
+        t.equal([lines.next(), lines.next()], ["one", "two"], "Lines.next() separates lines read at once")
+        t.ok(raised(TimeoutError, lines.next, 0.1), "Lines.next() times out on an incomplete line")
         os.write(writer, b"ree\nfour")
-        t.equal(lines.next(), "three", "and is whole once its end has come")
+        t.equal(lines.next(), "three", "Lines.next() returns a completed line")
         os.close(writer)
-        t.equal([lines.next(), lines.next()], ["four", None], "the last one needs no end, and nothing follows it")
+        t.equal([lines.next(), lines.next()], ["four", None],
+                "Lines.next() returns an unterminated last line, then None")
 
 
 SLEEPING = "import time; print(1, flush=True); time.sleep(300)"
@@ -48,21 +49,24 @@ def python(script):
 
 
 def check_programs(t):
-    t.ok(raised(subprocess.TimeoutExpired, programs.run, python(SLEEPING), timeout=0.5), "who does not end is an error")
+    t.ok(raised(subprocess.TimeoutExpired, programs.run, python(SLEEPING), timeout=0.5),
+         "programs.run() raises on a program that does not end")
     silent, _ = os.pipe()
-    os.dup2(silent, 0)  # the test's own input, which never ends
-    t.ok(not raised(subprocess.TimeoutExpired, programs.run, ["cat"], timeout=20), "nobody waits for input")
+    os.dup2(silent, 0)  # the test's stdin, which never ends
+    t.ok(not raised(subprocess.TimeoutExpired, programs.run, ["cat"], timeout=20),
+         "programs.run() gives no stdin")
     os.environ["NOTIFY_SOCKET"] = "/nowhere"
-    t.ok("NOTIFY_SOCKET" not in programs.run(["env"]).stdout, "what the service manager says is for the test alone")
+    t.ok("NOTIFY_SOCKET" not in programs.run(["env"]).stdout, "programs.run() removes NOTIFY_SOCKET")
     process = programs.start(python(STUBBORN), stdout=subprocess.PIPE)
     Lines(process.stdout).next()
     programs.PATIENCE, patience = 2, programs.PATIENCE
-    t.ok(raised(subprocess.TimeoutExpired, programs.end, process, signal.SIGTERM), "who ignores a signal is an error")
-    t.equal(process.returncode, -signal.SIGKILL, "and is killed")
+    t.ok(raised(subprocess.TimeoutExpired, programs.end, process, signal.SIGTERM),
+         "programs.end() raises on a program that ignores the signal")
+    t.equal(process.returncode, -signal.SIGKILL, "programs.end() kills a program that ignores the signal")
     process = programs.start(python(SLEEPING), stdout=subprocess.PIPE)
     select.select([process.stdout], [], [], patience)
-    t.equal(programs.outputs(process)[0], "1\n", "what one printed until then is kept")
-    t.equal(process.returncode, -signal.SIGKILL, "and that it was killed can be seen")
+    t.equal(programs.outputs(process)[0], "1\n", "programs.outputs() keeps the output of a killed program")
+    t.equal(process.returncode, -signal.SIGKILL, "programs.outputs() kills a program that does not end")
     programs.PATIENCE = patience
 
 
@@ -82,14 +86,14 @@ def check_bus(t, directory):
     deadline = time.monotonic() + 20
     while runs(int(killed.stdout)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    t.ok(not runs(int(killed.stdout)), "a killed test's bus dies with it", killed.stdout)
+    t.ok(not runs(int(killed.stdout)), "a private bus ends with a killed test", killed.stdout)
     bus = PrivateBus(directory)
-    t.ok(bus.process.poll() is None, "a bus runs")
+    t.ok(bus.process.poll() is None, "a private bus starts again in the same directory")
     bus.close()
 
 
 class Host:
-    """As much of one as gates need."""
+    """The part of FakeHost that Gates needs."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -99,7 +103,7 @@ class Host:
 
 
 def stand_at(gates, where):
-    """What a worker hears there."""
+    """Returns the answer that a worker gets at a gate."""
     with socket.socket(socket.AF_UNIX) as worker:
         worker.settimeout(20)
         worker.connect(gates.path)
@@ -110,10 +114,10 @@ def stand_at(gates, where):
 def check_gates(t, directory):
     os.makedirs(f"{directory}/fake-worker")
     gates = Gates(Host(directory), lambda where, _count: {"apply": "go"}[where])
-    t.equal(stand_at(gates, "apply"), "go", "a gate is answered")
-    t.equal(stand_at(gates, "undo"), "", "when deciding fails, the worker is not left standing")
-    t.ok(raised(ConnectionError, stand_at, gates, "apply"), "nor is the next one")
-    t.ok(raised(KeyError, gates.close), "and the test hears of it")
+    t.equal(stand_at(gates, "apply"), "go", "a gate returns decide()'s answer")
+    t.equal(stand_at(gates, "undo"), "", "a gate answers the worker when decide() raises")
+    t.ok(raised(ConnectionError, stand_at, gates, "apply"), "a gate is closed after decide() raised")
+    t.ok(raised(KeyError, gates.close), "Gates.close() raises the exception of decide()")
 
 
 def main():
