@@ -28,8 +28,7 @@ def own(host, package, paths):
 
 
 def install(host):
-    """Installs the driver as Debian's packages do: renamed modules, alternatives for programs and
-    libraries."""
+    """Installs a driver as Debian's packages do: renamed modules, programs and libraries as alternatives."""
     os.makedirs(host.path("/var/lib/dpkg/updates"))
     modules = [f"{DKMS}/{name.replace('nvidia', 'nvidia-current')}.ko" for name in DEPENDS]
     for name, path in zip(DEPENDS, modules):

@@ -319,8 +319,7 @@ UUIDS = [f"MIG-00000000-0000-0000-0000-0000000000a{n}" for n in (0, 3)]
 
 
 def install_nvml(host):
-    """Installs gpuhost-nvml in the worker's directory, and a stub of NVML that reads its answers from a
-    file."""
+    """Installs gpuhost-nvml in the worker's directory, and an NVML stub with answers from a file."""
     place = os.path.dirname(json.loads(read(host.path(SPEC)))["containerEdits"]["hooks"][0]["path"])
     os.makedirs(host.path(place))
     os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))

@@ -48,8 +48,7 @@ class Agent:
 
 
 class Site:
-    """A host, its API server and gpuhost-cluster. `prepared` is called with the host before its daemon
-    starts."""
+    """A host, its API server and gpuhost-cluster. Calls `prepared` before the host's daemon starts."""
     def __init__(self, prepared=lambda host: None):
         self.host = FakeHost()
         prepare(self.host)

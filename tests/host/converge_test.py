@@ -122,8 +122,8 @@ class Fate:
         self.host.ctl("reload", check=0)
 
     def interrupted(self):
-        """Interrupts an apply at one of its steps: by an error, a killed worker, or killed worker and
-        daemon."""
+        """Interrupts an apply at one of its steps: by an error, by killing the worker, or daemon and
+        worker."""
         end, last = self.chance.choice(("error", "worker killed", "all killed")), self.chance.randint(1, 12)
 
         def decide(_where, _count):
@@ -171,8 +171,7 @@ def programs_of(text):
 
 
 def is_contradictory(host):
-    """Returns whether a class is configured without a toolkit. status reports that, and lost files are not
-    restored."""
+    """Returns whether a class is configured without a toolkit, which gpuhostd reports and does not repair."""
     text = read(host.path("/etc/gpuhost/gpuhostd.conf.d/fate.conf"))
     return "Version=off" in text and "Classes=nvidia" in text and "needs NVIDIA's toolkit" in host.ctl("status").stdout
 

@@ -140,7 +140,7 @@ def check_crashes(t, case, recording, label):
 
 
 def check_errors(t, case, recording, label):
-    """Each step fails with no-space, before and after its work. From the point of no return it is
+    """Each step fails with no-space before and after its work. After the point of no return it is
     repeated."""
     host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:

@@ -58,8 +58,7 @@ def faults(host, outcomes):
 
 def outcomes(recording, moment, power_cut, earlier):
     """Returns the outcomes that are right for a swap. Within one boot the swap ends as recorded. After a
-    reboot it continues from the point of no return on. Before that point the host never keeps an unverified
-    driver."""
+    reboot it continues only past the point of no return. The host never keeps an unverified driver."""
     begun = recording.moments[:recording.moments.index(moment) + (not earlier)]
     if recording.outcome == "committed" and any(each.where == f"apply {NO_RETURN} before" for each in begun):
         return ("committed",)

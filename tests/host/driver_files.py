@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers as small as they can be: kernel modules, libraries and Debian packages that gpuhostd takes for real ones."""
+"""Minimal drivers: kernel modules, libraries and Debian packages that gpuhostd accepts as real ones."""
 import io
 import os
 import platform
@@ -17,7 +17,7 @@ DT_NULL, DT_SONAME = 0, 14
 
 
 def elf(kind, sections):
-    """sections: (name, type, link, content); the null section and .shstrtab are added."""
+    """Returns an ELF file. `sections`: (name, type, link, content); adds the null section and .shstrtab."""
     sections = [("", 0, 0, b"")] + sections + [(".shstrtab", SHT_STRTAB, 0, b"")]
     names, offsets = b"\0", [0]
     for name, _, _, _ in sections[1:]:
@@ -81,7 +81,7 @@ def deb(package, version, files):
 
 
 def write_driver(directory, version, kernel=KERNEL, flavour="open"):
-    """The modules and packages of one version; returns their paths as (modules, packages)."""
+    """Writes the modules and packages of one version. Returns their paths as (modules, packages)."""
     os.makedirs(directory, exist_ok=True)
     written = []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An API server of Kubernetes as far as one host uses it, and what may go wrong with one. The rules of versions, lists, watches and patches
-are the real one's, on which tests/cluster runs the same program."""
+"""The part of a Kubernetes API server that one host uses, with injected faults. Versions, lists, watches and
+patches follow the rules of the real server, with which tests/cluster runs the same program."""
 import base64
 import copy
 import http.server
@@ -19,13 +19,13 @@ from programs import run
 
 NODES = "/api/v1/nodes"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # there is no policy, unless a test puts one there
+CONFIG_MAPS = "/api/v1/namespaces/gpuhost/configmaps"  # empty unless a test adds a policy
 EVENTS = "/api/v1/namespaces/default/events"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases"
 
 
 def merged(old, patch, lists=None):
-    """RFC 7386; lists that `lists` names are merged by that key, as a strategic merge patch does."""
+    """Applies a patch by RFC 7386. Lists named in `lists` are merged by that key, as in a strategic merge."""
     if not isinstance(patch, dict):
         return patch
     new = dict(old) if isinstance(old, dict) else {}
@@ -43,14 +43,14 @@ def merged(old, patch, lists=None):
 
 
 def selects(query):
-    """Whether a list or a watch with this query has an object: by its name, by one label."""
+    """Returns a predicate: whether a list or watch with this query selects an object."""
     name = query.get("fieldSelector", "").removeprefix("metadata.name=")
     label, _, value = query.get("labelSelector", "").partition("=")
     return lambda one: name in ("", one["metadata"]["name"]) and (not label or one["metadata"].get("labels", {}).get(label) == value)
 
 
 class FakeApi:
-    """Objects by collection and name, and every change of one; `calls` are the requests that came."""
+    """Holds objects by collection and name, and all their changes. `calls` are the received requests."""
     def __init__(self, directory):
         self.authority = Authority(os.path.join(directory, "authority"))
         self.keys = self.authority.keys("server")
@@ -58,9 +58,9 @@ class FakeApi:
         self.objects = {NODES: {}, REQUESTS: {}, CONFIG_MAPS: {}, EVENTS: {}, LEASES: {}}
         self.events = []  # (version, collection, type, object)
         self.version = 100
-        self.oldest = 0   # watches from before this one get 410
+        self.oldest = 0   # watches from earlier versions get 410
         self.calls = []   # (method, path without query, query, user)
-        self.faults = []  # (method, text in the path, status, headers): the next one of these
+        self.faults = []  # (method, text in the path, status, headers) for the next matching request
         self.frozen = False
         self.server = None
         self.port = 0
@@ -94,7 +94,7 @@ class FakeApi:
             return copy.deepcopy(self.objects[NODES].get(name))
 
     def change(self, name="gpu01", **spec):
-        """As somebody else would."""
+        """Changes a Node as another client would."""
         node = self.node(name)
         node["spec"].update(spec)
         return self.put(NODES, name, node)
@@ -112,7 +112,7 @@ class FakeApi:
                                       "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
 
     def conditions(self, name="gpu01"):
-        """{type: (status, reason)} of ours."""
+        """Returns {type: (status, reason)} of gpuhost's conditions."""
         node = self.node(name) or {"status": {"conditions": []}}
         return {one["type"].removeprefix("gpuhost.io/"): (one["status"], one["reason"]) for one in node["status"]["conditions"]
                 if one["type"].startswith("gpuhost.io/")}
@@ -121,13 +121,13 @@ class FakeApi:
         return [taint["key"] for taint in (self.node(name) or {}).get("spec", {}).get("taints") or []]
 
     def forget(self):
-        """What happened until now no watch can be told."""
+        """Discards the history: watches from earlier versions get 410."""
         with self.lock:
             self.version += 10
             self.oldest = self.version
 
     def restore(self):
-        """All objects as they are, at earlier versions: as etcd is after a restore from a snapshot. Connections break."""
+        """Sets all objects to earlier versions and breaks connections, as a restore of etcd does."""
         with self.lock:
             self.version -= 50
             self.events = []
@@ -170,7 +170,7 @@ class FakeApi:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def stop(self):
-        """Also what is open."""
+        """Stops the server and cuts its open connections."""
         server, self.server = self.server, None
         if server:
             server.shutdown()
@@ -185,7 +185,7 @@ class FakeApi:
         return f"https://127.0.0.1:{self.port}"
 
     def fail(self, status, method="", path="", **headers):
-        """The next request of this method and with this in its path."""
+        """Makes the next request with this method and path fail with the status."""
         with self.lock:
             self.faults.append((method, path, status, headers))
 
@@ -216,7 +216,7 @@ class Server(http.server.ThreadingHTTPServer):
         try:
             super().finish_request(request, client_address)
         except (OSError, ssl.SSLError, ValueError):
-            pass  # the other end went, or we did
+            pass  # the connection was closed by either end
         finally:
             self.open.discard(request)
 
@@ -229,7 +229,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Prometheus(http.server.ThreadingHTTPServer):
-    """One in which alerts fire, or by an authority's keys, for those who show a token."""
+    """A Prometheus with firing alerts. `keys` enables TLS; `token` is the required bearer token."""
     daemon_threads = True
 
     def __init__(self, keys=None, token=None):
@@ -245,7 +245,7 @@ class Prometheus(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def handle_error(self, *_):
-        pass  # who does not trust it goes
+        pass  # a client that does not trust the certificate disconnects
 
 
 class PrometheusHandler(http.server.BaseHTTPRequestHandler):
@@ -272,7 +272,7 @@ class PrometheusHandler(http.server.BaseHTTPRequestHandler):
 
 
 class Proxy(http.server.ThreadingHTTPServer):
-    """One that is asked to connect, and counts how often."""
+    """An HTTP proxy that records its CONNECT requests."""
     daemon_threads = True
 
     def __init__(self):
@@ -340,7 +340,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(status, {"kind": "Status", "status": "Failure", "code": status, "message": message}, **headers)
 
     def route(self, method):
-        """(collection, name or None, subresource, query), or None once it is answered."""
+        """Returns (collection, name or None, subresource, query), or None after an error answer."""
         url = urllib.parse.urlsplit(self.path)
         api = self.api
         while api.frozen:
@@ -351,7 +351,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if fault:
                 api.faults.remove(fault)
         if fault:
-            self.refuse(fault[2], "as the test wants it", **fault[3])
+            self.refuse(fault[2], "injected by the test", **fault[3])
             return None
         for collection in api.objects:
             if match := re.fullmatch(re.escape(collection) + r"(?:/([^/]+)(/status)?)?", url.path):
@@ -382,7 +382,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send_event(self, kind, one):
         line = json.dumps({"type": kind, "object": one}).encode() + b"\n"
-        for part in (line[:len(line) // 2], line[len(line) // 2:]):  # cut anywhere
+        for part in (line[:len(line) // 2], line[len(line) // 2:]):  # chunks may end anywhere
             self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             self.wfile.flush()
 
@@ -394,7 +394,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
-        if version == 0:  # what there is, as if it came now
+        if version == 0:  # existing objects are sent as ADDED
             with api.lock:
                 there, version = list(api.objects[collection].values()), api.version
             for one in there:
@@ -450,7 +450,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if version and version != old["metadata"]["resourceVersion"]:
                 return self.refuse(409, "the object has been modified; please apply your changes to the latest version and try again")
             new = merged(old, patch, {"conditions": "type"} if strategic else None)
-            kept = ("metadata", "spec") if subresource else ("status",)  # a subresource changes nothing else, and the other way round
+            kept = ("metadata", "spec") if subresource else ("status",)  # a subresource patch changes only the status, any other patch all but the status
             new.update({key: old[key] for key in kept if key in old})
             new = self.api.put(collection, name, new)
         return self.answer(200, new)

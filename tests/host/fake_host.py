@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU host in a directory: real gpuhostd and gpuhostctl, a private bus, and workers over a kernel that is played on
-the tree (fake_worker.cpp). No privileges, nothing of the machine is touched."""
+"""A GPU host in a directory: real gpuhostd and gpuhostctl, a private bus, and workers with a simulated kernel
+(fake_worker.cpp). Needs no privileges and does not change the machine."""
 import contextlib
 import json
 import os
@@ -17,7 +17,8 @@ from programs import end, environment, run, start
 OLD, NEW = "535.261.03", "550.163.01"
 GPUS = ("0000:01:00.0", "0000:02:00.0")
 CLIENT = "nvidia-persistenced.service"
-# The host's own systemctl: a unit with a process in its group runs, and its process 4711 may use the driver until it stops.
+# The host's systemctl: a unit is active while its cgroup has a process. Process 4711 may use the driver until
+# it stops.
 SYSTEMCTL = """#!/bin/sh
 verb=$1; shift; shift
 for unit; do
@@ -29,7 +30,7 @@ done
 
 
 def scratch():
-    """Below /dev/shm where it can be: a host syncs each record, and here there is nothing to survive."""
+    """Returns a new directory, in /dev/shm if possible, where the host's many syncs cost nothing."""
     return tempfile.mkdtemp(prefix="gpuhost-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
 
 
@@ -52,7 +53,7 @@ IMAGE_GC = "the kubelet deletes images that no container uses"
 
 @contextlib.contextmanager
 def image_gc(host):
-    """Has a kubelet on the host whose image GC would make room for anything."""
+    """Adds a kubelet whose image GC deletes unused images at any disk usage."""
     write(host.path("/var/lib/kubelet/config.yaml"), "imageGCHighThresholdPercent: 0\n")
     os.makedirs(host.path("/var/lib/containerd"))
     yield
@@ -88,7 +89,7 @@ class FakeHost:
     # The host
 
     def install(self):
-        """A host without a driver, as it is after its first boot."""
+        """Installs a host without a driver and boots it."""
         for directory in ("/var/lib/gpuhost", "/usr/bin", "/usr/lib", "/etc", "/fake-worker"):
             os.makedirs(self.path(directory), exist_ok=True)
         self.install_kernel(KERNEL)
@@ -101,7 +102,7 @@ class FakeHost:
             write(self.path(f"/lib/modules/{release}/{name}"), "")
 
     def boot(self):
-        """What does not outlive a boot is made anew, then udev loads what the module directory holds."""
+        """Recreates /run, /proc, /sys and /dev. Then udev loads the modules of the module directory."""
         for directory in ("/run", "/proc", "/sys", "/dev"):
             shutil.rmtree(self.path(directory), ignore_errors=True)
         self.boots += 1
@@ -120,7 +121,7 @@ class FakeHost:
     # The daemon
 
     def start_daemon(self, **variables):
-        """Not programs.start(): a gate's thread starts it too, and it is to live longer than that."""
+        """Without programs.start(): a gate's thread may start the daemon, which must outlive it."""
         self.daemon = subprocess.Popen(
             [
                 os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-daemon"),
@@ -140,7 +141,7 @@ class FakeHost:
             end(daemon, number)
 
     def kill_workers(self):
-        """Those that are still there, found as the next daemon would."""
+        """Kills running workers by their PID files, as the next daemon finds them."""
         jobs = self.path("/run/gpuhost/jobs")
         for job in os.listdir(jobs) if os.path.isdir(jobs) else []:
             pid = read(f"{jobs}/{job}/pid").split()
@@ -157,19 +158,19 @@ class FakeHost:
         return ctl
 
     def start_ctl(self, *arguments, **more):
-        """One that runs while the test does something else."""
+        """Starts gpuhostctl in the background."""
         return start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), *arguments], env=self.environment,
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
 
     def json(self, *arguments):
-        """The document that a verb prints, also where the host is not OK or a driver is to be chosen."""
+        """Returns the document that a verb prints. Accepts the statuses of a host that is not converged."""
         run = self.ctl(*arguments, "--json")
         if run.returncode not in {"status": (0, 3), "plan": (0, 8)}.get(arguments[0], (0,)):
             raise AssertionError(f"gpuhostctl {' '.join(arguments)}: exit {run.returncode}\n{run.stdout}{run.stderr}\n{self.tail()}")
         return json.loads(run.stdout)
 
     def settle(self):
-        """Until nothing that was interrupted runs any more."""
+        """Waits until no interrupted operation runs."""
         return self.ctl("wait-ready", "--converged", "--timeout=30s").returncode == 0
 
     def messages(self):
@@ -179,19 +180,19 @@ class FakeHost:
     def tail(self):
         return "".join(self.messages().splitlines(keepends=True)[-30:])
 
-    # What it is like now
+    # The host's state
 
     def journal(self, operation):
         lines = read(self.path(f"/var/lib/gpuhost/journal/{operation}.jsonl")).splitlines()
         return [json.loads(line[9:]) for line in lines]
 
     def loaded(self):
-        """Module → version, of all that the kernel has."""
+        """Returns {module: version} of all loaded modules."""
         modules = self.path("/sys/module")
         return {name: self.read(f"/sys/module/{name}/version") for name in (os.listdir(modules) if os.path.isdir(modules) else [])}
 
     def add_process(self, pid, command, unit):
-        """One that uses the driver."""
+        """Adds a process that uses the driver."""
         process = self.path(f"/proc/{pid}")
         write(f"{process}/comm", command + "\n")
         write(f"{process}/cgroup", f"0::/system.slice/{unit}\n")
@@ -200,7 +201,7 @@ class FakeHost:
             os.symlink(self.path("/dev/nvidiactl"), f"{process}/fd/3")
 
     def told(self, path="/run/cdi/nvidia.yaml"):
-        """The driver whose libraries containers get; None without a specification."""
+        """Returns the driver version in the CDI specification, or None without one."""
         text = read(self.path(path))
         if not text:
             return None
@@ -209,7 +210,7 @@ class FakeHost:
 
 
 def prepare(host):
-    """A host that runs the old driver and has the new one in store."""
+    """Installs a host with the old driver loaded and both drivers in the store."""
     host.install()
     host.start_daemon()
     host.settle()
@@ -222,7 +223,7 @@ def prepare(host):
 
 
 def run_checks(*checks):
-    """A test's whole: each check on one host, which runs the old driver and has the new one in store."""
+    """Runs a whole test: each check on one host that prepare() made."""
     t = tap.Tap()
     host = FakeHost()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test's end of a worker's gates (fake_worker.cpp)."""
+"""The test's side of a worker's gates (fake_worker.cpp)."""
 import collections
 import contextlib
 import os
@@ -10,10 +10,10 @@ from programs import PATIENCE
 
 
 class Gates:
-    """Answers workers at their gates. `decide(where, count)` returns "go", "error CODE", HANG or None to let it die; `count`
-    says how often a worker was there. What it raises opens all gates, and comes out of close()."""
+    """Answers workers at their gates. `decide(where, count)` returns "go", "error CODE", HANG, or None to end
+    the worker; `count` is the number of arrivals at this gate. close() raises its exception."""
 
-    HANG = "hang"  # it stands there until the daemon kills it
+    HANG = "hang"  # the worker waits until the daemon kills it
 
     def __init__(self, host, decide):
         self.path = host.path("/fake-worker/gate")
@@ -50,14 +50,14 @@ class Gates:
         answer = self.decide(where, self.seen[where])
         if answer == self.HANG:
             with contextlib.suppress(OSError):
-                worker.recv(1)  # its end
+                worker.recv(1)  # returns when the worker ends
             return
-        with contextlib.suppress(OSError):  # it was killed meanwhile
+        with contextlib.suppress(OSError):  # the worker was killed
             worker.sendall((answer or "").encode())
 
     def close(self):
         os.unlink(self.path)
-        with contextlib.suppress(OSError):  # an error has closed it
+        with contextlib.suppress(OSError):  # already closed after an error
             self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join(PATIENCE)
         if self.thread.is_alive():
