@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OCI image layouts, and a site that signs bundles, in a directory."""
+"""OCI image layouts, and a site's keys for bundles, in a directory."""
 import hashlib
 import io
 import json
@@ -15,7 +15,7 @@ LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 
 def pack(files):
-    """A layer: {name: (content, mode)} as a tar, the same one for the same files."""
+    """Returns a layer, a reproducible tar of {name: (content, mode)}."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (content, mode) in files.items():
@@ -26,7 +26,7 @@ def pack(files):
 
 
 class Layout:
-    """Each add_… returns a descriptor."""
+    """An OCI layout. Each add_… returns a descriptor."""
     def __init__(self, path):
         self.path = path
         self.entries = []
@@ -46,14 +46,14 @@ class Layout:
         return self.add_blob(json.dumps({"schemaVersion": 2, "mediaType": media_type, **document}).encode(), media_type)
 
     def add_manifest(self, layers, machine="amd64", command=()):
-        """`command` is what a container of it runs."""
+        """Adds an image for one machine. `command` is its entry point."""
         runs = {"config": {"Entrypoint": list(command)}} if command else {}
         config = self.add_blob(json.dumps({**runs, "architecture": machine, "os": "linux", "rootfs": {
             "type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest() for layer in layers]}}).encode(), CONFIG)
         return self.add_document({"config": config, "layers": [self.add_blob(layer) for layer in layers]}, MANIFEST)
 
     def add_index(self, by_machine, command=()):
-        """An image for several machines: {"amd64": [layer…], …}."""
+        """Adds an image for several machines: {"amd64": [layer…], …}."""
         manifests = [{**self.add_manifest(layers, machine, command), "platform": {"os": "linux", "architecture": machine}}
                      for machine, layers in by_machine.items()]
         return self.add_document({"manifests": manifests}, INDEX)
@@ -64,7 +64,7 @@ class Layout:
 
 
 class Site:
-    """An authority and a key for bundles, as gpuhost-bundle(5) says to make them."""
+    """An authority and a signing key for bundles, created as in gpuhost-bundle(5)."""
     def __init__(self, path):
         os.makedirs(path)
         self.path = path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that kernels boot with, and what makes them on a fake host."""
+"""Initramfs images, and the programs that generate them on a fake host."""
 import gzip
 import os
 import stat
@@ -15,7 +15,7 @@ root=${0%/usr/sbin/*}
 echo "$GPUHOST_INITRAMFS $*"
 cp "$root/next" "$root/boot/new" && mv "$root/boot/new" "$root$IMAGE"
 """.replace("$IMAGE", IMAGE)
-ENTRY = f"/efi/Default/{KERNEL}/initrd"  # by the Boot Loader Specification, of a system without a machine's ID
+ENTRY = f"/efi/Default/{KERNEL}/initrd"  # by the Boot Loader Specification, without a machine ID
 DRACUT = "/usr/bin/dracut"
 MAKE_ENTRY = """#!/bin/sh
 echo "$GPUHOST_INITRAMFS $*"
@@ -25,14 +25,14 @@ UNIFIED = f"/efi/EFI/Linux/site-{KERNEL}.efi"
 
 
 def member(name, mode=stat.S_IFREG | 0o644, content=b""):
-    """Of a cpio archive of the format newc."""
+    """Returns a member of a cpio archive in newc format."""
     numbers = [0, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name) + 1, 0]
     header = "070701" + "".join(f"{number:08x}" for number in numbers) + name + "\0"
     return header.encode() + b"\0" * (-len(header) % 4) + content + b"\0" * (-len(content) % 4)
 
 
 def image(*paths):
-    """With microcode in front, as the kernel takes it."""
+    """Returns an image with these files, preceded by a microcode archive."""
     end = member("TRAILER!!!", 0)
     early = member("kernel/x86/microcode/GenuineIntel.bin", content=b"microcode") + end
     return early + b"\0" * (-len(early) % 512) + gzip.compress(b"".join(map(member, ("init", *paths))) + end, mtime=0)
@@ -45,7 +45,7 @@ def put(host, path, content):
 
 
 def unified(content):
-    """A program of UEFI that has nothing but an initramfs."""
+    """Returns a UEFI program that has only an initramfs section."""
     header = b"MZ" + bytes(58) + struct.pack("<I4sHHIIIHH", 64, b"PE", 0x8664, 1, 0, 0, 0, 0, 0)
     return header + struct.pack("<8sIIII16x", b".initrd", len(content), 0, len(content), 128) + content
 

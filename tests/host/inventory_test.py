@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host says of itself, and the smallest bundle that is made from that."""
+"""inventory export, and bundles that bundle create --for reduces to what a host needs."""
 import json
 import os
 import shutil
@@ -48,7 +48,7 @@ Files=elsewhere/*.ko
 
 
 class Maker:
-    """The machine where bundles are made."""
+    """Creates the bundles."""
     def __init__(self, directory):
         self.directory = directory
         self.site = Site(self.path("site"))
@@ -82,7 +82,7 @@ class Maker:
 
 
 def dress(host):
-    """What an inventory is read from."""
+    """Writes the files that an inventory is read from."""
     write(host.path("/etc/hostname"), "gpu1\n")
     write(host.path("/etc/os-release"), 'NAME="Debian"\nID=debian\nVERSION_ID="12"\nBUILD_ID=secret\n')
     write(host.path("/var/lib/dpkg/status"), DPKG)
@@ -108,8 +108,9 @@ def check_export(t, host):
         "takes_drivers": True, "wanted_driver": NEW, "wanted_flavour": "", "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
         "drivers": [{"version": OLD, "userland": True, "source": False, "modules": [KERNEL]}]}
     for key, value in expected.items():
-        t.equal(said.get(key), value, f"an inventory has {key}")
-    t.ok(set(said) - set(expected) == {"gpuhost"} and run.stderr == "", "and its version, and nothing else", said.keys(), run.stderr)
+        t.equal(said.get(key), value, f"an inventory has the right {key}")
+    t.ok(set(said) - set(expected) == {"gpuhost"} and run.stderr == "",
+         "an inventory has no other keys than 'gpuhost'", said.keys(), run.stderr)
 
 
 def check_mistakes(t, maker, inventory):
@@ -122,10 +123,12 @@ def check_mistakes(t, maker, inventory):
             ("flavour", {"wanted_flavour": "any"}, BAD_CONTENT, "'any' is not a flavour"),
             ("escape", {"hostname": "\x1b[2J"}, BAD_CONTENT, "key 'hostname'")):
         run = maker.create("--for", maker.changed(inventory, name, **keys))
-        t.ok(run.returncode == status and words in run.stderr, f"an inventory's mistake is named: {words}", run.returncode, run.stderr)
+        t.ok(run.returncode == status and words in run.stderr,
+             f"bundle create refuses a bad inventory: {words}", run.returncode, run.stderr)
     write(maker.path("cut"), '{"format":')
     run = maker.create("--for", maker.path("cut"))
-    t.ok(run.returncode == BAD_CONTENT and not os.path.exists(maker.path("site.bundle")), "what is no JSON is refused, and nothing is written",
+    t.ok(run.returncode == BAD_CONTENT and not os.path.exists(maker.path("site.bundle")),
+         "an inventory that is not JSON is refused",
          run.stderr)
 
 
@@ -134,25 +137,27 @@ def check_one_host(t, host, maker):
     check_mistakes(t, maker, inventory)
     dry = maker.create("--for", inventory, "--dry-run", "--json=short")
     said = json.loads(dry.stdout)
-    t.ok(dry.returncode == 0 and not os.path.exists(maker.path("site.bundle")), "a dry run writes nothing", dry.stderr)
+    t.ok(dry.returncode == 0 and not os.path.exists(maker.path("site.bundle")),
+         "bundle create --for --dry-run writes nothing", dry.stderr)
     t.equal(said["content"], ["image registry.example/app:v1", f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"],
-            "and names what would go in")
+            "bundle create --for --dry-run lists the content")
     t.equal([one["why"] for one in said["omitted"]],
             [f"for {what}: no such host" for what in (
                 f"kernel {KERNEL} on {OTHER} with an NVIDIA GPU", "kernel 6.6.6 with an NVIDIA GPU", OTHER)],
-            "and what is left out, and why")
+            "bundle create --for --dry-run gives reasons for omissions")
     whole = maker.create(name="whole.bundle")
     run = maker.create("--for", inventory)
     small, large = (os.path.getsize(maker.path(name)) for name in ("site.bundle", "whole.bundle"))
-    t.ok(whole.returncode == run.returncode == 0 and small < large and run.stdout.count("Left out: ") == 3, "a bundle for one host is smaller", small, large, run.stdout, run.stderr)
+    t.ok(whole.returncode == run.returncode == 0 and small < large and run.stdout.count("Left out: ") == 3,
+         "a bundle for one host omits unneeded content", small, large, run.stdout, run.stderr)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0, "which that host takes", run.stdout, run.stderr)
+    t.ok(run.returncode == 0, "the host imports its reduced bundle", run.stdout, run.stderr)
     modules = [m["kernel"] for v in host.json("driver", "list")["versions"] if v["version"] == NEW for m in v["modules"]]
-    t.equal(modules, [KERNEL], "with the modules of its platform")
+    t.equal(modules, [KERNEL], "the reduced bundle has the modules for its platform")
     before = host.json("bundle", "list")
     run = host.ctl("bundle", "import", maker.path("whole.bundle"))
     t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["manifest"] == before["bundles"][0]["manifest"],
-         "and which is the same bundle as the whole one", run.stderr)
+         "the complete bundle has the same manifest", run.stderr)
 
 
 def check_delta(t, host, maker):
@@ -160,17 +165,19 @@ def check_delta(t, host, maker):
     with open(inventory, encoding="utf-8") as file:
         said = json.load(file)
     t.ok(said["bundles"][0]["name"] == "site" and said["images"][0]["name"] == "registry.example/app:v1" and
-         sorted(os.listdir(host.path("/var/lib/gpuhost/store/sha256"))) == said["blobs"], "an inventory has what the host imported", said)
+         sorted(os.listdir(host.path("/var/lib/gpuhost/store/sha256"))) == said["blobs"],
+         "an inventory lists imported bundles, images and blobs", said)
     run = maker.create("--for", inventory, "--json=short", generation=2)
     made = json.loads(run.stdout)
     t.ok(run.returncode == 0 and made["content"] == ["image registry.example/app:v1"] and made["blobs"] == 4,
-         "the next generation has only what is new: index, manifest, configuration, layer", made, run.stderr)
+         "the next generation has only the four new blobs", made, run.stderr)
     fresh = maker.changed(inventory, "fresh", hostname="gpu2", blobs=[], bundles=[])
     run = maker.create("--for", inventory, "--for", fresh, "--json=short", generation=2, name="both.bundle")
     t.ok(run.returncode == 0 and json.loads(run.stdout)["hosts"] == ["gpu1", "gpu2"] and len(json.loads(run.stdout)["content"]) == 3,
-         "what one of two hosts lacks is in", run.stdout, run.stderr)
+         "a bundle for two hosts has what either lacks", run.stdout, run.stderr)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 2, "the host takes it", run.stderr)
+    t.ok(run.returncode == 0 and host.json("bundle", "list")["bundles"][0]["generation"] == 2,
+         "the host imports the reduced next generation", run.stderr)
 
 
 def check_unserved(t, host, maker):
@@ -185,12 +192,13 @@ def check_unserved(t, host, maker):
         {"host": "arm1", "what": f"image registry.example/app:v1 has no content for {OTHER}"},
         {"host": "arm1", "what": f"kernel 7.0.0: no modules of driver {NEW}, and no source to build them"},
         {"host": "arm1", "what": "wants driver 1.2.3, which is neither in the specification for this host nor on it"}],
-        "what hosts would not find is named")
-    t.ok(run.returncode == NOT_FOUND and os.path.exists(said["file"]), "the exit status says so too", run.returncode, run.stderr)
+        "bundle create --for lists unmet needs of each host")
+    t.ok(run.returncode == NOT_FOUND and os.path.exists(said["file"]),
+         "unmet needs exit with 4, but write the bundle", run.returncode, run.stderr)
     shutil.copy(maker.path("other/nvidia-smi.deb"), maker.path("other/nvidia-open-kernel-dkms.deb"))
     run = maker.create("--for", arm, "--dry-run", spec=one_platform.replace(f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n", ""), generation=1)
     t.ok(run.returncode == NOT_FOUND and "kernel 7.0.0" not in run.stdout and "Not served: arm1: wants driver 1.2.3" in run.stdout,
-         "source, headers and a compiler make modules", run.stdout, run.stderr)
+         "source, headers and a compiler satisfy a kernel", run.stdout, run.stderr)
     bare = maker.changed(inventory, "bare", hostname="bare1", blobs=[], bundles=[], wanted_driver=OLD,
                          removed_bundles=[{"name": "site", "generation": 7}], kernels=[{"release": "7.0.0", "headers": True, "compiler": False}],
                          drivers=[{"version": OLD, "userland": True, "source": True, "modules": []}])
@@ -198,20 +206,20 @@ def check_unserved(t, host, maker):
     t.equal([row["what"] for row in json.loads(run.stdout)["unmet"] if NEW not in row["what"]], [
         "had generation 7 of the bundle until it was removed, and accepts no older one",
         f"kernel 7.0.0: no modules of driver {OLD}, and no compiler to build its source"],
-        "a wanted driver that is there but can't be built is named, and a bundle that was newer")
+        "unbuildable drivers and removed newer generations are unmet")
     check_flavours(t, maker, inventory)
     images = SPEC[:SPEC.index("[Driver")]
     only_here = images + f"[Driver {NEW} {HERE}]\nPackages=here/*.deb\n"
     run = maker.create("--for", arm, "--dry-run", spec=only_here)
     t.ok("Not served: arm1: has GPUs (GH100 [H100 SXM5 80GB], NVIDIA H100 80GB HBM3), but there is no driver for " + OTHER in run.stdout,
-         "a host with GPUs and no driver is named", run.stdout, run.stderr)
+         "a host with GPUs but no driver is unmet", run.stdout, run.stderr)
     run = maker.create("--for", inventory, "--dry-run", generation=1)
     t.ok(run.returncode == NOT_FOUND and "Not served: gpu1: has generation 2 of the bundle, and accepts no older one" in run.stdout,
-         "and one that has a newer generation", run.stdout, run.stderr)
+         "a host with a newer generation is unmet", run.stdout, run.stderr)
 
 
 def check_flavours(t, maker, inventory):
-    """A host wants one flavour, and has GPUs or not."""
+    """Flavours for hosts with and without GPUs or a configured flavour."""
     fresh = {"hostname": "gpu3", "blobs": [], "bundles": [], "drivers": []}
     flavours = SPEC[:SPEC.index("[Driver")] + f"[Driver {NEW}]\nPackages=here/*.deb\n" + "".join(
         f"[Modules {NEW} {KERNEL}]\nFlavour={flavour}\nFiles={directory}/*.ko\n" for flavour, directory in (("open", "here"), ("proprietary", "other")))
@@ -221,15 +229,20 @@ def check_flavours(t, maker, inventory):
         said = json.loads(run.stdout)
         return [line for line in said["content"] if line.startswith("driver")], [row["what"] for row in said["unmet"]]
     packages, modules = f"driver-packages {NEW}", f"driver-modules {NEW} for {KERNEL}"
-    t.equal(made("either"), ([packages, modules + ", open", modules + ", proprietary"], []), "a host that takes either flavour gets both")
-    t.equal(made("closed", wanted_flavour="proprietary"), ([packages, modules + ", proprietary"], []), "one that wants a flavour gets that")
-    t.equal(made("none", gpus=[], wanted_driver=""), ([], []), "one without a GPU gets no driver")
-    t.equal(made("theirs", takes_drivers=False, wanted_driver=""), ([], []), "nor one whose driver somebody else provides")
-    t.equal(made("wanted", gpus=[]), ([packages, modules + ", open", modules + ", proprietary"], []), "but if it wants one")
+    t.equal(made("either"), ([packages, modules + ", open", modules + ", proprietary"], []),
+            "a host without a configured flavour gets both")
+    t.equal(made("closed", wanted_flavour="proprietary"), ([packages, modules + ", proprietary"], []),
+            "a host gets only its configured flavour")
+    t.equal(made("none", gpus=[], wanted_driver=""), ([], []), "a host without a GPU gets no driver")
+    t.equal(made("theirs", takes_drivers=False, wanted_driver=""), ([], []),
+            "a host with takes_drivers=false gets no driver")
+    t.equal(made("wanted", gpus=[]), ([packages, modules + ", open", modules + ", proprietary"], []),
+            "a host without a GPU gets a configured driver")
     only_open = flavours[:flavours.index(f"[Modules {NEW} {KERNEL}]\nFlavour=proprietary")]
     run = maker.create("--for", maker.changed(inventory, "closed", **fresh, wanted_flavour="proprietary"), "--dry-run", "--json=short", spec=only_open)
     t.equal([row["what"] for row in json.loads(run.stdout)["unmet"]],
-            [f"kernel {KERNEL}: no proprietary modules of driver {NEW}, and no source to build them"], "what is of the wrong flavour does not serve")
+            [f"kernel {KERNEL}: no proprietary modules of driver {NEW}, and no source to build them"],
+            "modules of another flavour leave the need unmet")
 
 
 def main():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels beside the one that runs: made ready before they boot, built for when they boot, let go of; a driver that is the
-host's own; versions that are pinned and cleaned out."""
+"""Other kernels than the running one: selection before they boot, builds at boot, deselection. Preinstalled
+drivers; pinned and cleaned versions."""
 import os
 import shutil
 import threading
@@ -13,7 +13,7 @@ NEXT, BARE, FRESH = "6.1.0-51-amd64", "6.1.0-52-amd64", "6.1.0-53-amd64"
 CURRENT = f"boot/{KERNEL}/userland"
 CONFIG = "/etc/gpuhost/gpuhostd.conf.d/90-test.conf"
 
-# What matters of a module here is its .modinfo.
+# Modules of this source have only a .modinfo.
 MAKEFILE = f"""modules:
 	for name in {" ".join(DEPENDS)}; do \\
 	    id=$$(echo $$name | tr - _); depends=; case $$name in nvidia) ;; nvidia-drm) depends=nvidia_modeset ;; *) depends=nvidia ;; esac; \\
@@ -67,36 +67,46 @@ def problem(host):
 def check_select(t, host):
     host.install_kernel(NEXT)
     lacking = host.ctl("driver", "select", "--kernel", NEXT)
-    t.equal(lacking.returncode, 10, "a kernel without modules of the version is not selected for")
-    t.ok(f"no modules for kernel {NEXT}" in lacking.stderr, "and that is said", lacking.stderr)
+    t.equal(lacking.returncode, 10, "driver select without modules for the kernel fails")
+    t.ok(f"no modules for kernel {NEXT}" in lacking.stderr,
+         "driver select names the kernel without modules", lacking.stderr)
     modules, _ = write_driver(os.path.join(host.scratch, "next"), OLD, NEXT)
     host.ctl("driver", "import", *modules, check=0)
     tools = os.readlink(host.path("/usr/bin/nvidia-smi"))
     host.ctl("driver", "select", "--kernel", NEXT, check=0)
-    t.equal(selected(host), {KERNEL: OLD, NEXT: OLD}, "the next kernel boots what this one runs")
-    t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), CURRENT, "libraries stay where they lead")
-    t.equal(os.readlink(host.path("/usr/bin/nvidia-smi")), tools, "so do programs")
-    t.ok("nvidia" in host.read(f"/lib/modules/{NEXT}/modules.dep"), "modprobe's index of that kernel has the driver")
-    t.equal(host.ctl("driver", "select", "--no-wait").stdout.strip(), "0", "a second time nothing is to be done")
-    t.equal(host.ctl("driver", "select", "--kernel", KERNEL).returncode, 2, "the kernel that runs takes a swap")
-    t.equal(host.ctl("driver", "select", "--kernel", "6.6.6").returncode, 4, "one that is not installed is not found")
+    t.equal(selected(host), {KERNEL: OLD, NEXT: OLD},
+            "driver select --kernel selects the driver for another kernel")
+    t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), CURRENT,
+            "driver select --kernel leaves libraries unchanged")
+    t.equal(os.readlink(host.path("/usr/bin/nvidia-smi")), tools,
+            "driver select --kernel leaves programs unchanged")
+    t.ok("nvidia" in host.read(f"/lib/modules/{NEXT}/modules.dep"),
+         "driver select --kernel updates that kernel's modules.dep")
+    t.equal(host.ctl("driver", "select", "--no-wait").stdout.strip(), "0",
+            "a second driver select does nothing")
+    t.equal(host.ctl("driver", "select", "--kernel", KERNEL).returncode, 2,
+            "driver select for the running kernel is refused")
+    t.equal(host.ctl("driver", "select", "--kernel", "6.6.6").returncode, 4,
+            "driver select for an unknown kernel fails")
 
 
 def check_boot_of_the_next(t, host):
-    t.ok(reboot(host, NEXT), "the host gets ready on the next kernel", host.tail())
-    t.equal(host.loaded().get("nvidia"), OLD, "with the driver")
-    t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), f"boot/{NEXT}/userland", "libraries are this kernel's now")
-    t.equal(host.json("plan")["steps"], [], "nothing is left to do")
+    t.ok(reboot(host, NEXT), "a host gets ready on a selected kernel", host.tail())
+    t.equal(host.loaded().get("nvidia"), OLD, "a selected kernel boots with the driver")
+    t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), f"boot/{NEXT}/userland",
+            "a boot links the libraries of its kernel")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty on a selected kernel")
 
 
 def check_boot_of_a_bare_one(t, host):
     host.install_kernel(BARE)
-    t.ok(reboot(host, BARE), "a host whose kernel has no driver gets ready all the same", host.tail())
-    t.ok("nvidia" not in host.loaded(), "without one")
+    t.ok(reboot(host, BARE), "a host gets ready on a kernel without modules", host.tail())
+    t.ok("nvidia" not in host.loaded(), "a kernel without modules boots without the driver")
     status = host.json("status")
-    t.equal(status["state"], "degraded", "which its state says")
-    t.ok(f"driver {OLD} has no modules for kernel {BARE}" in problem(host), "with the reason", problem(host))
-    t.ok("driver build" in host.ctl("status").stdout, "and the way out")
+    t.equal(status["state"], "degraded", "a kernel without modules makes the state degraded")
+    t.ok(f"driver {OLD} has no modules for kernel {BARE}" in problem(host),
+         "a degraded host's plan names driver and kernel", problem(host))
+    t.ok("driver build" in host.ctl("status").stdout, "a degraded host's status prints the build command")
 
 
 def check_build_at_boot(t, host):
@@ -105,16 +115,17 @@ def check_build_at_boot(t, host):
     install_headers(host, FRESH)
     configure(host, "BuildAtBoot=no")
     reboot(host, FRESH)
-    t.ok("nvidia" not in host.loaded(), "BuildAtBoot=no builds nothing")
+    t.ok("nvidia" not in host.loaded(), "BuildAtBoot=no builds no modules")
     os.unlink(host.path(CONFIG))
-    t.ok(reboot(host, FRESH), "a kernel that has its headers gets modules when it boots", host.tail())
-    t.equal(host.loaded().get("nvidia"), OLD, "and then the driver")
+    t.ok(reboot(host, FRESH), "a host gets ready on a kernel with headers", host.tail())
+    t.equal(host.loaded().get("nvidia"), OLD, "a kernel with headers loads the built driver")
     kinds = [one["kind"] for one in host.json("operation", "list")][-2:]
-    t.equal(sorted(kinds), ["apply", "driver.build"], "by two operations")
+    t.equal(sorted(kinds), ["apply", "driver.build"], "a boot with a build runs build and apply")
     builds = len([one for one in host.json("operation", "list") if one["kind"] == "driver.build"])
     reboot(host, FRESH)
-    t.equal(len([one for one in host.json("operation", "list") if one["kind"] == "driver.build"]), builds, "which the next boot does not repeat")
-    t.equal(host.loaded().get("nvidia"), OLD, "since the driver is there")
+    t.equal(len([one for one in host.json("operation", "list") if one["kind"] == "driver.build"]), builds,
+            "the next boot does not repeat the build")
+    t.equal(host.loaded().get("nvidia"), OLD, "the next boot loads the built driver")
 
 
 def check_failed_build_at_boot(t, host):
@@ -122,10 +133,12 @@ def check_failed_build_at_boot(t, host):
     host.install_kernel(broken)
     install_headers(host, broken)
     write(host.path(f"/lib/modules/{broken}/build/include/generated/utsrelease.h"), '#define UTS_RELEASE "another"\n')
-    t.ok(reboot(host, broken), "headers that don't fit keep no host from getting ready", host.tail())
+    t.ok(reboot(host, broken), "a host gets ready on a kernel with wrong headers", host.tail())
     last = host.json("operation", "list")[-2]
-    t.equal((last["kind"], last["state"]), ("driver.build", "refused"), "the build says so")
-    t.ok(f"no modules for kernel {broken}" in problem(host), "and so does the host", problem(host))
+    t.equal((last["kind"], last["state"]), ("driver.build", "refused"),
+            "a build with wrong headers is refused")
+    t.ok(f"no modules for kernel {broken}" in problem(host),
+         "a refused build leaves the kernel's problem in the plan", problem(host))
     reboot(host, FRESH)
     shutil.rmtree(host.path(f"/lib/modules/{broken}"))
 
@@ -134,24 +147,27 @@ def check_hook(t, host):
     hooked = "6.1.0-55-amd64"
     host.install_kernel(hooked)
     said = host.ctl("driver", "prepare", "--hook", hooked)
-    t.equal(said.returncode, 0, "a kernel's package does not fail over a driver")
-    t.ok("would boot without an NVIDIA driver" in said.stderr and "headers" in said.stderr, "but says what is missing", said.stderr)
+    t.equal(said.returncode, 0, "driver prepare --hook without headers succeeds")
+    t.ok("would boot without an NVIDIA driver" in said.stderr and "headers" in said.stderr,
+         "driver prepare --hook warns of missing headers", said.stderr)
     configure(host, "NewKernel=require")
-    t.equal(host.ctl("driver", "prepare", "--hook", hooked).returncode, 8, "NewKernel=require fails it")
+    t.equal(host.ctl("driver", "prepare", "--hook", hooked).returncode, 8,
+            "NewKernel=require makes driver prepare --hook fail")
     configure(host, "NewKernel=ignore")
     quiet = host.ctl("driver", "prepare", "--hook", hooked)
-    t.equal((quiet.returncode, quiet.stderr), (0, ""), "NewKernel=ignore says nothing")
+    t.equal((quiet.returncode, quiet.stderr), (0, ""), "NewKernel=ignore makes driver prepare --hook silent")
     configure(host, "NewKernel=require")
     install_headers(host, hooked)
     host.ctl("driver", "prepare", "--hook", hooked, check=0)
-    t.equal(selected(host).get(hooked), OLD, "with its headers it is built for, and selected")
+    t.equal(selected(host).get(hooked), OLD, "driver prepare --hook with headers builds and selects")
     configure(host, "Version=off")
-    t.equal(host.ctl("driver", "prepare", "--hook", BARE).stderr, "", "a host that has no driver of ours is not concerned")
+    t.equal(host.ctl("driver", "prepare", "--hook", BARE).stderr, "",
+            "driver prepare --hook is silent with Version=off")
     os.unlink(host.path(CONFIG))
     host.ctl("reload", check=0)
     host.kill_daemon()
     absent = host.ctl("driver", "prepare", "--hook", BARE)
-    t.equal(absent.returncode, 0, "nor is an image that is being made, where no daemon runs")
+    t.equal(absent.returncode, 0, "driver prepare --hook without a daemon succeeds")
     host.start_daemon()
     host.settle()
 
@@ -170,9 +186,10 @@ def check_hook_with_a_build_that_hangs(t, host):
 
     gates = Gates(host, decide)
     said = host.ctl("driver", "prepare", "--hook", "--timeout=2s", slow)
-    t.ok(hung.is_set() and said.returncode == 0 and "the operation continues" in said.stderr, "the hook leaves a build that hangs to gpuhostd", said.stderr)
+    t.ok(hung.is_set() and said.returncode == 0 and "the operation continues" in said.stderr,
+         "driver prepare --hook times out on a hung build", said.stderr)
     running = [one["id"] for one in host.json("operation", "list") if one["state"] == "running"]
-    t.equal(len(running), 1, "which goes on")
+    t.equal(len(running), 1, "the build continues after the hook timed out")
     host.ctl("operation", "cancel", str(running[0]))
     gates.close()
     shutil.rmtree(host.path(f"/lib/modules/{slow}"))
@@ -180,41 +197,46 @@ def check_hook_with_a_build_that_hangs(t, host):
 
 def check_all_kernels(t, host):
     made = host.ctl("driver", "build", "--all-kernels", "--dry-run")
-    t.equal(made.returncode, 0, "builds for all kernels leave out those without headers")
-    t.ok(f"kernel {BARE} is left out" in made.stdout + made.stderr, "by name", made.stdout + made.stderr)
+    t.equal(made.returncode, 0, "driver build --all-kernels --dry-run succeeds despite missing headers")
+    t.ok(f"kernel {BARE} is left out" in made.stdout + made.stderr,
+         "driver build --all-kernels names kernels without headers", made.stdout + made.stderr)
 
 
 def check_deselect(t, host):
     configure(host, f"Version={OLD}")
     refused = host.ctl("driver", "deselect")
-    t.equal(refused.returncode, 8, "what a file wants is not let go of")
-    t.ok("Set Version= to preinstalled or off first" in refused.stderr, "before that is changed", refused.stderr)
+    t.equal(refused.returncode, 8, "driver deselect with a configured version is refused")
+    t.ok("Set Version= to preinstalled or off first" in refused.stderr,
+         "the refused driver deselect names the setting", refused.stderr)
     configure(host, "Version=preinstalled")
-    t.ok("is still selected for this kernel" in problem(host), "a driver of others can't boot while ours is selected", problem(host))
+    t.ok("is still selected for this kernel" in problem(host),
+         "Version=preinstalled with a selected driver is a problem", problem(host))
     host.ctl("driver", "deselect", check=0)
-    t.equal(selected(host), {}, "nothing is selected for any kernel")
+    t.equal(selected(host), {}, "driver deselect removes all selections")
     left = [path for path in ("/usr/bin/nvidia-smi", "/var/lib/gpuhost/driver/current", "/etc/ld.so.conf.d/gpuhost.conf",
                               "/etc/modprobe.d/gpuhost.conf", f"/lib/modules/{FRESH}/updates/gpuhost") if os.path.lexists(host.path(path))]
-    t.equal(left, [], "nothing leads to the store")
-    t.equal(host.loaded().get("nvidia"), OLD, "what runs goes on")
+    t.equal(left, [], "driver deselect removes all links to the store")
+    t.equal(host.loaded().get("nvidia"), OLD, "driver deselect keeps the loaded driver")
 
 
 def check_preinstalled(t, host):
-    t.equal(problem(host), "", "a driver that runs is the host's own")
-    t.equal(host.json("plan")["steps"], [], "nothing is to be done about it")
+    t.equal(problem(host), "", "Version=preinstalled accepts the loaded driver")
+    t.equal(host.json("plan")["steps"], [], "Version=preinstalled with a loaded driver plans nothing")
     swap = host.ctl("driver", "swap", NEW)
-    t.equal(swap.returncode, 8, "a swap is refused")
-    t.ok("Version=preinstalled" in swap.stderr, "by the setting's name", swap.stderr)
-    t.ok("not gpuhostd's (Version=preinstalled)" in host.ctl("status").stdout, "status says whose it is")
+    t.equal(swap.returncode, 8, "a swap with Version=preinstalled is refused")
+    t.ok("Version=preinstalled" in swap.stderr, "the refused swap names Version=preinstalled", swap.stderr)
+    t.ok("not gpuhostd's (Version=preinstalled)" in host.ctl("status").stdout,
+         "status reports a driver not managed by gpuhostd")
     reboot(host, FRESH)
-    t.ok("nvidia" not in host.loaded(), "a host that loads none by itself")
-    t.ok("no NVIDIA driver is loaded" in problem(host), "is told so", problem(host))
+    t.ok("nvidia" not in host.loaded(), "Version=preinstalled loads no driver at boot")
+    t.ok("no NVIDIA driver is loaded" in problem(host),
+         "Version=preinstalled without a loaded driver is a problem", problem(host))
     configure(host, "Version=off")
-    t.equal(problem(host), "", "Version=off asks for none")
+    t.equal(problem(host), "", "Version=off accepts a host without a driver")
     os.unlink(host.path(CONFIG))
     host.ctl("reload", check=0)
     host.ctl("driver", "swap", OLD, check=0)
-    t.equal(host.loaded().get("nvidia"), OLD, "and gpuhostd takes over again by a swap")
+    t.equal(host.loaded().get("nvidia"), OLD, "a swap after Version=off loads the driver")
 
 
 def pin(host, verb, version):
@@ -227,16 +249,18 @@ def check_clean(t, host):
     old = "525.147.05"
     _, packages = write_driver(os.path.join(host.scratch, old), old)
     host.ctl("driver", "import", *packages, check=0)
-    t.equal(pin(host, "pin", "five"), 2, "only versions are pinned")
-    t.equal(pin(host, "pin", old), 0, "a version is pinned")
-    t.equal(host.ctl("driver", "remove", old).returncode, 8, "a pinned version is not removed")
-    t.equal(host.ctl("driver", "clean", "--no-wait").stdout.strip(), "0", "nor cleaned out")
-    t.equal((pin(host, "unpin", old), pin(host, "unpin", old)), (0, 4), "it can be let go of once")
+    t.equal(pin(host, "pin", "five"), 2, "driver pin refuses an invalid version")
+    t.equal(pin(host, "pin", old), 0, "driver pin succeeds")
+    t.equal(host.ctl("driver", "remove", old).returncode, 8, "removing a pinned version is refused")
+    t.equal(host.ctl("driver", "clean", "--no-wait").stdout.strip(), "0",
+            "driver clean keeps a pinned version")
+    t.equal((pin(host, "unpin", old), pin(host, "unpin", old)), (0, 4), "a second driver unpin fails")
     said = host.ctl("driver", "clean", "--dry-run")
-    t.ok(f"{old} is no longer needed" in said.stdout + said.stderr, "a trial says what goes", said.stdout + said.stderr)
+    t.ok(f"{old} is no longer needed" in said.stdout + said.stderr,
+         "driver clean --dry-run names the unused version", said.stdout + said.stderr)
     host.ctl("driver", "clean", check=0)
     versions = [one["version"] for one in host.json("driver", "list")["versions"]]
-    t.equal(versions, [NEW, OLD], "the old one is gone, the newer one stays")
+    t.equal(versions, [NEW, OLD], "driver clean removes only older versions")
 
 
 def sets_for(host, kernel):
@@ -251,20 +275,24 @@ def check_clean_of_a_gone_kernel(t, host):
             os.unlink(host.path(f"/lib/modules/{NEXT}/{name}"))
     left = (f"/lib/modules/{NEXT}/updates/gpuhost", f"/var/lib/gpuhost/driver/boot/{NEXT}", f"/var/lib/gpuhost/driver/selected/{NEXT}")
     there = lambda: [path for path in left if os.path.lexists(host.path(path))]
-    t.equal(there(), list(left), "a kernel's removal leaves what it would boot")
+    t.equal(there(), list(left), "a removed kernel leaves its selection")
     before = {kernel: sets_for(host, kernel) for kernel in (KERNEL, FRESH)}
     pin(host, "pin", OLD)
     host.ctl("driver", "clean", check=0)
-    t.equal((sets_for(host, NEXT), there()), ([OLD], []), "modules of a pinned version stay, and nothing boots them")
+    t.equal((sets_for(host, NEXT), there()), ([OLD], []),
+            "driver clean keeps pinned modules of a removed kernel")
     pin(host, "unpin", OLD)
     said = host.ctl("driver", "clean", "--dry-run")
-    t.ok(f"the open modules of {OLD} for {NEXT} are no longer needed" in said.stdout + said.stderr, "a trial names them",
+    t.ok(f"the open modules of {OLD} for {NEXT} are no longer needed" in said.stdout + said.stderr,
+         "driver clean --dry-run names modules of a removed kernel",
          said.stdout + said.stderr)
-    t.equal(sets_for(host, NEXT), [OLD], "and takes nothing")
+    t.equal(sets_for(host, NEXT), [OLD], "driver clean --dry-run removes nothing")
     host.ctl("driver", "clean", check=0)
-    t.equal(sets_for(host, NEXT), [], "the modules of a kernel that is gone go")
-    t.equal({kernel: sets_for(host, kernel) for kernel in (KERNEL, FRESH)}, before, "those of the others stay")
-    t.equal(host.ctl("driver", "clean", "--no-wait").stdout.strip(), "0", "a second time nothing is to be done")
+    t.equal(sets_for(host, NEXT), [], "driver clean removes modules of a removed kernel")
+    t.equal({kernel: sets_for(host, kernel) for kernel in (KERNEL, FRESH)}, before,
+            "driver clean keeps modules of installed kernels")
+    t.equal(host.ctl("driver", "clean", "--no-wait").stdout.strip(), "0",
+            "a second driver clean does nothing")
 
 
 run_checks(check_select, check_boot_of_the_next, check_boot_of_a_bare_one, check_build_at_boot, check_failed_build_at_boot,

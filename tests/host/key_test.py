@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys that bundles are signed with: PKCS#12 with its chain, encrypted PEM, and one that never leaves its token."""
+"""Signing keys for bundles: PKCS#12 with chain, encrypted PEM, and keys in a PKCS#11 token."""
 import glob
 import os
 import pty
@@ -40,15 +40,15 @@ class Maker:
     def create(self, *options):
         if os.path.exists(self.path("site.bundle")):
             os.remove(self.path("site.bundle"))
-        return programs.run(self.command(*options), env=self.environment, start_new_session=True)  # no terminal
+        return programs.run(self.command(*options), env=self.environment, start_new_session=True)  # without a terminal
 
     def signed(self):
-        """What verifies it, with the chain that it has and the authority alone."""
+        """Verifies the bundle with its own chain and only the site's authority."""
         return programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "bundle", "verify", self.path("site.bundle"),
                              "--trust", self.site.file("ca.pem")], env=self.environment)
 
     def type_in(self, answer, *options):
-        """Exit status and all that a terminal shows, of one who answers what is asked."""
+        """Runs bundle create on a terminal and answers its prompt. Returns exit status and output."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.execve(self.command()[0], self.command(*options), self.environment)
@@ -65,12 +65,12 @@ class Maker:
 def read_some(terminal):
     try:
         return os.read(terminal, 4096)
-    except OSError:  # its other end is closed
+    except OSError:  # the other end is closed
         return b""
 
 
 def make_chain(maker):
-    """A department's authority between the site's and the key."""
+    """Creates an intermediate authority and a signing key below it."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     write(maker.site.file("middle.ext"), "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n")
     maker.openssl("req", *key, "-subj", "/CN=Department", "-keyout", "middle.key", "-out", "middle.csr")
@@ -88,46 +88,52 @@ def check_files(t, maker):
     p12, good = maker.site.file("site.p12"), ["--passphrase-file", maker.path("passphrase")]
     pem = ["--sign-key", maker.site.file("locked.key"), "--cert", maker.site.file("bundle.pem")]
     for what, options in (("a PKCS#12 file with its chain", ["--sign-key", p12, *good]),
-                          ("one without a passphrase", ["--sign-key", maker.site.file("open.pfx")]),
+                          ("a PKCS#12 file without a passphrase", ["--sign-key", maker.site.file("open.pfx")]),
                           ("an encrypted key in PEM", [*pem, *good])):
         run = maker.create(*options)
-        t.ok(run.returncode == 0 and maker.signed().returncode == 0, f"{what} signs", run.stderr, maker.signed().stderr)
+        t.ok(run.returncode == 0 and maker.signed().returncode == 0,
+             f"bundle create signs with {what}", run.stderr, maker.signed().stderr)
     for what, options in (("a PKCS#12 file", ["--sign-key", p12]), ("a key in PEM", pem)):
         for wrong in ([], ["--passphrase-file", maker.path("wrong")]):
             run = maker.create(*options, *wrong)
             t.ok(run.returncode == NOT_ALLOWED and "passphrase" in run.stderr and not os.path.exists(maker.path("site.bundle")),
-                 f"{what} needs its passphrase" + (", not another" if wrong else ""), run.returncode, run.stderr)
+                 f"{what} {'with a wrong' if wrong else 'without a'} passphrase is refused", run.returncode, run.stderr)
     write(maker.site.file("junk.p12"), "junk")
     run = maker.create("--sign-key", maker.site.file("junk.p12"))
-    t.ok(run.returncode == BAD_ARGUMENT, "what is no PKCS#12 is said to be none", run.returncode, run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT, "an invalid PKCS#12 file is refused", run.returncode, run.stderr)
 
 
 def check_terminal(t, maker):
     p12 = ["--sign-key", maker.site.file("site.p12")]
     status, shown = maker.type_in("s3cret", *p12)
-    t.ok(status == 0 and "Passphrase of " in shown and "s3cret" not in shown, "a passphrase is asked for on the terminal, and not shown",
+    t.ok(status == 0 and "Passphrase of " in shown and "s3cret" not in shown,
+         "the passphrase is read from the terminal without echo",
          status, shown)
     status, shown = maker.type_in("other", *p12)
-    t.ok(status == NOT_ALLOWED and shown.count("Passphrase of") == 1, "a wrong one is refused", status, shown)
+    t.ok(status == NOT_ALLOWED and shown.count("Passphrase of") == 1,
+         "a wrong passphrase from the terminal is refused", status, shown)
     status, shown = maker.type_in(None, *p12, "--no-ask-password")
-    t.ok(status == NOT_ALLOWED and "Passphrase of" not in shown, "none is asked for with --no-ask-password", status, shown)
+    t.ok(status == NOT_ALLOWED and "Passphrase of" not in shown,
+         "--no-ask-password asks for no passphrase", status, shown)
 
 
 def check_uri(t, maker):
     cert = ["--cert", maker.site.file("bundle.pem")]
     run = maker.create("--sign-key", URI + "?pin-value=1234", *cert)
-    t.ok(run.returncode == BAD_ARGUMENT and "PIN must not stand in its URI" in run.stderr, "a PIN in the arguments is refused", run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT and "PIN must not stand in its URI" in run.stderr,
+         "a PIN in the key's URI is refused", run.stderr)
     run = maker.create("--sign-key", URI)
-    t.ok(run.returncode == BAD_ARGUMENT and "--cert is missing" in run.stderr, "a token's key needs a certificate", run.stderr)
+    t.ok(run.returncode == BAD_ARGUMENT and "--cert is missing" in run.stderr,
+         "a token's key without --cert is refused", run.stderr)
     maker.environment["PKCS11_MODULE_PATH"] = "/nonexistent"
     run = maker.create("--sign-key", URI, *cert)
     t.ok(run.returncode == BAD_ARGUMENT and "looking for key 'pkcs11:" in run.stderr and "openssl.cnf" in run.stderr,
-         "one that is not there is looked for, and what that needs is said", run.stderr)
+         "a missing PKCS#11 module is reported with a hint", run.stderr)
 
 
 def check_token(t, maker):
     if not (os.path.exists(MODULE) and shutil.which("softhsm2-util") and glob.glob("/usr/lib/*/engines-3/pkcs11.so")):
-        t.skip("a key in a token", "softhsm2 or libengine-pkcs11-openssl is not installed")
+        t.skip("bundle create signs with a key in a token", "softhsm2 or libengine-pkcs11-openssl is not installed")
         return
     with tempfile.TemporaryDirectory() as tokens:
         write(maker.path("softhsm2.conf"), f"directories.tokendir = {tokens}\nobjectstore.backend = file\n")
@@ -139,16 +145,21 @@ def check_token(t, maker):
         write(maker.path("pin"), "123456\n")
         key = ["--sign-key", URI, "--cert", maker.site.file("bundle.pem")]
         run = maker.create(*key, "--passphrase-file", maker.path("pin"))
-        t.ok(run.returncode == 0 and maker.signed().returncode == 0, "a key in a token signs", run.stderr, maker.signed().stderr)
+        t.ok(run.returncode == 0 and maker.signed().returncode == 0,
+             "bundle create signs with a key in a token", run.stderr, maker.signed().stderr)
         status, shown = maker.type_in("123456", *key)
-        t.ok(status == 0 and maker.signed().returncode == 0, "with its PIN from the terminal too", status, shown)
+        t.ok(status == 0 and maker.signed().returncode == 0,
+             "a token's PIN is read from the terminal", status, shown)
         run = maker.create(*key, "--passphrase-file", maker.path("wrong"))
-        t.ok(run.returncode == NOT_ALLOWED and not os.path.exists(maker.path("site.bundle")), "and with no other", run.returncode, run.stderr)
+        t.ok(run.returncode == NOT_ALLOWED and not os.path.exists(maker.path("site.bundle")),
+             "a wrong PIN is refused", run.returncode, run.stderr)
         run = maker.create("--sign-key", "pkcs11:token=site;object=others", *key[2:], "--passphrase-file", maker.path("pin"))
-        t.ok(run.returncode in (BAD_ARGUMENT, NOT_ALLOWED) and "object=others" in run.stderr, "a key that the token has not is named",
+        t.ok(run.returncode in (BAD_ARGUMENT, NOT_ALLOWED) and "object=others" in run.stderr,
+             "a missing key of a token is reported",
              run.returncode, run.stderr)
         run = maker.create("--sign-key", URI, "--cert", maker.site.file("ca.pem"), "--passphrase-file", maker.path("pin"))
-        t.ok(run.returncode == BAD_ARGUMENT and "does not belong to" in run.stderr, "and so is a certificate of another key", run.stderr)
+        t.ok(run.returncode == BAD_ARGUMENT and "does not belong to" in run.stderr,
+             "a certificate of another key is refused", run.stderr)
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our side of the kubeconfigs that tests/cluster/scenarios/kubeconfig.py gives to kubectl."""
+"""gpuhost's reader on the kubeconfigs that tests/cluster/scenarios/kubeconfig.py gives to kubectl."""
 import json
 import os
 import tempfile
@@ -25,13 +25,13 @@ def main():
         site = kubeconfigs.Site(directory)
         paths = [site.write(number, case) for number, case in enumerate(kubeconfigs.CASES)]
         lines = programs.run([PROBE, *paths]).stdout.splitlines()
-        report.equal(len(lines), len(paths), "each is answered")
+        report.equal(len(lines), len(paths), "kubeconfig-probe answers for every kubeconfig")
         for case, line in zip(kubeconfigs.CASES, lines):
             check(report, case, site.expected(case) if case.takes is not None else None, json.loads(line))
     names = [case.name for case in kubeconfigs.CASES]
-    report.equal(len(set(names)), len(names), "each has a name of its own")
+    report.equal(len(set(names)), len(names), "each case has a unique name")
     report.equal([case.name for case in kubeconfigs.CASES if (case.takes is not None) != case.kubectl_takes() and not case.why], [],
-                 "where kubectl differs, there is a reason")
+                 "each difference from kubectl has a reason")
     report.done()
 
 
