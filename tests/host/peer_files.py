@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts that serve their bundles to others, and what may go wrong on the way to them."""
+"""Peers that serve bundles, and faults of peers and connections."""
 import http.server
 import json
 import os
@@ -16,7 +16,7 @@ KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
 
 class Authority:
-    """A site's authority for peers."""
+    """A site's certificate authority for peers."""
     def __init__(self, path):
         os.makedirs(path)
         self.path = path
@@ -26,7 +26,8 @@ class Authority:
         run(["openssl", *words], cwd=self.path, check=True)
 
     def keys(self, name, *, purposes="serverAuth,clientAuth", address="127.0.0.1", host=None, days=30, ca=None):
-        """A directory as systemd hands it to a unit, for an address or for a host. `ca` is the authority that it trusts itself."""
+        """Returns a credentials directory with a certificate for an address or a host. `ca`: the authority
+        that it trusts."""
         directory = os.path.join(self.path, name)
         os.makedirs(directory)
         at = lambda file: os.path.join(directory, file)  # noqa: E731
@@ -40,7 +41,7 @@ class Authority:
 
 
 class Peer(RegistryService):
-    """A host's store behind gpuhost-peers.socket; only what a host has in /var/lib/gpuhost is there of it."""
+    """gpuhost-peers with a copy of a host's /var/lib/gpuhost."""
     def __init__(self, root, keys, log, source):
         os.makedirs(os.path.join(root, "var/lib"))
         shutil.copytree(source.path("/var/lib/gpuhost"), os.path.join(root, "var/lib/gpuhost"))
@@ -53,7 +54,7 @@ class Peer(RegistryService):
     def damage(self, hexdigest):
         os.chmod(self.blob(hexdigest), 0o644)
         with open(self.blob(hexdigest), "r+b") as file:
-            for at in range(0, os.path.getsize(self.blob(hexdigest)), 1 << 20):  # whatever part is asked for
+            for at in range(0, os.path.getsize(self.blob(hexdigest)), 1 << 20):  # damages every part that may be requested
                 file.seek(at)
                 byte = file.read(1)
                 file.seek(at)
@@ -61,7 +62,7 @@ class Peer(RegistryService):
 
 
 class Chatterbox:
-    """A server with a good certificate that has what a peer has, but sends a byte more of each part that it is asked for."""
+    """A server with a valid certificate that sends one byte too many for each requested range."""
     def __init__(self, keys, hexdigest, content, manifest):
         def answer(request):
             path, asked = request.path, request.headers.get("Range")
@@ -91,7 +92,7 @@ class Chatterbox:
         context.load_cert_chain(os.path.join(keys, "cert.pem"), os.path.join(keys, "key.pem"))
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # who is told too much hangs up
+        self.server.handle_error = lambda *_: None  # clients disconnect after too many bytes
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.address = "127.0.0.1:%d" % self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -102,8 +103,9 @@ class Chatterbox:
 
 
 class Relay:
-    """The way to a server. After so many bytes from it `then` is called once, and it is cut; with `stall` it stays, and
-    nothing comes any more. Each connection has one pace, so that none is done before the others have shaken hands."""
+    """Relays connections to a server. After `after` bytes from the server it calls `then` once and cuts the
+    connections; with `stall` they stay open without data. Limits each connection's rate, so that all connect
+    before one completes."""
     BYTES_PER_SECOND = 32 << 20
 
     def __init__(self, address, after=None, then=None, stall=False):
@@ -148,7 +150,7 @@ class Relay:
                 pass
 
     def _count(self, size):
-        """May it go on?"""
+        """Counts received bytes. Returns whether to forward them."""
         with self.lock:
             self.bytes += size
             over = self.after is not None and self.bytes > self.after

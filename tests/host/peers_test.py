@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts fetch bundles from each other: real servers with certificates of a site, and a real import at the other end."""
+"""Bundles fetched from peers: real servers with a site's certificates, and a real import."""
 import glob
 import hashlib
 import json
@@ -32,7 +32,7 @@ MIB = 1 << 20
 
 
 class Rack:
-    """One host that a stick was put into, and one that has nothing yet."""
+    """A host that has the bundle, and an empty one that fetches it."""
     def __init__(self, directory):
         self.directory = directory
         self.authority = Authority(self.path("authority"))
@@ -94,7 +94,7 @@ class Rack:
             shutil.rmtree(self.host.path("/var/lib/gpuhost/" + name), ignore_errors=True)
 
     def damage_incoming(self):
-        """The smallest file that is there in full length: its size."""
+        """Overwrites the smallest complete file in incoming with zeros. Returns its size, or 0."""
         sizes = {digest(layer): len(layer) for layer in self.layers}
         files = glob.glob(self.host.path("/var/lib/gpuhost/store/incoming/*/*"))
         whole = sorted((os.path.getsize(file), file) for file in files if os.path.getsize(file) == sizes.get(os.path.basename(file)))
@@ -122,24 +122,30 @@ def said(run):
 
 def check_fresh(t, rack):
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and "no peers" in run.stderr, "without peers there is nothing to ask", *said(run))
+    t.ok(run.returncode == NOT_FOUND and "no peers" in run.stderr,
+         "a fetch without configured peers fails", *said(run))
     rack.configure("127.0.0.1:1")
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and "127.0.0.1:1" in run.stderr, "a peer that is not there is named", *said(run))
+    t.ok(run.returncode == NOT_FOUND and "127.0.0.1:1" in run.stderr,
+         "a fetch reports an unreachable peer", *said(run))
     rack.configure(*(rack.peer().address for _ in range(2)))
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.generation() == 7 and rack.is_whole(), "a bundle comes from two peers", *said(run), rack.host.tail())
+    t.ok(run.returncode == 0 and rack.generation() == 7 and rack.is_whole(),
+         "a bundle is fetched from two peers", *said(run), rack.host.tail())
     blob = rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2]))
     with open(blob, "rb") as file:
-        t.ok(file.read() == rack.layers[2], "in all its parts")
+        t.ok(file.read() == rack.layers[2], "a blob fetched in parts has the right content")
     before = len(rack.host.json("operation", "list"))
     run = rack.fetch()
-    t.ok(run.returncode == 0 and len(rack.host.json("operation", "list")) == before, "once more nothing is to be done", *said(run))
+    t.ok(run.returncode == 0 and len(rack.host.json("operation", "list")) == before,
+         "fetching an installed bundle starts no operation", *said(run))
     os.unlink(blob)
     run = rack.fetch()
-    t.ok(run.returncode == 0 and rack.is_whole() and "1 written" not in run.stderr, "a blob that was lost comes again", *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole() and "1 written" not in run.stderr,
+         "a fetch restores a lost blob", *said(run))
     run = rack.fetch("other")
-    t.ok(run.returncode == NOT_FOUND and "'other'" in run.stderr, "what nobody has is not found", *said(run))
+    t.ok(run.returncode == NOT_FOUND and "'other'" in run.stderr,
+         "fetching a bundle that no peer has fails", *said(run))
 
 
 def check_killed(t, rack):
@@ -149,7 +155,7 @@ def check_killed(t, rack):
     rack.configure(relay.address, *(peer.address for peer in peers[1:]))
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and peers[0].process.poll() is not None and relay.address in run.stderr,
-         "one of three that is killed meanwhile is replaced by the others", *said(run))
+         "a fetch completes when one of three peers is killed", *said(run))
     relay.close()
 
 
@@ -159,7 +165,8 @@ def check_stalled(t, rack):
     relay = Relay(peers[0].address, 2 * MIB, stall=True)
     rack.configure(relay.address, peers[1].address)
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.is_whole(), "so is one that falls silent", *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole(),
+         "a fetch completes when one of two peers stalls", *said(run))
     relay.close()
 
 
@@ -170,38 +177,41 @@ def check_liar(t, rack):
     rack.configure(*(peer.address for peer in peers))
     run = rack.fetch("site")
     t.ok(run.returncode == 0 and rack.is_whole() and f"{peers[0].address}: sent wrong bytes" in run.stderr
-         and not any(f"{peer.address}: sent wrong" in run.stderr for peer in peers[1:]), "one that sends wrong bytes is found out", *said(run))
+         and not any(f"{peer.address}: sent wrong" in run.stderr for peer in peers[1:]),
+         "a peer that sends wrong bytes is reported", *said(run))
     rack.wipe()
     rack.configure(peers[0].address)
     run = rack.fetch("site")
-    t.ok(run.returncode != 0 and "sent wrong bytes" in run.stderr and rack.generation() is None, "alone he brings nothing in", *said(run))
+    t.ok(run.returncode != 0 and "sent wrong bytes" in run.stderr and rack.generation() is None,
+         "a fetch only from a damaged peer fails", *said(run))
 
 
 def check_certificates(t, rack):
     rack.wipe()
     stranger = Authority(rack.path("stranger"))
     for what, keys, own in (
-            ("another authority's server", stranger.keys("server", ca=rack.authority), None),
-            ("a server that has another's name", rack.authority.keys("elsewhere", address="127.0.0.9"), None),
-            ("a server that may only be a client", rack.authority.keys("client-only", purposes="clientAuth"), None),
-            ("a server whose certificate has expired", rack.authority.keys("expired", days=-1), None),
-            ("to a client of another authority", None, stranger.keys("client", ca=rack.authority)),
-            ("to a client that may only be a server", None, rack.authority.keys("server-only", purposes="serverAuth")),
-            ("to a client whose certificate has expired", None, rack.authority.keys("expired-client", days=-1))):
+            ("from a server of another authority", stranger.keys("server", ca=rack.authority), None),
+            ("from a server with another name", rack.authority.keys("elsewhere", address="127.0.0.9"), None),
+            ("from a server with a client certificate", rack.authority.keys("client-only", purposes="clientAuth"), None),
+            ("from a server with an expired certificate", rack.authority.keys("expired", days=-1), None),
+            ("as a client of another authority", None, stranger.keys("client", ca=rack.authority)),
+            ("as a client with a server certificate", None, rack.authority.keys("server-only", purposes="serverAuth")),
+            ("as a client with an expired certificate", None, rack.authority.keys("expired-client", days=-1))):
         peer = rack.peer(keys)
         rack.configure(peer.address)
         run = rack.fetch("site", keys=own)
-        t.ok(run.returncode == NOT_FOUND and rack.generation() is None, f"nothing is taken from, or given: {what}", *said(run))
+        t.ok(run.returncode == NOT_FOUND and rack.generation() is None, f"a fetch fails {what}", *said(run))
     peer = rack.peer()
     context = ssl.create_default_context(cafile=os.path.join(rack.keys, "ca.pem"))
     with context.wrap_socket(socket.create_connection(peer.socket.getsockname(), timeout=programs.PATIENCE), server_hostname="127.0.0.1") as client:
         client.sendall(b"GET /gpuhost/v1/bundles HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = until_shut(client)
-    t.ok(answer and answer.startswith(b"HTTP/1.1 403") and b"Connection: close" in answer and b'"site"' not in answer, "who shows no certificate is told nothing, and keeps no place", answer)
+    t.ok(answer and answer.startswith(b"HTTP/1.1 403") and b"Connection: close" in answer and b'"site"' not in answer,
+         "a client without a certificate gets 403 and is disconnected", answer)
 
 
 def until_shut(connection):
-    """What comes until the other end shuts it; None: it stays open."""
+    """Returns the data until the other end closes the connection, or None if it stays open."""
     received = b""
     try:
         while data := connection.recv(65536):
@@ -214,17 +224,18 @@ def until_shut(connection):
 
 
 def check_turned_away(t, rack):
-    """Certificates are renewed: whoever waited would have the service started again at once, for nothing."""
+    """A service that fails at its start closes waiting connections, which would start it again."""
     mixed = rack.path("mixed")
     shutil.copytree(rack.keys, mixed)
     shutil.copy(os.path.join(rack.authority.keys("renewed"), "key.pem"), mixed)
-    for what, environment, status in (("without its certificates", {}, NOT_FOUND), ("with the key of another one", {"CREDENTIALS_DIRECTORY": mixed}, FAILED)):
+    for what, environment, status in (("without certificates", {}, NOT_FOUND), ("with another certificate's key", {"CREDENTIALS_DIRECTORY": mixed}, FAILED)):
         service = RegistryService(rack.source.root, rack.log, "--peers", environment=environment)
         with socket.create_connection(service.socket.getsockname(), timeout=programs.PATIENCE) as caller:
             service.start()
             ended, answer = service.ended(), until_shut(caller)
         service.close()
-        t.ok(ended == status and answer == b"", f"{what} a server ends, and has turned away who waited", ended, answer)
+        t.ok(ended == status and answer == b"",
+             f"{what} gpuhost-peers exits and disconnects waiting clients", ended, answer)
 
 
 def check_chatterbox(t, rack):
@@ -234,17 +245,19 @@ def check_chatterbox(t, rack):
         box = Chatterbox(rack.keys, digest(layer), layer, file.read())
     rack.configure(box.address, rack.peer().address)
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.is_whole() and f"{box.address}: sent more than was asked for" in run.stderr, "one that sends too much is cut off", *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole() and f"{box.address}: sent more than was asked for" in run.stderr,
+         "a peer that sends too much is disconnected", *said(run))
     box.close()
 
 
 def check_front(t, rack):
-    """gpuhostctl asks gpuhost-fetch on its socket, as gpuhost-fetch.socket would hold it."""
+    """gpuhostctl bundle fetch through gpuhost-fetch's socket, as gpuhost-fetch.socket opens it."""
     rack.wipe()
     rack.configure(rack.peer().address)
     path = os.path.join(rack.host.scratch, "fetch")
     run = rack.host.ctl("bundle", "fetch", "site", "--socket=" + path)
-    t.ok(run.returncode != 0 and "gpuhost-fetch.socket" in run.stderr, "without its socket gpuhostctl says what to start", *said(run))
+    t.ok(run.returncode != 0 and "gpuhost-fetch.socket" in run.stderr,
+         "bundle fetch without the socket names gpuhost-fetch.socket", *said(run))
 
     def serve(listener):
         programs.wait(listening(listener, rack.command(), env=rack.environment(), stdout=rack.log, stderr=rack.log))
@@ -262,37 +275,45 @@ def check_front(t, rack):
         return asked.returncode, out, err
 
     run = ask("site")
-    t.ok(run[0] == 0 and "site" in run[1] and rack.generation() == 7, "gpuhostctl bundle fetch shows the import, and ends as it does", *run)
+    t.ok(run[0] == 0 and "site" in run[1] and rack.generation() == 7,
+         "bundle fetch prints the import and its exit status", *run)
     run = ask("other", "site")
-    t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2], "what is wrong with one bundle is told, and the next one follows", *run)
+    t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2],
+         "bundle fetch continues after a bundle that fails", *run)
     rack.host.ctl("bundle", "remove", "site", check=0)
     run = ask("other", "site", "--json")
     document = json.loads(run[1])
     t.ok(run[0] == NOT_FOUND and [operation["state"] for operation in document["operations"]] == ["committed"]
-         and len(document["errors"]) == 1 and "'other'" in document["errors"][0]["message"], "for programs as one document", *run)
+         and len(document["errors"]) == 1 and "'other'" in document["errors"][0]["message"],
+         "bundle fetch --json prints operations and errors", *run)
     run = ask()
-    t.ok(run[0] == 0 and "'site' is here and whole" in run[2], "with no name it is what the configuration wants", *run)
+    t.ok(run[0] == 0 and "'site' is here and whole" in run[2],
+         "bundle fetch without a name fetches configured bundles", *run)
     run = ask("site", serve=lambda listener: listener.accept()[0].close())
-    t.ok(run[0] == INTERRUPTED and "journalctl" in run[2], "what ends before it is done is no success", *run)
+    t.ok(run[0] == INTERRUPTED and "journalctl" in run[2],
+         "bundle fetch fails when gpuhost-fetch disconnects", *run)
     run = ask("site", "--json", serve=lambda listener: listener.accept()[0].close())
-    t.ok(run[0] == INTERRUPTED and len(json.loads(run[1])["errors"]) == 1, "and programs are told", *run)
+    t.ok(run[0] == INTERRUPTED and len(json.loads(run[1])["errors"]) == 1,
+         "bundle fetch --json reports the disconnection", *run)
     rack.host.ctl("reload", check=0)
     os.unlink(rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[0])))
     rack.host.ctl("bundle", "scrub", "--root=" + rack.host.root)
-    t.ok("gpuhostctl bundle fetch site" in rack.host.ctl("status").stdout, "status says that a damaged blob can be fetched", rack.host.ctl("status").stdout)
+    t.ok("gpuhostctl bundle fetch site" in rack.host.ctl("status").stdout,
+         "status prints the fetch command for a damaged blob", rack.host.ctl("status").stdout)
     rack.wipe()
 
 
 def check_rights(t, rack):
     if os.geteuid() != 0:
-        t.skip("who may hand bundles over", "only root can be somebody else")
+        t.skip("a fetch by an unprivileged user is refused", "needs root to run programs as another user")
         return
     for directory in (rack.directory, os.path.dirname(rack.directory), rack.host.scratch, rack.source.scratch):
         os.chmod(directory, 0o755)
     os.chmod(os.path.join(rack.keys, "key.pem"), 0o644)
     nobody = pwd.getpwnam("nobody").pw_uid
     run = programs.run(rack.command("site"), env=rack.environment(), user=nobody, group=nobody, extra_groups=[])
-    t.ok(run.returncode == DENIED and rack.generation() is None, "nobody else may hand one over", *said(run))
+    t.ok(run.returncode == DENIED and rack.generation() is None,
+         "a fetch by an unprivileged user is refused", *said(run))
 
 
 def check_generations(t, rack):
@@ -302,19 +323,22 @@ def check_generations(t, rack):
     peers.append(rack.peer())
     rack.configure(*(peer.address for peer in peers))
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.generation() == 8 and rack.is_whole(), "of two generations the newer one comes", *said(run))
+    t.ok(run.returncode == 0 and rack.generation() == 8 and rack.is_whole(),
+         "a fetch selects the newest generation of all peers", *said(run))
     rack.configure(peers[0].address)
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.generation() == 8, "an older one never", *said(run))
+    t.ok(run.returncode == 0 and rack.generation() == 8, "a fetch does not downgrade a bundle", *said(run))
     rack.host.ctl("bundle", "remove", "site", check=0)
     run = rack.fetch("site")
-    t.ok(run.returncode == NOT_FOUND and rack.generation() is None, "not even behind one that was removed", *said(run))
+    t.ok(run.returncode == NOT_FOUND and rack.generation() is None,
+         "a fetch refuses an older generation after removal", *said(run))
     rack.wipe()
     trusted = rack.host.path("/etc/gpuhost/trust.d/site.pem")
     os.rename(trusted, trusted + ".off")
     shutil.copy(Site(rack.path("nobody")).file("ca.pem"), rack.host.path("/etc/gpuhost/trust.d/other.pem"))
     run = rack.fetch("site")
-    t.ok(run.returncode == DENIED and "not trusted" in run.stderr and rack.generation() is None, "a signer whom this host does not trust is refused", *said(run))
+    t.ok(run.returncode == DENIED and "not trusted" in run.stderr and rack.generation() is None,
+         "a fetch refuses a bundle of an untrusted signer", *said(run))
     os.rename(trusted + ".off", trusted)
 
 
@@ -324,21 +348,24 @@ def check_resumed(t, rack):
     relay = Relay(peer.address, 26 * MIB, stall=True)
     rack.configure(relay.address)
     run = rack.fetch("site")
-    t.ok(run.returncode != 0 and rack.generation() is None, "one that is interrupted brings nothing to be seen", *said(run))
+    t.ok(run.returncode != 0 and rack.generation() is None,
+         "an interrupted fetch imports nothing", *said(run))
     relay.close()
     damaged = rack.damage_incoming()
     relay = Relay(peer.address)
     rack.configure(relay.address)
     run = rack.fetch("site")
     total = sum(map(len, rack.layers))
-    t.ok(run.returncode == 0 and rack.is_whole(), "the next one brings all of it, and what a power cut damaged again", *said(run))
-    t.ok(damaged, "which is one that was whole")
-    t.ok(relay.bytes < total - 6 * MIB, "and asks for nothing that had come", relay.bytes, total, *said(run))
+    t.ok(run.returncode == 0 and rack.is_whole(),
+         "the next fetch completes and replaces a damaged file", *said(run))
+    t.ok(damaged, "an interrupted fetch leaves a complete file")
+    t.ok(relay.bytes < total - 6 * MIB,
+         "the next fetch does not repeat received data", relay.bytes, total, *said(run))
     relay.close()
 
 
 def check_several(t, rack):
-    """The import of one bundle removes what one of another left."""
+    """The import of one bundle removes the partial data of another."""
     rack.wipe()
     relays = []
 
@@ -353,13 +380,15 @@ def check_several(t, rack):
     through(26 * MIB)
     run = rack.fetch("site", "another")
     t.ok(run.returncode != 0 and "'another' was not tried" in run.stderr and rack.generation() is None,
-         "behind a bundle that came in part no other is tried", *said(run))
+         "after a partly fetched bundle no other is tried", *said(run))
     through()
     run = rack.fetch("another", "site")
     bundles = rack.host.json("bundle", "list")["bundles"]
-    t.ok(run.returncode == 0 and {bundle["name"] for bundle in bundles} == {"another", "site"}, "next time both come", *said(run), bundles)
+    t.ok(run.returncode == 0 and {bundle["name"] for bundle in bundles} == {"another", "site"},
+         "the next fetch imports both bundles", *said(run), bundles)
     total = sum(map(len, rack.layers))
-    t.ok(relays[-1].bytes < total, "what was begun first", relays[-1].bytes, total)
+    t.ok(relays[-1].bytes < total,
+         "the next fetch resumes the partly fetched bundle", relays[-1].bytes, total)
     relays[-1].close()
     rack.host.ctl("bundle", "remove", "another", check=0)
     rack.source.ctl("bundle", "remove", "another", check=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a store and a catalogue as a disk has them, read as files."""
+"""Finds faults of a store and a catalogue by reading their files."""
 import hashlib
 import json
 import os
@@ -11,11 +11,11 @@ def is_whole(path, name):
 
 
 def store_faults(state):
-    """(faults, sizes of the blobs)"""
+    """Returns (faults, sizes of the blobs)."""
     store = os.path.join(state, "store/sha256")
     names = os.listdir(store) if os.path.isdir(store) else []
     sizes = {name: os.stat(os.path.join(store, name)).st_size for name in names}
-    return [f"blob {name} has {size} bytes that are not its own" for name, size in sizes.items()
+    return [f"blob {name}: digest mismatch ({size} bytes)" for name, size in sizes.items()
             if not is_whole(os.path.join(store, name), name)], sizes
 
 
@@ -29,7 +29,7 @@ def record_faults(directory, sizes):
         entry, images = json.loads(text("record.json")), json.loads(text("images.json"))
         blobs = text("blobs").splitlines()
     except (OSError, ValueError) as error:
-        return [f"the record of {name} is not whole: {error}"], None
+        return [f"the record of {name} is incomplete: {error}"], None
     wrong = [f"{name} lacks blob {line}" for line in blobs if sizes.get(line[:64]) != int(line[65:] or -1)]
     if (len(images), len(blobs)) != (entry["images"], entry["blobs"]):
         wrong.append(f"the record of {name} counts {entry['images']} images and {entry['blobs']} blobs, "
@@ -38,7 +38,7 @@ def record_faults(directory, sizes):
 
 
 def state_faults(state):
-    """(faults, bundles with their generations) below /var/lib/gpuhost, as no program has touched it."""
+    """Returns (faults, bundles with generations) of /var/lib/gpuhost before any program has changed it."""
     wrong, sizes = store_faults(state)
     catalogue = os.path.join(state, "catalogue")
     bundles = []

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts of a host whose disk keeps only what was flushed (recorded_disk.py), at every record of the journal and at
-random points of imports and a removal.
+"""Power cuts of a host whose disk keeps only flushed writes (recorded_disk.py), at every record of the
+journal and at random points of imports and a removal.
 
-The disk's writes are recorded once; then the disk is made as a power cut leaves it, the kernel recovers its file
-system, and of what is found each blob has the bytes of its name, each record in the catalogue has all of its blobs, and what a
-person was told is here is here. At some points a daemon is started on it, which goes back or goes on, and then the next
-import completes.
+The disk's writes are recorded once. For each point the disk is built as a power cut leaves it, and the kernel
+recovers its file system. Then each blob must match its digest, each record in the catalogue must have all its
+blobs, and each bundle that was reported as imported must be listed. At some points a daemon starts on the
+disk and undoes or finishes the operation. The next import then completes.
 
 power_test.py                                   SEED=535, POINTS=1000 random ones, FULL=1: a daemon at each
 power_test.py --recording DIR --point NUMBER    one point of a recording that a failed run has kept
@@ -37,7 +37,7 @@ from power_faults import state_faults
 
 SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "1000"))
 FULL = os.environ.get("FULL") == "1"
-DAEMON_SHARE = 0.04  # of the random points; half a second each
+DAEMON_SHARE = 0.04  # share of the random points; each takes half a second
 PATIENCE = 500  # seconds for all points of a file system
 MANY = "[Bundle]\nName=many\nGeneration=1\n" + "".join(
     f"\n[Image registry.example/many:v{i}]\nLayout=many\nReference=v{i}\n" for i in range(3))
@@ -47,8 +47,8 @@ MANY = "[Bundle]\nName=many\nGeneration=1\n" + "".join(
 
 
 class Bundles:
-    """Three generations with drivers and images, large and small; more blobs than are synced one by one; images that
-    nobody signed."""
+    """Three generations with drivers and images, large and small; one bundle with more blobs than are synced
+    one by one; unsigned images."""
 
     def __init__(self, directory):
         self.maker = Maker(os.path.join(directory, "maker"))
@@ -86,7 +86,7 @@ def plain(value):
 
 
 class Recorder:
-    """Runs operations on a host with a recorded disk, and notes how long the log was when what was known."""
+    """Runs operations on a host with a recorded disk, and notes the log's length at each known state."""
 
     def __init__(self, host, log):
         self.host, self.log = host, log
@@ -96,12 +96,12 @@ class Recorder:
         return os.stat(self.log).st_size
 
     def note(self):
-        """A worker stands at a gate, so nobody writes the journal."""
+        """Notes the journal's length. A worker waits at a gate, so the journal is not written meanwhile."""
         operation = len(self.operations) + 1
         self.known.append((self.size(), operation, len(self.host.journal(operation))))
 
     def run(self, label, words, failing=None, then=None):
-        """`failing` names the gate where it ends with an error; `then` is the next import, if not the same words."""
+        """Runs an operation, which fails at the gate `failing`. `then` is the next import, if it differs."""
         def decide(where, _):
             self.note()
             return "error failed" if where == failing else "go"
@@ -115,7 +115,7 @@ class Recorder:
             raise AssertionError(f"{label}: exit {ctl.returncode}\n{ctl.stdout}{ctl.stderr}{self.host.tail()}")
         self.note()
         after = plain(seen(self.host))
-        for failed in self.operations:  # what the import that follows on one that failed is to bring
+        for failed in self.operations:  # the import after a failed one must lead to this state
             failed["whole"] = failed["whole"] or after
         whole = before if then else None if failing else after
         self.operations.append({
@@ -130,16 +130,16 @@ def record_all(recorder, bundles):
     many = "bundle", "import", bundles.path("many")
     recorder.run("the first import", site(1))
     recorder.run("an import of many blobs", many)
-    recorder.run("an import that is interrupted", site(2), failing="apply bundle.receive after")
-    recorder.run("the import that goes on", site(2))
-    recorder.run("an import that goes back", site(3), failing="apply bundle.commit after")
-    recorder.run("the same once more", site(3))
+    recorder.run("an import that fails", site(2), failing="apply bundle.receive after")
+    recorder.run("the import that resumes", site(2))
+    recorder.run("an import that is undone", site(3), failing="apply bundle.commit after")
+    recorder.run("the repeated import", site(3))
     recorder.run("a removal", ("bundle", "remove", "many"), then=many)
     recorder.run("an unsigned import", ("bundle", "import", "--unsigned", bundles.unsigned))
 
 
 def record(kind, directory, operations=record_all, **environment):
-    """Makes `directory` a recording: the disk at its beginning, the log, what was imported, and what was known when."""
+    """Creates a recording in `directory`: initial disk, log, operations, and times of known states."""
     os.makedirs(directory)
     host = FakeHost()
     try:
@@ -171,7 +171,7 @@ def record(kind, directory, operations=record_all, **environment):
 
 
 class Recording:
-    """What a directory holds, times being counts of the log's events."""
+    """A recording. Times are numbers of events in the log."""
 
     def __init__(self, directory):
         with open(os.path.join(directory, "known.json"), encoding="utf-8") as file:
@@ -179,27 +179,27 @@ class Recording:
         self.kind, self.operations, self.journals = known["kind"], known["operations"], known["journals"]
         self.log = recorded_disk.Log(os.path.join(directory, "log"))
         for operation in self.operations:
-            operation["next"] = [word.replace(known["directory"], directory)  # which may have moved
+            operation["next"] = [word.replace(known["directory"], directory)  # the directory may have moved
                                  for word in operation["next"]]
             for edge in "begin", "end":
                 operation[edge] = self.log.position(operation[edge])
         self.known = [(self.log.position(size), operation, count) for size, operation, count in known["known"]]
 
     def at(self, time_of_cut):
-        """The operation that ran, or was the last one."""
+        """Returns the operation that ran at that time, or the last one before."""
         begun = [operation for operation in self.operations if operation["begin"] <= time_of_cut]
         return begun[-1] if begun else self.operations[0]
 
     def written(self, line):
-        """The time when a record had been. It may lie across two blocks, which are not written as one: then one half of it does not."""
-        for half in line[len(line) // 2:][-60:], line[:len(line) // 2][:60]:  # its end has the time, which is no other's
+        """Returns the time when a record was written. One half of a record is always within one block."""
+        for half in line[len(line) // 2:][-60:], line[:len(line) // 2][:60]:  # the end of a record has its unique time
             for number, event in enumerate(self.log.events, 1):
                 if event and half.encode() in bytes(event[1]):
                     return number
         raise LookupError(f"no write has the record {line}")
 
     def records_written(self):
-        """(operation, record, time when it had been written)"""
+        """Yields (operation, record, time of its write)."""
         for number, journal in enumerate(self.journals, 1):
             for count, line in enumerate(journal, 1):
                 yield number, count, self.written(line)
@@ -209,7 +209,7 @@ class Recording:
 
 
 class Point:
-    """`share` of what was not flushed got there."""
+    """A power cut at a time, after which `share` of the unflushed writes are on the disk."""
 
     def __init__(self, number, name, at, share, daemon):
         self.number, self.name, self.at, self.share, self.daemon = number, name, at, share, daemon
@@ -220,13 +220,13 @@ class Point:
 
 
 def points_of(recording):
-    """Two of each journal record, then the random ones: this file system's share."""
+    """Returns two points for each journal record, then this file system's share of the random points."""
     count = POINTS // len(recorded_disk.OPTIONS)
     points, chance = [], random.Random(SEED)
     flushes = [i + 1 for i, event in enumerate(recording.log.events) if event is None]
 
     def add(name, at, share, daemon):
-        when = f"when {at} of {len(recording.log.events)} events had come"
+        when = f"after {at} of {len(recording.log.events)} events"
         points.append(Point(len(points), f"{name}, {when}", at, share, daemon or FULL))
 
     for operation, record_count, written in recording.records_written():
@@ -242,7 +242,7 @@ def points_of(recording):
 
 
 def journal_faults(state, recording, at):
-    """What was known to be in the journal is."""
+    """Returns journals that lack records known to be flushed."""
     known = {operation: count for time_known, operation, count in recording.known if time_known <= at}
     wrong = []
     for operation, count in known.items():
@@ -252,7 +252,7 @@ def journal_faults(state, recording, at):
         except OSError:
             lines = []
         if lines[:count] != recording.journals[operation - 1][:count]:
-            wrong.append(f"journal {operation} lacks some of the {count} records that were on the disk")
+            wrong.append(f"journal {operation} lacks some of {count} flushed records")
     return wrong
 
 
@@ -260,7 +260,7 @@ def right_states(recording, at):
     operation = recording.at(at)
     if at >= operation["end"]:
         return [operation["after"]]
-    shown = [operation["whole"]] if operation["shown"] else []  # for a moment
+    shown = [operation["whole"]] if operation["shown"] else []  # visible before it is undone
     return [operation["before"], operation["after"], *shown]
 
 
@@ -268,24 +268,24 @@ def disk_faults(state, recording, at):
     wrong, bundles = state_faults(state)
     right = [known[0] for known in right_states(recording, at)]
     if bundles not in right:
-        wrong.append(f"here are {bundles}, not one of {right}")
+        wrong.append(f"the bundles are {bundles}, not one of {right}")
     return wrong + journal_faults(state, recording, at)
 
 
 def daemon_faults(host, recording, at):
-    """What a daemon makes of it."""
+    """Starts a daemon and the next import. Returns their faults."""
     operation = recording.at(at)
     host.boot()
     host.start_daemon()
-    wrong = [] if host.settle() else ["it does not settle"]
+    wrong = [] if host.settle() else ["the host does not settle"]
     now = plain(seen(host))
     if now[:2] not in [known[:2] for known in right_states(recording, at)]:
-        wrong.append(f"once a daemon has started, here is {now}")
+        wrong.append(f"after a daemon started, the state is {now}")
     run = host.ctl(*operation["next"])
     now = plain(seen(host))
     if run.returncode != 0 or now != operation["whole"] or listing(host, "/var/lib/gpuhost/store/incoming"):
         wrong.append(f"the next import: exit {run.returncode} {run.stderr}, "
-                     f"and here is {now}, not {operation['whole']}")
+                     f"the state is {now}, not {operation['whole']}")
     host.kill_daemon()
     return wrong + state_faults(host.path("/var/lib/gpuhost"))[0] + ([host.tail()] if wrong else [])
 
@@ -303,7 +303,7 @@ def check_point(host, recording, cuts, point):
 
 
 def check_points(directory, points):
-    """{number: faults}, of points in the order of their time."""
+    """Returns {number: faults} of points, which must be sorted by time."""
     recording = Recording(directory)
     host = FakeHost()
     try:
@@ -315,7 +315,7 @@ def check_points(directory, points):
 
 
 def check_all(directory, points):
-    """In as many processes as there are processors."""
+    """Checks all points in one process per CPU, at most 8."""
     points = sorted(points, key=lambda point: point.at)
     count = min(len(os.sched_getaffinity(0)), 8)
     faults = {}
@@ -352,13 +352,13 @@ def check_file_system(t, kind, directory):
     print(f"# {kind}: seed {SEED}, {len(events)} events, of them {events.count(None)} flushes; {len(points)} points, "
           f"a daemon at {daemons}; {time.monotonic() - began:.0f} s", flush=True)
     t.ok(len(points) - POINTS // len(recorded_disk.OPTIONS) > 200,
-         f"{kind}: the journals of all operations are found in the log", len(points))
-    t.ok(not faults, f"{kind}: no power cut loses a blob or halves one, and the next import completes",
+         f"{kind}: the log has the journals of all operations", len(points))
+    t.ok(not faults, f"{kind}: no power cut damages the store or blocks the next import",
          f"{len(faults)} faults", *told[:10])
 
 
 def check_mutant(t, directory, program, words):
-    """The test itself: one that syncs nothing is found out."""
+    """Tests the test: a program that does not sync must cause faults."""
     library = os.path.join(tap.TOP_BUILDDIR, "tests/host/no-sync.so")
     def first(recorder, bundles):
         recorder.run("the first import", ("bundle", "import", bundles.path("site-1")))
@@ -368,14 +368,14 @@ def check_mutant(t, directory, program, words):
     at = range(recording.operations[0]["begin"], len(recording.log.events) + 1)
     faults = check_all(directory, [Point(i, "", i, 1, False) for i in at])
     t.ok(any(words in fault for wrong in faults.values() for fault in wrong),
-         f"a {program} that syncs nothing is found out: {words}", f"{len(at)} points", *list(faults.items())[:5])
+         f"a {program} that does not sync causes: {words}", f"{len(at)} points", *list(faults.items())[:5])
 
 
 def check_one(t, directory, number):
     point = points_of(Recording(directory))[number]
     point.daemon = True
     faults = check_points(directory, [point])
-    t.ok(not faults, f"point {number}, {point.name}", *faults.get(number, []))
+    t.ok(not faults, f"point {number} has no faults: {point.name}", *faults.get(number, []))
 
 
 def main():
@@ -395,11 +395,11 @@ def main():
     try:
         for kind in recorded_disk.OPTIONS:
             if reason := recorded_disk.unknown(kind, directory):
-                t.skip(f"power cuts on {kind}", reason)
+                t.skip(f"{kind}: no power cut damages the store or blocks the next import", reason)
                 continue
             check_file_system(t, kind, os.path.join(directory, kind))
-        check_mutant(t, os.path.join(directory, "worker"), "fake-worker", "bytes that are not its own")
-        check_mutant(t, os.path.join(directory, "daemon"), "fake-daemon", "records that were on the disk")
+        check_mutant(t, os.path.join(directory, "worker"), "fake-worker", "digest mismatch")
+        check_mutant(t, os.path.join(directory, "daemon"), "fake-daemon", "flushed records")
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     t.done()
