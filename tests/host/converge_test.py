@@ -122,8 +122,7 @@ class Fate:
         self.host.ctl("reload", check=0)
 
     def interrupted(self):
-        """Interrupts an apply at one of its steps: by an error, by killing the worker, or daemon and
-        worker."""
+        """Interrupts an apply at one of its steps: an error, the worker killed, or both programs killed."""
         end, last = self.chance.choice(("error", "worker killed", "all killed")), self.chance.randint(1, 12)
 
         def decide(_where, _count):

@@ -140,8 +140,7 @@ def check_crashes(t, case, recording, label):
 
 
 def check_errors(t, case, recording, label):
-    """Each step fails with no-space before and after its work. After the point of no return it is
-    repeated."""
+    """Each step fails with no-space before and after its work. Past the point of no return it is repeated."""
     host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:
         past_return = past_return or moment.where == f"apply {case.no_return} before"

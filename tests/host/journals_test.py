@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An upgraded package finishes or undoes what its predecessor began: operations that earlier versions left at each gate of their workers
-(journals/VERSION, made by record_journals.py), taken up by this daemon in the same boot and after a reboot.
+"""An upgraded daemon finishes or undoes operations that earlier versions left at each gate of their workers
+(journals/VERSION, made by record_journals.py), in the same boot and after a reboot.
 
 journals_test.py                                SEED=535 for a sample of the gates, FULL=1: each
 """
@@ -22,7 +22,7 @@ ENDS = ("committed", "rolled-back", "cancelled", "refused")
 
 
 def read(path):
-    """(where, tree) of each gate."""
+    """Returns (where, tree) of each gate."""
     with open(os.path.join(os.path.dirname(path), "start.json")) as file:
         tree = json.load(file)
     moments = []
@@ -36,7 +36,7 @@ def read(path):
 
 def faults(host):
     end = host.journal(OPERATION)[-1]
-    wrong = [] if end.get("outcome") in ENDS else [f"it ended so: {end}"]
+    wrong = [] if end.get("outcome") in ENDS else [f"unexpected end record: {end}"]
     wrong += one_version.mixture(host)
     if (state := one_version.state(host)) != "idle":
         wrong.append(f"state is {state}: {host.ctl('plan').stdout}")
@@ -51,10 +51,11 @@ def check_moment(t, host, label, where, tree, reboot):
     if reboot:
         host.boot()
     host.start_daemon()
-    wrong = [] if host.settle() else ["it does not settle"]
+    wrong = [] if host.settle() else ["the host does not settle"]
     wrong += faults(host)
     outcome = host.journal(OPERATION)[-1].get("outcome")
-    t.ok(not wrong, f"{label}, {'after a reboot' if reboot else 'in the same boot'}, at '{where}': {outcome}", *wrong, host.tail() if wrong else "")
+    t.ok(not wrong,
+         f"{label} {outcome} {'after a reboot' if reboot else 'in the same boot'}, left at '{where}'", *wrong, host.tail() if wrong else "")
     host.kill_daemon()
 
 
@@ -73,7 +74,7 @@ def main():
     host = FakeHost()
     try:
         journals = sorted(glob.glob(f"{JOURNALS}/*/*.jsonl"))
-        t.ok(journals, "there are journals of earlier versions")
+        t.ok(journals, "journals of earlier versions exist")
         for path in journals:
             check_operation(t, host, path)
     finally:

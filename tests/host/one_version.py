@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule with which every test of a fault ends. However an operation ended, the host is of one version of the driver: the
-modules in the kernel, the selection, the libraries, the firmware, the modules of the next boot, and what containers are told.
-Or the host says that it requires a reboot, and boots into one version."""
+"""The rule that ends every test of a fault. After any outcome the host has one version of the driver: loaded
+modules, selection, libraries, firmware, modules of the next boot, and CDI specification. Otherwise the host
+reports that it requires a reboot, and boots into one version."""
 import json
 import os
 import time
@@ -12,7 +12,7 @@ STORE = "/var/lib/gpuhost/driver"
 
 
 def follow(host, path):
-    """What a path of the tree leads to; absolute links are the tree's own."""
+    """Resolves a path inside the root. Absolute links are relative to the root."""
     resolved, parts = host.root, path.strip("/").split("/")
     for _ in range(200):
         if not parts:
@@ -37,23 +37,22 @@ def content(host, path):
 
 
 def version_in(host, path):
-    """Of a link to a set of the store, or to a file in one."""
+    """Returns the version that a link to a set of the store, or to a file in one, points to."""
     if not os.path.lexists(host.path(path)):
         return None
     found = follow(host, path)
     if not os.path.exists(found):
-        return f"{path}, which dangles"
+        return f"{path}, a dangling link"
     return os.path.relpath(found, host.path(STORE)).split("/")[0]
 
 
 def kernel(host):
-    """The version of the driver's modules; several, if there are."""
+    """Returns the version of the loaded modules; several are joined by '+'."""
     return "+".join(sorted({version for name, version in host.loaded().items() if name.startswith("nvidia") and version})) or None
 
 
 def parts(host, containers=True):
-    """Which version each part of the host is of; None: no driver. A test where others write what containers are told looks at that
-    itself."""
+    """Returns the version of each part of the host. `containers` includes the CDI specification."""
     told = {"containers": host.told()} if containers else {}
     return told | {
         "kernel": kernel(host),
@@ -65,7 +64,7 @@ def parts(host, containers=True):
 
 
 def state(host):
-    """Once nothing runs: what an operation left may be mended by one more, which the daemon starts by itself."""
+    """Returns the host's state when no operation runs. The daemon may start another operation for repairs."""
     deadline = time.monotonic() + PATIENCE
     while (now := host.json("status")["state"]) == "busy" and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -75,7 +74,7 @@ def state(host):
 def without_firmware(host):
     version = kernel(host)
     path = f"/lib/firmware/nvidia/{version}/gsp_ga10x.bin"
-    return [f"the kernel runs {version}, and {path} is not there"] if version and content(host, path) is None else []
+    return [f"the loaded driver is {version}, and {path} is missing"] if version and content(host, path) is None else []
 
 
 def differences(host, containers):
@@ -84,23 +83,24 @@ def differences(host, containers):
 
 
 def mixture(host, containers=True):
-    """What is not of one version on a host whose daemon runs; nothing if all is well. A host that requires a reboot gets one."""
+    """Returns the differences from one version, [] if there are none. The daemon must run. Reboots a host
+    that requires it."""
     now = state(host)
     if now != "reboot-required":
         return differences(host, containers)
     wrong = without_firmware(host)
     if containers and (told := host.told()) not in (None, kernel(host)):
-        wrong.append(f"containers are told of {told}, and the kernel runs {kernel(host)}")
+        wrong.append(f"the specification is for {told}, the loaded driver is {kernel(host)}")
     host.kill_daemon()
     host.boot()
     host.start_daemon()
     if not host.settle():
-        wrong.append("after the reboot it does not settle")
+        wrong.append("after the reboot the host does not settle")
     now = state(host)
-    return wrong + [f"after the reboot: {each}" for each in differences(host, containers)] + ([] if now == "idle" else [f"after the reboot it is {now}"])
+    return wrong + [f"after the reboot: {each}" for each in differences(host, containers)] + ([] if now == "idle" else [f"after the reboot the state is {now}"])
 
 
 def check(t, host, name):
-    """A case of its own, for a test that has nothing else to say."""
+    """Checks the rule as a separate test case."""
     wrong = mixture(host)
     t.ok(not wrong, name, *wrong, host.tail() if wrong else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mounts, and a network of loopback alone, that a test makes for itself, in namespaces that end with it."""
+"""Mounts and a loopback network in namespaces of the test's own, which end with the test."""
 import ctypes
 import fcntl
 import os
@@ -17,7 +17,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(network=False):
-    """Runs this program again in a mount namespace; a machine may allow that to nobody but root, or to nobody."""
+    """Runs this program again in a mount namespace. Skips the test if the machine does not permit that."""
     if os.environ.get(INSIDE):
         if network:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -26,7 +26,7 @@ def enter(network=False):
     words = ["unshare", "--mount", "--propagation", "private"] + ["--net"] * network
     words += [] if os.geteuid() == 0 else ["--map-root-user"]
     if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
-        print("1..0 # SKIP no namespace to be had here")
+        print("1..0 # SKIP mount namespaces are not available")
         sys.exit(0)
     os.environ[INSIDE] = "1"
     os.execvp("unshare", [*words, sys.executable, *sys.argv])
@@ -49,12 +49,12 @@ def unmount(target):
 
 
 def detach(target):
-    """What a test that failed may have left busy: it goes with its last user."""
+    """Unmounts lazily, because a failed test may have left the mount busy."""
     LIBC.umount2(target.encode(), MNT_DETACH)
 
 
 def fill(directory, left=0):
-    """All but `left` bytes of its file system, for root as for everybody."""
+    """Fills the file system except `left` bytes, also for root."""
     state = os.statvfs(directory)
     most = state.f_bavail * state.f_frsize - left
     with open(f"{directory}/{FILLER}", "ab") as file:

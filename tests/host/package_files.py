@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small packages as distributions' own tools make them, an OpenPGP key, and apt and dnf that look at a fake host alone."""
+"""Small packages by the distributions' tools, an OpenPGP key, and apt and dnf on a fake host."""
 import os
 import shutil
 
@@ -50,7 +50,8 @@ def write_rpm(directory, name, version="1.0"):
 
 
 class KeyRing:
-    """gpg's directory with one key. Nobody answers when its passphrase is asked for; asked() says whether it was."""
+    """A gpg directory with one key. A request for its passphrase is never answered; asked() returns whether
+    there was one."""
     def __init__(self, directory, key=KEY, passphrase=""):
         os.makedirs(directory, mode=0o700)
         self.environment = {"GNUPGHOME": directory}
@@ -60,7 +61,7 @@ class KeyRing:
         write(directory + "/gpg-agent.conf", f"pinentry-program {directory}/pinentry\n")
         self.gpg("--faked-system-time", "1600000000", "--pinentry-mode", "loopback", "--passphrase", passphrase,
                  "--quick-generate-key", key, "ed25519", "sign", "never")
-        self.close()  # the agent remembers the passphrase
+        self.close()  # otherwise the agent caches the passphrase
 
     def asked(self):
         return os.path.exists(self.question)
@@ -73,7 +74,7 @@ class KeyRing:
 
 
 class Apt:
-    """apt on the tree: its own, but for the paths in sources, which are the host's."""
+    """apt with the host's root. Paths in sources are rewritten, because they are those of the host."""
     def __init__(self, host):
         self.host = host
         for directory in ("/etc/apt/sources.list.d", "/etc/apt/apt.conf.d", "/etc/apt/preferences.d", "/etc/apt/trusted.gpg.d",
@@ -82,7 +83,7 @@ class Apt:
         write(host.path("/var/lib/dpkg/status"), "")
         write(host.path("/apt.conf"), f'Dir "{host.root}"; Dir::State::status "{host.path("/var/lib/dpkg/status")}"; '
               'APT::Architecture "amd64"; APT::Architectures "amd64"; APT::Sandbox::User "root";\n')
-        # What packages.repositories runs: it says where the list of sources is, which is led into the tree too.
+        # The apt-get that packages.repositories runs. Rewrites paths in the given source list as well.
         write(host.path("/usr/bin/apt-get"), f"""#!/bin/sh
 echo "$@" >>{host.path("/apt.log")}
 for word; do
@@ -98,7 +99,7 @@ APT_CONFIG={host.path("/apt.conf")} exec apt-get "$@"
         return self.host.path(f"/etc/apt/sources.list.d/gpuhost-{bundle}.sources")
 
     def __call__(self, *words):
-        """With copies of the host's sources, in the tree's terms."""
+        """Runs apt-get with rewritten copies of the host's sources."""
         sources = self.host.path("/etc/apt/sources.list.d")
         led = self.host.path("/etc/apt/led.d")
         shutil.rmtree(led, ignore_errors=True)
@@ -111,14 +112,14 @@ APT_CONFIG={host.path("/apt.conf")} exec apt-get "$@"
                    env=environment(APT_CONFIG=self.host.path("/apt.conf"), LC_ALL="C"))
 
     def anew(self):
-        """An update that remembers nothing."""
+        """Runs apt-get update without cached lists."""
         shutil.rmtree(self.host.path("/var/lib/apt/lists"))
         os.makedirs(self.host.path("/var/lib/apt/lists/partial"))
         return self("update")
 
 
 class Dnf:
-    """dnf on the tree, likewise."""
+    """dnf with the host's root, likewise."""
     def __init__(self, host):
         self.host = host
         for directory in ("/etc/yum.repos.d", "/dnf-log"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dbus-daemon of a test's own, on which everybody may own, say and see everything."""
+"""A private dbus-daemon whose policy permits everything."""
 import os
 import subprocess
 
@@ -23,7 +23,7 @@ class PrivateBus:
         self.address = f"unix:path={path}"
         self.process = start(["dbus-daemon", f"--config-file={config}", "--nofork", "--print-address"],
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        if Lines(self.process.stdout).next() is None:  # what it prints once it listens
+        if Lines(self.process.stdout).next() is None:  # the address, printed when it listens
             raise RuntimeError("dbus-daemon did not start")
 
     def close(self):

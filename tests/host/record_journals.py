@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records operations for journals_test.py, at each gate of their workers (fake_worker.cpp): a swap that ends, one that goes back, an import of a
-driver, and a removal. For each release, with the programs that were built for it:
+"""Records operations for journals_test.py, at each gate of their workers (fake_worker.cpp): a swap, an undone
+swap, an import of a driver, and a removal. Run it once for each release, with the programs built for it:
 
-TOP_BUILDDIR=build PYTHONPATH=tests/support:tests/host tests/host/record_journals.py tests/host/journals/VERSION
+TOP_BUILDDIR=build PYTHONPATH=tests/support:tests/host tests/host/record_journals.py
+tests/host/journals/VERSION
 """
 import json
 import os
@@ -25,7 +26,7 @@ def write(directory, name, value):
 
 
 def changes(recording, start):
-    """What each gate changed in the tree, from the first one that undoes, if there is one."""
+    """Yields the changes of the tree at each gate. An undone operation begins with its first undo."""
     undone = any(moment.where.startswith("undo") for moment in recording.moments)
     for moment in recording.moments:
         if not undone or moment.where.startswith(("undo", "end")):
@@ -48,10 +49,10 @@ def main():
             shutil.rmtree(os.path.join(host.scratch, f"start-{OPERATION}"), ignore_errors=True)
             trees.make(host.root, start)
             if host.journal(OPERATION):
-                raise RuntimeError("the tree has more operations than it should")
+                raise RuntimeError("the tree has unexpected operations")
             recording = Recording(Case(host, OPERATION, words, None, None), name, failing)
             if recording.records[0]["plan"]["kind"] != ".".join(words[:2]):
-                raise RuntimeError(f"what was recorded is {recording.records[0]['plan']}")
+                raise RuntimeError(f"recorded an unexpected operation: {recording.records[0]['plan']}")
             write(directory, name + ".jsonl", changes(recording, start))
             return recording
 
