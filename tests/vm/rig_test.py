@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rig's own logic, without a guest: apt sources of every form, the pins, replayed writes, the order of cases."""
+"""Tests the rig without a guest: apt sources of each format, the pins, replayed writes, the order of cases."""
 
 import os
 import struct
@@ -44,18 +44,18 @@ def test_sources(tap, work):
         (apt / "sources.list.d" / ("x.sources" if name == "deb822" else "x.list")).write_text(text)
         inputs.APT_SOURCES = apt
         found = inputs.mirrors()
-        tap.equal(found["bookworm"], ("http://mirror.example/debian", key), f"{name}: the mirror and its key")
-        tap.equal(found["trixie"], found["bookworm"], f"{name}: the other release comes from the same mirror")
+        tap.equal(found["bookworm"], ("http://mirror.example/debian", key), f"{name}: the mirror and its key are found")
+        tap.equal(found["trixie"], found["bookworm"], f"{name}: trixie uses the mirror of bookworm")
         rows = inputs.source_lines(["bookworm"])
         tap.equal(rows, [f"deb [signed-by={key}] http://mirror.example/debian bookworm {inputs.COMPONENTS}\n"],
-                  f"{name}: the line that apt gets")
-    tap.equal(inputs.mirrors().get("bookworm-security"), None, "a suite that is not there is not made up")
+                  f"{name}: the line for apt names the key and all components")
+    tap.equal(inputs.mirrors().get("bookworm-security"), None, "a suite that the sources do not name is not found")
     inputs.APT_SOURCES = work / "nothing"
     try:
         inputs.mirrors()
-        tap.ok(False, "no mirror is an error")
+        tap.ok(False, "sources without a mirror of bookworm are an error")
     except RuntimeError as error:
-        tap.ok("bookworm" in str(error), "no mirror is an error", error)
+        tap.ok("bookworm" in str(error), "sources without a mirror of bookworm are an error", error)
 
 
 def test_pins(tap):
@@ -66,7 +66,7 @@ def test_pins(tap):
 
 
 def write_log(path, entries):
-    """A log of writes as QEMU makes it: (sector, data, flags)."""
+    """Writes a log as QEMU does; each entry is (sector, data, flags)."""
     with open(path, "wb") as file:
         file.write(struct.pack("<QQQI", disklog.MAGIC, 1, len(entries), 512).ljust(512, b"\0"))
         for sector, data, flags in entries:
@@ -80,18 +80,18 @@ def test_replay(tap, work):
                              (2, block[2], 0), (3, block[3], disklog.FUA), (4, block[4], 0)])
     (work / "base").write_bytes(bytes(5 * 512))
     log = disklog.DiskLog(work / "log")
-    tap.equal(len(log.entries), 6, "every entry is read")
-    tap.equal([position for _, position in log.record_cuts()], [3], "a record is on the disk once it is flushed")
+    tap.equal(len(log.entries), 6, "every entry of a log is read")
+    tap.equal([position for _, position in log.record_cuts()], [3], "a journal record is on the disk once it is flushed")
 
     def cut(count, seed=None):
         content = log.cut(work / "base", work / "image", count, seed).read_bytes()
         return [content[n * 512] for n in (0, 2, 3, 4)]
 
-    tap.equal(cut(2), [0, 0, 0, 0], "before the flush nothing is certain")
-    tap.equal(cut(3), [97, 0, 0, 0], "after the flush what came before it is there")
-    tap.equal(cut(6), [97, 0, 100, 0], "a forced write is there, its neighbours are not")
+    tap.equal(cut(2), [0, 0, 0, 0], "a cut before the flush loses all writes")
+    tap.equal(cut(3), [97, 0, 0, 0], "a cut after the flush preserves the writes before it")
+    tap.equal(cut(6), [97, 0, 100, 0], "a write with FUA is preserved, its neighbours are lost")
     outcomes = {tuple(cut(6, seed)) for seed in range(40)}
-    tap.equal(outcomes, {(97, a, 100, b) for a in (0, 99) for b in (0, 101)}, "seeds reach every outcome")
+    tap.equal(outcomes, {(97, a, 100, b) for a in (0, 99) for b in (0, 101)}, "seeds produce every possible outcome")
 
 
 def test_cases(tap):
@@ -100,14 +100,14 @@ def test_cases(tap):
         test_samples(tap)
         os.environ["FULL"] = "1"
         case.case("full", "fresh", full=True)(None)
-        tap.equal(case.Sample(0).take({"fresh"}).name, "full", "FULL=1 has all of them, and no limit")
+        tap.equal(case.Sample(0).next_case({"fresh"}).name, "full", "FULL=1 runs every case without a limit")
 
 
 def test_samples(tap):
     case.add("late", None, "made")
     every = case.Sample(None)
-    tap.equal(every.take({"fresh"}), None, "a case whose state nobody made is not taken")
-    tap.equal(every.take({"fresh", "made"}).name, "late", "it is once the state is there")
+    tap.equal(every.next_case({"fresh"}), None, "a case whose state was not made is not chosen")
+    tap.equal(every.next_case({"fresh", "made"}).name, "late", "a case is chosen once its state was made")
 
     def order(seed, minutes=1):
         for name in "abcdef":
@@ -115,40 +115,41 @@ def test_samples(tap):
         case.case("maker", "fresh", makes="made")(None)
         sample = case.Sample(minutes, seed=seed)
         names = []
-        while one := sample.take({"fresh"}):
+        while one := sample.next_case({"fresh"}):
             names.append(one.name)
         return names, sample.left
 
     first = order(1)
-    tap.ok(first[0][0] == "maker" and sorted(first[0][1:]) == list("abcdef") and not first[1], "what others build on comes first, then all", first)
-    tap.equal(order(1), first, "in the same order for the same seed")
-    tap.equal(order(1, None)[0], [*"abcdef", "maker"], "with no limit in their own")
+    tap.ok(first[0][0] == "maker" and sorted(first[0][1:]) == list("abcdef") and not first[1], "with a limit cases that make a state run first, then the others", first)
+    tap.equal(order(1), first, "the same seed gives the same order")
+    tap.equal(order(1, None)[0], [*"abcdef", "maker"], "without a limit cases run in the order of registration")
     names, left = order(1, 0)
-    tap.equal((names, left), (["maker"], first[0][1:]), "when there is no time what stands apart is left, and named")
+    tap.equal((names, left), (["maker"], first[0][1:]), "independent cases that do not fit are not run, and are named")
     for name in ("long", "unwanted"):
-        case.case(name, "fresh", apart=True)(None)
+        case.case(name, "fresh", independent=True)(None)
     case.case("full", "fresh", full=True)(None)
     case.case("short", "fresh")(None)
     sample = case.Sample(0, wanted=lambda one: one.name != "unwanted")
-    tap.equal((sample.take({"fresh"}).name, sample.take({"fresh"}), sample.left), ("short", None, ["long"]), "only what is wanted counts")
+    tap.equal((sample.next_case({"fresh"}).name, sample.next_case({"fresh"}), sample.left), ("short", None, ["long"]),
+              "cases that are not wanted are neither run nor named")
 
 
 def test_work_directory(tap, work):
     kept = work / "kept"
-    tap.equal(runner.work_directory(kept), kept, "a new directory is made")
+    tap.equal(runner.work_directory(kept), kept, "a work directory that does not exist is made")
     (kept / "disk.qcow2").touch()
     runner.work_directory(kept)
-    tap.ok(not (kept / "disk.qcow2").exists(), "what an earlier run left goes")
+    tap.ok(not (kept / "disk.qcow2").exists(), "files of an earlier run are removed from a work directory")
     home = work / "home"
     home.mkdir()
-    tap.equal(runner.work_directory(home), home, "an empty one is taken")
+    tap.equal(runner.work_directory(home), home, "an empty work directory is accepted")
     (home / runner.MADE_HERE).unlink()
     (home / "letter").touch()
     try:
         runner.work_directory(home)
-        tap.ok(False, "any other is not")
+        tap.ok(False, "a work directory with files of others is refused, they stay")
     except SystemExit:
-        tap.ok((home / "letter").exists(), "any other is not")
+        tap.ok((home / "letter").exists(), "a work directory with files of others is refused, they stay")
 
 
 def main():

@@ -159,7 +159,7 @@ def start_on_old(fleet, *options, seconds=90):
     return made
 
 
-@case("a fleet: ten hosts upgrade one by one within seconds, by the commands of the GPU Operator's page", start="kubernetes", apart=True)
+@case("a fleet: ten hosts upgrade one by one within seconds, by the commands of the GPU Operator's page", start="kubernetes", independent=True)
 def rollout(node):
     with Fleet(node, 10) as fleet:
         start_on_old(fleet)
@@ -183,7 +183,7 @@ def rollout(node):
             assert f"Successfully updated node state label to {state}" in events and "GPUDriverUpgrade" in events, events
 
 
-@case("a fleet: a thousand hosts, fifty at a time, cost each as much as ten do", start="kubernetes", full=True, apart=True)
+@case("a fleet: a thousand hosts, fifty at a time, cost each as much as ten do", start="kubernetes", full=True, independent=True)
 def thousand(node):
     with Fleet(node, 1000) as fleet:
         start_on_old(fleet, seconds=300)
@@ -199,7 +199,7 @@ def thousand(node):
         assert len(calls) <= MOST_CALLS * 1000, collections.Counter(call[:2] for call in calls)
 
 
-@case("a fleet: hosts that are not ready, skipped or gone stop nobody, and are named", start="kubernetes", apart=True)
+@case("a fleet: hosts that are not ready, skipped or gone stop nobody, and are named", start="kubernetes", independent=True)
 def away(node):
     with Fleet(node, 10) as fleet:
         start_on_old(fleet)
@@ -219,7 +219,7 @@ def away(node):
         fleet.eventually_done(NEW, [fleet.names[number] for number in (0, 3, 4)])
 
 
-@case("a fleet: one that was cordoned before stays so, and a failed one is tried again by its label", start="kubernetes", apart=True)
+@case("a fleet: one that was cordoned before stays so, and a failed one is tried again by its label", start="kubernetes", independent=True)
 def cordoned_and_failed(node):
     with Fleet(node, 4) as fleet:
         start_on_old(fleet, "--fail=sim0002", "--bad=sim0003")
@@ -240,7 +240,7 @@ def cordoned_and_failed(node):
         fleet.eventually_done(NEW, ["sim0002"])
 
 
-@case("a fleet: autoUpgrade off and on again at any time leaves no Node cordoned", start="kubernetes", apart=True)
+@case("a fleet: autoUpgrade off and on again at any time leaves no Node cordoned", start="kubernetes", independent=True)
 def toggled(node):
     with Fleet(node, 6) as fleet:
         start_on_old(fleet, "--swap-ms=300")
@@ -256,7 +256,7 @@ def toggled(node):
         fleet.eventually_done(NEW)
 
 
-@case("a fleet: whoever is killed, and whenever, never more than may upgrade, and all do in the end", start="kubernetes", apart=True)
+@case("a fleet: whoever is killed, and whenever, never more than may upgrade, and all do in the end", start="kubernetes", independent=True)
 def killed(node):
     with Fleet(node, 24) as fleet:
         fleet.wants(OLD)
@@ -279,7 +279,7 @@ def killed(node):
         fleet.eventually_done(NEW, seconds=120)
 
 
-@case("a fleet: an API server that goes and comes again stops nothing for good", start="kubernetes", apart=True)
+@case("a fleet: an API server that goes and comes again stops nothing for good", start="kubernetes", independent=True)
 def server_away(node):
     with Fleet(node, 8) as fleet:
         start_on_old(fleet, "--swap-ms=500")
@@ -300,7 +300,7 @@ def labelled(fleet, **labels):
     yield
 
 
-@case("a fleet: pools have their own version and limits, a canary goes first, and outside its window nothing begins", start="kubernetes", apart=True)
+@case("a fleet: pools have their own version and limits, a canary goes first, and outside its window nothing begins", start="kubernetes", independent=True)
 def pools_and_waves(node):
     with Fleet(node, 6) as fleet, labelled(fleet, sim0001="lab", sim0002="canary"):
         start_on_old(fleet)
@@ -346,7 +346,7 @@ class Viewer(Service):
         return done.stdout
 
 
-@case("a fleet: whoever is on a host sees how far all are and why each waits, while it goes on", start="kubernetes", apart=True)
+@case("a fleet: whoever is on a host sees how far all are and why each waits, while it goes on", start="kubernetes", independent=True)
 def shown(node):
     with Fleet(node, 40) as fleet:
         start_on_old(fleet, "--swap-ms=2000", "--fail=sim0002")
@@ -373,7 +373,7 @@ def shown(node):
         assert all(f"{name} upgrade-done {NEW}" in log for name in fleet.names if name not in ("sim0002", "sim0040")), log
 
 
-@case("a fleet: while an alert fires nobody begins and all say which; one that comes in between stops no upgrade that runs", start="kubernetes", apart=True)
+@case("a fleet: while an alert fires nobody begins and all say which; one that comes in between stops no upgrade that runs", start="kubernetes", independent=True)
 def gates(node):
     prometheus = Prometheus()
     prometheus.firing = ["NodeDown"]

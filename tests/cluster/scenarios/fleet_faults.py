@@ -34,7 +34,7 @@ def closed_window():
     return {"days": [time.strftime("%a", far)], "start": time.strftime("%H:00", far), "end": time.strftime("%H:30", far)}
 
 
-@case("a fleet: two pools keep their own limits and the cap over both at each moment", start="kubernetes", apart=True)
+@case("a fleet: two pools keep their own limits and the cap over both at each moment", start="kubernetes", independent=True)
 def two_pools(node):
     with Fleet(node, 9) as fleet, labelled(fleet, sim0001="lab", sim0002="lab", sim0003="lab", sim0004="lab"):
         start_on_old(fleet, "--swap-ms=300")
@@ -47,7 +47,7 @@ def two_pools(node):
         until(fleet, lambda: fleet.done(NEW) == set(fleet.names), check)
 
 
-@case("a fleet: a Node that is deleted and made again in the middle of its upgrade upgrades once more", start="kubernetes", apart=True)
+@case("a fleet: a Node that is deleted and made again in the middle of its upgrade upgrades once more", start="kubernetes", independent=True)
 def node_made_again(node):
     with Fleet(node, 3) as fleet:
         start_on_old(fleet, "--swap-ms=1500")
@@ -60,7 +60,7 @@ def node_made_again(node):
         eventually("no grant is left", lambda: not fleet.grants())
 
 
-@case("a fleet: a host that dies keeps its place, or with onSilence: release gives it on", start="kubernetes", apart=True)
+@case("a fleet: a host that dies keeps its place, or with onSilence: release gives it on", start="kubernetes", independent=True)
 def dies(node):
     for on_silence in ("keep", "release"):
         with Fleet(node, 4) as fleet:
@@ -85,7 +85,7 @@ def dies(node):
             fleet.eventually_done(NEW, fleet.names[1:])
 
 
-@case("a fleet: when the window closes those that swap finish, and no other begins", start="kubernetes", apart=True)
+@case("a fleet: when the window closes those that swap finish, and no other begins", start="kubernetes", independent=True)
 def window_closes(node):
     with Fleet(node, 4) as fleet:
         start_on_old(fleet, "--swap-ms=2000")
@@ -102,7 +102,7 @@ def window_closes(node):
         fleet.eventually_done(NEW)
 
 
-@case("a fleet: too many failures halt it, and it says so", start="kubernetes", apart=True)
+@case("a fleet: too many failures halt it, and it says so", start="kubernetes", independent=True)
 def halts(node):
     with Fleet(node, 6) as fleet:
         start_on_old(fleet, "--fail=sim0001,sim0002")
@@ -114,7 +114,7 @@ def halts(node):
         fleet.eventually_done(NEW, fleet.names[2:])
 
 
-@case("a fleet: one rack at a time", start="kubernetes", apart=True)
+@case("a fleet: one rack at a time", start="kubernetes", independent=True)
 def racks(node):
     with Fleet(node, 6) as fleet:
         of = {name: f"r{number % 2}" for number, name in enumerate(fleet.names)}
@@ -129,7 +129,7 @@ def racks(node):
         until(fleet, lambda: fleet.done(NEW) == set(fleet.names), check)
 
 
-@case("a fleet: autoUpgrade or the driver switched off while drivers are swapped lets those finish, and keeps nobody cordoned", start="kubernetes", apart=True)
+@case("a fleet: autoUpgrade or the driver switched off while drivers are swapped lets those finish, and keeps nobody cordoned", start="kubernetes", independent=True)
 def switched_off(node):
     with Fleet(node, 4) as fleet:
         start_on_old(fleet, "--swap-ms=1000")
@@ -142,7 +142,7 @@ def switched_off(node):
         fleet.eventually_done(NEW)
 
 
-@case("a fleet: without autoUpgrade hosts roll, or each waits for its label", start="kubernetes", apart=True)
+@case("a fleet: without autoUpgrade hosts roll, or each waits for its label", start="kubernetes", independent=True)
 def without_controller(node):
     with Fleet(node, 4) as fleet:
         fleet.wants(OLD, auto=False)
@@ -155,7 +155,7 @@ def without_controller(node):
         assert "autoUpgrade is off" in fleet.reason("sim0001"), fleet.reason("sim0001")
 
 
-@case("a fleet: a pool that goes back to the version before, in the middle, comes to that", start="kubernetes", apart=True)
+@case("a fleet: a pool that goes back to the version before, in the middle, comes to that", start="kubernetes", independent=True)
 def goes_back(node):
     with Fleet(node, 6) as fleet:
         start_on_old(fleet, "--swap-ms=400")
@@ -165,7 +165,7 @@ def goes_back(node):
         until(fleet, lambda: fleet.done(OLD) == set(fleet.names), lambda: at_most(fleet, 2))
 
 
-@case("a fleet: whoever leads is killed at each moment, and another goes on", start="kubernetes", apart=True)
+@case("a fleet: whoever leads is killed at each moment, and another goes on", start="kubernetes", independent=True)
 def leaders_die(node):
     with Fleet(node, 8) as fleet:
         fleet.wants(OLD)
@@ -197,7 +197,7 @@ FAULTS = {
 }
 
 
-@case("a fleet: an API server that refuses, errs, is slow or breaks off gets no more than may upgrade, and all do", start="kubernetes", apart=True)
+@case("a fleet: an API server that refuses, errs, is slow or breaks off gets no more than may upgrade, and all do", start="kubernetes", independent=True)
 def faults(node):
     with Fleet(node, 6) as fleet, FaultyWay(node.controlplane) as way:
         fleet.wants(OLD)
@@ -220,7 +220,7 @@ def faults(node):
             assert calls < 120, f"a server that {what} is asked {calls} times by each host"
 
 
-@case("a fleet: hosts that are cut off for longer than a grant lives begin nothing, and go on when they are back", start="kubernetes", apart=True)
+@case("a fleet: hosts that are cut off for longer than a grant lives begin nothing, and go on when they are back", start="kubernetes", independent=True)
 def cut_off(node):
     with Fleet(node, 4) as fleet, FaultyWay(node.controlplane) as way:
         fleet.wants(OLD)

@@ -53,7 +53,7 @@ class Hosts:
         return next((machine for machine in self.machines if machine.name == name), None)
 
 
-@case("ten hosts, each with its own rights: three at a time, whoever leads and whoever is killed", start="kubernetes", apart=True)
+@case("ten hosts, each with its own rights: three at a time, whoever leads and whoever is killed", start="kubernetes", independent=True)
 def ten(node):
     plane = node.controlplane
     plane.kubectl("apply", "-f", manifests() / CRD)
