@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# make check-vm: the package in a virtual machine with NVIDIA's real modules. Needs root, QEMU, mmdebstrap and the
-# guest kernel's headers (./bootstrap check brings them); without them it says why and exits with 77.
+# make check-vm: the package in a virtual machine with NVIDIA's real modules. Needs root, QEMU, mmdebstrap and
+# the guest kernel's headers (./bootstrap check installs them). Without them it prints the reason and exits
+# with 77.
 TESTS += %D%/rig_test.py
 EXTRA_DIST += \
     %D%/check-vm \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the rig without a guest: apt sources of each format, the pins, replayed writes, the order of cases."""
+"""Tests the rig without a guest: apt sources of each format, the pins, replayed writes, the order of
+cases."""
 
 import os
 import struct

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fake NVIDIA GPUs on a PCI root bus of their own (domain 0x10), for tests in a virtual machine only.
-// Their BARs are RAM that the kernel command line keeps free: memmap=256M$0x80000000, 32 MiB a GPU.
+// Fake NVIDIA GPUs on their own PCI root bus (domain 0x10), for tests in a virtual machine only.
+// Their BARs are RAM that the kernel command line reserves: memmap=256M$0x80000000, 32 MiB a GPU.
 //
-// What a real GPU does wrong is done here by parameters: a GPU without an interrupt line is one whose probe
-// fails, a lost one answers ~0 to everything, and `reject` takes the interrupt away from just one driver
-// version, which is how a new driver can fail on a host where the old one worked.
+// Parameters simulate faults of real GPUs. A probe fails for a GPU without an interrupt line. A lost GPU
+// reads as ~0 everywhere. `reject` removes the interrupt for one driver version only: so a new driver fails
+// on a host where the old one worked.
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -19,7 +19,7 @@ module_param(base, ulong, 0);
 MODULE_PARM_DESC(base, "start of the reserved RAM");
 static uint gpus = 1;
 module_param(gpus, uint, 0444);
-MODULE_PARM_DESC(gpus, "how many GPUs (at most 8)");
+MODULE_PARM_DESC(gpus, "number of GPUs (at most 8)");
 static uint device = 0x2330;
 module_param(device, uint, 0);
 MODULE_PARM_DESC(device, "PCI device id; the default is an H100 SXM5");
@@ -31,10 +31,10 @@ module_param(lost, uint, 0644);
 MODULE_PARM_DESC(lost, "mask of the GPUs that have fallen off the bus");
 static char reject[32];
 module_param_string(reject, reject, sizeof(reject), 0644);
-MODULE_PARM_DESC(reject, "version of nvidia.ko that finds GPUs without interrupt");
+MODULE_PARM_DESC(reject, "version of nvidia.ko for which the GPUs have no interrupt");
 static uint reject_mask = ~0;
 module_param(reject_mask, uint, 0644);
-MODULE_PARM_DESC(reject_mask, "mask of the GPUs that `reject` is about");
+MODULE_PARM_DESC(reject_mask, "mask of the GPUs that `reject` applies to");
 
 static struct {
 	u8 value[256];    // what a read of the configuration space returns
@@ -42,7 +42,7 @@ static struct {
 } config[MAX_GPUS];
 static struct pci_bus *bus;
 
-// The GPU that a configuration access is for, or -1.
+// Returns the GPU that a configuration access addresses, or -1.
 static int gpu_at(unsigned int devfn, int where)
 {
 	unsigned int gpu = PCI_SLOT(devfn);
@@ -132,7 +132,7 @@ static int fill_registers(int gpu)
 	return 0;
 }
 
-// The driver looks at pci_dev::irq in its probe, which runs from its init, after this notifier.
+// The driver reads pci_dev::irq in its probe, which its init calls after this notifier has run.
 static int on_module(struct notifier_block *block, unsigned long state, void *data)
 {
 	struct module *mod = data;
@@ -150,7 +150,8 @@ static int on_module(struct notifier_block *block, unsigned long state, void *da
 	return NOTIFY_OK;
 }
 
-// /sys/bus/pci/rescan would look for room of its own for their BARs, and finds none in RAM that is kept free.
+// Adds a removed GPU again. /sys/bus/pci/rescan can't: it allocates new addresses for BARs, none of them in
+// RAM.
 static int plug(const char *value, const struct kernel_param *parameter)
 {
 	uint gpu;
@@ -170,7 +171,7 @@ static int plug(const char *value, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops plug_ops = { .set = plug };
 module_param_cb(plug, &plug_ops, NULL, 0200);
-MODULE_PARM_DESC(plug, "number of a GPU that was removed and comes back");
+MODULE_PARM_DESC(plug, "number of a removed GPU to add again");
 
 static struct notifier_block module_watch = { .notifier_call = on_module };
 

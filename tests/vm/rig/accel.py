@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses between KVM and plain emulation. KVM is believed only after a guest has booted under it."""
+"""Chooses between KVM and emulation. KVM is used only after a guest has booted under it."""
 
 import os
 import tempfile
@@ -22,7 +22,8 @@ def _works(image):
 
 
 def choose(image, otherwise="tcg"):
-    """"kvm", or what is to be had without; GPUHOST_VM_ACCEL decides where it is set. The probe runs once a boot of this machine."""
+    """Returns "kvm", or `otherwise` if KVM does not work. GPUHOST_VM_ACCEL overrides it. Probes once per
+    boot of this machine."""
     if wanted := os.environ.get("GPUHOST_VM_ACCEL"):
         return wanted
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
@@ -33,7 +34,7 @@ def choose(image, otherwise="tcg"):
         known_boot, known = remembered.read_text().split()
         if known_boot == boot:
             return known if known == "kvm" else otherwise
-    with say.step("trying whether a guest boots under KVM"):
+    with say.step("probing whether a guest boots under KVM"):
         works = _works(image)
     remembered.write_text(f"{boot} {'kvm' if works else 'none'}\n")
     return "kvm" if works else otherwise

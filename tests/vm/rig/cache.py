@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache keyed by content: an entry's name is the digest of all that went into it.
+"""A cache keyed by content: an entry's name is the digest of all of its inputs.
 
-An entry is complete or absent: it is made under a temporary name and renamed, so that a run that was
-killed half way leaves nothing that a later one would take for good.
+An entry is complete or absent: it is made under a temporary name and renamed. A run that is killed half way
+leaves no entry that a later run would use.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def sha256(path):
 
 
 def key(*parts):
-    """A short digest of texts, and of files' contents for every Path given."""
+    """Returns a short digest of the texts; a Path counts with its file's content."""
     digest = hashlib.sha256()
     for part in parts:
         text = sha256(part) if isinstance(part, Path) else str(part)
@@ -34,7 +34,7 @@ def key(*parts):
 
 
 def entry(kind, name, make):
-    """The directory cached as `kind/name`; `make(directory)` fills it where it is not there yet."""
+    """Returns the directory cached as `kind/name`; `make(directory)` fills it if it does not exist yet."""
     final = root() / kind / name
     if final.is_dir():
         os.utime(final)
@@ -47,7 +47,7 @@ def entry(kind, name, make):
         try:
             os.rename(work, final)
         except OSError:
-            if not final.is_dir():  # another run was first: its entry is as good
+            if not final.is_dir():  # else another run made the same entry first
                 raise
         return final
     finally:

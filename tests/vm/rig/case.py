@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases and the states of the host that they start from.
 
-One case makes a state, which is saved as a snapshot of the running guest. Each case starts from a snapshot, so it
-never sees changes of another case and never waits for a boot. A case may add further cases when their number is known
-only at run time (for example one for each record of a journal).
+One case makes a state, which is saved as a snapshot of the running guest. Each case starts from a snapshot,
+so it never sees changes of another case and never waits for a boot. A case may add further cases when their
+number is known only at run time (for example one for each record of a journal).
 
-With a time limit a sample runs: first the cases that others build on, in their order, then as many of the independent
-cases as fit.
+With a time limit a sample runs: first the cases that others build on, in their order. Then as many of the
+independent cases run as fit.
 """
 
 import os
@@ -42,9 +42,9 @@ def add(name, function, start):
 
 
 class Sample:
-    """Chooses the next of the `wanted` cases. Without `minutes` all run, in their order. With a limit the independent
-    cases run last, in an order that SEED decides; report() names those that did not fit. FULL=1 removes the limit and
-    adds cases."""
+    """Chooses the next of the `wanted` cases. Without `minutes` all run, in their order. With a limit the
+    independent cases run last, in an order that SEED decides; report() names those that did not fit.
+    FULL=1 removes the limit and adds cases."""
     def __init__(self, minutes, is_independent=lambda one: one.independent, wanted=lambda one: True, seed=None):
         self.is_full = os.environ.get("FULL") == "1"
         self.minutes = None if self.is_full else minutes

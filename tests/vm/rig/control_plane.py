@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real API server for the guest to join: it runs beside the guest, on loopback, and is all of a network that the guest has."""
+"""A real API server that the guest joins. It runs beside the guest on loopback; the guest reaches nothing
+else."""
 
 import base64
 import json
@@ -23,7 +24,7 @@ BOOTSTRAP = {
 
 
 class ControlPlane(controlplane.ControlPlane):
-    """As an administrator sets it up for hosts; once, when somebody needs it."""
+    """Set up as an administrator does it for hosts, once, when a case needs it."""
     def __init__(self, tools, work):
         place = SimpleNamespace(state=work, logs=work / "control-plane-logs")
         place.logs.mkdir()
@@ -40,8 +41,8 @@ class ControlPlane(controlplane.ControlPlane):
         self.apply(BOOTSTRAP)
         self.admin_session = controlplane.Session(self, "admin")
 
-    def carried(self, identity):
-        """A kubeconfig for the guest, with all that it names inside."""
+    def guest_kubeconfig(self, identity):
+        """Returns a kubeconfig for the guest, with the content of the files that `identity` names."""
         config = json.loads(identity.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         cluster["server"] = f"https://{SERVER}"

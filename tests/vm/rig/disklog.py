@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power cuts: replays a recorded prefix of the guest's writes, less what the disk's cache would have lost.
 
-QEMU's blklogwrites driver records every write and flush in the format of dm-log-writes. Killing QEMU is no power cut,
-for all that the guest wrote is kept. Here a disk's promise is taken at its word and no further: what was written
-before the last flush (or with FUA) is on the disk; of what came after it any part may be.
+QEMU's blklogwrites driver records every write and flush in the format of dm-log-writes. Killing QEMU does not
+simulate a power cut, because all writes of the guest are kept. The replay keeps exactly what a disk
+guarantees: all writes before the last flush, all writes with FUA, and any subset of the later writes.
 """
 
 import random
@@ -39,7 +39,7 @@ class DiskLog:
         if magic != MAGIC or version != 1:
             raise ValueError("not a log of writes")
         at = sector
-        # The superblock's count lags behind, so the end is where the zeroes begin.
+        # The superblock's count is updated late, so the first entry of zeroes marks the end.
         while at + 32 <= size:
             file.seek(at)
             start, count, flags, _ = struct.unpack("<QQQQ", file.read(32))
@@ -57,7 +57,8 @@ class DiskLog:
             return file.read(entry.length)
 
     def record_cuts(self):
-        """[(record, n)]: `n` entries are the shortest prefix that has this record of the journal on the disk."""
+        """Returns [(record, n)]: the first `n` entries are the shortest prefix with this journal record on
+        the disk."""
         seen, fresh, cuts = set(), [], []
         for n, entry in enumerate(self.entries):
             if entry.length and not entry.flags & (DISCARD | MARK):
@@ -71,7 +72,8 @@ class DiskLog:
         return cuts
 
     def survivors(self, count, rng):
-        """Entries that a cut after `count` of them leaves; `rng` None keeps none of the unflushed ones."""
+        """Yields the entries that survive a cut after `count` of them; with `rng` None no unflushed entry
+        survives."""
         prefix = self.entries[:count]
         flushed = max((n for n, entry in enumerate(prefix) if entry.flags & FLUSH), default=-1)
         for n, entry in enumerate(prefix):
@@ -81,7 +83,7 @@ class DiskLog:
                 yield entry
 
     def cut(self, base, image, count, seed=None):
-        """Writes to `image` (raw) what is left of disk `base` (raw) when the power goes after `count` entries."""
+        """Writes to `image` (raw) the content of disk `base` (raw) after `count` entries and a power cut."""
         subprocess.run(["cp", "--sparse=always", "--reflink=auto", base, image], check=True)
         rng = None if seed is None else random.Random(seed)
         with open(image, "r+b") as disk, open(self.path, "rb") as log:
@@ -93,7 +95,7 @@ class DiskLog:
 
 
 def read_file(image, path, work):
-    """A file's content on a (raw) ext4 disk, after the recovery that the next boot would do."""
+    """Returns a file's content on a raw ext4 disk, after the recovery that the next boot does."""
     copy = work / "recovered.raw"
     subprocess.run(["cp", "--sparse=always", "--reflink=auto", image, copy], check=True)
     done = subprocess.run(["e2fsck", "-fy", copy], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One guest in QEMU: boot, commands with their status and output, files, reboot, snapshots, power."""
+"""A guest in QEMU: boot, commands with their status and output, files, reboot, snapshots, power."""
 
 import base64
 import itertools
@@ -16,11 +16,12 @@ from pathlib import Path
 
 KERNEL_OPTIONS = ("console=ttyS0 root=/dev/vda rw rootflags=noinit_itable quiet loglevel=4 systemd.show_status=0 mitigations=off "
                   "random.trust_cpu=on memmap=256M$0x80000000 audit=0 selinux=0 apparmor=0 nokaslr")
-# The guest's time is that of one CPU which does an instruction a nanosecond; what it waits for takes as long as ever.
+# The guest's clock counts instructions: one CPU, one instruction a nanosecond. Waits last as long as in real
+# time.
 COUNTED = "counted"
 MEMORY = "2560M"  # all of it below the PCI hole, so that the reserved range at 0x80000000 is RAM
 BOOT_SECONDS = 180
-# A network in which there is nothing but this address, behind which is a port of the machine that runs the guest.
+# The only address in the guest's network. It forwards to a port of the machine that runs the guest.
 SERVER = "10.0.2.100:6443"
 
 
@@ -42,7 +43,7 @@ class Result:
 
 
 class _Lines:
-    """A stream socket read line by line in a thread of its own; `None` in the queue means that it has ended."""
+    """A stream socket that a thread reads line by line. `None` in the queue marks the end of the stream."""
 
     def __init__(self, path, deadline):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -74,21 +75,21 @@ class _Lines:
 
 
 def create_overlay(path, backing):
-    """A new disk whose content is that of `backing` until it is written."""
+    """Makes a disk that shows the content of `backing` until it is written."""
     kind = "raw" if str(backing).endswith(".raw") else "qcow2"
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", "-F", kind, "-b", str(backing), str(path)], check=True)
     return path
 
 
 class Guest:
-    """A running guest. `image` holds vmlinuz and initrd; `disk` is a qcow2 that the guest writes to."""
+    """A running guest. `image` has vmlinuz and initrd; `disk` is a qcow2 that the guest writes to."""
 
     def __init__(self, image, disk, work, accel="tcg", payload=None, log=None, load=None, cpus=2,
                  options="", server=None):
         self.image, self.disk, self.work = Path(image), Path(disk), Path(work)
         self.accel, self.payload, self.log, self.load, self.cpus = accel, payload, log, load, cpus
         self.options = options
-        self.server = server  # port on the loopback of the machine that runs the guest; None: there is no network at all
+        self.server = server  # port on the loopback of the machine that runs the guest; None: the guest has no network
         self.work.mkdir(parents=True, exist_ok=True)
         self.console = self.work / "console.log"
         self._ids = itertools.count(time.time_ns() // 1_000_000 % 1_000_000_000)
@@ -111,7 +112,7 @@ class Guest:
         return ["-netdev", f"user,id=net,restrict=on,guestfwd={forward}", "-device", "virtio-net-pci,netdev=net"]
 
     def _command(self):
-        # Emulated, wide vectors are slow: SHA-256 takes 3.5 times as long on "max" as on a machine that has none.
+        # Emulated wide vectors are slow: SHA-256 on "max" needs 3.5 times as long as on a CPU without them.
         cpu = ["-cpu", "host" if self.accel == "kvm" else "qemu64", "-smp", str(self.cpus)]
         if self.accel == COUNTED:
             cpu = ["-cpu", "qemu64", "-smp", "1", "-icount", "shift=0"]
@@ -126,7 +127,8 @@ class Guest:
         if self.payload:
             command += ["-drive", f"file={self.payload},format=raw,if=none,id=payload,readonly=on",
                         "-device", "virtio-blk-pci,drive=payload"]
-        command += self._network_options()  # behind the agent's port, which is named /dev/vport0p1 as that of the first virtio device
+        # After the agent's port, which is /dev/vport0p1 only as the port of the first virtio device.
+        command += self._network_options()
         if self.load:
             command += ["-loadvm", self.load]
         return command
@@ -164,7 +166,7 @@ class Guest:
                     self._answers[int(words[0])] = words[1:]
                 self._lock.notify_all()
         with self._lock:
-            if agent is self._agent:  # else another QEMU has taken its place by now
+            if agent is self._agent:  # else another QEMU has replaced it
                 self._gone = True
                 self._lock.notify_all()
 
@@ -186,39 +188,39 @@ class Guest:
         if reply.strip():
             raise GuestError(f"{line}: {reply.strip()}")
 
-    # The guest's life
+    # Boot, reboot, snapshots
 
     def wait_boot(self, timeout=BOOT_SECONDS):
-        """Until the agent has said hello."""
+        """Waits until the agent has sent its hello."""
         with self._lock:
             if not self._lock.wait_for(lambda: self._hello or self._gone, timeout):
-                raise GuestError(f"the guest did not come up in {timeout} s; console:\n{self.console_tail()}")
+                raise GuestError(f"the guest did not boot within {timeout} s; console:\n{self.console_tail()}")
         if self._gone:
             raise GuestError(f"QEMU ended: {(self.work / 'qemu.log').read_text()[-2000:]}")
         return self
 
     def reboot(self, timeout=BOOT_SECONDS):
-        """An orderly reboot."""
+        """Reboots in an orderly way."""
         self.start("systemctl reboot")
-        return self.come_back(timeout)
+        return self.wait_reboot(timeout)
 
-    def come_back(self, timeout=BOOT_SECONDS):
-        """After a reboot that something in the guest began. QEMU ends and starts anew: its own reset with -kernel does
-        not come up reliably."""
+    def wait_reboot(self, timeout=BOOT_SECONDS):
+        """Waits for a reboot that a program in the guest began. Starts a new QEMU, because QEMU's own
+        reset with -kernel does not boot reliably."""
         self._wait_end()
         self.load = None
         self._start()
         return self.wait_boot(timeout)
 
     def reset(self, timeout=BOOT_SECONDS):
-        """The reset button: boots again with nothing asked of the system that ran."""
+        """Presses the reset button: boots again without a shutdown."""
         self.kill()
         self.load = None
         self._start()
         return self.wait_boot(timeout)
 
     def power_off(self):
-        """An orderly end; what the guest wrote is then on its disk."""
+        """Shuts the guest down in an orderly way; all of its writes are then on its disk."""
         self.start("systemctl poweroff")
         self._wait_end()
 
@@ -227,11 +229,11 @@ class Guest:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired as error:
             self.kill()
-            raise GuestError(f"the guest did not go down; console:\n{self.console_tail()}") from error
+            raise GuestError(f"the guest did not shut down within {timeout} s; console:\n{self.console_tail()}") from error
         self._close()
 
     def kill(self):
-        """Ends QEMU. Keeps all that the guest wrote, flushed or not: see disklog for a power cut."""
+        """Kills QEMU. Keeps all writes of the guest, flushed or not; disklog simulates power cuts."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -249,7 +251,7 @@ class Guest:
         self.kill()
 
     def save(self, name):
-        """A snapshot of memory and disk together, inside the disk's file."""
+        """Saves a snapshot of memory and disk inside the disk's file."""
         self.monitor(f"savevm {name}")
 
     def restore(self, name):
@@ -258,13 +260,14 @@ class Guest:
         self.monitor(f"loadvm {name}")
 
     def plug(self, disk, name):
-        """A read-only disk more, /dev/disk/by-id/virtio-NAME, until the guest boots again. No snapshot has it."""
+        """Adds a read-only disk, /dev/disk/by-id/virtio-NAME, until the guest boots again. No snapshot
+        includes it."""
         self._plugged = True
         self.qmp("blockdev-add", driver="raw", file={"driver": "file", "filename": str(disk)}, **{"node-name": name, "read-only": True})
         self.qmp("device_add", driver="virtio-blk-pci", drive=name, serial=name)
 
-    def go(self, name):
-        """Back to the snapshot, whatever has become of the guest meanwhile."""
+    def return_to(self, name):
+        """Restores the snapshot, also after the guest ended or hangs."""
         if self._plugged:
             self.kill()
         if not self._gone:
@@ -278,7 +281,7 @@ class Guest:
     # Commands and files
 
     def start(self, command, timeout=180):
-        """Starts a shell command in the guest; the number given back is for `finish`."""
+        """Starts a shell command in the guest; returns its number for `finish`."""
         number = next(self._ids)
         text = base64.b64encode(command.encode()).decode()
         self._agent.send(f"{number} {timeout} {text}\n".encode())
@@ -295,25 +298,25 @@ class Guest:
         return Result(int(rc), *text)
 
     def run(self, command, timeout=180):
-        """Runs a shell command in the guest. Status 124: it was ended after `timeout` seconds."""
+        """Runs a shell command in the guest. Status 124: it timed out after `timeout` seconds."""
         return self.finish(self.start(command, timeout), timeout + 30)
 
     def check(self, command, timeout=180):
-        """Like run(), for what must work: gives back its standard output."""
+        """Runs a command that must succeed; returns its standard output."""
         result = self.run(command, timeout)
         if result.rc:
             raise GuestError(f"'{command}' failed in the guest: {result}")
         return result.out.strip()
 
     def wait_until(self, command, timeout=60, pause=0.5):
-        """Until the command succeeds."""
+        """Repeats the command until it succeeds; returns its standard output."""
         deadline = time.monotonic() + timeout
         while True:
             result = self.run(command, timeout)
             if result.rc == 0:
                 return result.out.strip()
             if time.monotonic() > deadline:
-                raise GuestError(f"waited {timeout} s in vain for '{command}': {result}")
+                raise GuestError(f"'{command}' did not succeed within {timeout} s: {result}")
             time.sleep(pause)
 
     def write(self, path, content, mode="0644"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest with gpuhostd on it: our commands, and facts about the host that do not come from our own programs."""
+"""A guest with gpuhostd: its commands, and facts about the host that are read without its programs."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from . import inputs, modules
 from .guest import Guest
 
 CORE_MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
-# One round trip for all: under emulation each command costs tens of milliseconds.
+# One command reads all facts, because under emulation each command costs tens of milliseconds.
 FACTS = r"""
 for m in nvidia nvidia_uvm nvidia_modeset nvidia_drm; do
   [ -e /sys/module/$m ] && echo "loaded $m $(cat /sys/module/$m/version) $(cat /sys/module/$m/srcversion)"
@@ -26,24 +26,24 @@ for n in /dev/nvidia*; do [ -c "$n" ] && echo "node $n $(stat -c '%Hr:%Lr' $n)";
 for l in /dev/char/*; do t=$(readlink $l); case $t in *nvidia*) echo "char ${l##*/} ${t##*/}";; esac; done
 ldconfig -p | awk '/libnvidia-ml.so.1 / {print $NF}' | while read -r l; do echo "library $(readlink -f $l)"; done
 for f in /lib/firmware/nvidia/[0-9]*.*/gsp_*.bin; do [ -e "$f" ] && echo "firmware $f"; done
-grep -hsE '^(install|blacklist) nvidia' /run/modprobe.d/*.conf | sed 's/^/door /'
+grep -hsE '^(install|blacklist) nvidia' /run/modprobe.d/*.conf | sed 's/^/block /'
 true
 """
 
 
 @dataclass
 class Facts:
-    loaded: dict       # module: version, as the kernel says it
-    srcversions: dict  # module: srcversion, as the kernel says it
+    loaded: dict       # module: version, as the kernel reports it
+    srcversions: dict  # module: srcversion, as the kernel reports it
     index: dict        # module: version of the file that modprobe would load
     proc: str          # version in /proc/driver/nvidia/version
     pci: set           # NVIDIA GPUs on the PCI bus
     gpus: set          # GPUs that the driver serves
     nodes: dict        # /dev/nvidia…: "major:minor"
     char: dict         # "major:minor": name, from /dev/char
-    library: str       # file behind libnvidia-ml.so.1, as the dynamic linker finds it
+    library: str       # target of libnvidia-ml.so.1, as the dynamic linker finds it
     firmware: set
-    door: list         # lines that keep modprobe from the driver
+    block: list        # lines that keep modprobe from loading the driver
 
 
 class Host(Guest):
@@ -53,7 +53,7 @@ class Host(Guest):
 
     @staticmethod
     def srcversions(version, kernel=modules.KERNEL):
-        """What the kernel must say of this version's modules, as the files have it."""
+        """Returns {module: srcversion} of this version's files, which the kernel must report."""
         found = {}
         for name in CORE_MODULES:
             path = modules.driver(version, kernel) / "modules" / f"{name.replace('_', '-')}.ko"
@@ -82,12 +82,12 @@ class Host(Guest):
                 found.char[words[0]] = words[1]
             elif kind == "firmware":
                 found.firmware.add(words[0])
-            elif kind == "door":
-                found.door.append(row)
+            elif kind == "block":
+                found.block.append(row)
         return found
 
     def ctl(self, *words, timeout=400):
-        """gpuhostctl with these words, as a person would type it."""
+        """Runs gpuhostctl with these words in a shell."""
         return self.run("gpuhostctl " + " ".join(shlex.quote(str(word)) for word in words), timeout)
 
     def ctl_ok(self, *words, timeout=400):
@@ -103,7 +103,7 @@ class Host(Guest):
         return self.ctl_ok("driver", "swap", version, *options, timeout=timeout)
 
     def settle(self, timeout=300):
-        """Until the daemon is there and nothing is running."""
+        """Waits until the daemon is active and no operation runs."""
         self.wait_until("systemctl is-active -q gpuhostd && gpuhostctl status --json | "
                         "grep -qE '\"state\": ?\"(idle|degraded|reboot-required)\"'", timeout)
 
@@ -111,7 +111,8 @@ class Host(Guest):
         return self.ctl_json("operation", "list")
 
     def last_operation(self, kind=None):
-        """The newest operation; the newest of its kind, for a boot may have begun one by itself."""
+        """Returns the newest operation, or the newest of a kind: a boot may have started another one
+        automatically."""
         listed = self.operations()
         listed = listed if isinstance(listed, list) else listed["operations"]
         number = next(one["id"] for one in reversed(listed) if kind in (None, one["kind"]))
@@ -125,4 +126,4 @@ class Host(Guest):
         try:
             return str(self.run(command, 60))
         except Exception as error:  # pylint: disable=broad-except
-            return f"no diagnosis: {error}"
+            return f"diagnosis failed: {error}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the guest: a kernel, a small initrd and a Debian 12 disk with what our package depends on."""
+"""Makes the guest: a kernel, a small initrd, and a Debian 12 disk with the dependencies of our package."""
 
 import shutil
 import subprocess
@@ -12,13 +12,13 @@ KERNEL = modules.KERNEL
 GUEST = modules.GUEST
 SIZE = "3G"
 
-# What Debian's own installation would have, as far as the product or the tests touch it.
+# Packages of a Debian installation that the product or the tests use.
 PACKAGES = """
     apt busybox-static crun dbus e2fsprogs initramfs-tools kmod libarchive13 libcurl4 libkmod2 libmicrohttpd12 libnss-systemd libssl3
     libsystemd0 libdate-tz3 libyaml-cpp0.7 podman polkitd procps runc systemd systemd-sysv tzdata udev zstd xz-utils
 """.split()
 
-# Modules that the guest gets, with all that they depend on; the first line is the initrd's.
+# Modules of the guest; their dependencies are added. The initrd has DISK_MODULES only.
 DISK_MODULES = ["virtio_pci", "virtio_blk", "virtio_console", "crc32c_generic", "ext4"]
 MODULES = ["virtio_rng", "virtio_net", "video", "drm_kms_helper", "ecdh_generic", "overlay", "loop", "i2c-core",
            "ipmi_msghandler", "nouveau", "dm_mod", "autofs4"]
@@ -35,7 +35,8 @@ MASKED = """
 
 
 def _depends(tree, release):
-    """{module: [what it needs, first to load last]} from the tree's modules.dep."""
+    """Returns {module: [its own path, then its dependencies]} from the tree's modules.dep. The last one
+    loads first."""
     base = tree / "lib/modules" / release
     subprocess.run(["depmod", "-b", tree, release], check=True)
     rows = (row.split(":") for row in (base / "modules.dep").read_text().splitlines())
@@ -43,7 +44,8 @@ def _depends(tree, release):
 
 
 def _closure(depends, names):
-    """Paths of the modules and all they need, in an order that loads; names the kernel has built in fall away."""
+    """Returns paths of the modules and their dependencies in load order. Skips names that the kernel has
+    built in."""
     order = []
     for name in names:
         for path in reversed(depends.get(name.replace("-", "_"), [])):
@@ -75,7 +77,8 @@ def _make_kernel(work, release):
 
 
 def kernel(release):
-    """The directory with vmlinuz, what its package and the fake GPU's bring in root/, and the initrd's modules in initrd/."""
+    """Returns the directory with vmlinuz, the files of the kernel's package and fakegpu.ko in root/, and
+    the modules of the initrd in initrd/."""
     key = cache.key(inputs.find(f"linux-image-{release}").digest, modules.fakegpu(release), Path(__file__))
     return cache.entry("kernel", key, lambda work: _make_kernel(work, release))
 
@@ -90,7 +93,7 @@ def _mmdebstrap(root):
 
 
 def _configure(root):
-    """No network, no getty, no timers; the fake GPU and the agent instead."""
+    """Disables network, getty and timers; enables the fake GPU and the agent."""
     for part in ("lib/modules", "boot"):
         shutil.copytree(kernel(KERNEL) / "root" / part, root / part, dirs_exist_ok=True)
     (root / "etc/modules-load.d/fakegpu.conf").write_text("fakegpu\n")
@@ -119,7 +122,7 @@ def _configure(root):
 
 
 def _pack(tree, target):
-    """Behind what `target` has: an initrd may be several archives in a row."""
+    """Appends an archive of `tree` to `target`: an initrd may be several concatenated archives."""
     names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
     with open(target, "ab") as out:
         subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, check=True)
@@ -149,7 +152,8 @@ def _make_image(work):
 
 
 def other(ready, release, work):
-    """What boots the guest with another kernel, whose modules its disk has to have by then."""
+    """Makes vmlinuz and initrd of another kernel in `work`. The guest's disk must have its modules before
+    it boots."""
     work.mkdir(exist_ok=True)
     shutil.copy(ready / "initrd", work)
     _pack(kernel(release) / "initrd", work / "initrd")
@@ -158,7 +162,7 @@ def other(ready, release, work):
 
 
 def guest():
-    """The directory with vmlinuz, initrd and disk.raw."""
+    """Returns the directory with vmlinuz, initrd and disk.raw."""
     parts = [path for path in sorted(GUEST.iterdir()) if path.name in ("agent", "init", "vm-agent.service")]
     name = cache.key(inputs.find(f"linux-image-{KERNEL}").digest, modules.fakegpu(), Path(__file__), *parts)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fetches the pinned packages with an apt state of its own, from the mirror that this machine already uses."""
+"""Fetches the pinned packages from the mirror that this machine's apt uses, with a separate apt state."""
 
 import os
 import re
@@ -35,10 +35,10 @@ def pinned():
 
 
 def find(package, version=None):
-    """The pinned package; without a version the only one of that name."""
+    """Returns the pinned package; without a version the only one with that name."""
     hits = [i for i in pinned() if i.package == package and version in (None, i.version, i.version.rsplit("-", 1)[0])]
     if len(hits) != 1:
-        raise LookupError(f"{package} {version or ''}: {len(hits)} pins in {LIST.name}")
+        raise LookupError(f"{package} {version or ''}: {len(hits)} pins in {LIST.name}, expected 1")
     return hits[0]
 
 
@@ -47,7 +47,7 @@ def of_driver(version):
 
 
 def driver(version):
-    """The packages of one driver version, as an administrator would carry them to a site."""
+    """Returns the paths of all pinned packages of one driver version."""
     return [i.path for i in of_driver(version)]
 
 
@@ -70,7 +70,7 @@ def _deb822_sources(text):
 
 
 def mirrors():
-    """{"bookworm": (uri, signed-by), "bookworm-security": …} from this machine's own apt sources."""
+    """Returns {"bookworm": (uri, signed-by), "bookworm-security": …} from this machine's own apt sources."""
     found = {}
     for path in [APT_SOURCES / "sources.list", *sorted((APT_SOURCES / "sources.list.d").glob("*"))]:
         if not path.is_file() or path.suffix not in (".list", ".sources"):
@@ -79,8 +79,8 @@ def mirrors():
         for uri, suite, signed_by in parse(path.read_text()):
             found.setdefault(suite.split("/")[0], (uri, signed_by))
     if "bookworm" not in found:
-        raise RuntimeError("this machine's apt sources name no Debian 12 mirror (suite bookworm): "
-                           "the pinned packages can't be fetched")
+        raise RuntimeError("can't fetch the pinned packages: this machine's apt sources have no suite bookworm "
+                           "(Debian 12)")
     found["trixie"] = found.get("trixie", found["bookworm"])
     return found
 
@@ -96,7 +96,7 @@ def source_lines(suites):
 
 
 def _private_apt(state, suites):
-    """Options that keep apt away from this machine's lists, cache and sources."""
+    """Returns options with which apt does not use this machine's lists, cache and sources."""
     for name in ("lists/partial", "cache/archives/partial"):
         (state / name).mkdir(parents=True)
     (state / "status").touch()
@@ -121,8 +121,8 @@ def _private_apt(state, suites):
 def _keep(item, deb):
     digest = cache.sha256(deb)
     if digest != item.digest:
-        raise RuntimeError(f"{item.package} {item.version}: the mirror's file has SHA-256 {digest}, "
-                           f"pinned is {item.digest}")
+        raise RuntimeError(f"{item.package} {item.version}: SHA-256 mismatch (pinned: {item.digest}, "
+                           f"mirror: {digest})")
     cache.entry("debs", item.digest, lambda work: shutil.move(deb, work / item.path.name))
 
 
@@ -132,13 +132,13 @@ def _download(options, packages, into):
 
 
 def download(package, suite, into):
-    """As that suite has it now."""
+    """Downloads the suite's current version of a package."""
     with tempfile.TemporaryDirectory(prefix="gpuhost-apt.") as name:
         _download(_private_apt(Path(name), [suite]), [package], into)
 
 
 def fetch(inputs=None):
-    """Brings these pinned packages into the cache, or all; asks nobody when they are there."""
+    """Downloads these pinned packages, or all, into the cache. Uses no network if all are there."""
     missing = [i for i in inputs or pinned() if not i.path.exists()]
     if not missing:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds kernel modules for the guest: NVIDIA's open ones of each version, and our own test modules."""
+"""Builds kernel modules for the guest: NVIDIA's open modules of each version, and our own test modules."""
 
 import os
 import shutil
@@ -9,14 +9,14 @@ from pathlib import Path
 from . import cache, inputs, say
 
 KERNEL = "6.1.0-50-amd64"
-OTHER_KERNEL = "6.1.0-50-cloud-amd64"  # has neither DRM nor I2C, so its modules are others indeed
+OTHER_KERNEL = "6.1.0-50-cloud-amd64"  # has neither DRM nor I2C, so NVIDIA's modules for it differ
 VERSIONS = ("535.261.03", "550.163.01")
 GUEST = Path(__file__).resolve().parent.parent / "guest"
 JOBS = f"-j{os.cpu_count()}"
 
 
 def _common(kernel):
-    """The package of headers that the flavours of a kernel share."""
+    """Returns the name of the package of headers that the flavours of a kernel share."""
     return f"linux-headers-{'-'.join(kernel.split('-')[:2])}-common"
 
 
@@ -25,10 +25,11 @@ def _header_key(kernel):
 
 
 def _headers(kernel):
-    """Those of the flavour, unpacked; what they include by its path has to be installed."""
+    """Unpacks the headers of the flavour. The common headers, which they include by path, must be
+    installed."""
     own = inputs.find(f"linux-headers-{kernel}")
     if not (Path("/usr/src") / _common(kernel)).exists():
-        raise RuntimeError(f"no kernel headers for {kernel} on this machine: run ./bootstrap, or install {inputs.find(_common(kernel)).path}")
+        raise RuntimeError(f"kernel headers of {kernel} are not installed: run ./bootstrap, or install {inputs.find(_common(kernel)).path}")
 
     def make(work):
         subprocess.run(["dpkg-deb", "-x", own.path, work], check=True)
@@ -55,7 +56,8 @@ def _kbuild(kernel, tree, log, *settings):
 
 
 def _build_driver(work, version, kernel):
-    """work/modules/*.ko: the driver. work/stuckexit.ko: our module that depends on this very nvidia.ko."""
+    """Builds work/modules/*.ko, the driver, and work/stuckexit.ko, our module that depends on this
+    nvidia.ko."""
     log = work / "build.log"
     tree = work / "tree"
     tree.mkdir()
@@ -73,7 +75,8 @@ def _build_driver(work, version, kernel):
 
 
 def driver(version, kernel=KERNEL):
-    """The directory with `version`'s modules in modules/, and stuckexit.ko beside it; built where not cached."""
+    """Returns the directory with `version`'s modules in modules/ and with stuckexit.ko. Builds it if not
+    cached."""
     name = cache.key(_header_key(kernel), inputs.find("nvidia-open-kernel-dkms", version).digest, Path(__file__),
                      *sorted((GUEST / "stuckexit").iterdir()))
 

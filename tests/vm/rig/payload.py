@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A read-only disk with all that a test brings into the guest; mounted there at /payload."""
+"""A read-only disk with the files that the tests use in the guest, where it is mounted at /payload."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ MOUNT = "mkdir -p /payload && mount -o ro /dev/vdb /payload"
 
 
 def make(path, files):
-    """Writes the disk. `files` is {"drivers/535.261.03": Path to a file or directory, …}."""
+    """Writes the disk image. `files` is {"drivers/535.261.03": Path to a file or directory, …}."""
     with tempfile.TemporaryDirectory(dir=Path(path).parent) as name:
         tree = Path(name)
         for target, source in files.items():

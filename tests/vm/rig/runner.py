@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a .deb to a booted guest with all its inputs at /payload."""
+"""Makes a booted guest from a .deb, with all inputs at /payload."""
 
 import random
 import shutil
@@ -22,11 +22,11 @@ MADE_HERE = ".check-vm"
 
 
 def work_directory(keep=None):
-    """A new directory: `keep`, if that is empty or an earlier run's, or one of its own."""
+    """Returns an empty directory: `keep`, if it is empty or of an earlier run, else a temporary one."""
     if not keep:
         return Path(tempfile.mkdtemp(prefix="gpuhost-vm.", dir="/var/tmp"))
     if keep.exists() and not (keep / MADE_HERE).exists() and any(keep.iterdir()):
-        sys.exit(f"{keep} is not empty, and no earlier run made it")
+        sys.exit(f"{keep}: the directory is not empty and not of an earlier run")
     shutil.rmtree(keep, ignore_errors=True)
     keep.mkdir(parents=True)
     (keep / MADE_HERE).touch()
@@ -34,7 +34,7 @@ def work_directory(keep=None):
 
 
 def next_version(deb, work):
-    """The same package with a higher version, for an upgrade."""
+    """Makes the same package with a higher version, for an upgrade."""
     tree = work / "next"
     subprocess.run(["dpkg-deb", "-R", deb, tree], check=True)
     control = tree / "DEBIAN/control"
@@ -47,7 +47,7 @@ def next_version(deb, work):
 
 
 def make_images(directory):
-    """An image, keys of a site that signs it, and a host's own for its peers."""
+    """Makes an image, the keys of the site that signs it, and the keys that a host uses with its peers."""
     noise = random.Random(535)
     layout = image_files.Layout(directory / "layout")
     layout.tag(layout.add_manifest([noise.randbytes(size) for size in (1000, 100_000, 20_000_000)]), "v1")
@@ -57,7 +57,7 @@ def make_images(directory):
 
 
 def make_pod(directory, tools):
-    """A client of CRI, and the only image of its pods, whose program prints a version and stays."""
+    """Adds a CRI client and the image of its pods, whose only program prints a version and waits."""
     layout = image_files.Layout(directory / "layout")
     files = {"hold": ((tools / "hold").read_bytes(), 0o755), "version": (b"1\n", 0o644)}
     layout.tag(layout.add_manifest([image_files.pack(files)], command=["/hold"]), "v1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress: one line for each thing that is waited for, with the time it took."""
+"""Progress: one line for each long step, with its duration."""
 
 import sys
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test Anything Protocol, case by case."""
+"""Prints results of cases in the Test Anything Protocol."""
 
 import time
 import traceback
@@ -27,7 +27,8 @@ class Tap:
         self._line(True, name, f" # SKIP {reason}")
 
     def run(self, name, function, diagnose=None):
-        """One case: fails on any exception; `diagnose` then says more. True when it did not fail."""
+        """Runs one case, which fails on any exception; then prints what `diagnose` returns. True if it did
+        not fail."""
         start = time.monotonic()
         try:
             function()
@@ -45,7 +46,8 @@ class Tap:
         return True
 
     def _explain(self, error):
-        """What came first stands first: what a case's `finally` finds may only follow from it."""
+        """Prints the first exception first, because an exception in a case's `finally` may only follow
+        from it."""
         if error.__context__:
             self._explain(error.__context__)
         where = traceback.extract_tb(error.__traceback__)
@@ -59,7 +61,8 @@ class Tap:
         self.comment(reason)
 
     def finish(self):
-        """The plan, which may stand last, and the sum; gives back how many failed."""
+        """Prints the plan, which TAP allows at the end, and the totals. Returns the number of failed
+        cases."""
         print(f"1..{self.count}", flush=True)
         self.comment(f"{self.count - self.failed - self.skipped} passed, {self.failed} failed, {self.skipped} skipped")
         return self.failed

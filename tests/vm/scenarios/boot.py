@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host goes down and comes up again."""
+"""The host reboots."""
 
 import json
 
@@ -9,7 +9,7 @@ from . import expect
 from .install import NEW, OLD
 
 KUBELET = """[Unit]
-Description=Stands for the kubelet: has no ordering of its own
+Description=Replaces the kubelet, without its own ordering
 [Service]
 ExecStart=/bin/sh -c 'cat /sys/module/nvidia/version >/run/kubelet-saw; test -c /dev/nvidia0 && echo node >>/run/kubelet-saw; exec sleep infinity'
 [Install]
@@ -17,7 +17,7 @@ WantedBy=multi-user.target
 """
 
 
-@case("after a reboot the driver is back by itself, before the kubelet starts", start="both")
+@case("after a reboot the driver is loaded before the kubelet starts", start="both")
 def reboot(host):
     host.swap(NEW)
     host.write("/etc/systemd/system/kubelet.service", KUBELET)
@@ -29,22 +29,22 @@ def reboot(host):
     assert host.check("cat /run/kubelet-saw").split() == [NEW, "node"], "the kubelet started before the driver"
 
 
-@case("after a reboot with no GPU the host comes up, ready, and says so", start="both", full=True)
+@case("a host that boots without a GPU is ready, without a driver", start="both", full=True)
 def reboot_without_gpu(host):
     host.check("rm /etc/modules-load.d/fakegpu.conf; sync")
     host.reboot()
     host.settle()
-    assert host.run("systemctl is-active gpuhost-ready").rc == 0, "gpuhost-ready is not there"
+    assert host.run("systemctl is-active gpuhost-ready").rc == 0, "gpuhost-ready is not active"
     assert not host.facts().loaded, "a driver is loaded"
 
 
-@case("one GPU of two does not probe: the other serves after boots and swaps, and the dead one is named", start="both")
+@case("a GPU whose probe fails is reported, the other GPU serves", start="both")
 def reboot_with_dead_gpu(host):
     two, host.options = host.options, f"{host.options} fakegpu.noirq=2"
     dead = "0010:00:01.0"
     try:
         for blacklisted in (False, True):
-            if blacklisted:  # udev loads nothing: all of it is gpuhostd's
+            if blacklisted:  # udev does not load the driver, so gpuhostd must
                 host.write("/etc/modprobe.d/vm-late.conf", "".join(f"blacklist {name}\n" for name in ("nvidia", "nvidia_drm", "nvidia_uvm", "nvidia_modeset")))
             host.check("sync")
             host.reboot()

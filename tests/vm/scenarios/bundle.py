@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signed bundles on a real host: made and brought in by the installed package, with its users and its sandboxes."""
+"""Signed bundles on a real host: made and imported by the installed package, with its users and sandboxes."""
 
 from rig.case import case
 from rig.modules import VERSIONS
@@ -23,7 +23,7 @@ def create(host, generation, more=""):
                 "--sign-key", f"{KEYS}/bundle.key", "--cert", f"{KEYS}/bundle.pem")
 
 
-@case("a bundle from nobody that the site trusts is refused", start="installed")
+@case("a bundle whose signer is not trusted is refused", start="installed")
 def no_trust(host):
     create(host, 1)
     refused = host.ctl("bundle", "import", "/root/1.bundle")
@@ -31,7 +31,7 @@ def no_trust(host):
     assert host.check(f"find {STORE} -type f") == ""
 
 
-@case("a signed bundle comes in, as a user of its own and without a network", start="installed", makes="bundled")
+@case("a signed bundle is imported offline, owned by a separate user", start="installed", makes="bundled")
 def import_bundle(host):
     create(host, 2)
     host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
@@ -46,8 +46,7 @@ def import_bundle(host):
     assert "/root" not in again.out
 
 
-@case("a worker that is killed in the middle of an import leaves nothing to be seen, and the import is done all the same",
-      start="bundled")
+@case("an import completes after its worker is killed", start="bundled")
 def killed(host):
     host.check("gpuhostctl bundle remove site-images")
     create(host, 3)
@@ -56,7 +55,7 @@ def killed(host):
     assert [b["generation"] for b in listed] == [3], f"{listed}"
 
 
-@case("a bundle brings an image and a driver, and apply goes to that driver", start="installed")
+@case("apply swaps to the driver of an imported bundle", start="installed")
 def whole_upgrade(host):
     version = VERSIONS[1]
     kernel = host.check("uname -r").strip()
@@ -71,12 +70,12 @@ def whole_upgrade(host):
     expect.driver(host, version, host.srcversions(version))
 
 
-@case("a bundle that was altered is refused, and the one before stays", start="bundled")
+@case("a bundle that was modified is refused, the earlier generation stays", start="bundled")
 def altered(host):
     create(host, 4)
     host.check("printf X | dd of=/root/4.bundle bs=1 seek=200000 conv=notrunc status=none")
     before = host.check(f"ls {STORE}/sha256")
-    host.check(f"rm {STORE}/sha256/*")  # or none of it would be read
+    host.check(f"rm {STORE}/sha256/*")  # else the import would skip the blobs that it has
     refused = host.ctl("bundle", "import", "/root/4.bundle")
     assert refused.rc == 9, f"{refused}"
     assert host.check(f"ls {STORE}/sha256") == "" and host.ctl_json("bundle", "list")["bundles"][0]["generation"] == 2
@@ -84,7 +83,7 @@ def altered(host):
     assert host.check(f"ls {STORE}/sha256") == before
 
 
-@case("what nobody signed comes in where the host allows it, with nothing but its own directory to write to", start="bundled")
+@case("an unsigned archive is imported only with AllowUnsigned=yes", start="bundled")
 def unsigned(host):
     host.check("cp -r /payload/images/layout /root/layout && tar -cf /root/airgap.tar -C /root/layout .")
     refused = host.ctl("bundle", "import", "--unsigned", "/root/airgap.tar")
@@ -98,7 +97,7 @@ def unsigned(host):
     host.ctl_ok("bundle", "remove", "airgap")
 
 
-@case("the scrub's unit finds what the disk has damaged, and takes it away; the bundle brings it back", start="bundled")
+@case("gpuhost-scrub removes a damaged blob, importing the bundle again restores it", start="bundled")
 def scrub(host):
     host.check("systemctl start gpuhost-scrub")
     blob = host.check(f"ls -S {STORE}/sha256 | head -n 1").strip()
@@ -113,7 +112,7 @@ def scrub(host):
     assert host.check("systemctl is-enabled gpuhost-scrub.timer gpuhost-images.path gpuhost-images.timer").split() == ["enabled"] * 3
 
 
-@case("a bundle that comes starts the unit that places pinned images, which says what it lacks", start="bundled")
+@case("an imported bundle starts gpuhost-images, which finds no container runtime", start="bundled")
 def placing(host):
     host.ctl_ok("image", "pin", "registry.example/team/app:v1")  # no containerd runs here
     before = host.check("systemctl show -P InactiveEnterTimestampMonotonic gpuhost-images")
@@ -126,7 +125,7 @@ def placing(host):
     host.ctl_ok("image", "unpin", "registry.example/team/app:v1")
 
 
-@case("packages in a bundle are what apt installs, without a network, as long as the bundle is there", start="installed")
+@case("apt installs a bundle's packages offline until the bundle is removed", start="installed")
 def packages(host):
     host.check("""mkdir -p /root/repository /root/p/DEBIAN && cd /root
 printf 'Package: site-hello\\nVersion: 1.0\\nArchitecture: all\\nMaintainer: site\\nDescription: hello\\n' >p/DEBIAN/control
@@ -153,7 +152,7 @@ cd repository && {
     assert gone.rc != 0 and "site-hello" in gone.err, f"{gone}"
 
 
-@case("a blob that a disk has lost is fetched from another host, by units that may do nothing else", start="bundled")
+@case("a lost blob is fetched from a peer by sandboxed units", start="bundled")
 def fetched(host):
     host.check("mkdir -p /etc/gpuhost/peers && cp /payload/images/peers/host/*.pem /etc/gpuhost/peers/")
     host.check("printf '[Peers]\\nPeers=127.0.0.1:2990 127.0.0.1:2991\\nDomains=rack.example\\n' >/etc/gpuhost/gpuhostd.conf")
@@ -171,14 +170,15 @@ def fetched(host):
     for unit in ("gpuhost-peers", "gpuhost-fetch"):
         assert host.check(f"systemctl show -P Result {unit}").strip() == "success", host.check(f"journalctl -b -u {unit} -o cat")
     asked = host.check("journalctl -b -u gpuhost-fetch -o cat")
-    assert "the DNS " in asked and "ended with status" not in asked, asked  # which knows nobody, but may be asked
+    assert "the DNS " in asked and "ended with status" not in asked, asked  # it has no peers, but the sandbox permits the request
     served = host.check("journalctl -b -u gpuhost-peers -o cat")
     assert "Started" in served and "Failed" not in served, served
 
 
-@case("gpuhost-cluster asks a server over TLS as a user that may do nothing else", start="bundled")
+@case("gpuhost-cluster sends requests over TLS as the user gpuhost", start="bundled")
 def cluster(host):
-    """Who answers is the registry for peers, which knows no Node: what matters is who asks, and from where."""
+    """The registry for peers replaces the API server and answers 404. Only the client's user and sandbox
+    matter."""
     host.check("mkdir -p /etc/gpuhost/peers && cp /payload/images/peers/host/*.pem /etc/gpuhost/peers/ && systemctl start gpuhost-peers.socket")
     host.check("echo token >/root/token")
     none = host.ctl("cluster", "status")
@@ -202,7 +202,7 @@ END
 chgrp gpuhost * && chmod 0640 * && systemctl start gpuhost-cluster""")
     host.check("for i in $(seq 100); do grep -q disconnected /run/gpuhost-cluster/status.json && break; sleep 0.2; done")
     shown = host.ctl_ok("cluster", "status").out
-    assert "out of reach" in shown and "404" in shown, shown  # it was let in, and asked
+    assert "out of reach" in shown and "404" in shown, shown  # TLS succeeded and the request was answered
     assert host.check("ps -o user= -C gpuhost-cluster").strip() == "gpuhost"
     assert host.check("systemctl is-active gpuhost-cluster").strip() == "active"
     said = host.check("journalctl -b -u gpuhost-cluster -o cat")

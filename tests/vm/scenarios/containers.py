@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container of Podman's gets the driver that runs, through swaps, boots and what other programs write."""
+"""A Podman container gets the loaded driver, after swaps, reboots and changes by other programs."""
 
 from rig.case import case
 
@@ -12,14 +12,16 @@ LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 
 def run_in(host, command, device="nvidia.com/gpu=0"):
-    """In a container whose root has busybox; anew, since mounts leave empty files where they were."""
+    """Runs a command in a container whose root has busybox. The root is new, because mounts leave empty
+    files in it."""
     host.check(f"rm -rf {ROOT} && mkdir -p {ROOT}/bin {ROOT}/etc {ROOT}/usr/lib && cp /bin/busybox {ROOT}/bin/ && ln -sf busybox {ROOT}/bin/sh")
     options = f"--rm --network=none --cgroups=disabled --device {device} --rootfs {ROOT}"
     return host.run(f"podman --runtime crun run {options} /bin/busybox sh -c '{command}'", 120)
 
 
 def sees(host, version):
-    """One GPU's node, the control nodes and no more; the generation's libraries, found in the loader's cache."""
+    """Expects exactly one GPU's node and the control nodes, and this version's libraries in the loader's
+    cache."""
     result = run_in(host, "cd /dev; ls | /bin/busybox grep nvidia; /bin/busybox strings /etc/ld.so.cache | /bin/busybox grep libcuda.so;"
                           f" cd {LIBRARIES}; ls")
     assert result.rc == 0, f"the container does not start: {result}"
@@ -27,12 +29,12 @@ def sees(host, version):
     nodes = {"nvidia-modeset", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidiactl"}
     assert {line for line in lines if line.startswith("nvidia")} == nodes, f"nodes: {result}"
     assert f"libcuda.so.{version}" in lines and "libcuda.so.1" in lines, f"libraries: {result}"
-    assert f"{LIBRARIES}/libcuda.so.1" in lines, f"the loader finds no libcuda: {result}"
+    assert f"{LIBRARIES}/libcuda.so.1" in lines, f"libcuda is not in the loader's cache: {result}"
     other = OLD if version == NEW else NEW
-    assert other not in result.out, f"of the other driver: {result}"
+    assert other not in result.out, f"files of the other driver: {result}"
 
 
-@case("containers get the driver that runs, before and after a swap", start="both")
+@case("containers get the loaded driver, before and after a swap", start="both")
 def through_a_swap(host):
     sees(host, OLD)
     host.swap(NEW)
@@ -43,14 +45,14 @@ def through_a_swap(host):
     expect.driver(host, OLD)
 
 
-@case("what containers are told is put right when another program writes or removes it", start="both")
+@case("the CDI specification is regenerated after modification, removal or a new socket", start="both")
 def repaired(host):
     host.check("systemctl is-enabled gpuhost-cdi.path")
     right = host.check(f"cat {SPEC}")
     for harm in (f"echo wrong >{SPEC}", f"rm {SPEC}"):
         host.check(harm)
         host.wait_until(f"grep -qs libcuda.so.{OLD} {SPEC}", 60)
-        assert host.check(f"cat {SPEC}") == right, "it is another one"
+        assert host.check(f"cat {SPEC}") == right, "the specification differs"
     host.check("mkdir -p /run/nvidia-persistenced && touch /run/nvidia-persistenced/socket")
     host.wait_until(f"grep -q nvidia-persistenced/socket {SPEC}", 60)
     host.wait_until("[ $(systemctl show -P ActiveState gpuhost-cdi) = inactive ]", 60)
@@ -58,7 +60,7 @@ def repaired(host):
     host.wait_until(f"! grep -q nvidia-persistenced/socket {SPEC}", 60)
 
 
-@case("removing the package leaves containers nothing that leads to its hook", start="both", full=True)
+@case("removing the package removes its CDI specifications", start="both", full=True)
 def removed(host):
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 remove gpuhostd </dev/null", 240)
-    assert not host.check("ls /run/cdi").split(), "something is left"
+    assert not host.check("ls /run/cdi").split(), "a specification is left"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL, reboots and power cuts at the records of a swap's journal: the host always ends with one whole driver."""
+"""SIGKILL, reboots and power cuts at the records of a swap's journal: the host always has one complete
+driver after it."""
 
 import json
 import os
@@ -16,9 +17,10 @@ from .install import NEW, OLD
 
 FULL = os.environ.get("FULL") == "1"
 SEED = int(os.environ.get("SEED", "535"))
-KILLS, CUTS, REBOOTS = 3, 4, 2  # of each kind, where FULL is not asked for
+KILLS, CUTS, REBOOTS = 3, 4, 2  # number of each kind, without FULL=1
 
-# Waits in a tight loop, with nothing to fork, for record $1 of a journal that is not there yet; then kills, or reboots.
+# Waits in a tight loop without forks for record $1 of a journal that does not exist yet; then kills, or
+# reboots.
 KILLER = r"""#!/bin/bash
 shopt -s nullglob
 declare -A old
@@ -45,12 +47,12 @@ touch /run/killer-done
 
 
 def journal(host):
-    """The lines of the newest transaction's journal."""
+    """Returns the lines of the newest transaction's journal."""
     return host.check("cat \"$(ls -v /var/lib/gpuhost/journal/*.jsonl | tail -1)\"").splitlines()
 
 
 def consistent(host, outcomes=("committed", "rolled-back")):
-    """Whatever the swap came to, the host has the driver that goes with it, whole."""
+    """Expects one of the outcomes and the complete driver that matches it."""
     host.settle()
     swap = host.last_operation("driver.swap")
     state = swap["state"]
@@ -59,7 +61,7 @@ def consistent(host, outcomes=("committed", "rolled-back")):
     expect.driver(host, version, host.srcversions(version))
 
 
-def lie_in_wait(host, record, victim):
+def start_killer(host, record, victim):
     host.write("/run/killer", KILLER, "0755")
     host.check(f"systemd-run -q --unit=killer --property=RuntimeMaxSec=120 /run/killer {record} {victim}")
     host.wait_until("test -e /run/killer-ready", 20, 0.1)
@@ -68,24 +70,25 @@ def lie_in_wait(host, record, victim):
 def kill_at(record, victim, last):
     def run(host):
         daemon = host.check("systemctl show -P MainPID gpuhostd")
-        lie_in_wait(host, record, victim)
+        start_killer(host, record, victim)
         host.run(f"gpuhostctl driver swap {NEW} --no-wait; sleep 1", 60)
         host.wait_until("test -e /run/killer-done || ! systemctl is-active -q killer", 150)
         killed = host.run("test -e /run/killer-done").rc == 0
-        # after the last step's record there is only the end's, and no worker any more
-        assert killed or victim == "worker" and record == last, "nothing was killed"
+        # after the last step's record only the end's record follows, and no worker runs
+        assert killed or victim == "worker" and record == last, "no process was killed"
         consistent(host)
         if victim == "daemon":
-            # NRestarts says less: a call that comes before the restart starts the daemon by itself.
+            # NRestarts does not suffice: a bus call before the restart activates the daemon without counting
+            # there.
             assert host.check("systemctl show -P MainPID gpuhostd") != daemon, "the daemon was not killed"
     return run
 
 
 def reboot_at(record):
     def run(host):
-        lie_in_wait(host, record, "host")
+        start_killer(host, record, "host")
         host.start(f"gpuhostctl driver swap {NEW} --no-wait")
-        host.come_back()
+        host.wait_reboot()
         consistent(host, ("committed", "rolled-back", "cancelled"))
     return run
 
@@ -94,7 +97,7 @@ def sample(items, count, rng):
     return items if FULL or len(items) <= count else sorted(rng.sample(items, count))
 
 
-@case("how many records a swap's journal has", start="both")
+@case("a swap's journal has at least four records, for crash cases", start="both")
 def learn(host):
     host.swap(NEW)
     count = len(journal(host))
@@ -102,14 +105,15 @@ def learn(host):
     rng = random.Random(SEED)
     for victim in ("daemon", "worker"):
         for record in sample(list(range(1, count)), KILLS, rng):
-            cases.add(f"SIGKILL of the {victim} at record {record} of {count}", kill_at(record, victim, count - 1),
-                      "both")
+            cases.add(f"SIGKILL of the {victim} at record {record} of {count} leaves one driver",
+                      kill_at(record, victim, count - 1), "both")
     for record in sample(list(range(1, count)), REBOOTS, rng):
-        cases.add(f"orderly reboot at record {record} of {count}", reboot_at(record), "both")
+        cases.add(f"a reboot at record {record} of {count} leaves one driver", reboot_at(record), "both")
 
 
 def record(host, work, operate):
-    """Does `operate(host, log)` on a copy of the host whose disk's writes are logged: its disk as it was before, the log."""
+    """Runs `operate(host, log)` on a copy of the host whose disk writes are logged. Returns the disk
+    before it and the log."""
     host.check("sync")
     host.power_off()
     work.mkdir()
@@ -125,7 +129,8 @@ def record(host, work, operate):
 
 
 def cut_at(base, log, position, seed, judge):
-    """Boots what a power cut behind that many entries of the log leaves, for `judge(host)`."""
+    """Returns a case that boots the disk as a power cut after `position` entries leaves it, then runs
+    `judge(host)`."""
     def run(host):
         work = host.work / f"cut-{position}"
         work.mkdir()
@@ -142,7 +147,7 @@ def cut_at(base, log, position, seed, judge):
     return run
 
 
-@case("a recorded swap, for power cuts: what was not flushed is lost, what was is kept", start="both")
+@case("a replayed power cut loses unflushed writes and preserves flushed ones", start="both")
 def record_writes(host):
     work = host.work / "recorded"
     here = []
@@ -160,15 +165,16 @@ def record_writes(host):
 
 
 def prove(writes, base, here, work):
-    """The replay itself: a flushed file is there, an unflushed write is there or not as the seed has it."""
+    """Tests the replay: a flushed file is present, an unflushed write is present or absent, depending on
+    the seed."""
     found = set()
     for seed in (None, 1, 2, 3, 4):
         image = writes.cut(base, work / "proof.raw", here, seed)
         assert disklog.read_file(image, "/root/a", work) == b"kept\n", "a flushed file is lost"
         content = disklog.read_file(image, "/root/b", work)
-        assert seed is not None or content == bytes(4096), "a write that was never flushed is there"
+        assert seed is not None or content == bytes(4096), "a write that was never flushed is present"
         found.add(content)
-    assert found == {bytes(4096), b"x" * 4096}, f"seeds give {len(found)} outcomes"
+    assert found == {bytes(4096), b"x" * 4096}, f"seeds give {len(found)} outcomes, expected 2"
     image.unlink()
 
 
@@ -177,7 +183,8 @@ def parse(line):
 
 
 def is_past_return(line, steps):
-    """From the point of no return on a swap goes on after a power cut, too."""
+    """Returns whether a swap continues after a power cut at this record: it is past the point of no
+    return."""
     no_return = next(number for number, step in enumerate(steps) if step.get("forward"))
     return line["type"] == "end" or line.get("phase") == "apply" and line["step"] >= no_return
 
@@ -188,7 +195,7 @@ def ended(finished):
 
 def plan_cuts(writes, base, log):
     cuts = writes.record_cuts()
-    # the boot before the swap had its own transaction
+    # the boot before the swap wrote its own transaction
     first = max(n for n, (line, _) in enumerate(cuts) if parse(line)["type"] == "begin")
     cuts = cuts[first:]
     steps = parse(cuts[0][0])["plan"]["steps"]
@@ -197,5 +204,5 @@ def plan_cuts(writes, base, log):
     chosen = sample(list(range(len(cuts))), CUTS, rng)
     for n in chosen:
         line, position = cuts[n]
-        name = f"power cut at record {n + 1} of {len(cuts)}"
+        name = f"a power cut at record {n + 1} of {len(cuts)} leaves one driver"
         cases.add(name, cut_at(base, log, position, rng.randrange(1 << 30), ended(is_past_return(parse(line), steps))), "both")

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of a host, by facts of the kernel and the file system."""
+"""Expectations of a host, checked by facts of the kernel and the file system."""
 
 from rig.host import CORE_MODULES
 
 
 def driver(host, version, srcversions=None, dead=()):
-    """The host runs `version`, boots it, and nothing half of another version is left. All GPUs are served but the `dead` ones."""
+    """Expects that the host runs and boots `version`, without remains of another version. The driver
+    serves all GPUs except the `dead` ones."""
     facts = host.facts()
     want = dict.fromkeys(CORE_MODULES, version)
     assert facts.loaded == want, f"loaded: {facts.loaded}, wanted {version}"
-    assert facts.proc == version, f"/proc/driver/nvidia/version says {facts.proc}"
-    assert srcversions is None or facts.srcversions == srcversions, f"other modules run: {facts.srcversions}"
+    assert facts.proc == version, f"/proc/driver/nvidia/version has {facts.proc}"
+    assert srcversions is None or facts.srcversions == srcversions, f"other modules are loaded: {facts.srcversions}"
     assert facts.index == want, f"modprobe would load {facts.index}"
     assert facts.gpus == facts.pci - set(dead) and facts.gpus, f"PCI has {facts.pci}, the driver serves {facts.gpus}"
     assert facts.library.endswith(f"libnvidia-ml.so.{version}"), f"libnvidia-ml.so.1 is {facts.library}"
     assert any(f"/nvidia/{version}/" in path for path in facts.firmware), f"firmware: {facts.firmware}"
-    assert not facts.door, f"the door is still shut: {facts.door}"
+    assert not facts.block, f"autoload is still blocked: {facts.block}"
     nodes(facts)
     containers(host, version)
     return facts
 
 
 def containers(host, version):
-    """Those that ask for a GPU get this version's, by the files that runtimes read."""
+    """Expects that the files which runtimes read give containers this version."""
     devices = host.ctl_json("cdi", "list")["devices"]
-    told = {(device["name"], device["driver"], device["state"]) for device in devices if device["name"].startswith("nvidia.com/gpu=")}
-    assert {("nvidia.com/gpu=0", version, "used"), ("nvidia.com/gpu=all", version, "used")} <= told, f"containers are told of {told}"
+    listed = {(device["name"], device["driver"], device["state"]) for device in devices if device["name"].startswith("nvidia.com/gpu=")}
+    assert {("nvidia.com/gpu=0", version, "used"), ("nvidia.com/gpu=all", version, "used")} <= listed, f"devices for containers: {listed}"
     host.ctl_ok("cdi", "validate")
 
 
@@ -49,14 +50,14 @@ def no_driver(host):
 
 
 def untouched(before, after):
-    """Same modules, same files, same nodes: not one fact of the host has changed."""
+    """Expects the same modules, files and nodes: every fact of the host is unchanged."""
     for name, value in before.__dict__.items():
         assert getattr(after, name) == value, f"{name} changed: {value} became {getattr(after, name)}"
 
 
 def refused(host, result, *words):
-    """The command failed and its message has all these words."""
+    """Expects that the command failed and that its message contains all these words."""
     text = result.out + result.err
-    assert result.rc != 0, f"it went through: {result}"
+    assert result.rc != 0, f"the command succeeded: {result}"
     for word in words:
         assert str(word).lower() in text.lower(), f"'{word}' is not in: {result}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The new driver does not work, or the old one does not go."""
+"""The new driver does not work, or the old one does not unload."""
 
 from rig.case import case
 
@@ -18,26 +18,26 @@ def rolls_back(host):
     return operation, result
 
 
-@case("the new driver finds no GPU: rolled back by itself, with the cause", start="both")
+@case("a swap whose new driver finds no GPU is rolled back", start="both")
 def no_gpu(host):
     host.check(REJECT)
     rolls_back(host)
-    assert "None of the NVIDIA devices were initialized" in host.check("dmesg"), "the driver did see a GPU"
+    assert "None of the NVIDIA devices were initialized" in host.check("dmesg"), "the driver found a GPU"
 
 
-@case("the new driver loads but misses one GPU of two: rolled back by itself", start="both")
+@case("a swap whose new driver misses a GPU is rolled back", start="both")
 def one_gpu_missing(host):
     host.check(REJECT + "; echo 2 >/sys/module/fakegpu/parameters/reject_mask")
     _, result = rolls_back(host)
     assert "0010:00:01.0" in result.out + result.err, f"the GPU is not named: {result}"
 
 
-@case("an unload that hangs: the deadline ends the operation, which asks for a reboot, and that helps", start="both")
+@case("an unload that hangs times out, a reboot restores the driver", start="both")
 def unload_hangs(host):
     host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nModuleDeadline=5s\n")
     host.ctl_ok("reload")
     host.check(f"insmod /payload/stuckexit/{OLD}.ko stuck=1")
-    # A module that is not the driver's is a holder like any other: by default it stops a swap before anything is touched.
+    # A module of another origin is a holder, too. By default it stops a swap before the first change.
     before = host.facts()
     expect.refused(host, host.ctl("driver", "swap", NEW), "stuckexit")
     expect.untouched(before, host.facts())
@@ -45,7 +45,7 @@ def unload_hangs(host):
     expect.refused(host, result, "stuckexit", "reboot")
     assert host.run("systemctl is-active gpuhostd").rc == 0, "the daemon is not active"
     assert host.last_operation()["state"] == "reboot-required", f"operation: {host.last_operation()}"
-    assert host.ctl_json("status")["state"] == "reboot-required", "status does not ask for a reboot"
+    assert host.ctl_json("status")["state"] == "reboot-required", "status does not request a reboot"
     host.check("sync")
     host.reset()
     host.settle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More GPUs than one, and GPUs that come and go while the driver runs."""
+"""Several GPUs, and GPUs that are removed and added while the driver is loaded."""
 
 from rig.case import case
 
@@ -7,11 +7,11 @@ from . import expect
 from .install import NEW, OLD
 
 
-@case("a GPU is taken off the bus and comes back: the host goes on with what it has, and swaps with each", start="both")
-def comes_and_goes(host):
+@case("swaps succeed while a GPU is removed and after its return", start="both")
+def removed_and_added(host):
     first, second = sorted(host.facts().pci)
     host.check(f"echo 1 >/sys/bus/pci/devices/{second}/remove", 60)
-    assert host.facts().pci == {first}, f"it is still there: {host.facts().pci}"
+    assert host.facts().pci == {first}, f"the removed GPU is still on the bus: {host.facts().pci}"
     host.swap(NEW)
     expect.driver(host, NEW, host.srcversions(NEW))
     host.check("echo 1 >/sys/module/fakegpu/parameters/plug", 60)
@@ -23,7 +23,7 @@ def comes_and_goes(host):
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
-@case("one GPU of eight that the new driver does not start: rolled back by itself, with the GPU named; else all eight go over", start="both")
+@case("a swap is rolled back when one of eight GPUs fails", start="both")
 def one_of_eight(host):
     few, host.options = host.options, "fakegpu.gpus=8"
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody has the driver open."""
+"""A process holds the driver open."""
 
 from rig.case import case
 
@@ -15,7 +15,7 @@ def hold(host, seconds=1000):
     return host.check(HOLD.format(seconds)).split()[-1]
 
 
-@case("a holder of /dev/nvidiactl: refused, with its process and unit named, nothing touched", start="both")
+@case("a swap with a holder is refused, naming its process and unit", start="both")
 def refuse(host):
     pid = hold(host)
     before = host.facts()
@@ -25,7 +25,7 @@ def refuse(host):
     assert host.run(f"kill -0 {pid}").rc == 0, "the holder was ended"
 
 
-@case("a holder that goes by itself: the swap waits for it, with nothing touched", start="both")
+@case("--holders=wait swaps the driver after its holder has ended", start="both")
 def wait(host):
     pid = hold(host)
     before = host.facts()
@@ -37,7 +37,7 @@ def wait(host):
     expect.driver(host, NEW)
 
 
-@case("a holder that is told to go: terminate", start="both")
+@case("--holders=terminate ends the holder and swaps the driver", start="both")
 def terminate(host):
     pid = hold(host)
     host.swap(NEW, "--holders=terminate")
@@ -45,9 +45,10 @@ def terminate(host):
     assert host.run(f"kill -0 {pid}").rc != 0, "the holder still runs"
 
 
-@case("in use half way: what was unloaded is loaded again", start="both")
+@case("a driver that gets a holder during its unload is loaded again", start="both")
 def half_way(host):
-    # Opens the device once the first module has gone: too late for any look at holders, too early for nvidia.ko.
+    # Opens the device after the first module was unloaded: after the check for holders, before nvidia.ko is
+    # unloaded.
     host.write("/run/late", """#!/bin/bash
 mknod /dev/late-ctl c 195 255
 while [ -e /sys/module/nvidia_uvm ] && [ -e /sys/module/nvidia_drm ] && [ -e /sys/module/nvidia_modeset ]; do :; done
@@ -58,7 +59,7 @@ exec sleep 1000
     host.check("systemd-run -q --unit=late --nice=-10 /run/late")
     before = host.facts()
     result = host.ctl("driver", "swap", NEW)
-    assert host.run("test -e /run/late-holds").rc == 0, f"the late holder came too late itself: {result}"
+    assert host.run("test -e /run/late-holds").rc == 0, f"the holder opened the device too late: {result}"
     expect.refused(host, result, "in use")
     expect.untouched(before, host.facts())
     assert host.last_operation()["state"] == "rolled-back", f"operation: {host.last_operation()}"
@@ -74,7 +75,7 @@ def start_client(host):
     return host.check("systemctl show -P MainPID nvidia-persistenced")
 
 
-@case("a unit that the driver's client runs in is stopped before and started after", start="both")
+@case("a client unit is stopped before a swap and started after it", start="both")
 def client_unit(host):
     pid = start_client(host)
     host.swap(NEW)
@@ -83,7 +84,7 @@ def client_unit(host):
     assert after not in ("0", pid), f"nvidia-persistenced was {pid} and is {after}"
 
 
-@case("a unit that would stop along with a client unit, and would not come back: named, and both run on", start="both")
+@case("a swap that would stop a dependent unit is refused, naming it", start="both")
 def dependent_unit(host):
     host.write("/etc/systemd/system/job.service", "[Unit]\nRequires=nvidia-persistenced.service\n"
                "[Service]\nExecStart=/bin/sleep infinity\n")
@@ -101,7 +102,7 @@ def dependent_unit(host):
     host.check("systemctl is-active job nvidia-persistenced")
 
 
-# Like NVIDIA's it starts with the driver of its own version alone, and holds it.
+# Like NVIDIA's fabric manager it starts only with a driver of its own version, and holds it.
 FABRIC_MANAGER = """#!/bin/sh
 grep -q " {version} " /proc/driver/nvidia/version || {{ echo "interface version {version} does not match the driver" >&2; exit 1; }}
 echo {version} >/run/fabric-version
@@ -112,7 +113,7 @@ FABRIC_UNIT = "[Service]\nExecStart=/usr/bin/nv-fabricmanager\n[Install]\nWanted
 
 
 def fabric_package(host, version):
-    """A package as NVIDIA's is laid out, at its path in the guest."""
+    """Makes a package with the layout of NVIDIA's; returns its path in the guest."""
     tree = f"/root/fabric-{version}"
     host.check(f"mkdir -p {tree}/DEBIAN {tree}/usr/bin {tree}/lib/systemd/system")
     host.write(f"{tree}/DEBIAN/control", f"Package: nvidia-fabricmanager\nVersion: {version}-1\nArchitecture: amd64\n"
@@ -123,7 +124,7 @@ def fabric_package(host, version):
     return f"{tree}.deb"
 
 
-@case("a fabric manager of a package's runs the program of the driver that is swapped in, and its own after the way back", start="both")
+@case("the fabric manager runs the program of the loaded driver", start="both")
 def fabric_manager(host):
     host.check(f"dpkg -i {fabric_package(host, OLD)}; systemctl enable -q --now nvidia-fabricmanager", 60)
     runs = "systemctl is-active nvidia-fabricmanager && cat /run/fabric-version"
@@ -145,7 +146,7 @@ def fabric_manager(host):
     assert host.run("test -e /etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf").rc, "the drop-in is left"
 
 
-@case("a fabric manager that failed for want of a driver runs the program of the first one that is loaded", start="old-imported")
+@case("a failed fabric manager starts with the program of the first driver", start="old-imported")
 def fabric_manager_of_the_first_driver(host):
     host.check(f"dpkg -i {fabric_package(host, NEW)}; systemctl enable -q nvidia-fabricmanager; systemctl start nvidia-fabricmanager; true", 60)
     host.wait_until("systemctl is-failed -q nvidia-fabricmanager", 30)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts at any moment of an import: all of a bundle is there or nothing of it, and the next import completes."""
+"""Power cuts at any moment of an import: the bundle is complete or absent after it, and the next import
+completes."""
 
 import random
 import subprocess
@@ -11,7 +12,7 @@ from rig.case import case
 from .bundle import STORE, create
 from .crash import SEED, cut_at, record, sample
 
-CUTS = 3  # where FULL is not asked for
+CUTS = 3  # without FULL=1
 
 
 def generations(host):
@@ -19,12 +20,12 @@ def generations(host):
 
 
 def damaged(host):
-    """Blobs that are not what their names say."""
+    """Returns blobs whose content does not match the digest in their names."""
     return host.check(f"find {STORE}/sha256 -type f | while read f; do [ \"$(sha256sum <$f)\" = \"${{f##*/}}  -\" ] || echo $f; done")
 
 
 def check_disk(host):
-    """The guest's file system, once it is off."""
+    """Shuts the guest down and checks its file system."""
     host.power_off()
     raw = host.work / "checked.raw"
     subprocess.run(["qemu-img", "convert", "-O", "raw", host.disk, raw], check=True)
@@ -37,7 +38,7 @@ def judge(host):
     host.settle()
     before = generations(host)
     assert before in ([], [3]), f"{before}"
-    assert damaged(host) == "", "a blob that is half has its name"
+    assert damaged(host) == "", "an incomplete blob has its final name"
     if before:
         listed = host.ctl_json("bundle", "list")["bundles"][0]
         assert listed["blobs"] == len(host.check(f"ls {STORE}/sha256").split()), f"{listed}"
@@ -46,7 +47,7 @@ def judge(host):
     check_disk(host)
 
 
-@case("a recorded import, for power cuts at any of its writes", start="bundled")
+@case("an import writes its disk more than four times, for power cuts", start="bundled")
 def record_import(host):
     host.ctl_ok("bundle", "remove", "site-images")
     create(host, 3)
@@ -62,5 +63,5 @@ def record_import(host):
     assert last > here[0] + 4, f"only {last - here[0]} writes in the log"
     rng = random.Random(SEED)
     for position in sample(list(range(here[0] + 1, last + 1)), CUTS, rng):
-        cases.add(f"power cut at write {position - here[0]} of {last - here[0]} of an import",
+        cases.add(f"an import with a power cut at write {position - here[0]} of {last - here[0]} is complete or absent",
                   cut_at(base, log, position, rng.randrange(1 << 30), judge), "bundled")

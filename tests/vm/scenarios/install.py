@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fresh host: the package goes on, both drivers come in, the first driver is loaded."""
+"""A fresh host: the package is installed, both drivers are imported, the first driver is loaded."""
 
 from rig.case import case
 from rig.modules import VERSIONS
@@ -9,15 +9,15 @@ from . import expect
 OLD, NEW = VERSIONS
 
 
-def packages_in(host, version):
+def import_packages(host, version):
     host.ctl_ok("driver", "import", *host.payload_debs(version))
 
 
-def modules_in(host, version):
+def import_modules(host, version):
     host.ctl_ok("driver", "import", f"/payload/modules/{version}")
 
 
-@case("the package installs and the daemon is ready, with no driver on the host", start="fresh", makes="installed")
+@case("the package installs and the daemon is ready without a driver", start="fresh", makes="installed")
 def install(host):
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 240)
     host.check("systemctl enable --now gpuhostd", 60)
@@ -30,47 +30,47 @@ def install(host):
     assert not failed, f"units failed: {failed}"
 
 
-@case("535.261.03 comes in from Debian's packages and a directory of modules", start="installed", makes="old-imported")
+@case("535.261.03 is imported from Debian's packages and a directory of modules", start="installed", makes="old-imported")
 def import_old(host):
-    packages_in(host, OLD)
-    modules_in(host, OLD)
+    import_packages(host, OLD)
+    import_modules(host, OLD)
     versions = host.ctl_json("driver", "list")["versions"]
     assert [entry["version"] for entry in versions] == [OLD], f"list: {versions}"
     modules = versions[0]["modules"][0]["modules"]
     for module in modules:
         real = host.check(f"modinfo -F srcversion /payload/modules/{OLD}/{module['file']}")
-        assert module["srcversion"] == real, f"{module}: modinfo says {real}"
+        assert module["srcversion"] == real, f"{module}: modinfo reports {real}"
     host.ctl_ok("driver", "verify", OLD)
     expect.no_driver(host)
 
 
-@case("no driver to 535.261.03", start="old-imported", makes="old")
+@case("a host without a driver swaps to 535.261.03", start="old-imported", makes="old")
 def first_driver(host):
     host.swap(OLD)
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
-@case("550.163.01's packages come in while 535.261.03 serves", start="old", makes="new-packages")
+@case("550.163.01's packages are imported while 535.261.03 is loaded", start="old", makes="new-packages")
 def import_new_packages(host):
     before = host.facts()
-    packages_in(host, NEW)
+    import_packages(host, NEW)
     expect.untouched(before, host.facts())
 
 
-@case("550.163.01's modules come in while 535.261.03 serves", start="new-packages", makes="both")
+@case("550.163.01's modules are imported while 535.261.03 is loaded", start="new-packages", makes="both")
 def import_new_modules(host):
     before = host.facts()
-    modules_in(host, NEW)
+    import_modules(host, NEW)
     expect.untouched(before, host.facts())
 
 
-@case("a driver that somebody else loaded: doctor says that it is nobody's choice, and what may become of it", start="installed")
-def of_somebody_else(host):
+@case("a driver that insmod loaded is reported by doctor with remedies", start="installed")
+def loaded_by_insmod(host):
     host.check(f"modprobe drm; insmod /payload/modules/{OLD}/nvidia.ko", 60)
     found = host.ctl("doctor").out
     assert f"driver {OLD} runs, which gpuhostd has not selected" in found, f"doctor: {found}"
-    assert "driver adopt --dry-run" in found and "Version=preinstalled" in found, f"doctor has no way on: {found}"
+    assert "driver adopt --dry-run" in found and "Version=preinstalled" in found, f"doctor names no remedy: {found}"
     host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nVersion=preinstalled\n")
     host.ctl_ok("reload")
     found = host.ctl("doctor").out
-    assert "has not selected" not in found and "but device nodes are missing" in found, f"doctor: {found}"  # insmod makes none
+    assert "has not selected" not in found and "but device nodes are missing" in found, f"doctor: {found}"  # insmod creates none

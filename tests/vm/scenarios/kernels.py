@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host with two kernels boots the one and the other. The second one's modules are built when the first of these cases runs."""
+"""A host with two kernels boots either of them. The first of these cases builds the modules of the second
+kernel."""
 
 from contextlib import contextmanager
 
@@ -11,13 +12,14 @@ from .boot import KUBELET
 from .install import OLD
 
 KERNEL, OTHER = modules.KERNEL, modules.OTHER_KERNEL
-# As a kernel's package does it.
+# Installs the kernel as its package does.
 BRING = f"""mount -o ro /dev/disk/by-id/virtio-other /mnt && cp -r /mnt/modules /root && cp -r /mnt/kernel/boot/. /boot &&
 cp -r /mnt/kernel/lib/modules/. /lib/modules && umount /mnt && depmod {OTHER} && /etc/kernel/postinst.d/gpuhost {OTHER} 2>&1"""
 
 
 def bring_other(host):
-    """The other kernel is there, and the driver's modules for it lie in /root/modules. Gives back what its package prints."""
+    """Installs the other kernel and copies the driver's modules for it to /root/modules. Returns the
+    package's output."""
     files = {"kernel": image.kernel(OTHER) / "root", "modules": modules.driver(OLD, OTHER) / "modules"}
     host.plug(payload.make(host.work / "other.raw", files), "other")
     host.wait_until("test -e /dev/disk/by-id/virtio-other", 30)
@@ -28,7 +30,8 @@ def bring_other(host):
 
 @contextmanager
 def two_kernels(host):
-    """Gives a function that boots either of them; the next case boots the first, whatever becomes of this one."""
+    """Yields a function that boots either kernel. The next case boots the first kernel, even if this case
+    fails."""
     images = {KERNEL: host.image, OTHER: image.other(host.image, OTHER, host.work / "other")}
 
     def boot(kernel):
@@ -45,22 +48,21 @@ def two_kernels(host):
 
 
 def leads_through(host):
-    """The kernel whose driver all programs get."""
+    """Returns the kernel whose driver all programs use."""
     return host.check("readlink /var/lib/gpuhost/driver/current").split("/")[1]
 
 
 def serves(host, kernel):
-    """What is this kernel's own serves, and everybody says so."""
+    """Expects that this kernel's own driver serves, and that status and doctor report it."""
     expect.driver(host, OLD, host.srcversions(OLD, kernel))
-    assert leads_through(host) == kernel, f"programs get the driver of {leads_through(host)}"
+    assert leads_through(host) == kernel, f"programs use the driver of {leads_through(host)}"
     shown = host.ctl_ok("status").out
     assert f"Host: idle, ready, kernel {kernel}" in shown, f"status: {shown}"
     found = host.ctl("doctor")
     assert found.rc == 0, f"doctor: {found}"
 
 
-@case("a kernel boots for which there is no driver: the host is up, ready, and says what it lacks; once that is imported apply loads it",
-      start="old", full=True)
+@case("a kernel without a driver boots ready, apply loads an imported one", start="old", full=True)
 def nothing_for_it(host):
     lacks = f"driver {OLD} has no modules for kernel {OTHER}"
     with two_kernels(host) as boot:
@@ -70,7 +72,7 @@ def nothing_for_it(host):
         assert not host.facts().loaded, "a driver is loaded"
         shown = host.ctl_ok("status").out
         assert "degraded, ready" in shown and lacks in shown, f"status: {shown}"
-        assert f"neither modules nor headers: {OTHER}" in host.ctl("doctor").out, "doctor does not say it"
+        assert f"neither modules nor headers: {OTHER}" in host.ctl("doctor").out, "doctor does not report it"
         expect.refused(host, host.ctl("apply"), lacks)
         assert leads_through(host) == KERNEL
         host.ctl_ok("driver", "import", "/root/modules")
@@ -78,8 +80,7 @@ def nothing_for_it(host):
         serves(host, OTHER)
 
 
-@case("another kernel boots what was selected for it while the first ran, before the kubelet starts; so does the first again",
-      start="old", full=True)
+@case("each kernel loads its selected driver before the kubelet starts", start="old", full=True)
 def selected_ahead(host):
     with two_kernels(host) as boot:
         bring_other(host)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster's upgrade of a host with NVIDIA's real modules: the installed package joins a real API server, and one patch of the
-policy changes the driver."""
+"""A cluster upgrades a host with NVIDIA's real modules. The installed package joins a real API server, and
+one patch of the policy changes the driver."""
 
 import time
 
@@ -15,7 +15,7 @@ from .install import NEW, OLD
 NODE = "gpuhost-vm"
 STATE = "nvidia.com/gpu-driver-upgrade-state"
 REASON = "gpuhost.io/upgrade-reason"
-PATIENCE = 240  # under emulation a swap takes half a minute
+PATIENCE = 240  # under emulation a swap lasts half a minute
 KUBELET = "/etc/kubernetes/kubelet.conf"
 NETWORK = """[Unit]
 DefaultDependencies=no
@@ -38,7 +38,7 @@ def eventually(what, ask, seconds=PATIENCE):
 
 
 class Cluster:
-    """What the cluster has to say of the guest."""
+    """The guest as the API server shows it."""
     def __init__(self, host):
         self.host, self.plane = host, host.control_plane
 
@@ -57,7 +57,7 @@ class Cluster:
                            f'-p=[{{"op":"replace","path":"/spec/driver/version","value":"{version}"}}]')
 
     def reaches(self, version):
-        """upgrade-done with this version, and it serves."""
+        """Waits for upgrade-done with this version and a schedulable Node."""
         def there():
             node = self.node()
             upgrade = node["metadata"].get("annotations", {}).get("gpuhost.io/upgrade", "")
@@ -65,7 +65,7 @@ class Cluster:
         eventually(self.why, there)
 
     def pod(self, name):
-        """One with a GPU, which a controller would make again."""
+        """Creates a pod with a GPU, owned by a controller."""
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "x", "uid": "00000000-0000-4000-8000-000000000000", "controller": True}
         status, answer = self.plane.admin_session.ask("POST", "/api/v1/namespaces/default/pods", {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "ownerReferences": [owner]},
@@ -74,22 +74,21 @@ class Cluster:
         assert status == 201, answer
 
     def leaves(self, name):
-        """What its kubelet does once the pod has been asked to go."""
+        """Waits for the pod's eviction and deletes the pod, as its kubelet does."""
         path = f"/api/v1/namespaces/default/pods/{name}"
         eventually(self.why, lambda: self.plane.admin_session.ask("GET", path)[1]["metadata"].get("deletionTimestamp"))
-        assert self.node()["spec"].get("unschedulable") and self.host.facts().proc == OLD, "as long as it is there the driver stays"
+        assert self.node()["spec"].get("unschedulable") and self.host.facts().proc == OLD, "the driver was swapped while the pod was there"
         self.plane.admin_session.ask("DELETE", path, {"gracePeriodSeconds": 0})
 
 
 def connect(host):
-    """An interface, and a clock that does not lag behind by what the guest slept in its snapshot."""
+    """Configures an interface, and sets the clock, which is late by the age of the snapshot."""
     host.check(f"date -s @{int(time.time())}")
     host.write("/etc/systemd/system/test-network.service", NETWORK)
     host.check("systemctl daemon-reload && systemctl enable -q --now test-network")
 
 
-@case("a cluster upgrades a host: it joins by a token, a pod leaves, NVIDIA's modules are swapped, and a reset in the middle is no end",
-      start="both", full=True)
+@case("a cluster upgrades the driver of a host, also after a reset", start="both", full=True)
 def whole_way(host):
     cluster, plane = Cluster(host), host.control_plane
     if not plane:
@@ -108,7 +107,7 @@ def upgrade(host, cluster, plane):
                  "spec": {"driver": {"version": OLD, "upgradePolicy": {"autoUpgrade": True}}}})
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate", "--role=gpuhost-candidate", f"--user=gpuhost:host:{NODE}")
     host.write("/etc/gpuhost/gpuhostd.conf", "[Cluster]\nCandidate=yes\n")
-    host.write(KUBELET, plane.carried(plane.identity("kubelet", f"system:node:{NODE}", "system:nodes")), "0600")
+    host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{NODE}", "system:nodes")), "0600")
     host.write("/root/ca.pem", (plane.pki / "ca.crt").read_text())
     host.write("/root/token", control_plane.TOKEN + "\n", "0600")
     host.check("gpuhostctl reload")
@@ -116,9 +115,9 @@ def upgrade(host, cluster, plane):
     request = eventually(lambda: host.check("journalctl -b -u gpuhost-cluster -o cat -n 20"), lambda: plane.get("csr")["items"])[0]
     plane.kubectl("certificate", "approve", request["metadata"]["name"])
     cluster.reaches(OLD)
-    assert not [taint for taint in cluster.node()["spec"].get("taints", []) if taint["key"] == "gpuhost.io/not-ready"], "ready: its taint is gone"
+    assert not [taint for taint in cluster.node()["spec"].get("taints", []) if taint["key"] == "gpuhost.io/not-ready"], "the taint of a ready host is still set"
 
-    plane.manager.end()  # it would collect a pod whose owner it can't find, and a Node's that no kubelet keeps
+    plane.manager.end()  # it would delete a pod whose owner it can't find, and pods of a Node without a kubelet
     cluster.pod("train")
     cluster.wants(NEW)
     cluster.leaves("train")
@@ -131,7 +130,7 @@ def upgrade(host, cluster, plane):
     assert "upgrade-done" in shown and "this host" in shown, shown
     assert host.check("ps -o user= -C gpuhost-cluster").strip() == "gpuhost"
     refused = [call for call in plane.calls(f"gpuhost:host:{NODE}") if call[3] == 403]
-    assert not refused, f"it has the rights that it needs: {refused}"
+    assert not refused, f"requests were forbidden: {refused}"
 
     cluster.wants(OLD)
     eventually(cluster.why, lambda: cluster.state() == "pod-restart-required")

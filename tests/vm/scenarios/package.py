@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package changes under a host that runs a driver."""
+"""Package changes on a host that runs a driver."""
 
 from rig.case import case
 
@@ -10,7 +10,7 @@ APT = "apt-get -qq -o Dpkg::Use-Pty=0 {} </dev/null"
 LOADS = "dmesg | grep -c 'NVRM: loading'"
 
 
-@case("package upgrade with the driver loaded: the driver stays, the daemon is the new one", start="both")
+@case("a package upgrade restarts the daemon, the driver stays loaded", start="both")
 def upgrade(host):
     before, loads = host.facts(), host.check(LOADS)
     pid = host.check("systemctl show -P MainPID gpuhostd")
@@ -23,7 +23,7 @@ def upgrade(host):
     expect.driver(host, NEW)
 
 
-@case("package removal with the driver loaded: the driver stays and boots", start="both")
+@case("removal and purge of the package leave a loaded driver unchanged", start="both")
 def removal(host):
     before = host.facts()
     host.check(APT.format("remove gpuhostd"), 300)
@@ -34,13 +34,13 @@ def removal(host):
     expect.untouched(before, host.facts())
 
 
-@case("purge with the driver unloaded takes everything", start="both")
+@case("a purge with the driver unloaded removes all files", start="both")
 def purge(host):
     host.check("systemctl stop gpuhostd; rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia")
     host.check(APT.format("purge gpuhostd"), 300)
     expect.no_driver(host)
     left = host.check("ls -d /var/lib/gpuhost /var/cache/gpuhost /etc/gpuhost /run/gpuhost /etc/modprobe.d/gpuhost.conf "
                       "/etc/ld.so.conf.d/gpuhost.conf 2>/dev/null || true")
-    assert not left, f"still there: {left}"
+    assert not left, f"files are left: {left}"
     dangling = host.check("find /usr/lib /usr/bin /lib/firmware /lib/modules /etc -xtype l -lname '*gpuhost*'")
-    assert not dangling, f"links into nowhere: {dangling}"
+    assert not dangling, f"dangling links: {dangling}"

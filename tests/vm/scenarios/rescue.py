@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system that does not run, mended from one that does: the host's own disk as a mount, whose changes go elsewhere."""
+"""Repairs an offline system from a running one: an overlay mount of the host's own root."""
 
 from rig.case import case
 
@@ -7,7 +7,7 @@ from . import expect
 from .install import NEW, OLD
 
 MOUNT = "mkdir -p /mnt /tmp/change /tmp/work && mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/change,workdir=/tmp/work /mnt"
-# A module that is where an absolute link says only for whoever is in there.
+# A module whose absolute link is valid only inside the mounted system.
 SITE = """modules=/mnt/lib/modules/$(uname -r); mkdir -p /mnt/opt/site $modules/weak-updates; 
 cp $(find /lib/modules/$(uname -r)/kernel -name "*.ko*" | head -1) /mnt/opt/site/site.ko
 ln -s /opt/site/site.ko $modules/weak-updates/site.ko"""
@@ -17,7 +17,7 @@ INDEX = "chroot /mnt modinfo -F version nvidia 2>&1 || true"
 LIBRARY = "chroot /mnt readlink -f /var/lib/gpuhost/driver/current/lib/libnvidia-ml.so.1"
 
 
-@case("a mounted system gets another driver for its next boot, from outside and by chroot, and the running host notices nothing", start="both")
+@case("a mounted system gets another driver, the running host is unchanged", start="both")
 def rescue(host):
     host.check("mount -t tmpfs tmpfs /tmp; systemctl stop gpuhostd; " + MOUNT)
     host.check("systemctl start gpuhostd")
@@ -30,7 +30,7 @@ def rescue(host):
     assert "done" in said, f"select: {said}"
     assert host.check(INDEX) == NEW, f"modprobe there would load {host.check(INDEX)}"
     assert f"libnvidia-ml.so.{NEW}" in host.check(LIBRARY), f"its libraries: {host.check(LIBRARY)}"
-    assert host.run(INDEXED).out.strip() == "1", "a module of the site's is lost from the index"
+    assert host.run(INDEXED).out.strip() == "1", "a module of the site is missing in the index"
     expect.untouched(before, host.facts())
     host.check("mount --rbind /dev /mnt/dev")
     listed = host.check("chroot /mnt gpuhostctl driver list --root=/")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""containerd as Debian packages it, under systemd: one restart switches CDI on, and it stays so; its pods get the driver that runs."""
+"""Debian's containerd under systemd: one restart enables CDI permanently, and its pods get the loaded
+driver."""
 
 import json
 
@@ -13,7 +14,8 @@ CRI = "/payload/pod/cri /run/containerd/containerd.sock"
 IMAGE = "registry.example/hold:v1"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 CONFIG = "/etc/containerd/config.toml"
-# As kubeadm wants it. systemd then holds the device rules of each container, and sets them anew in a daemon-reload.
+# As kubeadm configures it. systemd then manages the device rules of each container and sets them again at
+# daemon-reload.
 SYSTEMD_CGROUP = """[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
@@ -31,11 +33,11 @@ def pid(host):
 
 
 def starts(host):
-    """In this boot."""
+    """Returns the number of containerd's starts in this boot."""
     return host.check("journalctl -b -u containerd --grep='^Started containerd' -q -o cat | wc -l").strip()
 
 
-@case("containerd is configured with one restart, and a swap needs none", start="both")
+@case("containerd is configured with one restart, a swap needs none", start="both")
 def through_a_swap(host):
     install(host)
     before, first = host.check(f"cat {CONFIG}"), pid(host)
@@ -48,14 +50,14 @@ def through_a_swap(host):
     host.check("gpuhostctl runtime verify containerd")
     second = pid(host)
     host.swap(NEW)
-    assert pid(host) == second, "a swap restarts it"
+    assert pid(host) == second, "a swap restarted containerd"
     assert "nothing to do" in host.check("gpuhostctl runtime plan containerd")
     host.swap(OLD)
     expect.driver(host, OLD)
 
 
-def take_image(host):
-    """The pods' own, and the one that the sandbox is of by containerd's default."""
+def import_image(host):
+    """Imports the pods' image, also under the name of containerd's default sandbox image."""
     host.check("cd /root && tar -C /payload/pod/layout -cf pod.tar . && "
                f"ctr -n k8s.io image import --local --base-name {IMAGE.rpartition(':')[0]} pod.tar", 120)
     sandbox = json.loads(host.check("containerd config dump | sed -n 's/ *sandbox_image = //p'").split()[0])
@@ -63,7 +65,7 @@ def take_image(host):
 
 
 class Pod:
-    """Of one container with a GPU; its files are seen through its process."""
+    """A pod of one container with a GPU, whose files are read through its process."""
     def __init__(self, host):
         self.host = host
         started = json.loads(host.check(f"{CRI} start system.slice {IMAGE} nvidia.com/gpu=0", 120))
@@ -80,21 +82,21 @@ class Pod:
         assert f"/{LIBRARIES}/libcuda.so.1" in self.host.check(f"busybox strings {self.root}/etc/ld.so.cache")
 
     def opens_its_gpu(self):
-        """Under the device rules of the container's cgroup, as its process does."""
+        """Opens the GPU under the device rules of the container's cgroup."""
         return self.host.run(f"echo $$ >/sys/fs/cgroup/$(cut -d: -f3 {self.process}/cgroup)/cgroup.procs && true <{self.root}/dev/nvidiactl").rc == 0
 
     def stop(self):
         self.host.check(f"{CRI} stop {self.name}", 120)
 
 
-@case("containerd's pods get the driver that runs, and keep their GPU through a daemon-reload", start="both")
+@case("containerd's pods get the loaded driver, also after a daemon-reload", start="both")
 def pods(host):
     if host.run("test -x /payload/pod/cri").rc != 0:
         raise Skip("no client of CRI: --tools was not given")
     install(host)
     host.check(f"cat >>{CONFIG} <<'END'\n{SYSTEMD_CGROUP}END")
     host.check("gpuhostctl runtime configure containerd", 120)
-    take_image(host)
+    import_image(host)
     first = pid(host)
     for version in (OLD, NEW):
         if version != OLD:
@@ -108,7 +110,7 @@ def pods(host):
     assert pid(host) == first, "containerd was restarted"
 
 
-@case("containerd's configuration is put right when another program writes it, and outlives boots", start="both")
+@case("containerd's configuration is repaired after a change and survives a reboot", start="both")
 def repaired(host):
     install(host)
     host.check(f"cp {CONFIG} /root/config.toml && gpuhostctl runtime configure containerd", 120)
@@ -118,9 +120,9 @@ def repaired(host):
     host.wait_until("[ $(systemctl show -P ActiveState gpuhost-runtime) = inactive ]", 60)
     host.reboot()
     host.wait_until("systemctl is-active -q containerd", 120)
-    assert starts(host) == "1", "it is restarted at boot"
+    assert starts(host) == "1", "containerd was restarted at boot"
     assert "enable_cdi = true" in host.check("containerd config dump")
     assert "nothing to do" in host.check("gpuhostctl runtime plan containerd")
-    host.run("gpuhostctl operation wait")  # what the boot has begun
+    host.run("gpuhostctl operation wait")  # an operation that the boot started
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 remove gpuhostd </dev/null", 240)
     host.check(f"cmp {CONFIG} /root/config.toml && [ ! -e {DROP_IN} ] && systemctl restart containerd")

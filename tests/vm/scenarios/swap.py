@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Swaps that work."""
+"""Swaps that succeed."""
 
 import os
 
@@ -10,9 +10,9 @@ from .install import NEW, OLD
 
 KEPT_JOURNALS = 50
 SWAPS = 100 if os.environ.get("FULL") == "1" else 4
-# Operations and their journals are kept up to a number, and the driver's history is written of those that no longer are.
+# The newest operations and journals are kept; the driver's history is written when older ones are removed.
 SWAPS_BEFORE = KEPT_JOURNALS if SWAPS > KEPT_JOURNALS else 2
-# What a swap could leave behind; journals apart.
+# Resources that a swap could leak.
 LEFT = r"""pid=$(systemctl show -P MainPID gpuhostd)
 awk '/^VmRSS/ { print "memory", $2 }' /proc/$pid/status
 echo "descriptors $(ls /proc/$pid/fd | wc -l)"
@@ -23,7 +23,7 @@ FILES = ("find /var/lib/gpuhost /run/gpuhost /etc /usr/bin /usr/lib /lib/modules
          "! -path '*/journal/*' ! -path /run/gpuhost/placement.json")  # which a timer writes
 
 
-@case("535.261.03 to 550.163.01 and back", start="both")
+@case("a swap from 535.261.03 to 550.163.01 and back succeeds", start="both")
 def there_and_back(host):
     host.swap(NEW)
     expect.driver(host, NEW, host.srcversions(NEW))
@@ -31,8 +31,8 @@ def there_and_back(host):
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
-@case("others who ask for the module all the while, with a softdep of their own, load it never", start="both", full=True)
-def others_ask(host):
+@case("concurrent modprobe calls with a softdep never load the driver", start="both", full=True)
+def concurrent_modprobe(host):
     host.write("/etc/modprobe.d/50-others.conf", "softdep nvidia pre: vfio-pci post: nvidia-uvm\n")
     count = int(host.check("dmesg | grep -c 'NVRM: loading'"))
     host.check("systemd-run -q --unit=asker -- sh -c 'while :; do modprobe -q nvidia; done'")
@@ -42,14 +42,14 @@ def others_ask(host):
     assert int(host.check("dmesg | grep -c 'NVRM: loading'")) == count + 1, "nvidia was loaded more than once"
 
 
-@case("rollback goes to the generation before", start="both")
+@case("rollback swaps to the previous generation", start="both")
 def rollback(host):
     host.swap(NEW)
     host.ctl_ok("driver", "rollback")
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
-@case("loaded equals wanted: no step, no operation", start="both")
+@case("a swap to the loaded driver starts no operation", start="both")
 def no_op(host):
     before, operations = host.facts(), host.operations()
     count = int(host.check("dmesg | grep -c 'NVRM: loading'"))
@@ -60,7 +60,7 @@ def no_op(host):
     expect.untouched(before, host.facts())
 
 
-@case("--dry-run prints the steps and touches nothing", start="both")
+@case("--dry-run prints the steps, nothing changes", start="both")
 def dry_run(host):
     before = host.facts()
     result = host.ctl_ok("driver", "swap", NEW, "--dry-run")
@@ -68,7 +68,7 @@ def dry_run(host):
     expect.untouched(before, host.facts())
 
 
-@case("a process that has the old library mapped keeps that generation", start="both", full=True)
+@case("a generation whose library a process has mapped is not removed", start="both", full=True)
 def mapped_generation(host):
     library = host.facts().library
     host.check(f"systemd-run -q --unit=mapper --setenv=LD_PRELOAD={library} -- sleep 1000")
@@ -76,17 +76,17 @@ def mapped_generation(host):
     host.wait_until(f"grep -qF {library} /proc/{pid}/maps", 20)
     host.swap(NEW)
     expect.refused(host, host.ctl("driver", "remove", OLD), f"process {pid} (sleep)", "uses", library)
-    assert host.run(f"test -e {library}").rc == 0, "the mapped library is gone"
+    assert host.run(f"test -e {library}").rc == 0, "the mapped library was removed"
 
 
-@case(f"{SWAPS} swaps in a row leave nothing behind: no file, no memory, no journal too many", start="both")
+@case(f"{SWAPS} swaps in a row leak no file, memory or journal", start="both")
 def endurance(host):
     def left():
         host.settle()
         rows = (row.split() for row in host.check(LEFT).splitlines())
         return {name: int(number) for name, number in rows}, set(host.check(FILES).splitlines())
 
-    for version in (NEW, OLD) * (SWAPS_BEFORE // 2):  # what a first time brings, as both generations
+    for version in (NEW, OLD) * (SWAPS_BEFORE // 2):  # files that only the first swaps add, as both generations
         host.swap(version)
     before, files_before = left()
     for _ in range(SWAPS // 2):
@@ -95,7 +95,7 @@ def endurance(host):
     after, files = left()
     print(f"# before {before}, after {SWAPS} swaps {after}")
     expect.driver(host, OLD, host.srcversions(OLD))
-    assert files == files_before, f"came: {sorted(files - files_before)[:9]}, went: {sorted(files_before - files)[:9]}"
+    assert files == files_before, f"added: {sorted(files - files_before)[:9]}, removed: {sorted(files_before - files)[:9]}"
     for name in ("descriptors", "units"):
         assert after[name] == before[name], f"{name}: {before} became {after}"
     assert after["memory"] <= before["memory"] + 1024, f"KiB of memory: {before} became {after}"
