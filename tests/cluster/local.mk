@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# make check-cluster: what is built here with a real containerd, a kubelet and clients of registries. Needs root, Go and
-# some of Debian's packages (./bootstrap check brings them); without them it says why and exits with 77.
+# make check-cluster: the programs built here with a real containerd, a kubelet and clients of registries.
+# Needs root, Go and some of Debian's packages (./bootstrap check installs them). Without them it prints the
+# reason and exits with 77.
 TESTS += %D%/node_test.py
 EXTRA_DIST += \
     %D%/check-cluster \

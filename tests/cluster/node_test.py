@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cluster tests build is pinned, and the cache knows one pin from another. Nothing is built here."""
+"""Tests that the programs of the cluster tests are pinned and that the cache's keys depend on the pins.
+Builds nothing."""
 
 import dataclasses
 import shutil
@@ -17,38 +18,38 @@ from tap import Tap  # noqa: E402
 
 def test_pins(tap):
     pinned = binaries.CONTAINERD, binaries.CONTAINERD_22, binaries.CONTAINERD_23, binaries.CONFORMANCE, binaries.KUBERNETES, binaries.CONTROL_PLANE, binaries.CRIO, binaries.TOOLKIT
-    tap.equal([module.version() for module in pinned], ["2.4.2", "2.2.9", "2.3.7", "0.0.0-20260831232431-97274622c111", "1.36.3", "1.36.3", "1.34.0", "1.20.1"], "the versions that go.mod has")
+    tap.equal([module.version() for module in pinned], ["2.4.2", "2.2.9", "2.3.7", "0.0.0-20260831232431-97274622c111", "1.36.3", "1.36.3", "1.34.0", "1.20.1"], "versions are those of go.mod")
     for module in pinned:
         sums = (module.path / "go.sum").read_text()
-        tap.ok(f"{module.pinned} v{module.version()} h1:" in sums, f"{module.name}: go.sum has it")
-    tap.ok("gitMinor=36" in binaries.KUBERNETES.flags(), "the kubelet is told which one it is", binaries.KUBERNETES.flags())
+        tap.ok(f"{module.pinned} v{module.version()} h1:" in sums, f"{module.name}: go.sum pins the version")
+    tap.ok("gitMinor=36" in binaries.KUBERNETES.flags(), "the kubelet is linked with its version", binaries.KUBERNETES.flags())
 
 
 def test_keys(tap, work):
-    for path in binaries.TOOLS.path.rglob("*.*"):  # without its mode: a tarball's tree may be one that can't be written
+    for path in binaries.TOOLS.path.rglob("*.*"):  # without its mode, because a tarball's tree may be read-only
         copy = work / path.relative_to(binaries.MODULES)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     binaries.MODULES = work
     keys = {binaries.TOOLS.key()}
-    tap.equal({binaries.TOOLS.key()}, keys, "a key is the same for the same files")
+    tap.equal({binaries.TOOLS.key()}, keys, "the same files give the same key")
     for changed in ("go.sum", "go.mod", "hold/main.go"):
         with open(work / "tools" / changed, "a", encoding="utf-8") as file:
             file.write("\n")
         keys.add(binaries.TOOLS.key())
     keys.add(dataclasses.replace(binaries.TOOLS, packages=("./hold",)).key())
     keys.add(dataclasses.replace(binaries.TOOLS, tags=("quick",)).key())
-    tap.equal(len(keys), 6, "and another one for every change")
+    tap.equal(len(keys), 6, "each changed file, package or tag gives another key")
 
 
 def test_waiting(tap):
     answers = iter(["", "there"])
-    tap.equal(eventually("an answer", lambda: next(answers)), "there", "a wait ends with the answer")
+    tap.equal(eventually("an answer", lambda: next(answers)), "there", "a wait ends with the first true result")
     try:
-        eventually(lambda: "it says why", lambda: None, 0)
-        tap.ok(False, "or with its deadline")
+        eventually(lambda: "the description", lambda: None, 0)
+        tap.ok(False, "a wait past its deadline fails with its description")
     except TimeoutError as error:
-        tap.ok("it says why" in str(error), "or with its deadline", error)
+        tap.ok("the description" in str(error), "a wait past its deadline fails with its description", error)
 
 
 def main():

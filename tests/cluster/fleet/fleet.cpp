@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many hosts in one process: the agents of gpuhost-cluster as they are, on hosts whose drivers swap by
-// themselves. It runs until it is killed.
+// Simulates many hosts in one process: real agents of gpuhost-cluster, on hosts whose drivers are simulated.
+// Runs until it is killed.
 //
-//   fleet --kubeconfig=FILE --hosts=COUNT [--first=N] [--prefix=NAME] [--version=V] [--swap-ms=N] [--candidates=N]
-//         [--fail=NODE,…] (their swaps fail) [--bad=NODE,…] (their new drivers don't get ready)
+//   fleet --kubeconfig=FILE --hosts=COUNT [--first=N] [--prefix=NAME] [--version=V] [--swap-ms=N]
+//         [--candidates=N] [--fail=NODE,…] (their swaps fail) [--bad=NODE,…] (their new drivers do not
+//         become ready)
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/parse.hpp"
@@ -24,7 +25,7 @@ namespace {
 using namespace gpuhost;          // NOLINT: this file only
 using namespace gpuhost::cluster; // NOLINT
 
-constexpr const char* usage = "fleet OPTIONS: see the head of fleet.cpp\n";
+constexpr const char* usage = "fleet OPTIONS: see the comment at the top of fleet.cpp\n";
 constexpr std::size_t hosts_per_connection = 20;
 
 struct Options {
@@ -43,7 +44,7 @@ unsigned number(const std::string& text) {
     return static_cast<unsigned>(base::parse_uint(text).value_or(0));
 }
 
-/// A driver that takes its time, and nothing else.
+/// A host whose driver swap only lasts a while.
 class SimulatedHost final : public UpgradeHost {
   public:
     SimulatedHost(std::string version, Time takes, bool fails, bool bad)
@@ -81,10 +82,10 @@ class SimulatedHost final : public UpgradeHost {
     }
 
     [[nodiscard]] std::optional<Time> due() const {
-        return checked_ != told_ ? std::optional(Time(0)) : due_;
+        return checked_ != reported_ ? std::optional(Time(0)) : due_;
     }
     void turn() {
-        told_ = checked_;
+        reported_ = checked_;
         if (!due_ || now() < *due_)
             return;
         due_.reset();
@@ -103,7 +104,7 @@ class SimulatedHost final : public UpgradeHost {
     bool fails_;
     bool bad_;
     std::string checked_;
-    std::string told_;
+    std::string reported_;
     std::string wanted_;
     std::int64_t since_ = 0;
     Task task_;
@@ -166,7 +167,7 @@ struct Member {
     std::uint64_t seen = 0;
 };
 
-/// Until something breaks.
+/// Runs all members; returns only on an error.
 base::Result<void> run(const Options& options) {
     GPUHOST_TRY(root, base::Root::open("/"));
     const auto among = [](const std::string& words) {
@@ -196,7 +197,7 @@ base::Result<void> run(const Options& options) {
     const std::size_t gates = polled.size(); // of each candidate
     polled.resize(gates + std::min<std::size_t>(number(options.candidates), members.size()), {-1, POLLIN, 0});
     for (;;) {
-        // Those alone that have heard something, or whose time has come: there are many.
+        // Only members with received data or a due time run, because there are many.
         std::optional<Time> soonest;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const std::optional<Time> before = members[i]->due();

@@ -5,5 +5,5 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[2]
-# What the virtual machine's rig and the tests on a fake root have is used, not written again.
+# The modules of the virtual machine's rig and of the host tests are used here, too.
 sys.path[1:1] = [str(TESTS / "vm"), str(TESTS / "support"), str(TESTS / "host")]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of others: built from Go modules that go.sum pins, or unpacked from Debian's packages, and cached.
+"""Third-party programs: built from Go modules that go.sum pins, or unpacked from Debian's packages, and
+cached.
 
-The cache gets the binaries alone: what Go needs to make them is some GB in /var/tmp, and not needed again while go.sum stays.
-Nobody debugs them, so nothing is written for debuggers.
+Only the binaries are cached. Go's own caches need some GB in /var/tmp during a build, and no further build is
+needed while go.sum is unchanged. The binaries have no debug information.
 """
 
 import functools
@@ -18,7 +19,7 @@ from pathlib import Path
 from rig import cache, inputs, say
 
 MODULES = Path(__file__).resolve().parent.parent / "modules"
-DRIVER = "550.163.01"  # whose packages are given to containers
+DRIVER = "550.163.01"  # containers get the files of its packages
 GO = "1.26.8"
 GO_SUM = "h1:ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM="
 BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2", "-gcflags=all=-dwarf=false"]
@@ -26,22 +27,22 @@ BUILD = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-p", "2", "-
 
 @dataclass(frozen=True)
 class Module:
-    """A directory of `modules/`. Those that pin the same library have to agree on it, so unrelated programs are in
-    several."""
+    """A directory of `modules/`. Programs of one module share one version of each library, so unrelated
+    programs have modules of their own."""
     name: str
     packages: tuple
-    stamp: dict = field(default_factory=dict)  # {variable: how its value is made of the version}
-    pinned: str = ""                           # the module that has this version
+    stamp: dict = field(default_factory=dict)  # {variable: format of its value, from the version}
+    pinned: str = ""                           # the Go module whose version this is
     tags: tuple = ()
-    cgo: tuple = ()                            # what the linker is told; () for a module without C
-    named: dict = field(default_factory=dict)  # {program as Go names it: as it is called}
+    cgo: tuple = ()                            # options of the linker; () for a module without C
+    named: dict = field(default_factory=dict)  # {program's name from Go: its final name}
 
     @property
     def path(self):
         return MODULES / self.name
 
     def version(self):
-        """Without the v; "" of what is ours alone."""
+        """Returns the pinned version without the v; "" for a module of our own programs only."""
         found = re.search(rf"^\s*(?:require )?{re.escape(self.pinned)} v(\S+)$", (self.path / "go.mod").read_text(), re.M)
         return found[1] if self.pinned else ""
 
@@ -70,7 +71,7 @@ KUBERNETES = Module(
     ("k8s.io/kubernetes/cmd/kubelet",),
     {f"{_COMPONENT}.gitVersion": "v{version}", f"{_COMPONENT}.gitMajor": "{major}", f"{_COMPONENT}.gitMinor": "{minor}"},
     "k8s.io/kubernetes")
-# Without the kubelet, which is another module so that neither is built anew with the other.
+# The kubelet is another module, so that a change of one does not rebuild the other.
 CONTROL_PLANE = Module(
     "controlplane",
     ("go.etcd.io/etcd/server/v3", *(f"k8s.io/kubernetes/cmd/{name}" for name in (
@@ -78,24 +79,24 @@ CONTROL_PLANE = Module(
     KUBERNETES.stamp, "k8s.io/kubernetes", named={"server": "etcd"})
 CRIO = Module(
     "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",
-    # No C library: none of GPGME, Btrfs, libseccomp.
+    # Without C libraries: GPGME, Btrfs, libseccomp.
     ("containers_image_openpgp", "containers_image_ostree_stub", "exclude_graphdriver_btrfs"))
 _TOOLKIT = "github.com/NVIDIA/nvidia-container-toolkit"
 TOOLKIT = Module(
     "toolkit", tuple(f"{_TOOLKIT}/cmd/{name}" for name in (
         "nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-runtime-hook")),
     {f"{_TOOLKIT}/internal/info.version": "{version}"}, _TOOLKIT,
-    # It opens libnvidia-ml.so.1 at run time, and has no library for the functions in it when it is linked.
+    # It opens libnvidia-ml.so.1 at run time, so its functions are unresolved when it is linked.
     cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))
 
-# What tests/bench/rollout compares with, and nobody else needs.
+# The baseline of tests/bench/rollout; not used elsewhere.
 UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
 
 
 @functools.cache
 def _workshop():
-    """Go's caches, one for all that this process builds: Kubernetes' programs and the runtimes share most of what they
-    are made of. It goes with the process."""
+    """Returns a directory for Go's caches, shared by all builds of this process, because their
+    dependencies overlap. It is removed when the process ends."""
     return tempfile.TemporaryDirectory(prefix="gpuhost-go.", dir="/var/tmp")
 
 
@@ -112,10 +113,10 @@ def _go(program, *words, cgo=False, **options):
 
 @functools.cache
 def _toolchain():
-    """This very Go: the machine's own, or what the machine's own fetches."""
+    """Returns the pinned Go: this machine's own, or one that it downloads."""
     own = shutil.which("go")
     if not own:
-        raise RuntimeError("no go on this machine: run ./bootstrap, or install golang-go")
+        raise RuntimeError("go is not installed: run ./bootstrap, or install golang-go")
     nowhere = _workshop().name
     if f"go{GO} " in _go(own, "version", cwd=nowhere):
         return own
@@ -123,10 +124,10 @@ def _toolchain():
         answer = json.loads(_go(own, "mod", "download", "-json", f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64",
                                 cwd=nowhere))
     if answer["Sum"] != GO_SUM:
-        raise RuntimeError(f"Go {GO} came as {answer['Sum']}, pinned is {GO_SUM}")
+        raise RuntimeError(f"Go {GO}: checksum mismatch (pinned: {GO_SUM}, downloaded: {answer['Sum']})")
     tree = Path(answer["Dir"])
     for program in [*tree.glob("bin/*"), *tree.glob("pkg/tool/*/*")]:
-        program.chmod(0o755)  # a module's archive keeps no modes
+        program.chmod(0o755)  # a module's archive has no modes
     return tree / "bin/go"
 
 
@@ -140,13 +141,13 @@ def _build(module, out):
 
 
 def built(module):
-    """The directory with the module's programs."""
+    """Returns the directory with the module's programs."""
     return cache.entry(f"cluster-{module.name}", module.key(), lambda out: _build(module, out))
 
 
 def debian(package, version, suite="bookworm"):
-    """The directory with the programs of one of Debian's packages, which is not installed: it is a service, and another
-    one may run here."""
+    """Returns the directory with the programs of a Debian package. The package is not installed, because
+    it has a service and another version may run here."""
     def fetch(work):
         with say.step(f"fetching Debian's {package} {version}"):
             inputs.download(package, suite, work)
@@ -164,7 +165,7 @@ def debian_containerd():
 
 
 def debian_13_containerd():
-    """Its C library is newer, and what it needs of one is in Debian 12's."""
+    """Built for a newer C library; Debian 12's has all functions that it needs."""
     return debian("containerd", "1.7", "trixie")
 
 
@@ -173,7 +174,7 @@ def debian_docker():
 
 
 def debian_13_docker():
-    """(the daemon's directory, the client's)"""
+    """Returns (directory of the daemon, directory of the client)."""
     return debian("docker.io", "26.1", "trixie"), debian("docker-cli", "26.1", "trixie")
 
 

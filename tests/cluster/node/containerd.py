@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""containerd with all of its own: root, state, socket, configuration, registries."""
+"""containerd with its own root, state, socket, configuration and registries."""
 
 import json
 import os
@@ -10,8 +10,8 @@ import programs
 from .cri import Runtime
 from .waiting import eventually
 
-# {major version: its configuration}. The sandbox's image is from a bundle too; and the machine may let nobody's chance with
-# the OOM killer get any better, as containers do.
+# {major version: its configuration}. The sandbox's image comes from a bundle, too. restrict_oom_score_adj:
+# this machine may not permit a lower OOM score than its own, which containers set.
 CONFIGURATION = {
     1: """version = 2
 [plugins."io.containerd.grpc.v1.cri"]
@@ -39,7 +39,7 @@ imports = []
 """,
 }
 
-# A network for pods that have none of their own, since a node is not ready without any.
+# A CNI plug-in, because a node without a network is not ready.
 NETWORK = """#!/bin/sh
 case $CNI_COMMAND in
     VERSION) echo '{"cniVersion": "1.0.0", "supportedVersions": ["1.0.0"]}' ;;
@@ -57,14 +57,15 @@ def write_network(directory):
 
 
 class Containerd(Runtime):
-    """`programs_at` has containerd, ctr and the shim; `registries` is its certs.d; `cri` is the program that speaks CRI."""
+    """`programs_at` has containerd, ctr and the shim; `registries` is its certs.d; `cri` is the CRI
+    client."""
     def __init__(self, name, major, programs_at, place, *, registries, pause, cri, cgroup):
         super().__init__(name, place, cri)
         self.programs_at = programs_at
         self.client = programs_at / "ctr"
         self.cgroup = cgroup
         self.configuration = self.state / "config.toml"
-        cdi = "  enable_cdi = true" if name.endswith("1.7") else ""  # 1.6 does not know it, 2 needs no word
+        cdi = "  enable_cdi = true" if name.endswith("1.7") else ""  # 1.6 does not support it, 2 enables it by default
         self.configuration.write_text(CONFIGURATION[major].format(pause=pause, registries=registries, state=self.state, cdi=cdi))
         write_network(self.state / "cni")
 
@@ -91,12 +92,12 @@ class Containerd(Runtime):
         return self.ctr("images", "ls", "-q").split()
 
     def tasks(self, *filters):
-        """Containers that run, of those that the filters choose."""
+        """Returns the running containers that match the filters."""
         running = {row.split()[0] for row in self.ctr("tasks", "ls").splitlines()[1:] if " RUNNING" in row}
         return running & set(self.ctr("containers", "ls", "-q", *filters).split())
 
     def output_of(self, image):
-        """Runs a container of it; what it prints until it prints a line."""
+        """Runs a container of the image; returns its output once it has printed a line."""
         name = f"once-{uuid.uuid4().hex[:8]}"
         log = self.state / f"{name}.log"
         self.ctr("run", "--detach", "--cgroup", f"{self.cgroup.name}/{name}", "--log-uri", f"file://{log}", image, name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real API server, with etcd, the controller manager and the scheduler, and whoever a test is to it."""
+"""A real API server with etcd, the controller manager and the scheduler, and the identities that tests
+use."""
 
 import json
 import os
@@ -14,12 +15,13 @@ from peer_files import KEY
 from .service import Service
 from .waiting import eventually
 
-PORT, ETCD, PEERS = 16443, 16444, 16445  # nobody else's: the network is the run's own
+PORT, ETCD, PEERS = 16443, 16444, 16445  # always free, because the run has its own network
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
 
 class ControlPlane:
-    """Its services; each identity is a kubeconfig. `names` are what the server is called besides."""
+    """The services of a control plane. Each identity is a kubeconfig. `names` are further names in the
+    server's certificate."""
     def __init__(self, tools, place, names=()):
         self.tools = tools
         self.state = place.state / "controlplane"
@@ -32,7 +34,7 @@ class ControlPlane:
         self.url = f"https://127.0.0.1:{PORT}"
         self.names = ["IP:127.0.0.1", "DNS:localhost", "DNS:kubernetes.default.svc", *names]
 
-    # Who is who
+    # Identities
 
     def openssl(self, *words):
         subprocess.run(["openssl", *map(str, words)], cwd=self.pki, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -44,7 +46,7 @@ class ControlPlane:
                      "-extfile", "ext", "-out", f"{name}.crt")
 
     def identity(self, name, user, *groups):
-        """A kubeconfig."""
+        """Makes a kubeconfig of this user and returns its path."""
         self.certificate(name, "".join(f"/O={group}" for group in groups) + f"/CN={user}")
         path = self.state / f"{name}.kubeconfig"
         path.write_text(json.dumps({
@@ -82,7 +84,7 @@ class ControlPlane:
             "--node-monitor-grace-period=8s", "--node-monitor-period=2s", "--secure-port=0"])
 
     def start_scheduler(self):
-        """Only some tests have pods that are to find a node."""
+        """Starts the scheduler, for tests with pods that must be scheduled."""
         self.scheduler.start([self.tools / "kube-scheduler", "--kubeconfig", self.scheduling, "--leader-elect=false", "--secure-port=0"])
 
     def start_api(self):
@@ -101,7 +103,7 @@ class ControlPlane:
         return self.ask("get", "--raw", "/readyz").returncode == 0
 
     def stop_api(self):
-        """Killed: asked to end it waits a minute for those who watch."""
+        """Kills the API server: after SIGTERM it waits a minute for its watches."""
         if self.api.process:
             programs.end(self.api.process)
             self.api.process = None
@@ -115,7 +117,7 @@ class ControlPlane:
     def tail(self):
         return "\n".join(service.tail() for service in (self.etcd, self.api, self.manager, self.scheduler))
 
-    # What it is asked
+    # Requests
 
     def ask(self, *words, identity=None, **options):
         return programs.run([self.tools / "kubectl", "--kubeconfig", identity or self.admin, "--cache-dir", self.state / "cache", *words], **options)
@@ -132,7 +134,7 @@ class ControlPlane:
         self.kubectl("apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
 
     def calls(self, user):
-        """(verb, resource with its subresource, name, code) of all that `user` has asked for, as the audit log has it."""
+        """Returns (verb, resource/subresource, name, code) of all requests of `user` in the audit log."""
         rows = [json.loads(row) for row in self.audit_log.read_text().splitlines()]
         return [(row["verb"], "/".join(filter(None, (row.get("objectRef", {}).get("resource"), row.get("objectRef", {}).get("subresource")))),
                  row.get("objectRef", {}).get("name", ""), row.get("responseStatus", {}).get("code")) for row in rows if row["user"]["username"] == user]
@@ -146,17 +148,17 @@ class Session:
         self.connection = HTTPSConnection("127.0.0.1", PORT, context=context, timeout=programs.PATIENCE)
 
     def ask(self, method, path, body=None, kind="json", **headers):
-        """(status, document)"""
+        """Returns (status, document)."""
         self.connection.request(method, path, None if body is None else json.dumps(body),
                                 {"Content-Type": f"application/{kind}", "Accept": "application/json", **headers})
         answer = self.connection.getresponse()
         content = answer.read()
         try:
             return answer.status, json.loads(content)
-        except ValueError:  # a watch, a page of text
+        except ValueError:  # a watch, or text
             return answer.status, {"message": content.decode(errors="replace")}
 
 
 def manifests():
-    """What the package gives administrators."""
+    """Returns the directory with the manifests that the package installs for administrators."""
     return Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[3])) / "packaging/kubernetes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container runtime as a kubelet sees it."""
+"""A container runtime, used over CRI as a kubelet does."""
 
 import json
 
@@ -9,7 +9,7 @@ from .service import Service
 
 
 class Runtime(Service):
-    """It listens at `socket`; `cri` is the program that speaks CRI."""
+    """A runtime that listens on `socket`; `cri` is the CRI client."""
     def __init__(self, name, place, cri):
         super().__init__(name, place.logs)
         self.cri_program = cri
@@ -26,5 +26,5 @@ class Runtime(Service):
         return json.loads(done.stdout)
 
     def forget(self, image):
-        """As the kubelet's image GC does; what is not there is no error."""
+        """Removes the image as the kubelet's image GC does; an image that does not exist is not an error."""
         self.cri("remove", image)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CRI-O on Podman's storage, for its images alone: it runs no pods."""
+"""CRI-O on Podman's storage, only for its images: it runs no pods."""
 
 from .cri import Runtime
 from .waiting import eventually
@@ -37,14 +37,14 @@ runtime_root = "{state}/runc"
 
 
 class Crio(Runtime):
-    """`drop_ins` is its crio.conf.d, which it takes note of only if it is there when it starts; `containers` stands for
+    """`drop_ins` is its crio.conf.d, which it reads only if it exists at the start; `containers` replaces
     /etc/containers."""
     def __init__(self, programs_at, podman, place, drop_ins, containers, *, pause, cri):
         super().__init__("crio", place, cri)
         self.program = programs_at / "crio"
         self.home = self.state / "home"
         (self.home / ".config").mkdir(parents=True)
-        (self.home / ".config/containers").symlink_to(containers)  # in place of the machine's /etc/containers
+        (self.home / ".config/containers").symlink_to(containers)  # replaces this machine's /etc/containers
         (containers / "registries.conf").touch()
         (containers / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
         self.drop_ins = drop_ins

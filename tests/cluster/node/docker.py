@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Docker on a containerd that runs already, with all else of its own."""
+"""Docker on a containerd that already runs, with its own directories and socket."""
 
 import programs
 
@@ -17,7 +17,7 @@ class Docker(Service):
         self.state.mkdir()
         self.socket = self.state / "docker.sock"
         self.client = programs_at / "docker"
-        (self.state / "daemon.json").write_text("{}")  # not the machine's own
+        (self.state / "daemon.json").write_text("{}")  # replaces this machine's file
 
     def run(self):
         self.start([self.programs_at / "dockerd", "--host", f"unix://{self.socket}", "--containerd", self.containerd.socket,

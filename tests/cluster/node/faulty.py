@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bad way to the API server: HTTPS on loopback that passes on what is asked, as one identity, and does harm to it on the way."""
+"""A faulty proxy to the API server: HTTPS on loopback that forwards requests as one identity and injects
+faults."""
 
 import http.client
 import http.server
@@ -15,9 +16,10 @@ PATIENCE = 90  # seconds
 
 
 class FaultyWay:
-    """`harm` is a function of (method, path) that says what happens to one request: None, or one of
-    ("slow", seconds), ("status", code, headers), ("after", code): done, and answered so all the same, ("cut",): done, and not answered,
-    ("hang",): neither taken nor refused."""
+    """`harm` is a function of (method, path) that returns the fault of one request: None, or one of
+    ("slow", seconds), ("status", code, headers), ("after", code): executed, but answered with this code,
+    ("cut",): executed, but the connection is closed without an answer, ("hang",): neither executed nor
+    refused."""
     def __init__(self, plane):
         self.plane = plane
         self.harm = lambda method, path: None
@@ -47,7 +49,7 @@ class FaultyWay:
         self.server.server_close()
 
     def break_all(self):
-        """Connections, watches too."""
+        """Closes all connections, also those of watches."""
         with self.lock:
             broken, self.connections = self.connections, set()
         for one in broken:
@@ -146,7 +148,7 @@ class FaultyWay:
 
 
 def some(share, *faults, methods=("GET", "POST", "PATCH", "DELETE")):
-    """That share of all requests meets one of `faults`; watches do not."""
+    """Returns a `harm` that injects one of `faults` into this share of the requests, except watches."""
     chance = random.Random(1)
 
     def harm(method, path):

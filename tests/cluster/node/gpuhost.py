@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own programs as they run on a host, on a tree of their own: the daemon that brings bundles in, and the registry."""
+"""Our own programs as they run on a host, on a root of their own: the daemon that imports bundles, and the
+registry."""
 
 import os
 import re
@@ -18,16 +19,16 @@ from .service import Service
 
 UNIT = TESTS.parent / "systemd/gpuhost-registry.socket"
 PORT = int(re.search(r"^ListenStream=127\.0\.0\.1:(\d+)$", UNIT.read_text(), re.M)[1])
-IDLE_SECONDS = 2  # so that it ends between two pulls whenever the runtimes let go of it
+IDLE_SECONDS = 2  # the registry ends between two pulls once the runtimes have closed their connections
 PLACES = ("", "usr/bin", "usr/sbin", "usr/libexec/gpuhost")
 
 
 def find(tree, name):
-    """A program of ours in a build directory, or in an unpacked package."""
+    """Returns the path of our program in a build directory or in an unpacked package."""
     for place in PLACES:
         if (tree / place / name).is_file():
             return tree / place / name
-    raise FileNotFoundError(f"no {name} in {tree}: build it, or say where it is with --build or --deb")
+    raise FileNotFoundError(f"{name} not found in {tree}: build it, or name its directory or package with --build or --deb")
 
 
 class Daemon(Service):
@@ -45,7 +46,7 @@ class Daemon(Service):
         shutil.copy(trusted, self.root / "etc/gpuhost/trust.d/site.pem")
         self.runtimes = {}
         self.configure()
-        # Where it leads others to the registry.
+        # The files with which it configures runtimes to use the registry.
         self.certs = self.root / "etc/containerd/certs.d"
         self.registries_conf = self.root / "etc/containers/registries.conf.d/50-gpuhost.conf"
 
@@ -55,17 +56,17 @@ class Daemon(Service):
         (self.root / "etc/gpuhost/gpuhostd.conf").write_text(text)
 
     def shows(self, key, runtime):
-        """Has the runtime's socket where our programs look for it, and says with which client they are to talk to it."""
+        """Links the runtime's socket into the root, and configures the client for it."""
         self.shows_again(runtime)
         self.runtimes.setdefault(key, []).append(f"/run/runtimes/{runtime.name}={runtime.client}")
         self.configure()
 
     def shows_again(self, runtime):
-        """The socket of one that has started anew."""
+        """Links the new socket of a restarted runtime."""
         self.finds(runtime, f"run/runtimes/{runtime.name}")
 
     def finds(self, runtime, place):
-        """Has its socket where our programs look by themselves."""
+        """Links its socket to the default path, which our programs search without a setting."""
         (self.root / place).parent.mkdir(parents=True, exist_ok=True)
         (self.root / place).unlink(missing_ok=True)
         os.link(runtime.socket, self.root / place)
@@ -98,7 +99,8 @@ class Daemon(Service):
 
 
 class Registry(Service):
-    """The registry behind its socket, as systemd has it: started by who connects, and again when it has ended."""
+    """The registry with socket activation as by systemd: each connection starts it, also after it has
+    ended."""
     def __init__(self, tree, place, root):
         super().__init__("gpuhost-registry", place.logs)
         self.program = find(tree, "gpuhost-registry")
@@ -113,7 +115,7 @@ class Registry(Service):
         self.watcher.start()
 
     def watch(self):
-        """What is started here dies with this thread."""
+        """Starts the registry at a connection. It ends with this thread."""
         while not self.over.is_set():
             if self.is_running():
                 self.over.wait(0.05)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kubelet that stands alone: it runs the pods of a directory, and asks no API server."""
+"""A standalone kubelet: it runs the pods of a directory without an API server."""
 
 import itertools
 import json
@@ -11,43 +11,44 @@ from . import sandbox
 from .service import Service
 from .waiting import eventually
 
-PORT = 10255  # nobody else's: the network is the run's own
+PORT = 10255  # always free, because the run has its own network
 POLICIES = ("Always", "IfNotPresent", "Never")
 
 
 class Pod:
-    """One of one container."""
+    """A pod of one container."""
     def __init__(self, kubelet, name):
         self.kubelet = kubelet
         self.name = name
 
     def document(self):
-        """As the kubelet tells it; None once there is none."""
+        """Returns the pod as the kubelet reports it; None if it does not."""
         return next((pod for pod in self.kubelet.pods() if pod["metadata"]["name"].startswith(self.name + "-")), None)
 
     def is_gone(self):
-        """The kubelet forgets a pod before its processes have ended."""
+        """Returns whether the pod and its tasks have ended: the kubelet drops a pod before its processes
+        end."""
         return not self.document() and not self.kubelet.containerd.tasks(f'labels."io.kubernetes.pod.name"~={self.name}-')
 
     def container(self):
-        """Its status; {} until there is one."""
+        """Returns the container's status; {} until it exists."""
         pod = self.document() or {}
         return next(iter(pod.get("status", {}).get("containerStatuses", [])), {})
 
     def waits_for(self, *reasons):
-        """The message that stands beside one of these reasons not to start."""
-        def look():
+        """Waits until the container waits for one of these reasons; returns the reason's message."""
+        def waiting_status():
             waiting = self.container().get("state", {}).get("waiting", {})
             return waiting if waiting.get("reason") in reasons else None
-        return eventually(lambda: f"{self.name} waits for {reasons}: {self.container()}", look).get("message", "")
+        return eventually(lambda: f"{self.name} waits for {reasons}: {self.container()}", waiting_status).get("message", "")
 
     def runs(self):
-        """The status of its container, once that runs."""
+        """Waits until the container runs; returns its status."""
         return eventually(lambda: f"{self.name} runs: {self.container()}",
                           lambda: self.container() if self.container().get("state", {}).get("running") else None)
 
     def output(self):
-        """Its first line."""
+        """Waits for the container's first line of output; returns it."""
         def read():
             logs = self.kubelet.pod_logs.glob(f"*_{self.name}-*/main/*.log")
             rows = [row for path in logs for row in path.read_text().splitlines()]
@@ -100,8 +101,9 @@ class Kubelet(Service):
 
     @contextmanager
     def collecting(self):
-        """Meanwhile one that began with a pass of its image GC, which goes by disk usage only if it does not go by age: 0 would be the
-        default of two minutes, and the next pass comes after five."""
+        """Restarts the kubelet, which begins with a pass of its image GC. With an age the pass does not
+        depend on disk usage. An age of 0 would mean the default of two minutes. The next pass follows
+        after five minutes."""
         aged = {"imageMinimumGCAge": "1ns", "imageMaximumGCAge": "2ns"}
         try:
             self._run_again(self.settings | aged)
@@ -127,7 +129,7 @@ class Kubelet(Service):
             return answer.read().decode()
 
     @contextmanager
-    def asleep(self):
+    def suspended(self):
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -139,7 +141,7 @@ class Kubelet(Service):
 
     @contextmanager
     def pod(self, image, policy):
-        """A pod of this image, which is gone in the end."""
+        """Runs a pod of this image; waits at the end until it has ended."""
         pod = Pod(self, next(self.names))
         manifest = self.manifests / f"{pod.name}.json"
         manifest.write_text(json.dumps({
@@ -156,7 +158,7 @@ class Kubelet(Service):
 
 
 class MemberKubelet(Kubelet):
-    """One of a cluster, whose Node it makes and keeps, with a taint from the start."""
+    """A kubelet of a cluster, which creates and updates its Node, with a taint from the start."""
     ports = itertools.count(PORT + 2)
 
     def __init__(self, program, containerd, place, cgroup, *, node, kubeconfig, taint):

@@ -16,8 +16,8 @@ from .site import PAUSE, Site
 
 @dataclass(frozen=True)
 class Place:
-    state: Path  # gone with the run
-    logs: Path   # kept when something failed
+    state: Path  # removed after the run
+    logs: Path   # kept if a case failed
 
 
 class Node:
@@ -34,7 +34,7 @@ class Node:
         self.containerd = Containerd("containerd", 2, binaries.built(binaries.CONTAINERD), self.place, **common)
         self.containerd16 = Containerd("containerd-1.6", 1, binaries.debian_containerd(), self.place, **common)
         self.containerd17 = Containerd("containerd-1.7", 1, binaries.debian_13_containerd(), self.place, **common)
-        # Only configured, by cases that run them as a service.
+        # Not started here; cases run them as a service.
         self.containerd22 = Containerd("containerd-2.2", 2, binaries.built(binaries.CONTAINERD_22), self.place, **common)
         self.containerd23 = Containerd("containerd-2.3", 2, binaries.built(binaries.CONTAINERD_23), self.place, **common)
         self.docker = Docker(binaries.debian_docker(), self.containerd16, self.place, self.cgroup)
@@ -54,7 +54,7 @@ class Node:
             containerd.ctr("images", "import", self.site.bundle("base", 1, {}))
 
     def run_too(self, service):
-        """What only some cases need. It ends with the others."""
+        """Starts a service that only some cases need; it ends with the others."""
         service.run()
         self.services.append(service)
 

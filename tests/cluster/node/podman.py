@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Podman's API, with a storage of its own."""
+"""Podman's API service, with its own storage."""
 
 import json
 
@@ -18,7 +18,7 @@ class Podman(Service):
         self.socket = self.state / "podman.sock"
         self.client = "/usr/bin/podman"
         self.home = self.state / "home"
-        policy = self.home / ".config/containers/policy.json"  # not the machine's own
+        policy = self.home / ".config/containers/policy.json"  # replaces this machine's file
         policy.parent.mkdir(parents=True)
         policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
 
@@ -33,12 +33,12 @@ class Podman(Service):
     def ask(self, *words):
         return programs.run([self.client, "--remote", "--url", f"unix://{self.socket}", *words])
 
-    def tell(self, *words):
+    def call(self, *words):
         done = self.ask(*words)
         assert done.returncode == 0, f"podman {' '.join(words)}: {done.stdout}{done.stderr}"
         return done.stdout
 
     def image(self, name):
-        """What it has by that name; None where it has nothing."""
+        """Returns the image with that name; None if it does not exist."""
         done = self.ask("image", "inspect", name)
         return json.loads(done.stdout)[0] if done.returncode == 0 else None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Namespaces of processes, mounts and network for the whole run.
 
-Only loopback is up, so there is provably no way to a registry; what the node writes below /etc, /run, /var/lib and /var/log is
-gone afterwards; and no process outlives the run, since the kernel ends them all with the first.
+Only loopback is up, so no registry is reachable. Files that the node writes below /etc, /run, /var/lib and
+/var/log are removed afterwards. No process outlives the run, because the kernel ends all of them with the
+first.
 """
 
 import os
@@ -17,9 +18,9 @@ from pathlib import Path
 from .waiting import eventually
 
 INSIDE = "GPUHOST_CLUSTER_INSIDE"
-ADDRESS = "192.0.2.10"  # a kubelet's Node must have one that is not loopback's; it leads nowhere
-STATE = Path("/run/gpuhost-cluster")  # all that the node keeps
-# What a kubelet wants of a machine. It gets to see that it has it, and the machine stays as it is.
+ADDRESS = "192.0.2.10"  # a kubelet's Node needs an address other than loopback's; packets to it leave no interface
+STATE = Path("/run/gpuhost-cluster")  # the node's state
+# Values that a kubelet requires. Bind mounts show them to it; this machine's own values are unchanged.
 TUNABLES = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
             "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
 CGROUPS = Path("/sys/fs/cgroup")
@@ -37,8 +38,8 @@ def _keep_changes_here(directory, upper):
 
 
 def enter():
-    """Runs this program again, inside; returns there."""
-    if INSIDE not in os.environ or os.getppid() != 0:  # the parent of the first process is out of its sight
+    """Executes this program again inside of the namespaces; returns only there."""
+    if INSIDE not in os.environ or os.getppid() != 0:  # the parent of the first process is in another namespace
         os.environ[INSIDE] = str(os.getpid())
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child",
                               "--mount-proc", sys.executable, *sys.argv])
@@ -56,7 +57,7 @@ def enter():
 
 
 class Cgroup:
-    """A cgroup of the run's own in each hierarchy, of version 1 or 2."""
+    """The run's own cgroup in each hierarchy, of version 1 or 2."""
     def __init__(self):
         self.name = f"/gpuhost-cluster-{os.environ[INSIDE]}"
         v2 = (CGROUPS / "cgroup.controllers").exists()
@@ -65,15 +66,15 @@ class Cgroup:
             (root / self.name[1:]).mkdir(exist_ok=True)
 
     def remove(self):
-        """Innermost first; an error where a process is still in it."""
+        """Removes the cgroups, innermost first; fails if a process is still in one."""
         for root in self.roots:
             for directory, _, _ in os.walk(root / self.name[1:], topdown=False):
                 os.rmdir(directory)
 
 
 class SilentServer:
-    """To all but the first that connects, on port 443: its queue is full, and the kernel drops what more comes, as a network
-    does that leads nowhere."""
+    """A server on port 443 that never answers. Its own connection fills its queue, so the kernel drops
+    packets of further connections, as a network without a route does."""
     def __init__(self, address):
         self.listener = socket.socket()
         self.listener.bind((address, 443))
@@ -93,12 +94,12 @@ class SilentServer:
         self.listener.close()
 
 
-HOSTS_CACHE = 6  # Go's programs look at /etc/hosts again after 5 seconds
+HOSTS_CACHE = 6  # Go's programs read /etc/hosts again after 5 seconds
 
 
 @contextmanager
 def silent_server(name):
-    """While it is there, `name` is the host that one is on."""
+    """Runs a silent server and resolves `name` to its address."""
     hosts = STATE / "hosts"
     hosts.write_text(f"127.0.0.1 localhost\n127.0.0.2 {name}\n")
     _command("mount", "--bind", hosts, "/etc/hosts")
@@ -112,7 +113,7 @@ def silent_server(name):
 
 
 def processes():
-    """{pid: name} of all that run in here besides this one, the first; collects what has ended."""
+    """Returns {pid: name} of all processes in the namespace but this one, the first; reaps ended ones."""
     assert os.getpid() == 1
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that runs beside the tests, and keeps its output in a log."""
+"""A program that runs beside the tests and writes its output to a log."""
 
 import signal
 
@@ -15,13 +15,13 @@ class Service:
         self.process = None
 
     def start(self, command, pass_fds=(), **more):
-        """`more` is what its environment has besides."""
+        """Starts the command; `more` are additional variables of its environment."""
         with open(self.log, "ab") as out:
             self.process = programs.start([str(word) for word in command], stdout=out, stderr=out, pass_fds=pass_fds,
                                           env=programs.environment(**more))
 
     def check_alive(self):
-        """A wait for what has ended needs not run out."""
+        """Fails if the program has ended, so that a wait for it does not last until its deadline."""
         if self.process.poll() is not None:
             raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine where bundles are made, with the real gpuhostctl: a few images that hold one program."""
+"""The machine where bundles are made, with the real gpuhostctl: a few images that contain one program."""
 
 import hashlib
 import json
@@ -14,7 +14,8 @@ COMMAND = ["/hold"]
 
 
 class Site:
-    """An image's only program prints the image's version and stays, so that a container tells which it is of."""
+    """Makes images. Their only program prints the image's version and waits, so a container shows which
+    image it runs."""
     def __init__(self, directory, ctl, hold):
         self.directory = Path(directory)
         self.directory.mkdir()
@@ -33,20 +34,20 @@ class Site:
         return made["digest"]
 
     def image(self, version):
-        """The digest by which it is pulled."""
+        """Makes an image of this version; returns the digest to pull it by."""
         if version in self.digests:
             return self.digests[version]
         return self.tag(version, self.layout.add_manifest(self.layers(version), command=COMMAND))
 
     def index(self, version):
-        """As image(), of one for several machines, of which a bundle has only this one's."""
+        """As image(), for several architectures, of which a bundle contains only this machine's."""
         if version in self.digests:
             return self.digests[version]
         layers = {"amd64": self.layers(version), "arm64": [b"of another machine"]}
         return self.tag(version, self.layout.add_index(layers, command=COMMAND))
 
     def config(self, version):
-        """The digest of its configuration, by which a runtime knows an image."""
+        """Returns the digest of the image's configuration, which runtimes use as the image's ID."""
         document = self.document(self.digests[version])
         if "manifests" in document:
             document = self.document(document["manifests"][0]["digest"])
@@ -56,7 +57,8 @@ class Site:
         return json.loads((self.directory / "layout/blobs/sha256" / digest.removeprefix("sha256:")).read_text())
 
     def bundle(self, name, generation, images):
-        """The path of a bundle of {"registry.example/app:v1": version}, and of the sandbox's image."""
+        """Makes a bundle of {"registry.example/app:v1": version} and the sandbox's image; returns its
+        path."""
         wanted = {PAUSE: "pause", **images}
         spec = [f"[Bundle]\nName={name}\nGeneration={generation}\n"]
         for reference, version in wanted.items():
@@ -70,14 +72,14 @@ class Site:
         return made
 
     def delta(self, old, new, generation):
-        """`new` without what `old` has."""
+        """Makes a delta bundle: `new` without the blobs of `old`; returns its path."""
         made = self.directory / f"delta-{generation}.bundle"
         self.run("diff", old, new, "-o", made, "--trust", self.trust.file("ca.pem"), generation=generation)
-        assert made.stat().st_size < new.stat().st_size / 2, "a delta leaves something out"
+        assert made.stat().st_size < new.stat().st_size / 2, "the delta is too large"
         return made
 
     def run(self, verb, *words, generation):
-        """A bundle that is later is so in its signature too."""
+        """Runs gpuhostctl bundle. A later generation has a later time in its signature."""
         done = programs.run([self.ctl, "bundle", verb, *words, *self.trust.signing()],
                             env=programs.environment(SOURCE_DATE_EPOCH=str(1_700_000_000 + generation)))
         assert done.returncode == 0, f"bundle {verb}: {done.stderr}"

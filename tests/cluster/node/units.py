@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host of its own beside the node: gpuhostd on "/", as an administrator has it, and runtimes as services of what stands for systemd.
+"""A second host beside the node: gpuhostd on "/", as an administrator runs it, and runtimes as services of a
+fake systemd.
 
-`systemctl` is a script in place of the machine's: it starts a unit's ExecStart= in a cgroup of the unit's name, waits for its socket, and
-counts. All of it is in the run's own mount namespace (sandbox.py).
+A script replaces `systemctl`: it starts a unit's ExecStart= in a cgroup of the unit's name, waits for its
+socket, and counts calls. All of this is in the run's own mount namespace (sandbox.py).
 """
 
 import os
@@ -18,7 +19,7 @@ from .waiting import eventually
 
 STATE = Path("/run/units")
 SYSTEMCTL = """#!/bin/sh
-# restart|start|stop [--] UNIT; all else is as if it were well
+# restart|start|stop [--] UNIT; other verbs succeed without effect
 verb=$1; shift; [ "$1" != -- ] || shift; unit=$1
 case $verb in restart|start|stop) ;; *) exit 0 ;; esac
 cd {state} || exit 1
@@ -86,7 +87,7 @@ class Host(Service):
 
 
 class Unit:
-    """A service that the host may have; not started yet."""
+    """A service of the host; not started yet."""
     def __init__(self, name, command, socket):
         self.name = name
         self.file = Path("/etc/systemd/system", name)
@@ -94,7 +95,7 @@ class Unit:
         (STATE / f"{name}.socket").write_text(str(socket))
 
     def set_command(self, command):
-        """For its next start."""
+        """Sets the command of the next start."""
         self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\nKillMode=process\n")
 
     def do(self, verb):

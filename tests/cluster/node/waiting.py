@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every wait has a deadline, and says what it waited for."""
+"""Waits with a deadline and a description."""
 
 import time
 
@@ -7,7 +7,8 @@ PATIENCE = 90
 
 
 def eventually(what, ask, seconds=PATIENCE):
-    """What `ask` answers as soon as that is true; `what` may be a function that says what is the case instead."""
+    """Calls `ask` until its result is true; returns the result. `what` is the description of the wait, or
+    a function that returns it with the current state."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
         if time.monotonic() > deadline:

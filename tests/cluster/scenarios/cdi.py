@@ -292,10 +292,10 @@ def check_given(pid):
 
 @case("a container that asks Podman for our device is given the driver", start="specified")
 def given_by_podman(host):
-    host.podman.tell("load", "--quiet", "--input", str(host.cdi.image))
-    host.podman.tell("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
-    check_given(host.podman.tell("inspect", "--format={{.State.Pid}}", "cdi").strip())
-    host.podman.tell("rm", "--force", "--time=0", "cdi")
+    host.podman.call("load", "--quiet", "--input", str(host.cdi.image))
+    host.podman.call("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
+    check_given(host.podman.call("inspect", "--format={{.State.Pid}}", "cdi").strip())
+    host.podman.call("rm", "--force", "--time=0", "cdi")
 
 
 def check_containerd(host, containerd):
@@ -307,7 +307,7 @@ def check_containerd(host, containerd):
 
 @case("so is one that asks containerd 2 over CRI", start="specified")
 def given_by_containerd(host):
-    with host.kubelet.asleep():  # it ends pods that it does not know
+    with host.kubelet.suspended():  # it ends pods that it does not know
         check_containerd(host, host.containerd)
 
 

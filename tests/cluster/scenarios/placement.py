@@ -175,7 +175,7 @@ def podman(host):
     image_ctl(host, "pin", *images)
     check_podman(host, images)
     assert states() == ["present"] * 3, "nothing is pulled that is there"
-    host.podman.tell("rmi", PINNED)
+    host.podman.call("rmi", PINNED)
     assert not host.podman.image(PINNED)
     assert states("--dry-run") == ["wanted", "present", "present"] and not host.podman.image(PINNED)
     assert states() == ["placed", "present", "present"]
@@ -186,12 +186,12 @@ def podman(host):
     check_podman(host, images)
     assert host.podman.image(old)["RepoTags"] == [], "whoever prunes may have it"
     assert "3 images in 1 runtime" in host.daemon.ctl("status"), host.daemon.ctl("status")
-    host.podman.tell("run", "--detach", "--pull=never", "--network=none", "--name=once", f"--cgroup-parent={host.cgroup.name}",
+    host.podman.call("run", "--detach", "--pull=never", "--network=none", "--name=once", f"--cgroup-parent={host.cgroup.name}",
                      "--log-driver=k8s-file", PINNED)
     try:
         eventually("Podman's container prints a line", lambda: host.podman.ask("logs", "once").stdout == "pinned-1\n")
     finally:
-        host.podman.tell("rm", "--force", "--time=0", "once")
+        host.podman.call("rm", "--force", "--time=0", "once")
 
 
 def run_crio(host):

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// cri asks a container runtime over CRI, as a kubelet does.
+// cri sends requests to a container runtime over CRI, as a kubelet does.
 //
 //	cri SOCKET pull|status|remove IMAGE
 //	cri SOCKET list
 //	cri SOCKET start CGROUP IMAGE DEVICE   a container of one pod, with a device of CDI
 //	cri SOCKET stop POD
 //
-// It prints what the runtime answers as JSON; of start {"pod", "container"}, where "info" of the container's status has its process.
+// It prints the runtime's answer as JSON. start prints {"pod", "container"}: "info" in the container's status
+// has its PID.
 package main
 
 import (
@@ -25,7 +26,8 @@ import (
 
 const patience = 60 * time.Second
 
-// start runs a container in a pod of its own on the host's network, as a device plugin's answer has the kubelet ask for it.
+// start runs a container in its own pod on the host's network, with a CDI device, as a kubelet requests it
+// for a device plugin.
 func start(ctx context.Context, pods runtime.RuntimeServiceClient, cgroup, image, device string) (any, error) {
 	name := fmt.Sprintf("cdi-%d", os.Getpid())
 	host := &runtime.NamespaceOption{Network: runtime.NamespaceMode_NODE}
@@ -85,7 +87,7 @@ func ask(ctx context.Context, images runtime.ImageServiceClient, words []string)
 	case "remove":
 		return images.RemoveImage(ctx, &runtime.RemoveImageRequest{Image: image})
 	}
-	return nil, fmt.Errorf("no verb '%s'", words[0])
+	return nil, fmt.Errorf("unknown verb '%s'", words[0])
 }
 
 func answer(ctx context.Context, connection *grpc.ClientConn, words []string) (any, error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// hold is all that the rig's images hold: it prints /version of its image, and stays until it is told to end.
+// hold is the only program of the rig's images: it prints /version of its image and waits for SIGTERM.
 package main
 
 import (
@@ -16,7 +16,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// Listen first: who reads the line may send the signal at once.
+	// Handle signals before the output, because a reader of the line may send one immediately.
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
 	fmt.Print(string(version))

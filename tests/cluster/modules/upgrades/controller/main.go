@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What tests/bench/rollout compares with: NVIDIA's upgrade library, driven as the GPU Operator drives it (its
-// controllers/upgrade_controller.go and cmd/gpu-operator/main.go). What it leaves out costs calls, so that it only does the
-// library good: the ClusterPolicy and its watch, the election of a leader, the deletion of pods and the drain.
+// The baseline of tests/bench/rollout: NVIDIA's upgrade library, driven as the GPU Operator drives it (its
+// controllers/upgrade_controller.go and cmd/gpu-operator/main.go). It omits parts that cost calls, which
+// favours the library: the ClusterPolicy and its watch, the leader election, the deletion of pods and the
+// drain.
 //
 //	controller --kubeconfig=FILE [--namespace=NAME] [--requeue=2m] [--parallel=N] [--unavailable=N|N%]
 //
-// Each reconcile is a line of JSON: how long it took, and after which pause it came, in seconds.
+// Prints a line of JSON for each reconcile: its duration and the pause before it, in seconds.
 package main
 
 import (
@@ -61,7 +62,7 @@ func (u *upgrader) Reconcile(ctx context.Context, _ reconcile.Request) (reconcil
 	return reconcile.Result{RequeueAfter: u.requeue}, nil
 }
 
-// Of the library's lines, which name each pod in each reconcile, those that say what went wrong.
+// onlyErrors logs only errors: the library logs each pod in each reconcile.
 type onlyErrors struct{}
 
 func (onlyErrors) Init(logr.RuntimeInfo)            {}
@@ -75,7 +76,7 @@ func (onlyErrors) Error(err error, what string, _ ...any) {
 
 func run() error {
 	u := &upgrader{}
-	flag.StringVar(&u.namespace, "namespace", "gpu-operator", "of the driver's DaemonSet")
+	flag.StringVar(&u.namespace, "namespace", "gpu-operator", "namespace of the driver's DaemonSet")
 	flag.DurationVar(&u.requeue, "requeue", 2*time.Minute, "the GPU Operator's plannedRequeueInterval")
 	parallel := flag.Int("parallel", 1, "maxParallelUpgrades")
 	unavailable := flag.String("unavailable", "25%", "maxUnavailable")

@@ -21,13 +21,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// The GPU Operator's minDelayCR and maxDelayCR, of a reconcile that failed.
+// The GPU Operator's minDelayCR and maxDelayCR, the delays after a failed reconcile.
 const (
 	leastDelay = 100 * time.Millisecond
 	mostDelay  = 3 * time.Second
 )
 
-// All is one request, as in the GPU Operator: what changes meanwhile is looked at in the next reconcile.
+// singleton maps every change to one request, as the GPU Operator does: the next reconcile handles changes
+// during this one.
 func singleton[T client.Object](context.Context, T) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "driver-upgrade"}}}
 }
