@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tested, by topic."""
+"""Test cases by topic."""

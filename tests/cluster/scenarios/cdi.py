@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our specifications say what NVIDIA's own tool says of the same host, and each reads what the other writes."""
+"""Our specifications equal those of NVIDIA's tool for the same host, and each program reads the other's
+files."""
 
 import difflib
 import json
@@ -29,7 +30,7 @@ NODES = {"null": (1, 3), "nvidiactl": (195, 255), "nvidia-modeset": (195, 254), 
 FILES = ("usr/share/glvnd/egl_vendor.d/10_nvidia.json", "etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd",
          "usr/lib/xorg/modules/drivers/nvidia_drv.so", f"usr/lib/xorg/modules/extensions/libglxserver_nvidia.so.{VERSION}",
          "run/nvidia-persistenced/socket", "tmp/nvidia-mps/control", "etc/cufile.json", "run/udev/control")
-# {library: its soname}: one for each link that is made, and for each place that is looked into.
+# {library: its soname}: one for each link that is made, and for each directory that is searched.
 STAND_INS = {f"{name}.so.{VERSION}": f"{name}.so.1" for name in ("libnvidia-opticalflow", "libnvidia-allocator", "libnvidia-vulkan-producer")} | {
     f"libGLX_nvidia.so.{VERSION}": "libGLX_nvidia.so.0", f"libnvidia-nvvm.so.{VERSION}": "libnvidia-nvvm.so.4",
     "libnvidia-nvvm70.so.4": "libnvidia-nvvm70.so.4", "libnvidia-egl-gbm.so.1.1.1": "libnvidia-egl-gbm.so.1",
@@ -47,8 +48,8 @@ def link(target, path):
 
 
 class Tree:
-    """A host with Debian's packages of the driver unpacked, the devices and files of the kernel's part, and NVIDIA's tool in
-    it, which takes "/" for the host."""
+    """The root of a host with Debian's packages of the driver, and with devices and files of the kernel
+    modules. NVIDIA's tool runs in a chroot there."""
     def __init__(self, path, ctl):
         self.path = path
         self.ctl = ctl
@@ -66,14 +67,14 @@ class Tree:
         link("../lib/nvidia/current/nvidia-smi", path / "usr/bin/nvidia-smi")
 
     def _unpack(self, package):
-        """As dpkg would: through the links of a merged /usr."""
+        """Unpacks a package as dpkg does, through the links of a merged /usr."""
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as archive:
             subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", self.path], stdin=archive.stdout, check=True)
 
     def _add_libraries(self):
         own = self.path / LIBRARIES / "nvidia/current"
         nvml = own / f"libnvidia-ml.so.{VERSION}"
-        nvml.unlink()  # it finds no GPU here
+        nvml.unlink()  # the real library finds no GPU here
         self._compile(nvml, "libnvidia-ml.so.1", TESTS / "support/stub_nvml.c")
         (own / "vdpau").mkdir()
         for name, soname in STAND_INS.items():
@@ -109,7 +110,7 @@ class Tree:
         self.add_program(binaries.built(binaries.TOOLKIT) / "nvidia-ctk", "/nvidia-ctk")
 
     def add_program(self, program, place):
-        """With its libraries, for a chroot."""
+        """Copies a program and its libraries into the tree, for a chroot."""
         target = self.path / place.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(program, target)
@@ -133,7 +134,8 @@ class Tree:
 
 
 def normal(text):
-    """Without what differs by design: the hook's program, its environment, and the order of all but the hooks."""
+    """Returns the specification without intended differences: path and environment of the hook's program,
+    and the order of all lists but the hooks."""
     def in_order(edits):
         for hook in edits.get("hooks", []):
             hook["path"] = hook["args"][0] = "HOOK"
@@ -148,7 +150,7 @@ def normal(text):
 
 
 def hook_of(text):
-    """Where a specification of ours has its hook."""
+    """Returns the path of the hook's program in our specification."""
     return json.loads(text)["containerEdits"]["hooks"][0]["path"]
 
 
@@ -162,12 +164,12 @@ GENERATE = ("generate", "--format=json", "--disable-hook=update-application-prof
 MANAGEMENT = (*GENERATE, "--mode=management", "--vendor=management.nvidia.com")
 
 
-@case("the tree of a host with the driver's packages is made", start="node", makes="driver tree")
+@case("the root of a host with the driver's packages is made", start="node", makes="driver tree")
 def make_tree(host):
     host.cdi = Tree(Path(host.place.state) / "driver-tree", host.site.ctl)
 
 
-@case("a specification for who computes is that of nvidia-ctk", start="driver tree")
+@case("a specification of GPUs equals that of nvidia-ctk", start="driver tree")
 def same_for_gpus(host):
     theirs = host.cdi.theirs(*GENERATE, "--mode=nvml")
     check_same(theirs, host.cdi.ours("generate"))
@@ -175,12 +177,13 @@ def same_for_gpus(host):
     assert len(names) == 2 * GPUS + 1 and "0" in names and "all" in names, names
 
 
-@case("a specification for who manages GPUs is that of nvidia-ctk", start="driver tree")
+@case("a specification for management equals that of nvidia-ctk", start="driver tree")
 def same_for_management(host):
     check_same(host.cdi.theirs(*MANAGEMENT), host.cdi.ours("generate", "--mode", "management"))
 
 
-# GPU 0 has minor 2: two compute instances in one of its instances, and one that draws. GPU 1 is split, and has none.
+# GPU 0 has minor 2: two compute instances in one of its instances, and one with graphics. GPU 1 has MIG
+# enabled without instances.
 STUB_NVML = f"""devices {GPUS}
 split 0
 split 1
@@ -191,7 +194,7 @@ instance 0 4 5 2 10 MIG-00000000-0000-0000-0000-0000000000a4
 MINORS = "gpu2/gi1/access 12\ngpu2/gi1/ci0/access 13\ngpu2/gi5/access 30\ngpu2/gi5/ci0/access 31\ngpu2/gi5/ci2/access 33\n"
 
 
-@case("so are instances of MIG, whose names NVML alone knows", start="driver tree")
+@case("a specification with MIG instances equals that of nvidia-ctk", start="driver tree")
 def same_for_mig(host):
     tree, driver = host.cdi, Path("proc/driver")
     files = {"stub-nvml": STUB_NVML, driver / "nvidia-caps/mig-minors": "config 1\nmonitor 2\n" + MINORS,
@@ -203,7 +206,7 @@ def same_for_mig(host):
     tree.add_program(host.site.ctl, "/gpuhostctl")
     tree.add_program(find(host.daemon.tree, "gpuhost-nvml"), str(Path(hook).parent / "gpuhost-nvml"))
     theirs = tree.theirs(*GENERATE, "--mode=nvml")
-    # It starts a program, and looks through /proc what it starts.
+    # gpuhostctl starts gpuhost-nvml, and checks in /proc which program it started.
     done = programs.run(["unshare", "--mount", "sh", "-c", "mount --bind proc/driver mnt && mount --rbind /proc proc && "
                          "mount --bind mnt proc/driver && exec chroot . /gpuhostctl cdi generate"], cwd=tree.path)
     assert done.returncode == 0 and "left out" not in done.stderr, done.stderr
@@ -218,7 +221,7 @@ def same_for_mig(host):
 CLASSES = {"imex": "imex-channel", "gds": "gds", "gdrcopy": "gdrcopy", "mofed": "mofed", "nvswitch": "nvswitch"}
 
 
-@case("specifications for what is beside GPUs are those of nvidia-ctk", start="driver tree")
+@case("specifications of other devices equal those of nvidia-ctk", start="driver tree")
 def same_for_services(host):
     for mode, name in CLASSES.items():
         theirs = host.cdi.theirs(*GENERATE, f"--mode={mode}", f"--class={name}")
@@ -227,7 +230,7 @@ def same_for_services(host):
         assert len(nodes) == {"gdrcopy": 1}.get(mode, 2), nodes
 
 
-@case("and below another root too", start="driver tree")
+@case("specifications of other devices below another root equal those of nvidia-ctk", start="driver tree")
 def same_services_below_root(host):
     root = str(host.cdi.path)
     for mode, name in CLASSES.items():
@@ -235,15 +238,15 @@ def same_services_below_root(host):
         check_same(theirs, host.cdi.ours("generate", "--mode", mode, "--driver-root", root, root=False))
 
 
-@case("a driver below another root gives what it gives nvidia-ctk", start="driver tree")
+@case("a specification of a driver below another root equals that of nvidia-ctk", start="driver tree")
 def same_below_root(host):
     root = str(host.cdi.path)
     theirs = host.cdi.theirs(*MANAGEMENT, "--driver-root", root, "--dev-root", root, inside=False)
     check_same(theirs, host.cdi.ours("generate", "--mode", "management", "--driver-root", root, root=False))
 
 
-@case("CDI's own reader takes our specification", start="driver tree")
-def taken(host):
+@case("CDI's own library lists the devices of our specification", start="driver tree")
+def accepted(host):
     place = host.cdi.path / "etc/cdi/gpuhost.json"
     write(place, host.cdi.ours("generate"))
     listed = host.cdi.theirs("list", "--spec-dir=/etc/cdi").split()
@@ -251,7 +254,7 @@ def taken(host):
     place.unlink()
 
 
-@case("and we read that of nvidia-ctk, in YAML", start="driver tree")
+@case("gpuhostctl reads nvidia-ctk's specification in YAML", start="driver tree")
 def read(host):
     place = host.cdi.path / "run/cdi/nvidia.yaml"
     write(place, host.cdi.theirs("generate", "--mode=nvml"))
@@ -268,12 +271,12 @@ SPEC = Path("/run/cdi/gpuhost.json")
 DEVICE = "management.nvidia.com/gpu=all"
 
 
-@case("our specification is where runtimes read it, and an image is at hand", start="driver tree", makes="specified")
+@case("our specification and an image are installed for the runtimes", start="driver tree", makes="specified")
 def specify(host):
     root = str(host.cdi.path)
     spec = json.loads(host.cdi.ours("generate", "--mode", "management", "--driver-root", root, "--dev-root", root, root=False))
     for hook in spec["containerEdits"]["hooks"]:
-        hook["path"] = str(find(host.daemon.tree, "gpuhost-cdi-hook"))  # a package is not installed here
+        hook["path"] = str(find(host.daemon.tree, "gpuhost-cdi-hook"))  # the package is not installed here
     write(SPEC, json.dumps(spec))
     host.site.image("cdi")
     host.cdi.image = host.cdi.path / "image.tar"
@@ -281,7 +284,7 @@ def specify(host):
 
 
 def check_given(pid):
-    """A container has the driver's nodes, and its loader finds the libraries."""
+    """Expects the driver's nodes in the container, and the libraries in its loader's cache."""
     inside = Path("/proc", str(pid), "root")
     nodes = {name: (inside / "dev" / name).stat().st_rdev for name in ("nvidiactl", "nvidia0", "nvidia-caps/nvidia-cap1")}
     assert nodes == {name: os.makedev(*NODES[name]) for name in nodes}, nodes
@@ -290,7 +293,7 @@ def check_given(pid):
     assert os.readlink(inside / LIBRARIES / "nvidia/current/libcuda.so.1") == f"libcuda.so.{VERSION}"
 
 
-@case("a container that asks Podman for our device is given the driver", start="specified")
+@case("Podman gives a container with our device the driver", start="specified")
 def given_by_podman(host):
     host.podman.call("load", "--quiet", "--input", str(host.cdi.image))
     host.podman.call("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
@@ -305,13 +308,13 @@ def check_containerd(host, containerd):
     containerd.cri("stop", started["pod"])
 
 
-@case("so is one that asks containerd 2 over CRI", start="specified")
+@case("containerd 2 over CRI gives a container with our device the driver", start="specified")
 def given_by_containerd(host):
-    with host.kubelet.suspended():  # it ends pods that it does not know
+    with host.kubelet.suspended():  # it ends pods of other clients
         check_containerd(host, host.containerd)
 
 
-@case("and one that containerd's own client starts with --device", start="specified")
+@case("ctr run --device gives a container with our device the driver", start="specified")
 def given_by_ctr(host):
     containerd = host.containerd
     containerd.ctr("images", "import", host.cdi.image)
@@ -319,10 +322,10 @@ def given_by_ctr(host):
     pid = next(row.split()[1] for row in containerd.ctr("tasks", "ls").splitlines() if row.startswith("cdi-ctr "))
     check_given(int(pid))
     containerd.ctr("tasks", "kill", "--signal=KILL", "cdi-ctr")
-    eventually("it ends", lambda: containerd.ask("tasks", "rm", "cdi-ctr").returncode == 0)
+    eventually("the container ends", lambda: containerd.ask("tasks", "rm", "cdi-ctr").returncode == 0)
     containerd.ctr("containers", "rm", "cdi-ctr")
 
 
-@case("and one that asks containerd 1.7 with enable_cdi", start="specified")
+@case("containerd 1.7 with enable_cdi gives a container with our device the driver", start="specified")
 def given_by_containerd17(host):
     check_containerd(host, host.containerd17)

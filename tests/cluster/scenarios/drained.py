@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver upgrade moves real pods: Kubernetes' own controllers make them, its scheduler places them, a kubelet and containerd run
-them, and gpuhost-cluster asks them to leave. Only the kernel under gpuhostd is played."""
+"""A driver upgrade moves real pods: Kubernetes' controllers create them, its scheduler places them, a
+kubelet and containerd run them, and gpuhost-cluster evicts them. Only the kernel below gpuhostd is
+simulated."""
 
 from node import binaries
 from node.controlplane import manifests
@@ -23,13 +24,13 @@ def template(name, *, gpu=True, **spec):
 
 
 def workload(kind, name, *, version="apps/v1", made=None, **spec):
-    """`made` is the pod's template."""
+    """Returns a workload; `made` is its pod template."""
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "default"},
             "spec": {"selector": {"matchLabels": {"app": name}}, "template": made or template(name), **spec}}
 
 
 class Pods:
-    """Those of the cluster, by the label that says whose they are."""
+    """The pods of the cluster, found by the label of their workload."""
     def __init__(self, plane):
         self.plane = plane
 
@@ -37,7 +38,7 @@ class Pods:
         return [pod for pod in self.plane.get("pods", "-n", "default", "-l", f"app={name}")["items"]]
 
     def running(self, name):
-        """Their uids."""
+        """Returns the UIDs of the workload's running pods."""
         return {pod["metadata"]["uid"] for pod in self.of(name) if pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")}
 
     def are(self):
@@ -45,7 +46,7 @@ class Pods:
                 for pod in self.plane.get("pods", "-n", "default")["items"]]
 
 
-@case("real pods: a Deployment's wait for the startup taint, and run once the host is ready", start="kubernetes", makes="serving")
+@case("real pods: a Deployment's pods start once the startup taint is removed", start="kubernetes", makes="serving")
 def serving(node):
     plane = node.controlplane
     node.containerd.ctr("images", "import", node.site.bundle("worker", 1, {IMAGE: "1"}))
@@ -58,26 +59,26 @@ def serving(node):
     eventually("the controllers run", lambda: plane.ask("get", "serviceaccount", "default", "-n", "default").returncode == 0)
     machine = node.machine = Machine(node, HOST)
     machine.configure()
-    node.kubelet.end()  # on the same containerd it removes what it does not know
+    node.kubelet.end()  # it would remove pods of another kubelet on the same containerd
     member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
                            kubeconfig=machine.kubelet, taint=TAINT)
     node.run_too(member)
-    eventually(lambda: f"the kubelet makes its Node: {member.tail()}", lambda: plane.ask("get", "node", HOST).returncode == 0)
+    eventually(lambda: f"the kubelet creates its Node: {member.tail()}", lambda: plane.ask("get", "node", HOST).returncode == 0)
     plane.kubectl("patch", "node", HOST, "--subresource=status", "-p", '{"status":{"capacity":{"nvidia.com/gpu":"8"}}}')
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate-drained", "--role=gpuhost-candidate", f"--user=gpuhost:host:{HOST}")
     plane.apply({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
                  "spec": {"driver": {"version": machine.versions[0], "upgradePolicy": {"autoUpgrade": True}}}},
                 workload("Deployment", "train", replicas=2))
     pods = Pods(plane)
-    eventually("but for the taint the node is ready", lambda: [taint["key"] for taint in machine.node()["spec"].get("taints", [])] == [TAINT])
-    eventually(lambda: f"the scheduler names what keeps them: {pods.are()}", lambda: any("untolerated taint" in message for _, _, message in pods.are()))
+    eventually("the startup taint is the node's only taint", lambda: [taint["key"] for taint in machine.node()["spec"].get("taints", [])] == [TAINT])
+    eventually(lambda: f"the scheduler names the taint: {pods.are()}", lambda: any("untolerated taint" in message for _, _, message in pods.are()))
     assert not pods.running("train")
     node.run_too(machine)
-    eventually(lambda: f"they run: {pods.are()} {member.tail()} {machine.tail()}", lambda: len(pods.running("train")) == 2)
+    eventually(lambda: f"both pods run: {pods.are()} {member.tail()} {machine.tail()}", lambda: len(pods.running("train")) == 2)
     machine.reaches("upgrade-done")
 
 
-@case("real pods: of every kind of owner leave within their budgets, and come back when the other driver serves", start="serving")
+@case("real pods: pods leave within their budgets and return after the swap", start="serving")
 def whole_way(node):
     machine, plane, pods = node.machine, node.controlplane, Pods(node.controlplane)
     new = machine.versions[1]
@@ -90,41 +91,41 @@ def whole_way(node):
         workload("Deployment", "web", made=template("web", gpu=False)),
         {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "train-budget", "namespace": "default"},
          "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "train"}}}})
-    everybody = ("agent", "db", "batch", "bare", "web")
-    eventually(lambda: f"all run: {pods.are()}", lambda: all(pods.running(name) for name in everybody))
-    eventually("the budget is known", lambda: plane.get("pdb", "train-budget", "-n", "default").get("status", {}).get("disruptionsAllowed") == 1)
-    before = {name: pods.running(name) for name in (*everybody, "train")}
+    workloads = ("agent", "db", "batch", "bare", "web")
+    eventually(lambda: f"all run: {pods.are()}", lambda: all(pods.running(name) for name in workloads))
+    eventually("the budget has a status", lambda: plane.get("pdb", "train-budget", "-n", "default").get("status", {}).get("disruptionsAllowed") == 1)
+    before = {name: pods.running(name) for name in (*workloads, "train")}
 
     want(plane, new, podDeletion={"timeoutSeconds": 120})
-    eventually(lambda: f"it refuses to lose anything: {machine.why()}", lambda: "default/bare" in machine.reason() and "default/db" in machine.reason())
-    eventually(lambda: f"and serves meanwhile: {machine.why()}", lambda: not machine.node()["spec"].get("unschedulable"))
-    assert all(pods.running(name) == before[name] for name in before), "nobody has left"
+    eventually(lambda: f"it refuses to delete bare pods and local data: {machine.why()}", lambda: "default/bare" in machine.reason() and "default/db" in machine.reason())
+    eventually(lambda: f"the host is schedulable meanwhile: {machine.why()}", lambda: not machine.node()["spec"].get("unschedulable"))
+    assert all(pods.running(name) == before[name] for name in before), "a pod has left"
 
     want(plane, new, podDeletion={"timeoutSeconds": 120, "force": True, "deleteEmptyDir": True})
     plane.kubectl("annotate", "node", HOST, "nvidia.com/gpu-driver-upgrade-requested=true", "--overwrite")
-    eventually(lambda: f"the budget is named: {machine.why()}", lambda: "train-budget" in machine.reason())
+    eventually(lambda: f"the reason names the budget: {machine.why()}", lambda: "train-budget" in machine.reason())
     eventually(lambda: f"one of two has left: {pods.are()} {machine.why()}", lambda: len(pods.running("train") & before["train"]) == 1)
     assert machine.host.loaded()["nvidia"] == machine.versions[0], machine.why()
     eventually(lambda: f"the others have left: {pods.are()}", lambda: not any(pods.running(name) & before[name] for name in ("db", "batch", "bare")))
     plane.kubectl("delete", "pdb", "train-budget")
     machine.reaches("upgrade-done", new)
     assert machine.host.loaded()["nvidia"] == new
-    assert pods.running("agent") == before["agent"] and pods.running("web") == before["web"], "who has no GPU stays"
-    eventually(lambda: f"controllers have made them again: {pods.are()}",
+    assert pods.running("agent") == before["agent"] and pods.running("web") == before["web"], "a pod without a GPU was moved"
+    eventually(lambda: f"controllers have created the pods again: {pods.are()}",
                lambda: len(pods.running("train")) == 2 and pods.running("db"))
-    eventually("but the Job's, whose program ended well when it was asked to",
+    eventually("the Job succeeds, because its program ended with status 0",
                lambda: plane.get("job", "batch", "-n", "default").get("status", {}).get("succeeded") == 1)
-    assert not pods.running("train") & before["train"] and not pods.of("bare"), "a bare pod comes back with nobody"
+    assert not pods.running("train") & before["train"] and not pods.of("bare"), "a bare pod was created again"
     spread = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction"]
-    assert len(spread) < 30, f"unhurried: {spread}"
+    assert len(spread) < 30, f"too many evictions: {spread}"
 
 
-@case("real pods: they end with the tests", start="serving")
+@case("real pods: all pods are deleted and their services end", start="serving")
 def end(node):
     plane = node.controlplane
     for kind in ("deployments", "daemonsets", "statefulsets", "jobs", "pods"):
         plane.kubectl("delete", kind, "-n", "default", "--all", "--wait=false")
-    eventually(lambda: f"they are gone: {Pods(plane).are()}", lambda: not plane.get("pods", "-n", "default")["items"])
+    eventually(lambda: f"all pods are deleted: {Pods(plane).are()}", lambda: not plane.get("pods", "-n", "default")["items"])
     plane.kubectl("delete", "clusterpolicy", "--all")
     node.machine.end()
     plane.scheduler.end()

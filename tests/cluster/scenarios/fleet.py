@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fleet's driver upgrade at a real API server: the agents of gpuhost-cluster for many hosts, whose drivers are simulated."""
+"""A fleet upgrades its driver with a real API server: agents of gpuhost-cluster for many hosts with
+simulated drivers."""
 
 import collections
 import contextlib
@@ -26,12 +27,12 @@ REASON = "gpuhost.io/upgrade-reason"
 UNDER_WAY = {"cordon-required", "wait-for-jobs-required", "pod-deletion-required", "drain-required", "pod-restart-required",
              "validation-required", "uncordon-required"}
 FULL = os.environ.get("FULL") == "1"
-MOST_CALLS = 25  # a host and upgrade
+MOST_CALLS = 25  # for each host and upgrade
 NODES = "/api/v1/nodes"
 
 
 class Hosts(Service):
-    """Some of the fleet, as one process."""
+    """Several hosts of the fleet in one process."""
     def __init__(self, node, name, *options):
         super().__init__(name, node.place.logs)
         self.command = [node.tests / "tests/cluster/fleet/fleet", f"--kubeconfig={node.controlplane.admin}", *options]
@@ -46,7 +47,7 @@ class Hosts(Service):
 
 
 class Prometheus(http.server.ThreadingHTTPServer):
-    """One where alerts fire, or none; the numbers in its answers are others each time."""
+    """A server with `firing` alerts. The timestamps in its answers differ each time."""
     daemon_threads = True
 
     def __init__(self):
@@ -69,7 +70,8 @@ class PrometheusHandler(http.server.BaseHTTPRequestHandler):
 
 
 class Fleet:
-    """`count` hosts, whose Nodes are there and ready. No kubelet says so, so nobody may take it back."""
+    """`count` hosts whose Nodes exist and are ready. The controller manager is stopped: without a kubelet
+    it would mark the Nodes as not ready."""
     def __init__(self, node, count):
         self.plane = node.controlplane
         self.node = node
@@ -79,7 +81,7 @@ class Fleet:
 
     def __enter__(self):
         self.plane.manager.end()
-        self.wipe()
+        self.delete_all()
         self.plane.apply(*[{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"nvidia.com/gpu.present": "true"}}}
                            for name in self.names])
         for name in self.names:
@@ -89,10 +91,10 @@ class Fleet:
     def __exit__(self, *_):
         for service in self.services:
             service.end()
-        self.wipe()
+        self.delete_all()
         self.plane.start_manager()
 
-    def wipe(self):
+    def delete_all(self):
         self.plane.kubectl("delete", "nodes", "--all", "--wait=false")
         for kind in ("leases", "configmaps"):
             self.plane.kubectl("delete", kind, "-n", "gpuhost", "--all", "--wait=false")
@@ -112,7 +114,7 @@ class Fleet:
         service.run()
         return service
 
-    def wants(self, version, rollout=None, auto=True, **upgrade):
+    def set_policy(self, version, rollout=None, auto=True, **upgrade):
         policy = {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": auto, "maxUnavailable": "100%", **upgrade}}, "rollout": rollout or {}}
         self.plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gpuhost-policy", "namespace": "gpuhost"},
                           "data": {"policy.yaml": json.dumps(policy)}})
@@ -132,7 +134,7 @@ class Fleet:
         return self.nodes()[name]["metadata"].get("annotations", {}).get(REASON, "")
 
     def done(self, version):
-        """The names of those that are."""
+        """Returns the names of the hosts with this version that are done and schedulable."""
         return {name for name, one in self.nodes().items() if one["metadata"].get("labels", {}).get(STATE) == "upgrade-done"
                 and json.loads(one["metadata"]["annotations"][RECORD])["version"] == version and not one["spec"].get("unschedulable")}
 
@@ -148,30 +150,30 @@ class Fleet:
         return "\n".join(service.tail() for service in self.services)
 
     def busy(self):
-        """Those that upgrade just now; more than may is the one thing that must never be."""
+        """Returns the hosts that upgrade at this moment. They must never exceed the limit."""
         return {name for name, one in self.nodes().items() if one["metadata"].get("labels", {}).get(STATE) in UNDER_WAY or one["spec"].get("unschedulable")}
 
 
 def start_on_old(fleet, *options, seconds=90):
-    fleet.wants(OLD)
+    fleet.set_policy(OLD)
     made = fleet.hosts(*options)
     fleet.eventually_done(OLD, seconds=seconds)
     return made
 
 
-@case("a fleet: ten hosts upgrade one by one within seconds, by the commands of the GPU Operator's page", start="kubernetes", independent=True)
+@case("fleet: ten hosts upgrade one by one within 60 seconds", start="kubernetes", independent=True)
 def rollout(node):
     with Fleet(node, 10) as fleet:
         start_on_old(fleet)
         before, began = len(fleet.plane.calls("admin")), time.monotonic()
-        fleet.wants(NEW, maxParallelUpgrades=1)
+        fleet.set_policy(NEW, maxParallelUpgrades=1)
         most = 0
         while fleet.done(NEW) != set(fleet.names):
             most = max(most, len(fleet.busy()))
             assert time.monotonic() < began + 60, fleet.tail()
         took = time.monotonic() - began
         assert most <= 1, most
-        eventually("all grants are given back", lambda: not fleet.grants())
+        eventually("all grants are released", lambda: not fleet.grants())
         calls = [call for call in fleet.plane.calls("admin")[before:] if call[1] in ("nodes", "leases", "events") and call[0] not in ("list",)]
         print(f"# 10 hosts one by one: {took:.1f} s, {len(calls) / 10:.1f} calls a host")
         assert len(calls) <= MOST_CALLS * 10, collections.Counter(call[:2] for call in calls)
@@ -183,12 +185,12 @@ def rollout(node):
             assert f"Successfully updated node state label to {state}" in events and "GPUDriverUpgrade" in events, events
 
 
-@case("a fleet: a thousand hosts, fifty at a time, cost each as much as ten do", start="kubernetes", full=True, independent=True)
+@case("fleet: a thousand hosts upgrade fifty at a time with bounded calls", start="kubernetes", full=True, independent=True)
 def thousand(node):
     with Fleet(node, 1000) as fleet:
         start_on_old(fleet, seconds=300)
         before = len(fleet.plane.calls("admin"))
-        fleet.wants(NEW, maxParallelUpgrades=50)
+        fleet.set_policy(NEW, maxParallelUpgrades=50)
         most, end = 0, time.monotonic() + 600
         while fleet.done(NEW) != set(fleet.names):
             most = max(most, len(fleet.busy()))
@@ -199,7 +201,7 @@ def thousand(node):
         assert len(calls) <= MOST_CALLS * 1000, collections.Counter(call[:2] for call in calls)
 
 
-@case("a fleet: hosts that are not ready, skipped or gone stop nobody, and are named", start="kubernetes", independent=True)
+@case("fleet: hosts that are not ready, skipped or deleted block no others", start="kubernetes", independent=True)
 def away(node):
     with Fleet(node, 10) as fleet:
         start_on_old(fleet)
@@ -207,9 +209,9 @@ def away(node):
             fleet.ready(name, "Unknown")
         fleet.patch(fleet.names[3], {"metadata": {"labels": {SKIP: "true"}}})
         fleet.plane.kubectl("delete", "node", fleet.names[4])
-        fleet.wants(NEW, maxUnavailable="25%", maxParallelUpgrades=0)
+        fleet.set_policy(NEW, maxUnavailable="25%", maxParallelUpgrades=0)
         fleet.eventually_done(NEW, fleet.names[5:])
-        eventually("who is not ready says so", lambda: "not ready" in fleet.reason(fleet.names[0]))
+        eventually("the reason is that the node is not ready", lambda: "not ready" in fleet.reason(fleet.names[0]))
         assert "skip" in fleet.reason(fleet.names[3]), fleet.reason(fleet.names[3])
         assert not fleet.done(NEW) & set(fleet.names[:4])
         fleet.ready(fleet.names[0])
@@ -219,18 +221,18 @@ def away(node):
         fleet.eventually_done(NEW, [fleet.names[number] for number in (0, 3, 4)])
 
 
-@case("a fleet: one that was cordoned before stays so, and a failed one is tried again by its label", start="kubernetes", independent=True)
+@case("fleet: a cordoned host stays cordoned, a failed one retries by label", start="kubernetes", independent=True)
 def cordoned_and_failed(node):
     with Fleet(node, 4) as fleet:
         start_on_old(fleet, "--fail=sim0002", "--bad=sim0003")
         fleet.patch("sim0001", {"spec": {"unschedulable": True}})
-        fleet.wants(NEW, {"retries": 1, "retryDelaySeconds": 1, "validationTimeoutSeconds": 2, "failureBudget": 2}, maxParallelUpgrades=1)
+        fleet.set_policy(NEW, {"retries": 1, "retryDelaySeconds": 1, "validationTimeoutSeconds": 2, "failureBudget": 2}, maxParallelUpgrades=1)
         fleet.eventually_done(NEW, ["sim0004"])
         eventually(lambda: f"two have failed: {fleet.states()}", lambda: list(fleet.states().values()).count("upgrade-failed") == 2)
         eventually("the first has upgraded", lambda: fleet.record("sim0001").get("version") == NEW and fleet.states()["sim0001"] == "upgrade-done")
         nodes = fleet.nodes()
-        assert nodes["sim0001"]["spec"].get("unschedulable"), "as it was"
-        assert not nodes["sim0002"]["spec"].get("unschedulable") and not nodes["sim0003"]["spec"].get("unschedulable"), "they serve as before"
+        assert nodes["sim0001"]["spec"].get("unschedulable"), "a Node that was cordoned before was uncordoned"
+        assert not nodes["sim0002"]["spec"].get("unschedulable") and not nodes["sim0003"]["spec"].get("unschedulable"), "a Node whose upgrade failed is cordoned"
         assert fleet.record("sim0002")["failure"] == "swap" and fleet.record("sim0002")["attempts"] == 2, fleet.record("sim0002")
         assert "535.216.01 runs again" in fleet.reason("sim0003"), fleet.reason("sim0003")
         fleet.services[0].kill()
@@ -240,32 +242,32 @@ def cordoned_and_failed(node):
         fleet.eventually_done(NEW, ["sim0002"])
 
 
-@case("a fleet: autoUpgrade off and on again at any time leaves no Node cordoned", start="kubernetes", independent=True)
+@case("fleet: toggling autoUpgrade at any time leaves no Node cordoned", start="kubernetes", independent=True)
 def toggled(node):
     with Fleet(node, 6) as fleet:
         start_on_old(fleet, "--swap-ms=300")
         chance = random.Random(6)
         for _ in range(8):
-            fleet.wants(NEW, maxParallelUpgrades=3)
+            fleet.set_policy(NEW, maxParallelUpgrades=3)
             time.sleep(chance.uniform(0, 0.8))
-            fleet.wants(NEW, auto=False, maxParallelUpgrades=3)
+            fleet.set_policy(NEW, auto=False, maxParallelUpgrades=3)
             time.sleep(chance.uniform(0, 0.5))
-        eventually(lambda: f"nobody is half way: {fleet.states()}", lambda: not fleet.busy() and not fleet.grants())
+        eventually(lambda: f"no upgrade is in progress: {fleet.states()}", lambda: not fleet.busy() and not fleet.grants())
         assert set(fleet.states().values()) == {""}, fleet.states()
-        fleet.wants(NEW, maxParallelUpgrades=3)
+        fleet.set_policy(NEW, maxParallelUpgrades=3)
         fleet.eventually_done(NEW)
 
 
-@case("a fleet: whoever is killed, and whenever, never more than may upgrade, and all do in the end", start="kubernetes", independent=True)
+@case("fleet: the limit holds and all hosts upgrade although processes are killed", start="kubernetes", independent=True)
 def killed(node):
     with Fleet(node, 24) as fleet:
-        fleet.wants(OLD)
+        fleet.set_policy(OLD)
         halves = [Hosts(node, f"half{number}", "--hosts=12", f"--first={1 + 12 * number}", "--swap-ms=200") for number in range(2)]
         fleet.services += halves
         for half in halves:
             half.run()
         fleet.eventually_done(OLD)
-        fleet.wants(NEW, maxParallelUpgrades=4)
+        fleet.set_policy(NEW, maxParallelUpgrades=4)
         chance, most, next_kill, end = random.Random(24), 0, time.monotonic(), time.monotonic() + (40 if FULL else 20)
         while time.monotonic() < end:
             most = max(most, len(fleet.grants()), len(fleet.busy()))
@@ -279,11 +281,11 @@ def killed(node):
         fleet.eventually_done(NEW, seconds=120)
 
 
-@case("a fleet: an API server that goes and comes again stops nothing for good", start="kubernetes", independent=True)
-def server_away(node):
+@case("fleet: all hosts upgrade although the API server restarts twice", start="kubernetes", independent=True)
+def server_restarts(node):
     with Fleet(node, 8) as fleet:
         start_on_old(fleet, "--swap-ms=500")
-        fleet.wants(NEW, maxParallelUpgrades=2)
+        fleet.set_policy(NEW, maxParallelUpgrades=2)
         for _ in range(2):
             time.sleep(1)
             fleet.plane.stop_api()
@@ -300,7 +302,7 @@ def labelled(fleet, **labels):
     yield
 
 
-@case("a fleet: pools have their own version and limits, a canary goes first, and outside its window nothing begins", start="kubernetes", independent=True)
+@case("fleet: pools, the canary wave and maintenance windows are respected", start="kubernetes", independent=True)
 def pools_and_waves(node):
     with Fleet(node, 6) as fleet, labelled(fleet, sim0001="lab", sim0002="canary"):
         start_on_old(fleet)
@@ -308,19 +310,19 @@ def pools_and_waves(node):
         window = {"days": [time.strftime("%a", closed)], "start": time.strftime("%H:00", closed), "end": time.strftime("%H:30", closed)}
         pools = [{"name": "lab", "nodeSelector": {"tier": "lab"}, "driver": {"version": "570.86.15"}, "rollout": {"windows": []}}]
         waves = [{"name": "canary", "nodeSelector": "tier=canary", "soakSeconds": 3}]
-        fleet.wants(NEW, {"pools": pools, "waves": waves, "windows": [window]}, maxParallelUpgrades=0)
+        fleet.set_policy(NEW, {"pools": pools, "waves": waves, "windows": [window]}, maxParallelUpgrades=0)
         fleet.eventually_done("570.86.15", ["sim0001"])
         eventually(lambda: f"the others wait for their window: {fleet.reason('sim0003')}", lambda: "window opens" in fleet.reason("sim0003"))
         assert not fleet.done(NEW)
-        fleet.wants(NEW, {"pools": pools, "waves": waves}, maxParallelUpgrades=0)
+        fleet.set_policy(NEW, {"pools": pools, "waves": waves}, maxParallelUpgrades=0)
         fleet.eventually_done(NEW, ["sim0002"])
         since = fleet.record("sim0002")["since"]
         fleet.eventually_done(NEW, fleet.names[1:])
-        assert all(fleet.record(name)["since"] >= since + 3 for name in fleet.names[2:]), "the canary has soaked"
+        assert all(fleet.record(name)["since"] >= since + 3 for name in fleet.names[2:]), "the soak time of the canary wave was ignored"
 
 
 class Viewer(Service):
-    """An administrator on a host that has joined: with its credentials, and nothing else of it."""
+    """An administrator on a joined host, of which only the credentials exist."""
     def __init__(self, node):
         super().__init__("viewer", node.place.logs)
         plane, self.root = node.controlplane, node.place.state / "viewer"
@@ -346,7 +348,7 @@ class Viewer(Service):
         return done.stdout
 
 
-@case("a fleet: whoever is on a host sees how far all are and why each waits, while it goes on", start="kubernetes", independent=True)
+@case("fleet: cluster status --fleet shows progress and reasons during an upgrade", start="kubernetes", independent=True)
 def shown(node):
     with Fleet(node, 40) as fleet:
         start_on_old(fleet, "--swap-ms=2000", "--fail=sim0002")
@@ -354,44 +356,44 @@ def shown(node):
         fleet.services.append(viewer)
         viewer.follow()
         fleet.ready("sim0040", "Unknown")
-        fleet.wants(NEW, {"retries": 0, "failureBudget": "100%"}, maxParallelUpgrades=4)
+        fleet.set_policy(NEW, {"retries": 0, "failureBudget": "100%"}, maxParallelUpgrades=4)
         text = ""
 
         def in_the_middle():
             nonlocal text
             text = viewer.shows()
             return all(part in text for part in (" done\n", "1 failed", "4 under way", "sim0002  ", "maxParallelUpgrades is 4", "the node is not ready"))
-        eventually(lambda: f"the table has all kinds: {text}", in_the_middle)
+        eventually(lambda: f"the table has rows of every kind: {text}", in_the_middle)
         print("".join(f"# {line}\n" for line in text.splitlines()), end="")
         document = json.loads(viewer.shows("--json"))
         assert [one["name"] for one in document["nodes"]] == fleet.names, document
         fleet.eventually_done(NEW, set(fleet.names) - {"sim0002", "sim0040"})
         text = viewer.shows()
         assert "38 of 40 done" in text and "1 failed, 1 waiting" in text and "the kernel refused the module" in text, text
-        eventually(lambda: f"who follows has seen each of them: {viewer.tail()}", lambda: "38 of 40 done" in viewer.log.read_text())
+        eventually(lambda: f"--follow has shown each host: {viewer.tail()}", lambda: "38 of 40 done" in viewer.log.read_text())
         log = viewer.log.read_text()
         assert all(f"{name} upgrade-done {NEW}" in log for name in fleet.names if name not in ("sim0002", "sim0040")), log
 
 
-@case("a fleet: while an alert fires nobody begins and all say which; one that comes in between stops no upgrade that runs", start="kubernetes", independent=True)
+@case("fleet: a firing alert blocks new upgrades, running ones finish", start="kubernetes", independent=True)
 def gates(node):
     prometheus = Prometheus()
     prometheus.firing = ["NodeDown"]
     gate = {"name": "quiet", "url": prometheus.url, "alerts": [".*"], "intervalSeconds": 1}
     with Fleet(node, 6) as fleet:
         start_on_old(fleet, "--swap-ms=1500")
-        fleet.wants(OLD, {"gates": [gate]})
+        fleet.set_policy(OLD, {"gates": [gate]})
         time.sleep(2)
-        assert prometheus.asked == 0, "nobody could begin"
-        fleet.wants(NEW, {"gates": [gate]}, maxParallelUpgrades=2)
+        assert prometheus.asked == 0, "Prometheus was queried although no host could begin"
+        fleet.set_policy(NEW, {"gates": [gate]}, maxParallelUpgrades=2)
         shut = "gate 'quiet': alert 'NodeDown' is firing"
-        eventually(lambda: f"all say why they wait: {fleet.reason('sim0001')} {fleet.tail()}",
+        eventually(lambda: f"each host reports why it waits: {fleet.reason('sim0001')} {fleet.tail()}",
                    lambda: {fleet.reason(name) for name in fleet.names} == {shut})
         before, asked = {name: one["metadata"]["resourceVersion"] for name, one in fleet.nodes().items()}, prometheus.asked
         prometheus.firing = ["Another", "NodeDown"]
         time.sleep(4)
         assert 2 <= prometheus.asked - asked <= 5, prometheus.asked - asked
-        assert before == {name: one["metadata"]["resourceVersion"] for name, one in fleet.nodes().items()}, "it says the same"
+        assert before == {name: one["metadata"]["resourceVersion"] for name, one in fleet.nodes().items()}, "a Node was written although its reason is unchanged"
         assert not fleet.busy() and not fleet.grants()
         prometheus.firing = []
         eventually("two have begun", lambda: len(fleet.busy()) == 2)
@@ -402,7 +404,7 @@ def gates(node):
         assert fleet.done(NEW) == first, fleet.states()
         prometheus.shutdown()
         prometheus.server_close()
-        eventually(lambda: f"or it does not answer: {fleet.reason('sim0006')}", lambda: "Connection refused" in fleet.reason("sim0006"))
+        eventually(lambda: f"the reason is that Prometheus does not answer: {fleet.reason('sim0006')}", lambda: "Connection refused" in fleet.reason("sim0006"))
         assert fleet.done(NEW) == first, fleet.states()
-        fleet.wants(NEW, {"gates": []}, maxParallelUpgrades=2)
+        fleet.set_policy(NEW, {"gates": []}, maxParallelUpgrades=2)
         fleet.eventually_done(NEW)

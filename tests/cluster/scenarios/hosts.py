@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten hosts' driver upgrade at a real API server: each its own gpuhostd, on a kernel that is played, and its own gpuhost-cluster with
-the rights of a host; three of them may lead."""
+"""Ten hosts upgrade their driver with a real API server. Each has its own gpuhostd, on a simulated kernel,
+and its own gpuhost-cluster with the rights of a host. Three of them are candidates for the lead."""
 
 import json
 import time
@@ -53,12 +53,12 @@ class Hosts:
         return next((machine for machine in self.machines if machine.name == name), None)
 
 
-@case("ten hosts, each with its own rights: three at a time, whoever leads and whoever is killed", start="kubernetes", independent=True)
+@case("ten hosts upgrade at most three at a time, even after kills", start="kubernetes", independent=True)
 def ten(node):
     plane = node.controlplane
     plane.kubectl("apply", "-f", manifests() / CRD)
     plane.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
-    plane.manager.end()  # nobody takes back what a kubelet would say
+    plane.manager.end()  # it would mark Nodes without a kubelet as not ready
     plane.kubectl("delete", "nodes", "--all", "--wait=false")
     plane.apply(*[{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"rack": name[-1]}}} for name in NAMES])
     for name in CANDIDATES:
@@ -85,7 +85,7 @@ def ten(node):
         assert all(machine.host.loaded()["nvidia"] == new for machine in hosts.machines)
         for machine in hosts.machines:
             refused = [call for call in plane.calls(f"gpuhost:host:{machine.name}") if call[3] == 403]
-            assert not refused, f"{machine.name} has the rights that it needs: {refused}"
+            assert not refused, f"{machine.name}: requests were forbidden: {refused}"
             assert own_kib(machine.agent.process.pid) < MOST_KIB, own_kib(machine.agent.process.pid)
     finally:
         hosts.end()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kubeconfigs kubectl takes, and for what: tests/host/kubeconfig_test.py holds our reader to the same table."""
+"""Compares a table of kubeconfigs with kubectl; tests/host/kubeconfig_test.py compares our reader with the
+same table."""
 
 import base64
 import json
@@ -11,24 +12,24 @@ import programs
 from node import binaries
 from rig.case import case
 
-# It was taken for a configuration where kubectl went on to ask somebody; at the end of each of them nobody listens.
-ASKED = ("The connection to the server", "Unable to connect to the server", "connection refused")
+# kubectl has accepted a kubeconfig if it then tries to connect; no server listens at any of the addresses.
+CONNECTING = ("The connection to the server", "Unable to connect to the server", "connection refused")
 
 
-def takes(kubectl, path):
-    """(whether it does, what it says)"""
-    said = programs.run([kubectl, "--kubeconfig", path, "get", "--raw", "/readyz"],
+def accepts(kubectl, path):
+    """Returns (whether kubectl accepts the file, its error output)."""
+    errors = programs.run([kubectl, "--kubeconfig", path, "get", "--raw", "/readyz"],
                         env=programs.environment(HOME=os.path.dirname(path))).stderr
-    return any(words in said for words in ASKED), said
+    return any(words in errors for words in CONNECTING), errors
 
 
 def entry(document, kind):
-    """That of the current context, since --minify left no other."""
+    """Returns the entry of the current context, the only one after --minify."""
     return document[f"{kind}s"][0][kind]
 
 
 def view(kubectl, path):
-    """What it makes of one, in the words of our probe."""
+    """Returns kubectl's view of a kubeconfig, in the format of our probe."""
     done = programs.run([kubectl, "--kubeconfig", path, "config", "view", "--raw", "--minify", "-o", "json"], check=True)
     document = json.loads(done.stdout)
     cluster, user = entry(document, "cluster"), entry(document, "user")
@@ -47,14 +48,14 @@ def view(kubectl, path):
 
 
 def same(expected, seen):
-    """kubectl keeps a URL as it is written, and of a token it shows what stands there."""
+    """Compares the two views. kubectl shows a URL and a token as they are written."""
     wanted = {key: value for key, value in expected.items() if key != "bearer"}
     seen["server"] = seen["server"].replace("HTTPS://", "https://").rstrip("/")
     return wanted == seen
 
 
-@case("kubectl takes the kubeconfigs that we take, and for the same", start="node")
-def kubectl_and_we(_):
+@case("kubectl and our reader accept the same kubeconfigs with equal content", start="node")
+def same_as_kubectl(_):
     compare(binaries.built(binaries.CONTROL_PLANE) / "kubectl")
 
 
@@ -64,9 +65,9 @@ def compare(kubectl):
         site = kubeconfigs.Site(directory)
         for number, one in enumerate(kubeconfigs.CASES):
             path = site.write(number, one)
-            taken, said = takes(kubectl, path)
-            if taken != one.kubectl_takes():
-                wrong.append(f"{one.name}: kubectl {'takes' if taken else 'refuses'} it: {said.strip()}")
-            elif taken and one.takes is not None and not same(site.expected(one), seen := view(kubectl, path)):
+            accepted, errors = accepts(kubectl, path)
+            if accepted != one.kubectl_takes():
+                wrong.append(f"{one.name}: kubectl {'accepts' if accepted else 'refuses'} it: {errors.strip()}")
+            elif accepted and one.takes is not None and not same(site.expected(one), seen := view(kubectl, path)):
                 wrong.append(f"{one.name}: kubectl has {seen}")
     assert not wrong, "\n".join(wrong)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-cluster with a real API server: a host joins and says what it is. What else it may do is in rights.py."""
+"""gpuhost-cluster with a real API server: a host joins and reports its state. rights.py tests its rights."""
 
 import json
 import os
@@ -21,7 +21,7 @@ USER = f"gpuhost:host:{HOST}"
 TAINT = "gpuhost.io/not-ready"
 TOKEN = "abcdef.0123456789abcdef"
 IDLE_SECONDS = 300 if os.environ.get("FULL") == "1" else 30
-MOST_KIB = 16 << 10  # of memory that is gpuhost-cluster's own
+MOST_KIB = 16 << 10  # private memory of gpuhost-cluster
 
 
 def node_object(name, *taints):
@@ -37,7 +37,7 @@ def bootstrap_secret():
                            "auth-extra-groups": "system:bootstrappers:gpuhost"}}
 
 
-@case("a control plane, with the rights of hosts", start="node", makes="kubernetes")
+@case("a control plane starts with the rights of hosts", start="node", makes="kubernetes")
 def start(node):
     node.controlplane = ControlPlane(binaries.built(binaries.CONTROL_PLANE), node.place)
     node.run_too(node.controlplane)
@@ -73,7 +73,7 @@ class Agent(Service):
 
 
 def own_kib(pid):
-    """Private memory: what other programs do not share with it."""
+    """Returns the process's private memory in KiB."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
     return sum(int(size) for size in re.findall(r"^Private_\w+:\s+(\d+) kB", rollup, re.M))
 
@@ -96,7 +96,7 @@ def taint_keys(node, name=HOST):
     return [taint["key"] for taint in node.controlplane.get("node", name)["spec"].get("taints", [])]
 
 
-@case("a host joins by a bootstrap token, and its certificate is approved", start="kubernetes", makes="joined")
+@case("a host joins with a bootstrap token and an approved certificate", start="kubernetes", makes="joined")
 def join(node):
     plane, agent = node.controlplane, node.agent
     plane.kubectl("delete", "node", "--all")
@@ -109,82 +109,83 @@ def join(node):
         spec = request["spec"]
         assert spec["signerName"] == "kubernetes.io/kube-apiserver-client" and spec["username"] == f"system:bootstrap:{TOKEN[:6]}", spec
         plane.kubectl("certificate", "approve", request["metadata"]["name"])
-        eventually(lambda: f"it is in the cluster: {agent.tail()}", agent.is_connected)
-        eventually(lambda: f"its Node says what it is: {agent.tail()}", lambda: len(conditions(node)) == 3)
+        eventually(lambda: f"it is connected: {agent.tail()}", agent.is_connected)
+        eventually(lambda: f"its Node has three conditions: {agent.tail()}", lambda: len(conditions(node)) == 3)
         assert oct((agent.root / "var/lib/gpuhost/cluster/client.pem").stat().st_mode & 0o777) == "0o600"
-    assert any(call[1] == "nodes" for call in plane.calls(USER)), "by its own certificate"
+    assert any(call[1] == "nodes" for call in plane.calls(USER)), "no request used its own certificate"
 
 
-@case("the Node of a host that is ready says so and loses its startup taint alone", start="joined")
+@case("a ready host sets its conditions and removes only its startup taint", start="joined")
 def ready(node):
     plane = node.controlplane
     with running(node) as agent:
         eventually(lambda: f"it is ready: {agent.status()}", lambda: conditions(node).get("gpuhost.io/DriverReady") == "True")
-        eventually(lambda: f"its taint is gone: {agent.status()}", lambda: TAINT not in taint_keys(node))
-        assert "other" in taint_keys(node), "somebody else's stays"
-        assert taint_keys(node, "gpu02")[:1] == [TAINT] and not conditions(node, "gpu02"), "another host's Node is not touched"
+        eventually(lambda: f"its taint is removed: {agent.status()}", lambda: TAINT not in taint_keys(node))
+        assert "other" in taint_keys(node), "a taint of another owner was removed"
+        assert taint_keys(node, "gpu02")[:1] == [TAINT] and not conditions(node, "gpu02"), "another host's Node was changed"
         shown = plane.kubectl("describe", "node", HOST)
         assert "gpuhost.io/DriverReady" in shown and "has no NVIDIA GPU" in shown, shown
 
 
-@case("a server that is away is caught up with", start="joined")
+@case("a host updates its Node after the API server was unreachable", start="joined")
 def away(node):
     plane = node.controlplane
     with running(node) as agent:
         eventually("it is connected", agent.is_connected)
         plane.stop_api()
-        eventually("it says that it is not", lambda: agent.status().get("state") == "disconnected")
+        eventually("it reports that it is disconnected", lambda: agent.status().get("state") == "disconnected")
         node.daemon.ask("status")
         plane.start_api()
         plane.kubectl("taint", "node", HOST, f"{TAINT}:NoSchedule")
-        eventually(lambda: f"the taint is gone: {agent.tail()}", lambda: TAINT not in taint_keys(node))
+        eventually(lambda: f"the taint is removed: {agent.tail()}", lambda: TAINT not in taint_keys(node))
         plane.kubectl("delete", "node", HOST)
-        eventually("it sees that its Node is gone", lambda: agent.status().get("state") == "no-node")
+        eventually("it reports that it has no Node", lambda: agent.status().get("state") == "no-node")
         plane.apply(node_object(HOST, TAINT))
-        eventually("a new one is told all", lambda: len(conditions(node)) == 3 and TAINT not in taint_keys(node))
+        eventually("a new Node gets all conditions and loses its taint", lambda: len(conditions(node)) == 3 and TAINT not in taint_keys(node))
 
 
-@case("while nothing changes a host makes no call but heartbeats, and it is small", start="joined")
+@case("an idle host sends only heartbeats and needs little memory", start="joined")
 def idle(node):
     plane = node.controlplane
     with running(node) as agent:
         eventually("it is connected", agent.is_connected)
-        eventually("its Node says it", lambda: len(conditions(node)) == 3)
+        eventually("its Node has three conditions", lambda: len(conditions(node)) == 3)
         time.sleep(3)
         before = len(plane.calls(USER))
         time.sleep(IDLE_SECONDS)
         new = plane.calls(USER)[before:]
         heartbeats = [call for call in new if call[0] == "patch" and call[1] == "nodes/status"]
         assert len(new) == len(heartbeats) and len(heartbeats) <= 1 + IDLE_SECONDS // 270, f"in {IDLE_SECONDS} s: {new}"
-        print(f"# gpuhost-cluster: {own_kib(agent.process.pid)} KiB of its own")
+        print(f"# gpuhost-cluster: {own_kib(agent.process.pid)} KiB of private memory")
         assert own_kib(agent.process.pid) < MOST_KIB, own_kib(agent.process.pid)
 
 
-@case("a kubelet registers with a startup taint, and keeps what the host says on its Node", start="joined")
+@case("a kubelet with a startup taint preserves the host's conditions", start="joined")
 def kubelet(node):
     plane = node.controlplane
     plane.kubectl("delete", "node", HOST)
     with running(node) as agent, registering(node):
-        eventually(lambda: f"the host says that it is ready: {agent.tail()}", lambda: node_exists(plane) and len(conditions(node)) == 3)
-        eventually(lambda: f"the taint is gone: {agent.tail()}", lambda: TAINT not in taint_keys(node))
+        eventually(lambda: f"the host has set three conditions: {agent.tail()}", lambda: node_exists(plane) and len(conditions(node)) == 3)
+        eventually(lambda: f"the taint is removed: {agent.tail()}", lambda: TAINT not in taint_keys(node))
         beats = heartbeat(plane)
-        eventually("the kubelet has written its status some more", lambda: heartbeat(plane) > beats)
+        eventually("the kubelet has written its status again", lambda: heartbeat(plane) > beats)
         assert len(conditions(node)) == 3 and TAINT not in taint_keys(node), conditions(node)
         before = len(plane.calls(USER))
         time.sleep(10)
-        assert not plane.calls(USER)[before:], "a kubelet's heartbeats are no reason to call"
+        assert not plane.calls(USER)[before:], "a kubelet's heartbeats caused calls"
 
 
 @contextmanager
 def registering(node):
-    """A kubelet that makes the host's Node once the host has seen that there is none. It ends, as it would take the containers of
-    another one on its containerd for strangers and remove them."""
+    """Starts a kubelet, which creates the host's Node, once the host has reported that it has none. Ends
+    the kubelet afterwards, because it would remove the containers of another kubelet on the same
+    containerd."""
     member = MemberKubelet(binaries.built(binaries.KUBERNETES) / "kubelet", node.containerd, node.place, node.cgroup, node=HOST,
                            kubeconfig=node.controlplane.identity("kubelet", f"system:node:{HOST}", "system:nodes"), taint=TAINT)
-    eventually("it sees that its Node is gone", lambda: node.agent.status().get("state") == "no-node")
+    eventually("it reports that it has no Node", lambda: node.agent.status().get("state") == "no-node")
     member.run()
     try:
-        eventually(lambda: f"there is a Node: {member.tail()}", lambda: node_exists(node.controlplane))
+        eventually(lambda: f"the Node exists: {member.tail()}", lambda: node_exists(node.controlplane))
         yield
     finally:
         member.end()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configurations of the lifecycle tests of NVIDIA's installer (cmd/nvidia-ctk-installer of its container toolkit), as cases of ours.
+"""Cases from the lifecycle tests of NVIDIA's installer (cmd/nvidia-ctk-installer of its container toolkit).
 
-Each case says what stands there, what is asked for, and what has to be in force then: by the runtime's own program ("config dump",
-"crio config", "dockerd --validate"), and not by the bytes of a file. Each ends with a restore, after which all bytes are as before.
-Inputs that differ in the options of NVIDIA's own program alone are one case here; its OCI hook for CRI-O is none.
+Each case has an initial configuration, the requested settings, and the expected effective configuration. The
+runtime's own program reports the latter ("config dump", "crio config", "dockerd --validate"), so bytes of
+files do not matter. Each case ends with a restore, after which all bytes are as before. Inputs that differ
+only in options of NVIDIA's program are one case here. Its OCI hook for CRI-O has no case.
 
-Deliberate differences: CDI is switched on wherever a version has it; a restore brings back the earlier default, and takes out nothing
-that was there before; of CRI-O's, the file goes.
+Intended differences: CDI is enabled in each version that supports it. A restore sets the earlier default
+again, and removes only what gpuhostd added. For CRI-O it removes the drop-in.
 """
 
 import json
@@ -48,14 +49,14 @@ def settings(host, name, as_default):
 
 @dataclass(frozen=True)
 class Containerd:
-    """`text` None: there is no file. The classes have `kind` and, but for the program, `options`."""
+    """`text` is None without a file. The classes have `kind` and, besides the program, `options`."""
     name: str
     text: str | None
     as_default: bool = False
     default: str = "runc"
     kind: str = RUNC
     options: dict = field(default_factory=dict)
-    refused_before: tuple = (0, 0)  # by containerd itself
+    refused_before: tuple = (0, 0)  # containerd itself refuses the file before this version
 
 
 def old(name, **options):
@@ -79,7 +80,7 @@ CONTAINERD = (
     Containerd("version 1, options of the default runtime",
                "version = 1\n" + default(1, "custom") + old("custom", Runtime="/usr/bin/custom-runtime", **CUSTOM) + old("runc", Runtime="/usr/bin/runc"),
                default="custom", kind=OLD_SHIM, options=CUSTOM),
-    Containerd("version 1, a default that comes back", "version = 1\n" + default(1, "runc") + old("runc", Runtime="/usr/bin/runc"),
+    Containerd("version 1, a default that is restored", "version = 1\n" + default(1, "runc") + old("runc", Runtime="/usr/bin/runc"),
                as_default=True, kind=OLD_SHIM),
     Containerd("no file", None),
     Containerd("version 2 without nvidia", "version = 2\n" + default(2, "runc") + PLAIN),
@@ -96,7 +97,7 @@ CONTAINERD = (
 
 
 def class_of(cri, name):
-    """Its type, its program by whichever option counts, and the other options."""
+    """Returns the class's type, its program from the option that is effective, and the other options."""
     table = cri["containerd"]["runtimes"][name]
     options = dict(table.get("options") or {})
     by_old_option = options.pop("Runtime", None)
@@ -105,7 +106,7 @@ def class_of(cri, name):
 
 
 def others(document):
-    """What is not to change."""
+    """Returns the part of the configuration that must not change."""
     cri = cri_of(document)
     for name in CLASSES:
         cri["containerd"]["runtimes"].pop(name, None)
@@ -115,7 +116,8 @@ def others(document):
 
 
 def as_read(one, version):
-    """2.0 to 2.2 read nothing of the CRI from a file of version 1."""
+    """Returns the case as this version reads it: 2.0 to 2.2 ignore the CRI's settings in a file of version
+    1."""
     return replace(one, default="runc", kind=RUNC, options={}) if one.kind == OLD_SHIM and (2, 0) <= version < (2, 3) else one
 
 
@@ -140,7 +142,7 @@ def check_containerd(host, containerd, one):
     assert tree() == bytes_before, f"{where}: {tree()}"
 
 
-@case("NVIDIA's configurations of containerd give what its own tests want of them", start="host")
+@case("NVIDIA's lifecycle cases of containerd have the expected effect", start="host")
 def containerd_lifecycles(host):
     for containerd, _ in each_containerd(host):
         for one in CONTAINERD:
@@ -154,7 +156,7 @@ def containerd_lifecycles(host):
 
 @dataclass(frozen=True)
 class Crio:
-    """The classes have `table` but for their program."""
+    """The classes have `table`, besides their program."""
     name: str
     text: str | None
     as_default: bool = False
@@ -186,28 +188,29 @@ CRIO = (
 )
 
 
-def crio_says(host):
-    """What differs from its defaults: ({class: its table}, the default runtime, all else). The built-in runtime is said only with others."""
+def crio_config(host):
+    """Returns the settings that differ from CRI-O's defaults: ({class: its table}, the default runtime,
+    all others). CRI-O prints its built-in runtime only together with others."""
     home = Path("/etc/crio")
     main = ["--config", home / "crio.conf"] if (home / "crio.conf").exists() else []
     done = programs.run([host.crio.program, *main, "--config-dir", home / "crio.conf.d", "config"])
     assert done.returncode == 0, done.stderr
-    said = tomllib.loads(done.stdout)["crio"]
-    table = said["runtime"]
+    printed = tomllib.loads(done.stdout)["crio"]
+    table = printed["runtime"]
     runtimes = table.setdefault("runtimes", {})
     if runtimes.get("crun", {}).get("runtime_path") == "":
         del runtimes["crun"]
     classes = {name: runtimes.pop(name) for name in CLASSES if name in runtimes}
-    return classes, table.pop("default_runtime", "crun"), said
+    return classes, table.pop("default_runtime", "crun"), printed
 
 
 def check_crio(host, one):
     home = Path("/etc/crio")
     seen = {path: path.read_bytes() for path in home.rglob("*.conf")}
-    _, earlier, before = crio_says(host)
+    _, earlier, before = crio_config(host)
     assert earlier == one.default, f"{one.name}: {earlier}"
     host.admin.ctl("runtime", "configure", "cri-o")
-    made, by_default, after = crio_says(host)
+    made, by_default, after = crio_config(host)
     assert list(made) == list(CLASSES), f"{one.name}: {made}"
     for name, table in made.items():
         assert table["runtime_path"] == program(name) and table["runtime_type"] == "oci", f"{one.name}: {table}"
@@ -218,7 +221,7 @@ def check_crio(host, one):
     assert {path: path.read_bytes() for path in home.rglob("*.conf")} == seen, one.name
 
 
-@case("NVIDIA's configurations of CRI-O give what its own tests want of them", start="host")
+@case("NVIDIA's lifecycle cases of CRI-O have the expected effect", start="host")
 def crio_lifecycles(host):
     home, unit = Path("/etc/crio"), Path("/etc/systemd/system/crio.service")
     with stopped(host.crio):
@@ -257,7 +260,7 @@ DOCKER = (
     Docker("another runtime", {"runtimes": {"not-nvidia": entry("some-other-path")}}),
     Docker("runc by name, as default", {"default-runtime": "runc"}, as_default=True),
     Docker("other members", OTHER),
-    # What NVIDIA's cleanup is given: it stays whoever wrote it, since gpuhostd did not.
+    # Inputs of NVIDIA's cleanup. They stay after a restore, because gpuhostd did not write them.
     Docker("nvidia as NVIDIA's installer leaves it", {"runtimes": {"nvidia": OURS["nvidia"]}}),
     Docker("all classes of NVIDIA's installer", {"runtimes": OURS}),
     Docker("NVIDIA's default", {"default-runtime": "nvidia", "runtimes": {"nvidia": OURS["nvidia"]}}, default="nvidia"),
@@ -274,21 +277,21 @@ def check_docker(host, dockerd, file, one):
     assert done.returncode == 0, f"{one.name}: {done.stderr}"
     checked = programs.run([dockerd, "--validate", "--userland-proxy=false", "--config-file", file])
     assert checked.returncode == 0 and "configuration OK" in checked.stderr + checked.stdout, f"{one.name}: {checked}"
-    said = json.loads(file.read_text())
-    made = said.pop("runtimes")
+    written = json.loads(file.read_text())
+    made = written.pop("runtimes")
     assert {name: made[name]["path"] for name in CLASSES} == {name: program(name) for name in CLASSES}, f"{one.name}: {made}"
     left = {name: table for name, table in one.document.get("runtimes", {}).items() if name not in CLASSES}
     assert {name: table for name, table in made.items() if name not in CLASSES} == left, f"{one.name}: {made}"
-    assert said.pop("default-runtime", "runc") == ("nvidia" if one.as_default else one.default), one.name
-    assert said == {key: value for key, value in one.document.items() if key not in ("runtimes", "default-runtime")}, f"{one.name}: {said}"
+    assert written.pop("default-runtime", "runc") == ("nvidia" if one.as_default else one.default), one.name
+    assert written == {key: value for key, value in one.document.items() if key not in ("runtimes", "default-runtime")}, f"{one.name}: {written}"
     host.admin.ctl("runtime", "restore", "docker")
     assert json.loads(file.read_text()) == one.document, f"{one.name}: {file.read_text()}"
 
 
-@case("NVIDIA's configurations of Docker give what its own tests want of them", start="host")
+@case("NVIDIA's lifecycle cases of Docker have the expected effect", start="host")
 def docker_lifecycles(host):
     file = host.docker.state / "daemon.json"
-    validator = binaries.debian_13_docker()[0] / "dockerd"  # 20.10, which runs, does not know the option
+    validator = binaries.debian_13_docker()[0] / "dockerd"  # the running 20.10 has no option --validate
     before = file.read_text()
     try:
         for one in DOCKER:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""containerd 2 asks this host for pods' images, whatever its config_path says: by default a list, which it does not split."""
+"""containerd 2 pulls pods' images from this host with any config_path. Its default is a list, which it
+does not split."""
 
 import shutil
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ LIST = """version = 3
 [plugins.'io.containerd.cri.v1.images'.registry]
   config_path = '{}'
 """
-# {what its file says: the file's text}
+# {what the file sets: the file's text}
 SHAPES = {
     "nothing of config_path": "version = 3\n",
     "the default of config_path": LIST.format("/etc/containerd/certs.d:/etc/docker/certs.d"),
@@ -26,7 +27,8 @@ SHAPES = {
 
 @contextmanager
 def pods_images(host):
-    """Only what pulls change: a bundle on the host, whose images the registry of the node serves."""
+    """Imports a bundle on the host; the registry of the node serves its images. Only pulls then change the
+    runtimes."""
     made = host.site.bundle("mirrored", 1, {IMAGE: "app-1"})
     trusted = Path("/etc/gpuhost/trust.d/site.pem")
     trusted.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +65,7 @@ def check(host, containerd, text):
         assert CONFIG.read_text() == text
 
 
-@case("pods get this host's images from containerd 2.2, 2.3 and 2.4, whatever config_path says", start="host")
+@case("containerd 2.2, 2.3 and 2.4 pull from this host with any config_path", start="host")
 def each_version(host):
     with pods_images(host):
         for containerd in host.containerd22, host.containerd23, host.containerd:

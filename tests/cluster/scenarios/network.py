@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That there is no network is what makes all the other cases mean something."""
+"""The run has no network. All other cases rely on this."""
 
 import errno
 import socket
@@ -8,7 +8,7 @@ import subprocess
 from rig.case import case
 
 
-@case("nothing but loopback is up, and no route leads anywhere", start="node")
+@case("only loopback is up, and no route exists", start="node")
 def no_route(_):
     links = subprocess.run(["ip", "-brief", "link"], check=True, capture_output=True, text=True).stdout.splitlines()
     assert [row.split()[0] for row in links if " DOWN " not in row] == ["lo"], f"{links}"
@@ -17,4 +17,4 @@ def no_route(_):
         assert not routes.strip(), routes
     with socket.socket() as outside:
         outside.settimeout(5)
-        assert outside.connect_ex(("192.0.2.1", 443)) == errno.ENETUNREACH, "a connection went somewhere"
+        assert outside.connect_ex(("192.0.2.1", 443)) == errno.ENETUNREACH, "the network is reachable"

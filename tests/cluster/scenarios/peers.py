@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three hosts on one wire: a bundle that two of them have comes to the third, and one of the two is killed meanwhile."""
+"""Three hosts on one network: the third fetches a bundle from the other two, one of which is killed
+meanwhile."""
 
 import random
 import shutil
@@ -18,11 +19,11 @@ BLOB = 200 << 20
 WIRE = "wire"
 ADDRESSES = {"host1": "10.99.0.1", "host2": "10.99.0.2", "host3": "10.99.0.3"}
 PORT = 2990
-# In the host's own namespace of the network.
+# Runs in the host's own network namespace.
 LISTEN = """import os, socket, sys
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])), backlog=64)
 os.dup2(listener.fileno(), 3)
-os.set_inheritable(3, True)  # it may have been that one
+os.set_inheritable(3, True)  # the socket may already have been descriptor 3
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
 os.execv(sys.argv[3], sys.argv[3:])
 """
@@ -39,12 +40,13 @@ def on(host, *command):
 
 
 def listens(address):
-    """A socket that does not is refused at once, and a fetch does not wait for it."""
+    """Returns whether a registry listens: a connection to any other address is refused immediately, and a
+    fetch does not wait."""
     return programs.run(on("host3", sys.executable, "-c", CONNECT, address, PORT)).returncode == 0
 
 
 def lay_wire():
-    """Nothing of it is in the namespace of the other cases."""
+    """Makes namespaces of the three hosts and a bridge, all outside the namespace of the other cases."""
     ip("netns", "add", WIRE)
     ip("-n", WIRE, "link", "add", "bridge", "type", "bridge")
     ip("-n", WIRE, "link", "set", "bridge", "up")
@@ -62,7 +64,7 @@ def cut_wire():
 
 
 def seed(host):
-    """The bundle is imported, its files become the other hosts', and it goes again."""
+    """Imports the bundle, copies its files to the other hosts' roots, and removes the bundle here."""
     noise = random.Random(99).randbytes(BLOB)
     host.site.tag("rack-1", host.site.layout.add_manifest([noise]))
     host.daemon.ctl("bundle", "import", host.site.bundle("rack", 1, {f"{REGISTRY}/rack:v1": "rack-1"}))
@@ -78,7 +80,7 @@ def received(host):
     return sum(file.stat().st_size for file in incoming.glob("*/*") if file.is_file())
 
 
-@case("a bundle comes from two hosts over a network, of which one is killed meanwhile", start="node")
+@case("a bundle is fetched from two peers while one is killed", start="node")
 def killed(host):
     authority = Authority(host.work / "peers")
     keys = {name: authority.keys(name, address=address) for name, address in ADDRESSES.items()}
@@ -97,10 +99,10 @@ def killed(host):
                                env=programs.environment(CREDENTIALS_DIRECTORY=keys["host3"],
                                                         DBUS_SYSTEM_BUS_ADDRESS=host.daemon.bus.address),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        eventually("some of it is here", lambda: received(host) > BLOB // 8 or fetch.poll() is not None)
+        eventually("an eighth of the blob is received", lambda: received(host) > BLOB // 8 or fetch.poll() is not None)
         programs.end(serving.pop("host1"), signal.SIGKILL)
         if fetch.poll() is not None:
-            raise AssertionError(f"it was over before one was killed: {programs.outputs(fetch)}")
+            raise AssertionError(f"the fetch ended before a peer was killed: {programs.outputs(fetch)}")
         _, said = programs.outputs(fetch)
         assert fetch.returncode == 0 and ADDRESSES["host1"] in said, said
         assert "all whole" in host.daemon.ctl("bundle", "scrub", f"--root={host.daemon.root}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that are in the runtimes before anybody asks for them, and stay there."""
+"""Pinned images: they are placed in the runtimes before their first use, and stay there."""
 
 import json
 
@@ -26,11 +26,11 @@ def status(containerd, image):
 
 
 def check_pinned(containerd, image):
-    """Its CRI hears of it by an event. containerd 1.6 knows no pins."""
-    eventually(f"{containerd.name} has the kubelet's image GC leave {image} alone", lambda: status(containerd, image).get("pinned"))
+    """Waits until CRI reports the pin, which containerd updates by an event. containerd 1.6 has no pins."""
+    eventually(f"{containerd.name} reports {image} as pinned", lambda: status(containerd, image).get("pinned"))
 
 
-@case("what is pinned is in each containerd before a pod asks, and a pod under Never runs", start="registry", makes="pinned")
+@case("pinned images are in each containerd before a pod uses them", start="registry", makes="pinned")
 def pin(host):
     for containerd in host.runtimes:
         host.daemon.shows("Containerd", containerd)
@@ -46,8 +46,8 @@ def pin(host):
     assert "6 images in 3 runtimes" in host.daemon.ctl("status"), host.daemon.ctl("status")
 
 
-@case("once more it changes nothing; what somebody removed, and what a newer bundle brings, is put there", start="pinned")
-def put_back(host):
+@case("image ensure places only pinned images that are missing or updated", start="pinned")
+def placed_again(host):
     def states():
         return sorted({image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]})
     assert states() == ["present"]
@@ -63,7 +63,7 @@ def put_back(host):
     check_runs(host, MOVING, "Never", "moving-2")
 
 
-@case("after a restart of containerd all is looked at again, and what is gone is put there and pinned", start="pinned")
+@case("after a restart of containerd missing pinned images are placed again", start="pinned")
 def restarted(host):
     for containerd in host.runtimes:
         containerd.forget(PINNED)
@@ -78,13 +78,13 @@ def restarted(host):
     check_runs(host, PINNED, "Never", "pinned-1")
 
 
-@case("each policy does what the kubelet's does, and image policy says so before", start="pinned")
+@case("image ensure follows each pull policy as image policy predicts", start="pinned")
 def policies(host):
     image = f"{REGISTRY}/pinned/app@{host.site.image('pinned-1')}"
     for containerd in host.runtimes:
         containerd.forget(image)
-    said = image_ctl(host, "policy", image)
-    assert "IfNotPresent: pulls" in said and "Never: fails" in said, said
+    predicted = image_ctl(host, "policy", image)
+    assert "IfNotPresent: pulls" in predicted and "Never: fails" in predicted, predicted
     assert host.daemon.ask("image", "ensure", image, "--policy=Never", f"--root={host.daemon.root}").returncode != 0
     assert not status(host.containerd, image)
     image_ctl(host, "ensure", image, "--dry-run")
@@ -95,20 +95,20 @@ def policies(host):
     assert absent.returncode == 4 and "no bundle on this host" in absent.stderr, f"{absent.returncode} {absent.stderr}"
 
 
-@case("the kubelet's image GC leaves what is pinned, and what it takes pods get again", start="pinned")
+@case("the kubelet's image GC keeps pinned images, pods pull others again", start="pinned")
 def collect(host):
-    """By an age of nothing, so that all goes that no pod uses and nobody has pinned."""
+    """The GC's age limit is minimal, so it removes all images that no pod uses and that are not pinned."""
     host.daemon.ctl("bundle", "import", host.site.bundle("collected", 1, {f"{KEPT}:v1": "kept-1", f"{TAKEN}:v1": "taken-1"}))
     image_ctl(host, "pin", f"{KEPT}:v1")
     host.containerd.cri("pull", f"{TAKEN}:v1")
     assert not status(host.containerd, f"{TAKEN}:v1").get("pinned")
     by_digest = {image: f"{image}@{host.site.image(version)}" for image, version in ((KEPT, "kept-1"), (TAKEN, "taken-1"))}
     with host.kubelet.collecting():
-        eventually("the image GC takes the unpinned image", lambda: not status(host.containerd, f"{TAKEN}:v1"))
+        eventually("the image GC removes the unpinned image", lambda: not status(host.containerd, f"{TAKEN}:v1"))
         assert not status(host.containerd, by_digest[TAKEN])
-        assert 'kubelet_image_garbage_collected_total{reason="age"}' in host.kubelet.get("/metrics"), "who else removed it"
-    # Once it runs as before, that pass is over.
-    assert status(host.containerd, f"{KEPT}:v1").get("pinned"), "it is here, and pinned"
+        assert 'kubelet_image_garbage_collected_total{reason="age"}' in host.kubelet.get("/metrics"), "another program than the image GC removed it"
+    # The kubelet runs with its earlier settings again, so that pass of the GC has ended.
+    assert status(host.containerd, f"{KEPT}:v1").get("pinned"), "the pinned image was removed or is no longer pinned"
     for policy in POLICIES:
         for image in f"{KEPT}:v1", by_digest[KEPT]:
             check_runs(host, image, policy, "kept-1")
@@ -122,7 +122,7 @@ def collect(host):
     image_ctl(host, "unpin", f"{KEPT}:v1")
 
 
-@case("what is unpinned stays, and the garbage collector may have it", start="pinned")
+@case("an unpinned image stays, but the image GC may remove it", start="pinned")
 def unpin(host):
     image_ctl(host, "unpin", PINNED, f"{REGISTRY}/pinned/mov*")
     assert not status(host.containerd, PINNED).get("pinned")
@@ -130,7 +130,7 @@ def unpin(host):
     assert again.returncode == 4 and "is not pinned" in again.stderr, again.stderr
 
 
-@case("Docker gets what is pinned too, by the name that people use", start="pinned")
+@case("Docker gets pinned images by name, again after a removal", start="pinned")
 def docker(host):
     host.daemon.hides("Containerd")
     host.daemon.shows("Docker", host.docker)
@@ -159,10 +159,10 @@ def check_podman(host, images):
     for name, version in images.items():
         seen = host.podman.image(name)
         assert f"sha256:{seen['Id']}" == host.site.config(version) and seen["RepoTags"] == [name], f"{name}: {seen}"
-        assert host.podman.image(f"{name.partition(':')[0]}@{host.site.image(version)}"), f"{name} is there by digest too: {seen}"
+        assert host.podman.image(f"{name.partition(':')[0]}@{host.site.image(version)}"), f"{name} is missing by digest: {seen}"
 
 
-@case("Podman gets what is pinned too, by its own name alone, and again when it is gone or moved", start="pinned")
+@case("Podman gets pinned images by name, again after removal or update", start="pinned")
 def podman(host):
     def states(*options):
         return [image["state"] for image in json.loads(image_ctl(host, "ensure", "--json", *options))["images"]]
@@ -174,7 +174,7 @@ def podman(host):
     host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 4, images))
     image_ctl(host, "pin", *images)
     check_podman(host, images)
-    assert states() == ["present"] * 3, "nothing is pulled that is there"
+    assert states() == ["present"] * 3, "an image that is present was pulled"
     host.podman.call("rmi", PINNED)
     assert not host.podman.image(PINNED)
     assert states("--dry-run") == ["wanted", "present", "present"] and not host.podman.image(PINNED)
@@ -184,7 +184,7 @@ def podman(host):
     host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 5, images))
     assert states() == ["present", "present", "placed"]
     check_podman(host, images)
-    assert host.podman.image(old)["RepoTags"] == [], "whoever prunes may have it"
+    assert host.podman.image(old)["RepoTags"] == [], "the old image still has a name, so a prune would keep it"
     assert "3 images in 1 runtime" in host.daemon.ctl("status"), host.daemon.ctl("status")
     host.podman.call("run", "--detach", "--pull=never", "--network=none", "--name=once", f"--cgroup-parent={host.cgroup.name}",
                      "--log-driver=k8s-file", PINNED)
@@ -200,15 +200,15 @@ def run_crio(host):
     host.daemon.finds(host.crio, "run/crio/crio.sock")
 
 
-@case("CRI-O itself pulls what a bundle has, and is told of registries that come and go", start="pinned")
+@case("CRI-O pulls images of a bundle and reloads changed registry files", start="pinned")
 def crio_pulls(host):
     image = "crio.example/pulled:v1"
     run_crio(host)
-    image_ctl(host, "ensure")  # so that it need not be told of pins afterwards
-    assert host.crio.ask_cri("pull", image).returncode != 0, "it has read a file without that registry"
+    image_ctl(host, "ensure")  # so that pins cause no reload later
+    assert host.crio.ask_cri("pull", image).returncode != 0, "CRI-O pulls although its file lacks that registry"
     host.daemon.ctl("bundle", "import", host.site.bundle("pulled", 1, {image: "pulled-1"}))
-    image_ctl(host, "ensure")  # as gpuhost-images does then
-    eventually("CRI-O reads the file anew", lambda: host.crio.ask_cri("pull", image).returncode == 0)
+    image_ctl(host, "ensure")  # as gpuhost-images does after an import
+    eventually("CRI-O reloads the file", lambda: host.crio.ask_cri("pull", image).returncode == 0)
     assert f"sha256:{status(host.crio, image)['id']}" == host.site.config("pulled-1"), f"{status(host.crio, image)}"
     host.crio.forget(image)
     by_digest = f"crio.example/pulled@{host.site.image('pulled-1')}"
@@ -217,7 +217,7 @@ def crio_pulls(host):
     host.crio.forget(by_digest)
 
 
-@case("CRI-O has what Podman places, by tag and by digest, and the kubelet is told to keep what is pinned", start="pinned")
+@case("CRI-O has the images that Podman places, and reports pins", start="pinned")
 def crio(host):
     image = f"{CRIO}:v1"
     run_crio(host)
@@ -230,7 +230,7 @@ def crio(host):
 
     host.daemon.ctl("bundle", "import", host.site.bundle("crio", 1, {image: "crio-1"}))
     image_ctl(host, "pin", image)
-    eventually("CRI-O keeps it, as the new file says", lambda: keeps("crio-1"))
+    eventually("CRI-O reports the pin of the new file", lambda: keeps("crio-1"))
     old = status(host.crio, image)["id"]
     host.daemon.ctl("bundle", "import", host.site.bundle("crio", 2, {image: "crio-2"}))
     image_ctl(host, "ensure")
@@ -242,7 +242,7 @@ def crio(host):
     host.crio.end()
     host.crio.run()
     host.daemon.finds(host.crio, "run/crio/crio.sock")
-    assert keeps("crio-2"), "as long as the file is there"
+    assert keeps("crio-2"), "the pin was lost although its file exists"
     image_ctl(host, "unpin", image)
-    eventually("CRI-O keeps it no longer", lambda: not status(host.crio, image).get("pinned"))
+    eventually("CRI-O no longer reports the pin", lambda: not status(host.crio, image).get("pinned"))
     assert not any(CRIO in path.read_text() for path in host.crio.drop_ins.iterdir())

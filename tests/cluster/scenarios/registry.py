@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runtimes and clients find a bundle's images as if their registry were there."""
+"""Runtimes and clients pull a bundle's images as from their own registry."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ MOVED = f"{REGISTRY}/team/moved:latest"
 MANY = f"{REGISTRY}/team/many"
 EXTRA = f"{REGISTRY}/team/extra:v1"
 LIBRARY = "docker.io/library/plain:1"
-GO_DIAL_TIMEOUT = 30  # seconds, of containerd where hosts.toml says nothing
-BY_PATH = f"127.0.0.1:{PORT}"  # for clients that name no registry but their own
+GO_DIAL_TIMEOUT = 30  # seconds; containerd's default, if hosts.toml sets none
+BY_PATH = f"127.0.0.1:{PORT}"  # for clients that name this registry itself, with the image's registry in the path
 
 
 def bundle(host, generation, moved):
@@ -31,14 +31,14 @@ def bundle(host, generation, moved):
 
 
 def check_runs(host, image, policy, version):
-    """A pod of it runs, and is of this version, as the kubelet says and its output."""
+    """Expects that a pod of the image runs this version, by its output and by the kubelet's status."""
     with host.kubelet.pod(image, policy) as pod:
         seen = pod.runs()["imageID"]
         assert pod.output() == version, f"{image} under {policy} is {pod.output()}, not {version}"
         assert seen.endswith((host.site.image(version), host.site.config(version))), f"{image} under {policy} is {seen}"
 
 
-@case("the daemon brings a bundle in, and leads the runtimes to its registry", start="node", makes="registry")
+@case("an imported bundle configures the runtimes to use its registry", start="node", makes="registry")
 def serve(host):
     host.daemon.ctl("bundle", "import", bundle(host, 1, "moved-1"))
     assert sorted(path.name for path in host.daemon.certs.iterdir()) == ["docker.io", REGISTRY]
@@ -61,26 +61,26 @@ def register_pods():
 register_pods()
 
 
-@case("of an image for several machines a pod gets this one's, by tag and by digest", start="registry")
+@case("a pod of a multi-platform image gets the image of this platform", start="registry")
 def many(host):
     for image in f"{MANY}:v1", f"{MANY}@{host.site.image('many-1')}":
         host.containerd.forget(image)
         check_runs(host, image, "Always", "many-1")
 
 
-@case("a short name means what it means to containerd", start="registry")
+@case("a pod with a short image name gets the image of docker.io", start="registry")
 def short_name(host):
     check_runs(host, "plain:1", "Always", "plain-1")
 
 
-@case("what no bundle has is not found, and the pod says so", start="registry")
+@case("an image in no bundle is not found, reported by the pod", start="registry")
 def absent(host):
     with host.kubelet.pod(f"{APP}:v2", "Always") as pod:
         message = pod.waits_for("ErrImagePull")
         assert "not found" in message and "network is unreachable" not in message, message
 
 
-@case("what the image GC removed comes back, the sandbox's image too", start="registry")
+@case("images that the image GC removed are pulled again, also the sandbox's", start="registry")
 def removed(host):
     check_runs(host, f"{APP}:v1", "IfNotPresent", "app-1")
     for image in f"{APP}:v1", PAUSE:
@@ -91,7 +91,7 @@ def removed(host):
     check_runs(host, f"{APP}:v1", "IfNotPresent", "app-1")
 
 
-@case("a delta moves a tag: a new pod under Always gets the new image, one under IfNotPresent the one it has", start="registry")
+@case("only pods under Always get the new image of a moved tag", start="registry")
 def moved(host):
     host.containerd.forget(MOVED)
     with host.kubelet.pod(MOVED, "Always") as before:
@@ -103,8 +103,8 @@ def moved(host):
         assert before.container()["state"].get("running"), f"the pod before: {before.container()}"
 
 
-@case("a bundle is taken out: its pods run on, and no new one under Always", start="registry")
-def taken_out(host):
+@case("a removed bundle's pods continue, new pods under Always fail", start="registry")
+def bundle_removed(host):
     host.daemon.ctl("bundle", "import", host.site.bundle("extra", 1, {EXTRA: "extra-1"}))
     with host.kubelet.pod(EXTRA, "Always") as before:
         assert before.output() == "extra-1"
@@ -126,7 +126,7 @@ def check_pulls(host, containerd):
     assert containerd.output_of(f"{APP}:v1") == "app-1\n"
 
 
-@case("containerd 1.6 and 1.7 pull over CRI, by digest and by tag", start="registry")
+@case("containerd 1.6 and 1.7 pull over CRI by digest and tag", start="registry")
 def containerd1(host):
     check_pulls(host, host.containerd16)
     check_pulls(host, host.containerd17)
@@ -138,9 +138,9 @@ def ask(*words, **more):
     return done.stdout
 
 
-@case("OCI's own conformance test passes what it asks of a registry that can only be read", start="registry")
+@case("OCI's conformance test passes for a read-only registry", start="registry")
 def conformance(host):
-    """What it prints counts: it crashes when it writes its reports, where nothing may be pushed."""
+    """Reads the test's output, because without a push it crashes when it writes its reports."""
     manifest, index = host.site.image("app-1"), host.site.index("many-1")
     document = host.site.document(manifest)
     blobs = [document["config"]["digest"], *(layer["digest"] for layer in document["layers"])]
@@ -154,7 +154,7 @@ def conformance(host):
         assert counts["Pass"] >= 18 and counts["FAIL"] == counts["Error"] == 0, done.stdout
 
 
-@case("crane lists, resolves and pulls it", start="registry")
+@case("crane lists, resolves and pulls an image", start="registry")
 def crane(host):
     program, image, pulled = host.tools / "crane", f"{BY_PATH}/{APP}:v1", host.work / "crane"
     assert ask(program, "ls", "--insecure", f"{BY_PATH}/{APP}").split() == ["v1"]
@@ -164,7 +164,7 @@ def crane(host):
     assert len(list((pulled / "blobs/sha256").iterdir())) == 4, "a manifest, a configuration, two layers"
 
 
-@case("skopeo copies it", start="registry")
+@case("skopeo copies an image from the registry", start="registry")
 def skopeo(host):
     copied = host.work / "from-registry"
     ask("skopeo", "copy", "--insecure-policy", "--src-tls-verify=false", f"docker://{BY_PATH}/{APP}:v1", f"dir:{copied}")
@@ -173,7 +173,7 @@ def skopeo(host):
     assert len(json.loads(manifest)["layers"]) == 2
 
 
-@case("where bundles have images of a host, skopeo still reads those of another port of it", start="registry")
+@case("skopeo still reads images of another port of a mirrored host", start="registry")
 def other_port(host):
     host.daemon.configure(upstream="yes")
     host.daemon.ctl("reload")
@@ -182,7 +182,7 @@ def other_port(host):
         inspect = "skopeo", "--registries-conf", host.daemon.registries_conf, "inspect"
         mirrored = ask(*inspect, "--raw", "docker://localhost/app:v1")
         assert "sha256:" + hashlib.sha256(mirrored.encode()).hexdigest() == host.site.image("app-1")
-        # The registry that it finds at that port is ours again, which knows it by this name.
+        # Our registry also listens on that port, where it serves the image by this path.
         ask(*inspect, "--tls-verify=false", f"docker://localhost:{PORT}/{APP}:v1")
     finally:
         host.daemon.ctl("bundle", "remove", "local")
@@ -191,7 +191,7 @@ def other_port(host):
         host.daemon.ctl("apply")
 
 
-@case("podman is led to it, and runs it", start="registry")
+@case("podman pulls an image from the registry and runs it", start="registry")
 def podman(host):
     state = host.place.state / "podman"
     state.mkdir()
@@ -220,7 +220,7 @@ def turn_upstream_on(host):
     host.daemon.ctl("apply")
 
 
-@case("a site may let the runtimes ask a registry itself last", start="registry")
+@case("with Upstream=yes runtimes try the image's own registry last", start="registry")
 def upstream(host):
     turn_upstream_on(host)
     for containerd in host.runtimes:
@@ -228,19 +228,20 @@ def upstream(host):
         containerd.cri("pull", f"{APP}:v1")
         before = containerd.log.stat().st_size
         answer = containerd.ask_cri("pull", f"{APP}:v2")
-        asked = answer.stderr + containerd.log.read_text()[before:]  # some tell of the first who was asked, some of the last
+        asked = answer.stderr + containerd.log.read_text()[before:]  # some report the first registry, some the last
         assert answer.returncode != 0 and f"https://{REGISTRY}/v2/team/app/manifests/v2" in asked, f"{containerd.name}: {asked}"
 
 
-@case("nobody waits for a silent registry: what bundles have comes without it, what nobody has fails soon", start="registry")
+@case("a silent registry delays no bundle image, other pulls fail soon", start="registry")
 def silent(host):
-    """An old containerd waits half a minute for each request, which nothing shortens."""
+    """Tries the missing image only with the newest containerd: an old one waits half a minute for each
+    request, which no setting shortens."""
     turn_upstream_on(host)
     with sandbox.silent_server(REGISTRY) as server:
         for containerd in host.runtimes:
             containerd.forget(f"{APP}:v1")
             containerd.cri("pull", f"{APP}:v1")
-        assert not server.was_asked(), "nobody was to ask it yet"
+        assert not server.was_asked(), "a pull of a bundle's image reached the upstream registry"
         begin = time.monotonic()
         answer = host.containerd.ask_cri("pull", f"{APP}:v2")
         took = time.monotonic() - begin
@@ -248,9 +249,9 @@ def silent(host):
         assert took < GO_DIAL_TIMEOUT, f"{took} s: {answer.stderr}"
 
 
-@case("nobody is there for a while and the registry ends; the next pull starts it", start="registry")
+@case("an idle registry ends, the next pull starts it again", start="registry")
 def started_again(host):
-    eventually("the registry ends", lambda: not host.registry.is_running())  # containerd leaves after half a minute
+    eventually("the registry ends", lambda: not host.registry.is_running())  # containerd closes its connection after half a minute
     before = host.registry.starts
     host.containerd.forget(f"{APP}:v1")
     check_runs(host, f"{APP}:v1", "Always", "app-1")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What packaging/kubernetes lets a host do in a cluster: all that it has to, and of everything else nothing. A real API server is asked
-for each, by a host's own certificate."""
+"""The rights that packaging/kubernetes gives a host in a cluster: exactly those that it needs. Each
+request is sent to a real API server with a host's own certificate."""
 
 import base64
 import json
@@ -18,12 +18,12 @@ CSR = ("certificates.k8s.io", "certificatesigningrequests")
 ASKS = {CSR: {"create", "get", "list", "watch"}}
 IS_HOST = {("", "nodes"): {"get", "list", "watch", "patch"}, ("", "nodes/status"): {"patch"},
            ("nvidia.com", "clusterpolicies"): {"get", "list", "watch"}, **ASKS}
-EVENTS = {("", "events"): {"create"}}  # in namespace default, and nowhere else
+EVENTS = {("", "events"): {"create"}}  # only in namespace default
 # (name, user, group, its rights everywhere, those in namespace default)
 WHO = (("host", USER, "gpuhost:hosts", IS_HOST, EVENTS),
        ("joining", "system:bootstrap:abcdef", "system:bootstrappers:gpuhost", ASKS, {}))
-# What everybody may ask about himself, by Kubernetes' own role system:basic-user.
-EVERYBODY = {("authorization.k8s.io", "selfsubjectaccessreviews"): {"create"}, ("authorization.k8s.io", "selfsubjectrulesreviews"): {"create"},
+# Requests that each user may send about itself, by Kubernetes' own role system:basic-user.
+BASIC_USER = {("authorization.k8s.io", "selfsubjectaccessreviews"): {"create"}, ("authorization.k8s.io", "selfsubjectrulesreviews"): {"create"},
              ("authentication.k8s.io", "selfsubjectreviews"): {"create"}}
 CLOSED = ("/metrics", "/debug/pprof/", "/logs/", "/configz", "/flagz")
 
@@ -43,7 +43,8 @@ def condition(kind, status="True"):
 
 
 def taints(change):
-    """The controller manager changes them too, and a list is written as a whole: for the version that was read."""
+    """Returns a function that makes a patch of a Node's taints. A list is written as a whole, so the patch
+    names the version that was read: the controller manager changes taints, too."""
     def body(node):
         changed = change(node["spec"].get("taints", []))
         return {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": changed}}
@@ -63,11 +64,11 @@ def without_taint(*keys):
 
 
 def as_is(node):
-    """The whole Node, as those send it who read, change and write."""
+    """Returns the whole Node with a changed label, as clients send it that read, change and write."""
     return node | {"metadata": node["metadata"] | {"labels": node["metadata"]["labels"] | {"gpuhost.io/x": "4"}}}
 
 
-# What a Node has before a host says something.
+# A Node before the host's first change.
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"labels": {"site": "a", "nvidia.com/mig.config": "all"}, "annotations": {"site": "a"}},
         "spec": {"taints": [taint("site"), taint("nvidia.com/gpu", "NoExecute", value="x")]}}
 STATUS = {"capacity": {"cpu": "2", "memory": "16777216Ki", "nvidia.com/gpu": "8"}, "allocatable": {"cpu": "1500m", "nvidia.com/gpu": "8"},
@@ -82,7 +83,7 @@ TAINTS = ("gpuhost.io/not-ready", "readiness.k8s.io/gpu", "startup-taint.cluster
           "ignore-taint.cluster-autoscaler.kubernetes.io/gpu")
 UPGRADE = ("nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time",
            "nvidia.com/gpu-driver-upgrade-validation-start-time", "nvidia.com/gpu-driver-upgrade-requested")
-# In their order; each leaves something for the next to change.
+# Sent in this order: some rows change what earlier ones have set.
 ALLOWED = (
     (OWN, MERGE, labels(**{"nvidia.com/gpu.present": "true", "gpuhost.io/x": "1"})),
     (OWN, STRATEGIC, labels(**{"nvidia.com/gpu.present": "false", "gpuhost.io/x": None})),
@@ -112,7 +113,7 @@ BARE = (
     (OWN, MERGE, with_taint(TAINTS[0])),
     (OWN, MERGE, labels(**{"gpuhost.io/x": "1"})),
 )
-# Each rule of the policy: {how its refusal begins: what of it is tried, with what the refusal names}
+# Each rule of the policy: {start of its refusal: [(path, kind, body, a name in the refusal)]}
 REFUSED = {
     "a host may change only its own Node": [
         (f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/x": "1"}), OTHER),
@@ -191,7 +192,7 @@ REFUSED = {
         (OWN_STATUS, MERGE, {"status": {"declaredFeatures": ["Extra"]}}, "declaredFeatures"),
     ],
 }
-# A path writes its own half of the object, and the other's is dropped without a word.
+# A path writes only its own half of the object; the other half is silently ignored.
 DROPPED = (
     (OWN, MERGE, {"status": {"capacity": {"nvidia.com/gpu": "16"}}}),
     (OWN_STATUS, MERGE, {"spec": {"unschedulable": True}}),
@@ -199,12 +200,12 @@ DROPPED = (
 
 
 def send(session, path, kind, body):
-    """(status, message), for the version of the Node that was read last."""
+    """Sends a patch for the newest version of the Node; returns (status, message)."""
     def once():
         made = body(session.ask("GET", path.removesuffix("/status"))[1]) if callable(body) else body
         status, document = session.ask("PATCH", path + ("?fieldManager=rights&force=true" if kind == APPLY else ""), made, kind)
         return None if callable(body) and status == 409 else (status, document.get("message", ""))
-    return eventually(f"{path} is changed by nobody else meanwhile", once)
+    return eventually(f"{path} is not changed by another client meanwhile", once)
 
 
 def check_allowed(session, rows):
@@ -218,8 +219,8 @@ def check_refused(session):
     for words, rows in REFUSED.items():
         for path, kind, body, named in rows:
             status, message = send(session, path, kind, body)
-            _, _, said = message.partition("denied request: ")
-            if status != 403 or not said.startswith(words) or named not in said:
+            _, _, refusal = message.partition("denied request: ")
+            if status != 403 or not refusal.startswith(words) or named not in refusal:
                 wrong.append(f"{words}, {named}: {status} {message}")
     assert not wrong, "\n".join(wrong)
 
@@ -234,7 +235,7 @@ def make_nodes(plane):
 
 
 def known(plane, name):
-    """All of a Node but what the controller manager changes."""
+    """Returns a Node without the parts that the controller manager changes."""
     node = plane.get("node", name)
     kept = {key: node["metadata"].get(key) for key in ("labels", "annotations", "finalizers", "ownerReferences")}
     site = lambda rows, key: [row for row in rows if "/" in row[key] and "node.kubernetes.io/" not in row[key]]  # noqa: E731
@@ -243,17 +244,17 @@ def known(plane, name):
 
 
 def has_policy(plane, session, wanted):
-    """The API server takes a while to take up what it was told."""
+    """Waits until the API server applies the policy, or no longer does; this lasts a while."""
     def refuses():
         status, _ = send(session, f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/tried": "1"}))
         send(Session(plane, "admin"), f"/api/v1/nodes/{OTHER}", MERGE, labels(**{"gpuhost.io/tried": None}))
         return (status == 403) == wanted
-    eventually(f"the policy {'counts' if wanted else 'is gone'}", refuses)
+    eventually(f"the policy is {'applied' if wanted else 'no longer applied'}", refuses)
 
 
 @contextmanager
 def rights(host):
-    """(the control plane with two Nodes, a host's requests)"""
+    """Yields (the control plane with two Nodes, a host's session)."""
     plane = host.controlplane
     make_nodes(plane)
     for name, user, group, *_ in WHO:
@@ -266,7 +267,7 @@ def rights(host):
         plane.kubectl("delete", "node", HOST, OTHER, "--ignore-not-found")
 
 
-@case("a host's rights: the API server has no warning about the policy", start="kubernetes")
+@case("a host's rights: the admission policies have no type warnings", start="kubernetes")
 def no_warning(host):
     with rights(host) as (plane, _):
         def status(name):
@@ -277,7 +278,7 @@ def no_warning(host):
             assert not warnings, json.dumps(warnings, indent=1)
 
 
-@case("a host's rights: what is its own to say it may say, on its own Node", start="kubernetes")
+@case("a host's rights: each needed change of its Node is accepted", start="kubernetes")
 def own_node(host):
     with rights(host) as (plane, session):
         before = known(plane, HOST)
@@ -290,28 +291,29 @@ def own_node(host):
         check_allowed(session, BARE)
 
 
-@case("a host's rights: everything else of a Node is refused, with what it may", start="kubernetes")
+@case("a host's rights: each other change of a Node is refused", start="kubernetes")
 def rest_of_nodes(host):
     with rights(host) as (plane, session):
         before = [known(plane, name) for name in (HOST, OTHER)]
         check_refused(session)
         check_allowed(session, DROPPED)
-        assert [known(plane, name) for name in (HOST, OTHER)] == before, "nothing of it was done"
+        assert [known(plane, name) for name in (HOST, OTHER)] == before, "a refused change was applied"
         cordon = plane.ask("cordon", OTHER, identity=plane.state / "host.kubeconfig")
         assert "a host may change only its own Node" in cordon.stderr, cordon.stderr
         status, message = send(session, "/api/v1/nodes/rights03", APPLY, {"apiVersion": "v1", "kind": "Node"} | of_metadata(name="rights03"))
-        assert status == 403 and "cannot create" in message, f"a Node that is not there: {status} {message}"
+        assert status == 403 and "cannot create" in message, f"a Node that does not exist: {status} {message}"
 
 
 def resources(admin):
-    """(path of its version, group, what discovery says of it), in each version of each group."""
+    """Returns (path of its version, group, its entry in discovery) of each resource, in each version of
+    each group."""
     groups = admin.ask("GET", "/apis")[1]["groups"]
     versions = [("/api/v1", "")] + [(f"/apis/{one['groupVersion']}", group["name"]) for group in groups for one in group["versions"]]
     return [(path, group, one) for path, group in versions for one in admin.ask("GET", path)[1]["resources"]]
 
 
 def attempts(path, resource):
-    """(verb, method, URL) for each that there is in RBAC, whether the server has it or not."""
+    """Yields (verb, method, URL) for each verb of RBAC, also for verbs that the resource does not support."""
     name, _, sub = resource["name"].partition("/")
     collection = f"{path}/namespaces/default/{name}" if resource["namespaced"] else f"{path}/{name}"
     one = f"{collection}/{HOST}" + (f"/{sub}" if sub else "")
@@ -325,7 +327,7 @@ def attempts(path, resource):
 
 
 def sweep(admin, session, user, granted):
-    """How many attempts were made; each is allowed or refused as it is to be."""
+    """Sends each attempt and expects that exactly the granted ones are permitted. Returns their number."""
     wrong, count = [], 0
     for path, group, resource in resources(admin):
         for verb, method, url in attempts(path, resource):
@@ -342,7 +344,8 @@ def sweep(admin, session, user, granted):
 
 
 def rules(session):
-    """{(group, resource): verbs} by the server's own account, which has the verbs too that no path has: approve, sign, impersonate, bind."""
+    """Returns {(group, resource): verbs} as the server reports them, also verbs without a path: approve,
+    sign, impersonate, bind."""
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "kube-system"}}
     status, answer = session.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review)
     assert status == 201, answer
@@ -355,13 +358,13 @@ def rules(session):
     return found
 
 
-@case("a host's rights: of all that the API server has nothing else is allowed", start="kubernetes")
+@case("a host's rights: each other request to the API server is forbidden", start="kubernetes")
 def nothing_else(host):
     with rights(host) as (plane, _):
         admin = Session(plane, "admin")
         for name, user, _, own, here in WHO:
             session = Session(plane, name)
-            granted = own | EVERYBODY
+            granted = own | BASIC_USER
             assert rules(session) == granted, rules(session)
             count = sweep(admin, session, user, granted | here)
             assert count > 800, count
@@ -382,7 +385,7 @@ def lease(name, holder, **spec):
 
 OWN_GRANT, OTHERS_GRANT = f"gpuhost-upgrade-{HOST}", f"gpuhost-upgrade-{OTHER}"
 RENEWED = {"spec": {"renewTime": "2026-11-23T16:00:00.000000Z"}}
-# (method, Lease, body, what is said of it to a host, and to a candidate); the first are allowed to both
+# (method, Lease, body, the refusal for a host, the refusal for a candidate); None: permitted
 GRANTS = (
     ("PATCH", OWN_GRANT, RENEWED, None, None),
     ("PATCH", OWN_GRANT, {"metadata": {"annotations": {"gpuhost.io/x": "1"}}}, None, None),
@@ -405,16 +408,16 @@ GRANTS = (
 
 def try_leases(session, column):
     wrong = []
-    for method, name, body, *said in GRANTS:
+    for method, name, body, *refusals in GRANTS:
         path = (LEASES if method == "POST" else f"{LEASES}/{name}") + "?dryRun=All"
         status, answer = session.ask(method, path, body, MERGE if method == "PATCH" else "json")
         message = answer.get("message", "")
-        if status not in ((200, 201) if said[column] is None else (403,)) or (said[column] or "") not in message:
+        if status not in ((200, 201) if refusals[column] is None else (403,)) or (refusals[column] or "") not in message:
             wrong.append(f"{method} {name} {body}: {status} {message}")
     assert not wrong, "\n".join(wrong)
 
 
-@case("a host's rights: of Leases its own grant, and a candidate's besides are who leads and the others' grants", start="kubernetes")
+@case("a host's rights: a host renews its grant, a candidate manages grants", start="kubernetes")
 def leases(host):
     with rights(host) as (plane, session):
         made = [lease(name, holder) for name, holder in ((OWN_GRANT, HOST), (OTHERS_GRANT, OTHER), ("gpuhost-leader", OTHER),
@@ -436,13 +439,13 @@ def event(kind, name, reason):
             "involvedObject": {"apiVersion": "v1", "kind": kind, "name": name}, "type": "Normal", "source": {"component": "gpuhost-cluster"}}
 
 
-@case("a host's rights: it tells of its own Node's upgrade, and reads the policy and nothing beside it", start="kubernetes")
+@case("a host's rights: it creates its Node's events, reads the policy only", start="kubernetes")
 def events_and_policy(host):
     with rights(host) as (plane, session):
-        for body, said in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "only events of its own Node"),
+        for body, refusal in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "only events of its own Node"),
                            (event("Pod", HOST, "GPUDriverUpgrade"), "only events of its own Node"), (event("Node", HOST, "NodeReady"), "only events with the reason GPUDriverUpgrade")):
             status, answer = session.ask("POST", "/api/v1/namespaces/default/events?dryRun=All", body)
-            assert status == (403 if said else 201) and (said or "") in answer.get("message", ""), f"{body}: {status} {answer}"
+            assert status == (403 if refusal else 201) and (refusal or "") in answer.get("message", ""), f"{body}: {status} {answer}"
         maps = "/api/v1/namespaces/gpuhost/configmaps"
         for path, good in ((f"{maps}/gpuhost-policy", 404), (f"{maps}?fieldSelector=metadata.name%3Dgpuhost-policy", 200), (f"{maps}/site", 403), (maps, 403)):
             status, answer = session.ask("GET", path)
@@ -456,7 +459,7 @@ def certificate_request(plane, name, signer, usages):
 
 
 CLIENT = ("kubernetes.io/kube-apiserver-client", ["digital signature", "client auth"])
-# (who, the request's name, its signer and usages, what is said of it)
+# (identity, the request's name, its signer and usages, its refusal); None: permitted
 REQUESTS = (
     ("host", f"gpuhost-{HOST}-1", *CLIENT, None),
     ("joining", f"gpuhost-{HOST}-1", *CLIENT, None),
@@ -469,16 +472,16 @@ REQUESTS = (
 )
 
 
-@case("a host's rights: it asks for a client's certificate, by its own name, and for no other", start="kubernetes")
+@case("a host's rights: it requests only client certificates by its own name", start="kubernetes")
 def requests(host):
     with rights(host) as (plane, _):
-        for who, name, signer, usages, said in REQUESTS:
+        for who, name, signer, usages, refusal in REQUESTS:
             body = certificate_request(plane, name, signer, usages)
             status, answer = Session(plane, who).ask("POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All", body)
-            assert status == (403 if said else 201) and (said or "") in answer.get("message", ""), f"{who} {name} {signer} {usages}: {status} {answer}"
+            assert status == (403 if refusal else 201) and (refusal or "") in answer.get("message", ""), f"{who} {name} {signer} {usages}: {status} {answer}"
 
 
-@case("a host's rights: where there are no admission policies it can do what it has to", start="kubernetes")
+@case("a host's rights: without admission policies each needed change is accepted", start="kubernetes")
 def no_policy(host):
     with rights(host) as (plane, session):
         plane.kubectl("delete", "-f", manifests() / "host-policy.yaml")

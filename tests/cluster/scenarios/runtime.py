@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What we make of containerd's files is what containerd itself makes of them: 1.6, 1.7 and 2, by "config dump"."""
+"""Our reading of containerd's files equals that of containerd 1.6, 1.7 and 2, by "config dump"."""
 
 import json
 import tomllib
@@ -21,7 +21,7 @@ def runtime(version, name, *, kind="io.containerd.runc.v2", **options):
 
 
 def config(version, *tables, imports=(), cri=""):
-    """`cri` is what stands in the CRI's own table."""
+    """Returns a configuration; `cri` are lines of the CRI's own table."""
     head = ([f"version = {version}"] if version > 1 else []) + ([f"imports = {json.dumps(imports)}"] if imports else [])
     return "\n".join([*head, f"[{CRI[min(version, 3)]}]", cri, *tables]) + "\n"
 
@@ -30,7 +30,7 @@ def default(version, name):
     return f'[{CRI[version]}.containerd]\ndefault_runtime_name = "{name}"\n'
 
 
-# {what it is like: {file in the directory of the first: its text}}; "" is the first.
+# {description: {file in the directory of the main file: its text}}; "" is the main file.
 SHAPES = {
     "empty": {"": ""},
     "a version alone": {"": "version = 2\n"},
@@ -44,7 +44,7 @@ SHAPES = {
     "one of the toolkit's drop-ins": {
         "": config(2, default(2, "runc"), runtime(2, "runc", SystemdCgroup=True), imports=["conf.d/*.toml"], cri="enable_cdi = true"),
         "conf.d/99-nvidia.toml": config(2, runtime(2, "nvidia", BinaryName=NVIDIA))},
-    "a drop-in that takes away": {
+    "a drop-in with empty values": {
         "": config(2, default(2, "nvidia"), runtime(2, "nvidia", BinaryName=NVIDIA, SystemdCgroup=True),
                    imports=["{directory}/conf.d/*.toml"], cri='cdi_spec_dirs = ["/a", "/b"]'),
         "conf.d/1.toml": config(2, runtime(2, "nvidia", kind="", BinaryName="", SystemdCgroup=False), cri='cdi_spec_dirs = ["/b"]'),
@@ -65,11 +65,11 @@ SHAPES = {
         "c.toml": config(2, runtime(2, "x", kind="c")),
         "d.toml": config(2, runtime(2, "x", kind="d"))},
     "a table of runtimes without any": {"": config(2, f"[{CRI[2]}.containerd.runtimes]", cri="cdi_spec_dirs = []")},
-    "options of none": {"": config(2, f"[{CRI[2]}.containerd.runtimes.runc.options]")},
+    "options of an undefined runtime": {"": config(2, f"[{CRI[2]}.containerd.runtimes.runc.options]")},
     "the first version with a newer drop-in": {
         "": config(1, runtime(1, "x"), imports=["{directory}/b.toml"], cri="enable_cdi = true"),
         "b.toml": config(2, runtime(2, "y"))},
-    "words of two in three": {"": "version = 3\n" + default(2, "x") + runtime(2, "x") + runtime(3, "y", kind="b", BinaryName="/y")},
+    "tables of version 2 in version 3": {"": "version = 3\n" + default(2, "x") + runtime(2, "x") + runtime(3, "y", kind="b", BinaryName="/y")},
     "tables in one line": {
         "": config(2, f"[{CRI[2]}.containerd]", "runtimes = {x = {runtime_type = 't', options = {}}}", imports=["{directory}/b.toml"]),
         "b.toml": "version = 2\n" + runtime(2, "x", kind="u", SystemdCgroup=True)},
@@ -79,7 +79,7 @@ SHAPES = {
 
 @contextmanager
 def shape(containerd, files):
-    """In place of the configuration of one that runs, which reads its own when it starts alone."""
+    """Replaces the configuration of a running containerd, which reads it only at its start."""
     own = containerd.configuration.read_text()
     directory = containerd.configuration.parent
     made = []
@@ -108,7 +108,7 @@ def ours(host, containerd):
 
 
 def theirs(containerd):
-    """None where containerd ends with an error."""
+    """Returns the CRI's table of "config dump"; None if containerd ends with an error."""
     done = programs.run([containerd.programs_at / "containerd", "--config", containerd.configuration, "config", "dump"])
     if done.returncode:
         return None
@@ -117,7 +117,7 @@ def theirs(containerd):
 
 
 def handlers_of(cri):
-    runtimes = {name: (said["runtime_type"], said.get("options") or {}) for name, said in cri["containerd"]["runtimes"].items()}
+    runtimes = {name: (table["runtime_type"], table.get("options") or {}) for name, table in cri["containerd"]["runtimes"].items()}
     return {name: (kind, options.get("BinaryName", ""), options.get("SystemdCgroup")) for name, (kind, options) in runtimes.items()}
 
 
@@ -136,7 +136,7 @@ def check_same(mine, containerd, name):
     return 1
 
 
-@case("the containerds that run are found with their versions and what they read", start="node")
+@case("running containerds are found with their versions and files", start="node")
 def found(host):
     for containerd, version in (host.containerd16, "1.6."), (host.containerd17, "1.7."), (host.containerd, "2."):
         one = ours(host, containerd)
@@ -145,23 +145,23 @@ def found(host):
         assert [file["path"] for file in one["files"]] == [str(containerd.configuration)] and not one["problems"], one
     names = [one["name"] for one in show(host)["runtimes"]]
     assert len(set(names)) == len(names), names
-    for containerd in host.containerd, host.containerd17:  # of 1.7 the rig's configuration has it switched on
+    for containerd in host.containerd, host.containerd17:  # the rig's configuration enables CDI in 1.7
         assert ours(host, containerd)["verdict"] == "containers get GPUs by CDI: nothing to do"
     assert ours(host, host.containerd16)["verdict"].startswith("CDI takes containerd 1.7 or newer, and this is 1.6.")
 
 
-@case("Docker is found with what it reads", start="node")
+@case("Docker is found with its version and file", start="node")
 def found_docker(host):
     one, = (one for one in show(host)["runtimes"] if one["kind"] == "docker")
     assert one["running"] and one["version"].startswith("20.10.") and one["cdi"] == "unsupported", one
     assert one["config"] == str(host.docker.state / "daemon.json") and one["default_runtime"] == "runc", one
 
 
-@case("containerd's files come to what it says itself", start="node")
+@case("our reading of containerd's files equals its config dump", start="node")
 def same(host):
     for containerd in host.runtimes:
         compared, own = 0, ours(host, containerd)["name"]
         for name, files in SHAPES.items():
             with shape(containerd, files):
                 compared += check_same(show(host, own), containerd, name)
-        assert compared > len(SHAPES) / 2, f"{containerd.name} says something of {compared} alone"
+        assert compared > len(SHAPES) / 2, f"{containerd.name} accepts only {compared} configurations"

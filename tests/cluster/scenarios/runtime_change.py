@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""containerd, CRI-O and Docker are configured by gpuhostctl, and what they make of their files says whether rightly: nothing else is
-otherwise, one restart does it, and restore leaves each byte as it was."""
+"""gpuhostctl configures containerd, CRI-O and Docker. Their own programs show the effect: no other setting
+changes, one restart suffices, and restore sets each byte as before."""
 
 import json
 import shutil
@@ -61,7 +61,7 @@ oom_score = -999
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
   SystemdCgroup = true
 """
-# {what it is like: ({file: text}, from which version of containerd on, up to which)}; None: there is no file.
+# {description: ({file: text}, oldest version of containerd, newest)}
 SHAPES = {
     "without a file": ({}, (1, 6), (9, 9)),
     "kubespray's": ({CONFIG: KUBESPRAY}, (1, 6), (9, 9)),
@@ -89,7 +89,7 @@ def version_of(containerd):
 
 def dump(containerd):
     path = CONFIG
-    if not CONFIG.exists():  # then 1.6 says nothing
+    if not CONFIG.exists():  # 1.6 prints nothing without a file
         path = Path("/run/units/default.toml")
         path.write_text("version = 2\n")
     done = programs.run([containerd.programs_at / "containerd", "--config", path, "config", "dump"])
@@ -128,7 +128,7 @@ def files(texts):
 
 @contextmanager
 def unit(containerd):
-    """As a distribution's package has it, on a host that gpuhostd has not looked at yet."""
+    """Makes a unit as in a distribution's package, on a host without earlier observations of gpuhostd."""
     Path("/var/lib/gpuhost/runtime.json").unlink(missing_ok=True)
     one = Unit("containerd.service", [containerd.programs_at / "containerd", "--root", "/run/units/root", "--address", SOCKET], SOCKET)
     Path("/run/units/containerd.log").touch()
@@ -180,7 +180,7 @@ def each_containerd(host):
 
 @contextmanager
 def stopped(service):
-    """The rig's own, which is no unit's, while another of its kind is there."""
+    """Stops the rig's own process, which has no unit, while a unit of the same runtime is used."""
     ran = service.process is not None
     service.end()
     try:
@@ -190,7 +190,7 @@ def stopped(service):
             service.run()
 
 
-@case("gpuhostd runs on a host of its own", start="node", makes="host")
+@case("gpuhostd runs on a second host", start="node", makes="host")
 def start(host):
     host.admin = Host(host.daemon.tree, host.place, host.cgroup)
     host.run_too(host.admin)
@@ -202,7 +202,7 @@ def start(host):
     host.admin.settings(SETTINGS)
 
 
-@case("containerd's files of all shapes change in what is wanted alone, and back", start="host")
+@case("each form of containerd's files changes minimally and is restored", start="host")
 def shapes(host):
     for containerd, _ in each_containerd(host):
         tried = 0
@@ -214,7 +214,7 @@ def shapes(host):
         assert tried >= 8, tried
 
 
-@case("a containerd that runs is restarted once, serves with it, and without it again", start="host")
+@case("a running containerd restarts once for a change and for restore", start="host")
 def restarted(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
@@ -227,12 +227,12 @@ def restarted(host):
             verified = host.admin.ctl("runtime", "verify", "containerd")
             assert "bad" not in verified, verified
             host.admin.ctl("runtime", "configure", "containerd")
-            assert service.restarts() == count + 1, "what is so already costs a restart"
+            assert service.restarts() == count + 1, "containerd was restarted without a change"
             host.admin.ctl("runtime", "restore", "containerd")
             assert service.restarts() == count + 2 and answers(containerd) and dump(containerd) == before
 
 
-@case("what others write into containerd's files is repaired, or kept", start="host")
+@case("foreign changes of containerd's files are kept, our settings are repaired", start="host")
 def foreign(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
@@ -246,7 +246,7 @@ def foreign(host):
             assert CONFIG.read_text() == KUBESPRAY.replace("pause:3.9", "pause:4.0") and not DROP_IN.exists()
 
 
-@case("a containerd that does not load what is there is left as it is", start="host")
+@case("a containerd with a wrong configuration is not changed", start="host")
 def broken(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY + "[plugins\n"}):
@@ -256,15 +256,15 @@ def broken(host):
             assert service.restarts() == count and containerd
 
 
-@case("a containerd that does not come back has its files of before, and runs", start="host")
-def not_back(host):
+@case("a containerd whose restart fails runs again with its earlier files", start="host")
+def failed_restart(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
             seen = tree()
             service.do("start")
             text = service.file.read_text()
             line = text.splitlines()[1].removeprefix("ExecStart=")
-            starter = Path("/run/units/containerd")  # ends where it sees something of ours
+            starter = Path("/run/units/containerd")  # ends if the file names gpuhost
             starter.write_text(f"#!/bin/sh\n! grep -q gpuhost {CONFIG} || exit 1\nexec {line}\n")
             starter.chmod(0o755)
             service.file.write_text(text.replace(line, str(starter)))
@@ -274,7 +274,7 @@ def not_back(host):
             service.file.write_text(text)
 
 
-@case("the default class goes with restore, and the earlier one comes back", start="host")
+@case("restore sets containerd's earlier default class", start="host")
 def default_class(host):
     host.admin.settings(SETTINGS + "DefaultClass=nvidia\n")
     try:
@@ -288,7 +288,7 @@ def default_class(host):
         host.admin.settings(SETTINGS)
 
 
-@case("where CDI is on nothing is written, and where it is off that alone", start="host")
+@case("without classes only a containerd with disabled CDI is changed", start="host")
 def plain_cdi(host):
     host.admin.settings("[Runtime]\nRuntimes=containerd\n")
     try:
@@ -299,7 +299,7 @@ def plain_cdi(host):
                 wanted = plan(host.admin)
                 expected = "by-hand" if version < (1, 7) else "change" if version < (2, 0) else "nothing"
                 assert wanted["outcome"] == expected, wanted
-                # What somebody restored, as a case before, is left until somebody configures it.
+                # apply does not configure a runtime after a restore, which an earlier case has done.
                 host.admin.ctl(*(["runtime", "configure", "containerd"] if expected == "change" else ["apply", "--only", "runtime"]))
                 assert (tree() != seen) == (expected == "change") and service.restarts() - count == (expected == "change"), containerd.name
                 if expected == "change":
@@ -312,9 +312,9 @@ def plain_cdi(host):
         host.admin.settings(SETTINGS)
 
 
-@case("CRI-O gets its classes in a file of its own, which it loads", start="host")
+@case("CRI-O loads its classes from a separate drop-in", start="host")
 def crio(host):
-    with stopped(host.crio):  # else that is the one that is found
+    with stopped(host.crio):  # else gpuhostctl finds that process
         crio_files(host)
 
 
@@ -328,10 +328,10 @@ def crio_files(host):
     host.admin.settings(SETTINGS.replace("Runtimes=containerd", "Runtimes=cri-o"))
     try:
         host.admin.ctl("runtime", "configure", "cri-o")
-        said = tomllib.loads(programs.run([program, "--config", home / "crio.conf", "--config-dir", home / "crio.conf.d", "config"]).stdout)
-        made = said["crio"]["runtime"]["runtimes"]
+        printed = tomllib.loads(programs.run([program, "--config", home / "crio.conf", "--config-dir", home / "crio.conf.d", "config"]).stdout)
+        made = printed["crio"]["runtime"]["runtimes"]
         assert made["nvidia-cdi"]["runtime_path"] == str(TOOLKIT / "nvidia-container-runtime.cdi"), made
-        assert made["nvidia-cdi"]["runtime_root"] == "/run/runc-site" and said["crio"]["runtime"]["default_runtime"] == "runc", made
+        assert made["nvidia-cdi"]["runtime_root"] == "/run/runc-site" and printed["crio"]["runtime"]["default_runtime"] == "runc", made
         host.admin.ctl("runtime", "restore", "cri-o")
         assert {path: path.read_bytes() for path in home.rglob("*.conf")} == seen
     finally:
@@ -339,9 +339,9 @@ def crio_files(host):
         service.file.unlink()
 
 
-@case("Docker keeps what its file says otherwise, and gets it back", start="host")
+@case("Docker's other settings are kept, restore sets its earlier file", start="host")
 def docker(host):
-    file = host.docker.state / "daemon.json"  # of the one that runs, which no service holds
+    file = host.docker.state / "daemon.json"  # of the running dockerd, which has no unit
     before = file.read_text()
     text = '{\n  "features": {"buildkit": true},\n  "default-runtime": "crun",\n  "runtimes": {"crun": {"path": "/usr/bin/crun"}}\n}'
     file.write_text(text)
@@ -349,9 +349,9 @@ def docker(host):
     try:
         done = host.admin.ask("runtime", "configure", "docker")
         assert done.returncode == 0 and "no service of systemd holds it" in done.stdout + done.stderr, done
-        said = json.loads(file.read_text())
-        assert list(said) == ["features", "default-runtime", "runtimes"] and said["features"] == {"buildkit": True}, said
-        assert said["default-runtime"] == "nvidia" and list(said["runtimes"]) == ["crun", "nvidia", "nvidia-cdi"], said
+        written = json.loads(file.read_text())
+        assert list(written) == ["features", "default-runtime", "runtimes"] and written["features"] == {"buildkit": True}, written
+        assert written["default-runtime"] == "nvidia" and list(written["runtimes"]) == ["crun", "nvidia", "nvidia-cdi"], written
         host.admin.ctl("runtime", "restore", "docker")
         assert file.read_text() == text, file.read_text()
     finally:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runtimes that serve, on hosts as other tools leave them: they come back from their one restart with what was wanted, the containers
-that run go on, and a device is given where none was before."""
+"""Running runtimes on hosts that other tools have configured. After one restart the new settings are
+effective, running containers continue, and containers get devices."""
 
 import json
 import os
@@ -21,7 +21,8 @@ from .runtime_change import (CONFIG, DROP_IN, KUBESPRAY, SETTINGS, SOCKET, TOOLK
                              stopped, tree, unit)
 
 CDI_ALONE = "[Runtime]\nRuntimes=containerd\nClasses=none\n"
-# A site's own, with which the rig's containers run; the shim is beside containerd, and not in the PATH of the unit.
+# A site's configuration for the rig's containers. It names the shim's path, because the unit's PATH lacks the
+# shim.
 SERVING = """version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}" # of a bundle
@@ -45,7 +46,7 @@ def settings(host, text):
 
 
 def nothing_to_do(host, service):
-    """Nor is anything done."""
+    """Expects that the plan has no change and that configure changes nothing."""
     count, seen = service.restarts(), tree()
     assert plan(host.admin)["outcome"] == "nothing", plan(host.admin)
     host.admin.ctl("runtime", "configure", "containerd")
@@ -56,7 +57,7 @@ def classes_of(containerd):
     return set(cri_of(dump(containerd))["containerd"]["runtimes"])
 
 
-@case("on a host without a file containerd serves with one of ours, and goes without it again", start="host")
+@case("a containerd without a configuration file gets one, restore removes it", start="host")
 def fresh(host):
     for containerd, service in each_containerd(host):
         with files({}):
@@ -72,7 +73,7 @@ def fresh(host):
             assert not tree(), tree()
 
 
-@case("what somebody adds to containerd's file on a host is kept, and in force", start="host")
+@case("a manual change of containerd's file is kept and effective", start="host")
 def added(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
@@ -89,14 +90,14 @@ def added(host):
 
 
 def nvidia_ctk():
-    """As an administrator runs it: it rewrites containerd's file, and adds 99-nvidia.toml."""
+    """Runs nvidia-ctk as an administrator does: it rewrites containerd's file and adds 99-nvidia.toml."""
     done = programs.run([binaries.built(binaries.TOOLKIT) / "nvidia-ctk", "runtime", "configure", "--runtime=containerd",
                          f"--nvidia-runtime-path={TOOLKIT}/nvidia-container-runtime"])
     assert done.returncode == 0, done.stderr
     assert DROP_IN.with_name("99-nvidia.toml").exists(), tree()
 
 
-@case("a host that nvidia-ctk configured before gets what it lacks, and keeps what it has", start="host")
+@case("after nvidia-ctk only missing settings are added, restore removes them", start="host")
 def after_nvidia_ctk(host):
     for containerd, service in each_containerd(host):
         with files({CONFIG: KUBESPRAY}):
@@ -112,7 +113,7 @@ def after_nvidia_ctk(host):
 
 
 class Client:
-    """Of a containerd that is the host's."""
+    """A client of the host's containerd."""
     def __init__(self, containerd, cgroup):
         self.containerd = containerd
         self.cgroup = cgroup
@@ -129,7 +130,7 @@ class Client:
 
     @contextmanager
     def container(self, device):
-        """Its PID."""
+        """Runs a container with the device; yields its PID."""
         started = self.cri("start", self.cgroup, "docker.io/library/cdi:1", device)
         try:
             yield json.loads(started["container"]["info"]["info"])["pid"]
@@ -137,7 +138,7 @@ class Client:
             self.cri("stop", started["pod"])
 
 
-@case("a host's containerd 1.7 gives our device after its restart, through which containers run", start="specified")
+@case("containerd 1.7 gives our device after its restart, containers continue", start="specified")
 def device_after_restart(host):
     containerd = host.containerd17
     text = SERVING.format(pause=PAUSE, shim=containerd.programs_at / "containerd-shim-runc-v2")
@@ -147,9 +148,9 @@ def device_after_restart(host):
         client.load(host.site.bundle("base", 1, {}), host.cdi.image)
         with client.container(DEVICE) as earlier:
             inside = Path("/proc", str(earlier), "root")
-            assert not (inside / "dev/nvidiactl").exists(), "CDI was off, and a device is given"
+            assert not (inside / "dev/nvidiactl").exists(), "CDI was disabled, but the container has a device"
             host.admin.ctl("runtime", "configure", "containerd")
-            assert service.restarts() and (inside / "hold").exists(), "it ended with containerd's restart"
+            assert service.restarts() and (inside / "hold").exists(), "containerd was not restarted, or the container ended with it"
             with client.container(DEVICE) as later:
                 check_given(later)
         host.admin.ctl("runtime", "restore", "containerd")
@@ -168,7 +169,7 @@ def serving(name, command, socket):
 
 @contextmanager
 def only_file(path, text):
-    """In place of what the machine has there."""
+    """Replaces this machine's directory by one that has only this file."""
     shutil.rmtree(path.parent, ignore_errors=True)
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -176,19 +177,19 @@ def only_file(path, text):
     shutil.rmtree(path.parent)
 
 
-def docker_says(client, socket, key):
+def docker_info(client, socket, key):
     done = programs.run([client, "--host", f"unix://{socket}", "info", "--format", "{{json ." + key + "}}"])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def tell_docker(client, socket, *words):
+def call_docker(client, socket, *words):
     done = programs.run([client, "--host", f"unix://{socket}", *words])
     assert done.returncode == 0, f"docker {' '.join(map(str, words))}: {done.stderr}"
     return done.stdout
 
 
-@case("Docker on a host has its classes after one restart, and not after another", start="host")
+@case("Docker has its classes after one restart, restore removes them", start="host")
 def docker_serves(host):
     socket, file = Path("/run/units/docker.sock"), Path("/etc/docker/daemon.json")
     command = [host.docker.programs_at / "dockerd", "--host", f"unix://{socket}", "--containerd", host.containerd16.socket,
@@ -198,38 +199,38 @@ def docker_serves(host):
           settings(host, SETTINGS.replace("Runtimes=containerd", "Runtimes=docker") + "DefaultClass=nvidia\n")):
         host.admin.ctl("runtime", "configure", "docker")
         assert service.restarts() == 1, service.restarts()
-        assert {"runc", "nvidia", "nvidia-cdi"} <= set(docker_says(host.docker.client, socket, "Runtimes"))
-        assert docker_says(host.docker.client, socket, "DefaultRuntime") == "nvidia"
+        assert {"runc", "nvidia", "nvidia-cdi"} <= set(docker_info(host.docker.client, socket, "Runtimes"))
+        assert docker_info(host.docker.client, socket, "DefaultRuntime") == "nvidia"
         host.admin.ctl("runtime", "configure", "docker")
-        assert service.restarts() == 1, "what is so already costs a restart"
+        assert service.restarts() == 1, "Docker was restarted without a change"
         host.admin.ctl("runtime", "restore", "docker")
         assert service.restarts() == 2 and file.read_text() == DAEMON_JSON, file.read_text()
-        assert docker_says(host.docker.client, socket, "DefaultRuntime") == "runc"
-        assert "nvidia" not in docker_says(host.docker.client, socket, "Runtimes")
+        assert docker_info(host.docker.client, socket, "DefaultRuntime") == "runc"
+        assert "nvidia" not in docker_info(host.docker.client, socket, "Runtimes")
 
 
-@case("Docker 26 gives our device after one restart, which its own validation has seen before", start="specified")
+@case("Docker 26 gives our device after one restart, wrong settings are refused", start="specified")
 def docker_gives_devices(host):
     daemon, client = binaries.debian_13_docker()
     socket, file = Path("/run/units/docker.sock"), Path("/etc/docker/daemon.json")
-    tell = partial(tell_docker, client / "docker", socket)
+    call = partial(call_docker, client / "docker", socket)
     command = [daemon / "dockerd", "--host", f"unix://{socket}", "--containerd", host.containerd17.socket, "--exec-root", "/run/units/docker-run",
                "--pidfile", "/run/units/docker.pid", "--iptables=false", "--bridge=none", "--group=root", "--userland-proxy=false",
                "--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", host.cgroup.name]
     with (stopped(host.docker), only_file(file, DAEMON_JSON), serving("docker.service", command, socket) as service,
           settings(host, CDI_ALONE.replace("containerd", "docker"))):
-        count = service.restarts() + 1  # earlier cases' too
-        tell("load", "--quiet", "--input", host.cdi.image)
+        count = service.restarts() + 1  # earlier cases count, too
+        call("load", "--quiet", "--input", host.cdi.image)
         run = ("run", "--detach", "--name=cdi", "--network=none", f"--device={DEVICE}", "cdi:1")
-        assert programs.run([client / "docker", "--host", f"unix://{socket}", *run]).returncode != 0, "CDI is on before"
-        tell("rm", "--force", "cdi")
+        assert programs.run([client / "docker", "--host", f"unix://{socket}", *run]).returncode != 0, "CDI is enabled without a change"
+        call("rm", "--force", "cdi")
         host.admin.ctl("runtime", "configure", "docker")
         assert service.restarts() == count and json.loads(file.read_text())["features"] == {"cdi": True}, file.read_text()
-        tell(*run)
-        check_given(tell("inspect", "--format={{.State.Pid}}", "cdi").strip())
+        call(*run)
+        check_given(call("inspect", "--format={{.State.Pid}}", "cdi").strip())
         host.admin.ctl("runtime", "restore", "docker")
-        assert service.restarts() == count, "a container ran, and would have ended"
-        tell("rm", "--force", "cdi")
+        assert service.restarts() == count, "Docker was restarted although a container ran"
+        call("rm", "--force", "cdi")
         assert file.read_text() == DAEMON_JSON, file.read_text()
         service.set_command([*command, "--default-runtime=runc"])
         service.do("stop")
@@ -240,14 +241,14 @@ def docker_gives_devices(host):
         assert service.restarts() == count and file.read_text() == DAEMON_JSON
 
 
-def crio_says(host):
-    """What the one that runs goes by."""
+def crio_config(host):
+    """Returns the configuration of the running CRI-O."""
     done = programs.run([host.crio.program, "status", "--socket", host.crio.socket, "config"])
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@case("CRI-O on a host has its classes after one restart, and not after another", start="host")
+@case("CRI-O has its classes after one restart, restore removes them", start="host")
 def crio_serves(host):
     file = Path("/etc/crio/crio.conf")
     drop_ins = file.parent / "crio.conf.d"
@@ -257,9 +258,9 @@ def crio_serves(host):
         before = file.read_bytes()
         host.admin.ctl("runtime", "configure", "cri-o")
         assert service.restarts() == 1 and os.listdir(drop_ins) == ["zz-gpuhost.conf"], service.restarts()
-        assert f"{TOOLKIT}/nvidia-container-runtime.cdi" in eventually("CRI-O says how it runs", lambda: crio_says(host))
+        assert f"{TOOLKIT}/nvidia-container-runtime.cdi" in eventually("CRI-O reports its configuration", lambda: crio_config(host))
         host.admin.ctl("runtime", "configure", "cri-o")
-        assert service.restarts() == 1, "what is so already costs a restart"
+        assert service.restarts() == 1, "CRI-O was restarted without a change"
         host.admin.ctl("runtime", "restore", "cri-o")
-        assert service.restarts() == 2 and str(TOOLKIT) not in crio_says(host)
+        assert service.restarts() == 2 and str(TOOLKIT) not in crio_config(host)
         assert file.read_bytes() == before and not (drop_ins / "zz-gpuhost.conf").exists()

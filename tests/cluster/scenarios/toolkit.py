@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's own nvidia-container-runtime, out of the host's store, starts containers of containerd's class `nvidia`, in each of its
-modes; nothing of the toolkit is installed. libnvidia-container alone can't be had: a stand-in notes what its program is asked."""
+"""NVIDIA's nvidia-container-runtime from the host's store starts containers of containerd's class
+`nvidia`, in each of its modes. The toolkit is not installed. Only libnvidia-container is not available: a
+fake of its program records its arguments."""
 
 import io
 import json
@@ -37,7 +38,7 @@ Options=nvidia-container-runtime.modes.cdi.default-kind=management.nvidia.com/gp
 
 
 def package(path):
-    """A tar of NVIDIA's programs, as a site would carry it in."""
+    """Makes a tar of NVIDIA's programs, as a site imports it."""
     with tarfile.open(path, "w:gz") as tar:
         for name in PROGRAMS:
             tar.add(binaries.built(binaries.TOOLKIT) / name, f"usr/bin/{name}")
@@ -49,7 +50,8 @@ def package(path):
 
 @contextmanager
 def container(containerd, name, runtime):
-    """One that containerd's own client starts with the program of a class; its PID. It asks as images of CUDA do."""
+    """Starts a container with ctr and the program of a class; yields its PID. It requests GPUs as images
+    of CUDA do."""
     ctr = [containerd.client, "-a", SOCKET, "-n", "k8s.io"]
     done = programs.run([*ctr, "run", "--detach", "--runc-binary", runtime, "--env", "NVIDIA_VISIBLE_DEVICES=all",
                          "docker.io/library/cdi:1", name])
@@ -63,7 +65,7 @@ def container(containerd, name, runtime):
         programs.run([*ctr, "containers", "rm", name])
 
 
-@case("a toolkit of real programs is imported and selected, and containerd's class leads to it", start="specified")
+@case("containerd's class runs the toolkit that was imported and selected", start="specified")
 def class_of_store(host):
     version = binaries.TOOLKIT.version()
     containerd = host.containerd17
@@ -96,19 +98,19 @@ def class_of_store(host):
 def check_containers(host, containerd, runtime):
     version = binaries.TOOLKIT.version()
     with container(containerd, "plain", "runc") as pid:
-        assert not Path("/proc", str(pid), "root/dev/nvidiactl").exists(), "without the class a device is given"
+        assert not Path("/proc", str(pid), "root/dev/nvidiactl").exists(), "a container without the class has a device"
     with container(containerd, "given", runtime) as pid:
         check_given(pid)
         refused = host.admin.ask("toolkit", "remove", version)
         assert refused.returncode != 0 and "is selected" in refused.stderr, refused.stderr
         host.admin.settings(WANTED.replace("[Toolkit]", "[Toolkit]\nVersion=off").replace("Classes=nvidia", "Classes=none"))
         host.admin.ctl("apply", "--only", "toolkit")
-        assert CURRENT.is_symlink() and not CONFIG_TOML.exists(), "a container needs the link for its end"
+        assert CURRENT.is_symlink() and not CONFIG_TOML.exists(), "the link was removed, but a container needs it for its end"
     host.admin.ctl("apply", "--only", "toolkit")
-    assert CURRENT.is_symlink(), "containerd's class needs the link"
+    assert CURRENT.is_symlink(), "the link was removed, but containerd's class needs it"
     host.admin.ctl("runtime", "configure", "containerd")
     host.admin.ctl("apply", "--only", "toolkit")
-    assert not os.path.lexists(CURRENT), "nothing needs the link any more"
+    assert not os.path.lexists(CURRENT), "the link exists, but is not needed any more"
     host.admin.settings(WANTED)
     host.admin.ctl("apply", "--only", "toolkit")
     host.admin.ctl("runtime", "configure", "containerd")
@@ -126,7 +128,8 @@ def set_mode(host, mode, options=""):
 
 
 def check_jit(host, containerd, runtime):
-    """The runtime asks NVML itself, and makes the specification as the container starts. It takes the tree for its driver's root."""
+    """Tests jit-cdi: the runtime asks NVML and makes the specification when the container starts. The tree
+    is the root of its driver."""
     tree = host.cdi.path
     wrapper = Path("/run/units/with-nvml")
     wrapper.write_text(f"#!/bin/sh\nSTUB_NVML_DEVICES={GPUS} STUB_NVML_VERSION={VERSION} exec {runtime} \"$@\"\n")
@@ -140,7 +143,8 @@ def check_jit(host, containerd, runtime):
 
 
 def check_legacy(host, containerd, runtime):
-    """The runtime has NVIDIA's hook run before the container's program, which hands it to libnvidia-container's."""
+    """Tests legacy: NVIDIA's hook runs before the container's program and calls libnvidia-container's
+    program."""
     set_mode(host, "legacy", "nvidia-container-cli.no-cgroups=true")
     with container(containerd, "legacy", runtime):
         asked = ASKED.read_text().splitlines()

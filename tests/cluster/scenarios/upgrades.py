@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One host's driver upgrade at a real API server: gpuhost-cluster with a host's own rights, gpuhostd on a kernel that is played, and
-pods that are moved with a kubelet's credentials."""
+"""One host upgrades its driver with a real API server. gpuhost-cluster has a host's own rights, gpuhostd runs
+on a simulated kernel, and pods are moved with a kubelet's credentials."""
 
 import json
 import os
@@ -22,7 +22,8 @@ CRD = "crd/cluster-policy-crd.yaml"
 
 
 class Machine:
-    """A host with GPUs that runs an old driver and has a new one in store, and may be a candidate to lead."""
+    """A host with GPUs that runs an old driver and has a new one in its store. It may be a candidate for
+    the lead."""
     def __init__(self, node, name=HOST, candidate=True):
         tap.TOP_BUILDDIR = str(node.tests)
         self.name, self.candidate = name, candidate
@@ -66,7 +67,7 @@ class Machine:
         self.agent.start([self.program, f"--root={self.host.root}"], DBUS_SYSTEM_BUS_ADDRESS=self.host.address)
 
     def kill(self):
-        """gpuhost-cluster alone."""
+        """Kills gpuhost-cluster only."""
         self.agent.process.kill()
         self.agent.process.wait()
 
@@ -94,8 +95,8 @@ class Machine:
         return self.node()["metadata"].get("annotations", {}).get("gpuhost.io/upgrade-reason", "")
 
     def reaches(self, state, version=None):
-        """With a driver of `version`, if that is given."""
-        eventually(lambda: f"it gets to {state}: {self.why()}",
+        """Waits for the state, and for a driver of `version` if given."""
+        eventually(lambda: f"the state becomes {state}: {self.why()}",
                    lambda: self.state() == state and (not version or self.host.loaded().get("nvidia") == version), 120)
 
     def pod(self, name, **more):
@@ -111,7 +112,7 @@ class Machine:
         self.admin.ask("PATCH", f"/api/v1/namespaces/default/pods/{name}/status", running, "strategic-merge-patch+json")
 
     def claim(self, name, driver):
-        """A device of that driver, as its scheduler would have given it."""
+        """Creates a ResourceClaim with a device of that driver, allocated as by a scheduler."""
         path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
         status, answer = self.admin.ask("POST", path, {
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
@@ -122,7 +123,7 @@ class Machine:
         assert status == 200, answer
 
     def hold(self, pid, pod):
-        """A process of that pod has the driver open."""
+        """Adds a process of that pod that has the driver open."""
         process = f"/proc/{pid}"
         os.makedirs(self.host.path(f"{process}/fd"))
         os.symlink("../../../dev/nvidiactl", self.host.path(f"{process}/fd/3"))
@@ -130,7 +131,7 @@ class Machine:
         slices = f"kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{pod.replace('-', '_')}.slice"
         self.write(f"{process}/cgroup", f"0::/{slices}/cri-containerd-{'0' * 64}.scope\n")
 
-    def let_go(self, pid):
+    def end_process(self, pid):
         shutil.rmtree(self.host.path(f"/proc/{pid}"))
 
     def pods(self):
@@ -139,8 +140,8 @@ class Machine:
     def leaving(self):
         return {name for name, pod in self.pods().items() if pod["metadata"].get("deletionTimestamp")}
 
-    def play_kubelet(self):
-        """What is asked to end has ended."""
+    def end_pods(self):
+        """Deletes the pods that are to terminate, as a kubelet does."""
         for name, one in self.pods().items():
             if one["metadata"].get("deletionTimestamp"):
                 self.admin.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0})
@@ -151,17 +152,17 @@ def want(plane, version, **upgrade):
                   json.dumps({"spec": {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, **upgrade}}}}))
 
 
-@case("a host that leads itself: what it runs is what its ClusterPolicy wants", start="kubernetes", makes="upgrading")
+@case("one host: a host with its ClusterPolicy's driver reaches upgrade-done", start="kubernetes", makes="upgrading")
 def start(node):
     plane = node.controlplane
     plane.kubectl("apply", "-f", manifests() / CRD)
     plane.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
-    plane.manager.end()  # nobody takes back what a kubelet would say
+    plane.manager.end()  # it would mark a Node without a kubelet as not ready
     machine = node.machine = Machine(node)
     machine.configure()
     plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST}})
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate-upgrade", "--role=gpuhost-candidate", f"--user=gpuhost:host:{HOST}")
-    eventually("there may be pods", lambda: plane.ask("get", "-n", "default", "pods").returncode == 0)
+    eventually("pods can be listed", lambda: plane.ask("get", "-n", "default", "pods").returncode == 0)
     plane.apply({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
                  "spec": {"driver": {"version": machine.versions[0], "upgradePolicy": {"autoUpgrade": True}}, "dcgm": {"enabled": True}}})
     node.run_too(machine)
@@ -173,7 +174,7 @@ def start(node):
     assert "upgrade-done" in shown and "this host" in shown, shown
 
 
-@case("a host that leads itself: one patch, and its pods leave, its driver is another, and it serves again", start="upgrading")
+@case("one host: a patched version evicts its pods and swaps its driver", start="upgrading")
 def whole_way(node):
     machine, plane = node.machine, node.controlplane
     old, new = machine.versions
@@ -181,21 +182,21 @@ def whole_way(node):
     machine.pod("plain-daemon", owner="DaemonSet", containers=[{"name": "main", "image": "x"}])
     plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=json",
                   "-p", json.dumps([{"op": "replace", "path": "/spec/driver/version", "value": new}]))
-    eventually(lambda: f"the pod is asked to leave: {machine.why()}", lambda: machine.pods()["train"]["metadata"].get("deletionTimestamp"))
+    eventually(lambda: f"the pod is evicted: {machine.why()}", lambda: machine.pods()["train"]["metadata"].get("deletionTimestamp"))
     assert machine.state() == "pod-deletion-required" and machine.node()["spec"]["unschedulable"], machine.why()
-    assert machine.host.loaded()["nvidia"] == old, "as long as it is there the driver stays"
-    machine.play_kubelet()
+    assert machine.host.loaded()["nvidia"] == old, "the driver was swapped while the pod was there"
+    machine.end_pods()
     machine.reaches("upgrade-done")
     assert machine.host.loaded()["nvidia"] == new and not machine.node()["spec"].get("unschedulable"), machine.why()
     assert "plain-daemon" in machine.pods() and "train" not in machine.pods()
     evictions = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction"]
     assert [call[3] for call in evictions] == [201], evictions
-    assert not [call for call in plane.calls(f"gpuhost:host:{HOST}") if call[3] == 403], "it has the rights that it needs"
+    assert not [call for call in plane.calls(f"gpuhost:host:{HOST}") if call[3] == 403], "a request was forbidden"
     events = plane.kubectl("get", "events", "-n", "default")
     assert "Deleted workload pods on the node for the driver upgrade" in events, events
 
 
-@case("a host that leads itself: autoUpgrade false is a pause beside the chart's RollingUpdate", start="upgrading")
+@case("one host: with autoUpgrade false it waits despite RollingUpdate", start="upgrading")
 def paused(node):
     machine, plane = node.machine, node.controlplane
     runs = machine.host.loaded()["nvidia"]
@@ -203,14 +204,14 @@ def paused(node):
     wanted = next(one for one in machine.versions if one != runs)
     plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
                   json.dumps({"spec": {**chart, "driver": {"version": wanted, "upgradePolicy": {"autoUpgrade": False}}}}))
-    eventually(lambda: f"it says what it waits for: {machine.why()}", lambda: machine.reason() == f"version {wanted} is wanted; autoUpgrade is off")
+    eventually(lambda: f"it reports that autoUpgrade is off: {machine.why()}", lambda: machine.reason() == f"version {wanted} is wanted; autoUpgrade is off")
     time.sleep(2)
     assert not machine.state() and not machine.node()["spec"].get("unschedulable") and machine.host.loaded()["nvidia"] == runs, machine.why()
     want(plane, wanted)
     machine.reaches("upgrade-done", wanted)
 
 
-@case("a host that leads itself: pods that ask for no GPU and have one leave too, by their claims and by who holds the driver", start="upgrading")
+@case("one host: pods with claims or with the driver open are evicted", start="upgrading")
 def unasked(node):
     machine, plane = node.machine, node.controlplane
     runs = machine.host.loaded()["nvidia"]
@@ -225,26 +226,26 @@ def unasked(node):
     machine.hold(4244, machine.pods()["agent"]["metadata"]["uid"])
     machine.hold(4242, machine.pods()["holds"]["metadata"]["uid"])
     want(plane, next(one for one in machine.versions if one != runs))
-    eventually(lambda: f"both are asked to leave: {machine.leaving()} {machine.why()}", lambda: machine.leaving() >= {"claims-gpu", "holds"})
-    machine.pod("comes", **plain)
-    machine.hold(4243, machine.pods()["comes"]["metadata"]["uid"])
-    machine.let_go(4242)
-    machine.play_kubelet()
-    eventually(lambda: f"so is who came meanwhile: {machine.leaving()} {machine.why()}", lambda: "comes" in machine.leaving())
+    eventually(lambda: f"both are evicted: {machine.leaving()} {machine.why()}", lambda: machine.leaving() >= {"claims-gpu", "holds"})
+    machine.pod("late", **plain)
+    machine.hold(4243, machine.pods()["late"]["metadata"]["uid"])
+    machine.end_process(4242)
+    machine.end_pods()
+    eventually(lambda: f"so is a pod that was created meanwhile: {machine.leaving()} {machine.why()}", lambda: "late" in machine.leaving())
     assert machine.host.loaded()["nvidia"] == runs, machine.why()
-    machine.let_go(4243)
-    machine.play_kubelet()
+    machine.end_process(4243)
+    machine.end_pods()
     machine.reaches("pod-restart-required")
     for _ in range(10):
         time.sleep(0.3)
-        assert machine.state() == "pod-restart-required", f"a DaemonSet's pod stays, and the swap waits for it: {machine.why()}"
-    machine.let_go(4244)
+        assert machine.state() == "pod-restart-required", f"the swap did not wait for a DaemonSet's pod: {machine.why()}"
+    machine.end_process(4244)
     machine.reaches("upgrade-done")
     assert machine.host.loaded()["nvidia"] != runs
     assert {"claims-nic", "idle", "agent"} <= set(machine.pods()) and not machine.leaving(), machine.pods().keys()
 
 
-@case("a host that leads itself: a DaemonSet's pod that holds the driver and that nothing pauses is named, and nobody has to leave", start="upgrading")
+@case("one host: a DaemonSet pod with the driver blocks it, without evictions", start="upgrading")
 def unpaused(node):
     machine, plane = node.machine, node.controlplane
     runs = machine.host.loaded()["nvidia"]
@@ -253,17 +254,17 @@ def unpaused(node):
     machine.pod("trains", owner="ReplicaSet")
     machine.hold(4245, machine.pods()["exporter"]["metadata"]["uid"])
     want(plane, next(one for one in machine.versions if one != runs))
-    eventually(lambda: f"it is named: {machine.why()}", lambda: "default/exporter holds the driver" in machine.reason())
-    eventually(lambda: f"the host serves: {machine.why()}", lambda: not machine.node()["spec"].get("unschedulable"))
+    eventually(lambda: f"the reason names it: {machine.why()}", lambda: "default/exporter holds the driver" in machine.reason())
+    eventually(lambda: f"the host is schedulable: {machine.why()}", lambda: not machine.node()["spec"].get("unschedulable"))
     assert not machine.leaving() and machine.host.loaded()["nvidia"] == runs, machine.why()
-    machine.let_go(4245)
+    machine.end_process(4245)
     for name in ("exporter", "trains"):
         machine.admin.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0})
     plane.kubectl("annotate", "node", HOST, "nvidia.com/gpu-driver-upgrade-requested=true")
     machine.reaches("upgrade-done")
 
 
-@case("a host that leads itself: a disruption budget is named, and respected to the end", start="upgrading")
+@case("one host: a disruption budget is respected and named", start="upgrading")
 def budget(node):
     machine, plane = node.machine, node.controlplane
     machine.pod("guarded", owner="ReplicaSet")
@@ -274,13 +275,13 @@ def budget(node):
     try:
         runs = machine.host.loaded()["nvidia"]
         want(plane, next(one for one in machine.versions if one != runs), podDeletion={"timeoutSeconds": 14})
-        eventually(lambda: f"the budget is named: {machine.why()}",
+        eventually(lambda: f"the reason names the budget: {machine.why()}",
                    lambda: "web" in machine.reason())
-        eventually(lambda: f"it gives up, and serves: {machine.why()}",
+        eventually(lambda: f"it times out, and is schedulable: {machine.why()}",
                    lambda: not machine.node()["spec"].get("unschedulable") and "have not left" in machine.reason())
         assert "guarded" in machine.pods() and machine.host.loaded()["nvidia"] == runs
         asked = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction" and call[2] == "guarded"]
-        assert 2 <= len(asked) <= 6, f"unhurried: {asked}"
+        assert 2 <= len(asked) <= 6, f"unexpected number of evictions: {asked}"
     finally:
         plane.kubectl("delete", "pdb", "web")
         machine.admin.ask("DELETE", "/api/v1/namespaces/default/pods/guarded", {"gracePeriodSeconds": 0})
@@ -288,12 +289,12 @@ def budget(node):
     machine.reaches("upgrade-done")
 
 
-@case("a host that leads itself: a version that it has not got costs nobody anything", start="upgrading")
+@case("one host: a version that is not in the store changes nothing", start="upgrading")
 def missing(node):
     machine, plane = node.machine, node.controlplane
     runs = machine.host.loaded()["nvidia"]
     want(plane, "999.99.99")
-    eventually(lambda: f"it says what is missing: {machine.why()}",
+    eventually(lambda: f"it reports the missing version: {machine.why()}",
                lambda: "999.99.99" in machine.reason())
     time.sleep(2)
     assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
@@ -302,7 +303,7 @@ def missing(node):
     machine.reaches("upgrade-done")
 
 
-@case("a host that leads itself: where pods could not be moved nobody is cordoned for it", start="upgrading")
+@case("one host: without a kubelet's kubeconfig its Node is not cordoned", start="upgrading")
 def no_kubelet(node):
     machine, plane = node.machine, node.controlplane
     runs = machine.host.loaded()["nvidia"]
@@ -310,7 +311,7 @@ def no_kubelet(node):
     os.rename(path, path + ".away")
     try:
         want(plane, next(one for one in machine.versions if one != runs))
-        eventually(lambda: f"it says why: {machine.why()}", lambda: "no kubeconfig of the kubelet" in machine.reason())
+        eventually(lambda: f"it reports the reason: {machine.why()}", lambda: "no kubeconfig of the kubelet" in machine.reason())
         time.sleep(2)
         assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
         assert machine.host.loaded()["nvidia"] == runs
@@ -320,7 +321,7 @@ def no_kubelet(node):
     assert machine.host.loaded()["nvidia"] != runs
 
 
-@case("a host that leads itself: killed at any time, it goes on where it was", start="upgrading")
+@case("one host: it continues its upgrade after it is killed", start="upgrading")
 def killed(node):
     machine, plane = node.machine, node.controlplane
     for number in range(4):
@@ -334,12 +335,12 @@ def killed(node):
                 machine.host.kill_daemon()
                 machine.host.start_daemon()
             machine.start_agent()
-        eventually(lambda: f"it runs what is wanted: {machine.why()}",  # noqa: B023
+        eventually(lambda: f"it runs {wanted}: {machine.why()}",  # noqa: B023
                    lambda: machine.state() == "upgrade-done" and machine.host.loaded().get("nvidia") == wanted, 120)  # noqa: B023 pylint: disable=cell-var-from-loop
         assert not machine.node()["spec"].get("unschedulable"), machine.why()
 
 
-@case("a host that leads itself: it ends with the tests", start="upgrading")
+@case("one host: its programs end and its objects are deleted", start="upgrading")
 def end(node):
     machine, plane = node.machine, node.controlplane
     plane.kubectl("delete", "clusterpolicy", "--all")
