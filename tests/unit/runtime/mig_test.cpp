@@ -12,7 +12,7 @@ namespace {
 
 using base::Errc;
 
-TEST(MigMinors, ANodeIsThatOfAnInstance) {
+TEST(MigMinors, InstanceHasItsDeviceNode) {
     const auto minors = MigMinors::parse("config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access 13\n"
                                          "gpu10/gi1/access 1203\n");
     ASSERT_TRUE(minors);
@@ -25,7 +25,7 @@ TEST(MigMinors, ANodeIsThatOfAnInstance) {
     EXPECT_TRUE(MigMinors::parse("config 1\nconfig 1\nof-a-later-driver 7\n"));
 }
 
-TEST(MigMinors, ALineThatIsNoneIsNamed) {
+TEST(MigMinors, InvalidLinesAreRefused) {
     for (const char* line :
          {"gpu0/gi1/access", "gpu0/gi1/access ", "gpu0/gi1/access x", "gpu0/gi1/access 1 2",
           "gpu0/gi1/access -1", "gpu0/gi1/access 1048576", "gpu0/gi1/access 99999999999999999999", " 1",
@@ -40,7 +40,7 @@ TEST(MigMinors, ALineThatIsNoneIsNamed) {
     EXPECT_NE(twice.error().message.find("gives a capability another minor"), std::string::npos);
 }
 
-TEST(NvmlAnswer, IsTheLastLineAndReadAsItWasWritten) {
+TEST(NvmlAnswer, LastLineIsReadBack) {
     const std::vector<NvmlGpu> gpus{{0, true, {{3, "MIG-a1-b2", 5, 1, true}, {4, "MIG-c", 6, 0, false}}, ""},
                                     {7, false, {}, "GPU is lost"}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
@@ -49,7 +49,7 @@ TEST(NvmlAnswer, IsTheLastLineAndReadAsItWasWritten) {
     EXPECT_EQ(*parse_nvml_answer(base::dump(to_json(std::vector<NvmlGpu>()))), std::vector<NvmlGpu>());
 }
 
-TEST(NvmlAnswer, AnErrorIsOneAndSoIsWhatIsNoAnswer) {
+TEST(NvmlAnswer, ErrorsAndInvalidAnswersFail) {
     const auto told = parse_nvml_answer(R"({"error": "nvmlInit_v2: Driver/library version mismatch"})");
     ASSERT_FALSE(told);
     EXPECT_EQ(told.error().message, "NVML: nvmlInit_v2: Driver/library version mismatch");
@@ -70,8 +70,8 @@ TEST(NvmlAnswer, AnErrorIsOneAndSoIsWhatIsNoAnswer) {
     }
 }
 
-/// Below another root than the host's nothing is asked, so a GPU that is split is left out with the reason.
-TEST(MigDevices, WithoutNvmlASplitGpuIsLeftOutAndAWholeOneIsNot) {
+/// NVML is not queried for another root, so a split GPU is omitted with the reason.
+TEST(MigDevices, WithoutNvmlOnlySplitGpusAreOmitted) {
     const tests::TempDir host;
     const base::Root root = host.root();
     const NodeReader nodes(root, "");

@@ -24,7 +24,7 @@ class CdiComponentTest : public testing::Test {
     void set(const std::string& key, const std::string& value) {
         ASSERT_TRUE(settings_.set("CDI", key, value, "test"));
     }
-    /// As the step leaves it.
+    /// Writes the files and the record that the step writes.
     void publish(const std::string& problem = "") const {
         host_.write("/run/cdi/nvidia.yaml", "{}");
         CdiRecord record;
@@ -43,7 +43,7 @@ class CdiComponentTest : public testing::Test {
         EXPECT_TRUE(observed);
         return component.plan({settings_, request, false, loads_}, *observed);
     }
-    /// The kinds of its steps.
+    /// Returns the kinds of the plan's steps.
     [[nodiscard]] Texts steps() const {
         Texts kinds;
         for (const core::Step& step : plan().steps)
@@ -57,7 +57,7 @@ class CdiComponentTest : public testing::Test {
     bool loads_ = false; ///< the same plan changes the driver
 };
 
-TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
+TEST_F(CdiComponentTest, WithoutDriverNothingIsPublished) {
     EXPECT_EQ(steps(), Texts());
     publish();
     EXPECT_EQ(steps(), Texts{"cdi.publish"});
@@ -65,16 +65,16 @@ TEST_F(CdiComponentTest, WithoutDriverThereIsNothingToTell) {
     EXPECT_EQ(plan().title, "tell containers of no driver");
 }
 
-TEST_F(CdiComponentTest, WhatWasToldOnceIsNotToldAgain) {
+TEST_F(CdiComponentTest, PublishedSpecificationsNeedNoSteps) {
     load("550.163.01");
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     publish();
     EXPECT_EQ(steps(), Texts());
     EXPECT_EQ(plan().title, "tell containers of driver 550.163.01");
-    EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "it has no requests";
+    EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "the component has no requests";
 }
 
-TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
+TEST_F(CdiComponentTest, AnotherDriverIsTheOnlyReason) {
     load("535.261.03");
     publish();
     load("550.163.01");
@@ -83,18 +83,18 @@ TEST_F(CdiComponentTest, AnotherDriverIsTheReasonAndNotWhatComesWithIt) {
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
 }
 
-TEST_F(CdiComponentTest, WhatTheSamePlanLoadsIsToldByItsOwnSteps) {
+TEST_F(CdiComponentTest, DriverPlanPublishesItsOwnDriver) {
     publish();
-    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "a boot forgot nothing, and no driver is loaded yet";
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "the record survived the boot, and no driver is loaded yet";
     loads_ = true;
     EXPECT_EQ(steps(), Texts());
     set("Enable", "no");
-    EXPECT_EQ(steps(), Texts()) << "NVIDIA's operands are told, and what is there goes, by the same step";
+    EXPECT_EQ(steps(), Texts()) << "the same step updates NVIDIA's operands and removes the files";
     ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
-    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "that change would tell nobody";
+    EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "that change notifies no operand";
 }
 
-TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
+TEST_F(CdiComponentTest, ChangesWithTheSameDriverAreNamed) {
     load("550.163.01");
     publish();
     host_.write("/run/nvidia-fabricmanager/socket", "");
@@ -103,13 +103,13 @@ TEST_F(CdiComponentTest, WhatChangesUnderOneDriverIsNamed) {
               (Texts{"GPUs have changed since", "sockets of the driver's daemons have changed since"}));
 }
 
-TEST_F(CdiComponentTest, WhatFailedIsNotTriedUntilSomethingChanges) {
+TEST_F(CdiComponentTest, FailedPublishIsNotRetriedUntilAChange) {
     load("550.163.01");
     publish("the driver serves no GPU");
     EXPECT_EQ(steps(), Texts());
 }
 
-TEST_F(CdiComponentTest, AnotherProgramsWriteIsRepairedUnlessItIsWanted) {
+TEST_F(CdiComponentTest, ForeignChangeIsRepairedUnlessRepairIsNo) {
     load("550.163.01");
     publish();
     host_.write("/run/cdi/nvidia.yaml", "theirs");
@@ -119,7 +119,7 @@ TEST_F(CdiComponentTest, AnotherProgramsWriteIsRepairedUnlessItIsWanted) {
     EXPECT_EQ(steps(), Texts());
 }
 
-TEST_F(CdiComponentTest, WhatIsGoneIsWrittenWhateverRepairSays) {
+TEST_F(CdiComponentTest, MissingFileIsWrittenEvenWithoutRepair) {
     load("550.163.01");
     publish();
     set("Repair", "no");
@@ -127,7 +127,7 @@ TEST_F(CdiComponentTest, WhatIsGoneIsWrittenWhateverRepairSays) {
     EXPECT_EQ(plan().reasons, Texts{"'/run/cdi/nvidia.yaml' is not there"});
 }
 
-TEST_F(CdiComponentTest, InstancesOfMigCountAndLibrariesOfOthers) {
+TEST_F(CdiComponentTest, MigInstancesAndHostLibrariesAreReasons) {
     load("550.163.01");
     publish();
     host_.write("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
@@ -147,7 +147,7 @@ TEST_F(CdiComponentTest, NewRuntimeMayNeedAnOlderSpecification) {
     EXPECT_EQ(plan().reasons, Texts{"the settings in section [CDI] are others"});
 }
 
-TEST_F(CdiComponentTest, UpgradeOfGpuhostdWritesThemAgain) {
+TEST_F(CdiComponentTest, NewGpuhostdVersionPublishesAgain) {
     load("550.163.01");
     publish();
     auto record = *read_cdi_record(root_);
@@ -156,7 +156,7 @@ TEST_F(CdiComponentTest, UpgradeOfGpuhostdWritesThemAgain) {
     EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd wrote them"});
 }
 
-TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
+TEST_F(CdiComponentTest, ChangedSettingsPublishAgain) {
     load("550.163.01");
     publish();
     set("Groups", "no");
@@ -168,13 +168,13 @@ TEST_F(CdiComponentTest, OtherSettingsAreFollowed) {
     EXPECT_EQ(steps(), Texts{"cdi.publish"});
     EXPECT_EQ(plan().steps.back().args["enable"], false);
     EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
-        << "what is there goes and stays away";
-    EXPECT_FALSE(cdi_steps_around(settings_).after.empty()) << "NVIDIA's operands are told all the same";
+        << "the files are removed and not written again";
+    EXPECT_FALSE(cdi_steps_around(settings_).after.empty()) << "NVIDIA's operands are still notified";
     ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
     EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
 }
 
-TEST_F(CdiComponentTest, NvidiasOperandsAreToldToo) {
+TEST_F(CdiComponentTest, ValidationFilesArePublishedToo) {
     load("550.163.01");
     publish();
     ASSERT_TRUE(root_.make_directories("/dev"));
@@ -189,10 +189,11 @@ TEST_F(CdiComponentTest, NvidiasOperandsAreToldToo) {
     EXPECT_EQ(steps(), Texts());
 }
 
-TEST_F(CdiComponentTest, GpusThatAreWokenStayAwakeForTheStepsAfterIt) {
+TEST_F(CdiComponentTest, OpenedGpusStayOpenForLaterSteps) {
     load("550.163.01");
     ASSERT_TRUE(root_.make_directories("/dev"));
-    if (!root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(1, 3))) // opens as a GPU that starts would
+    if (!root_.make_node("/dev/nvidia0", S_IFCHR | 0666,
+                         makedev(1, 3))) // can be opened, like a GPU that starts
         GTEST_SKIP() << "device nodes can't be made here";
     core::StepKinds kinds;
     register_cdi_steps(kinds);
@@ -206,10 +207,10 @@ TEST_F(CdiComponentTest, GpusThatAreWokenStayAwakeForTheStepsAfterIt) {
     host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information",
                 "GPU UUID: GPU-aaaaaaaa-0000-4000-8000-000000000000\nDevice Minor: 0\n");
     ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
-    EXPECT_EQ(kept.size(), 1U) << "one whose UUID is known is not opened";
+    EXPECT_EQ(kept.size(), 1U) << "a GPU with a known UUID is not opened";
 }
 
-TEST_F(CdiComponentTest, ARecordThatCantBeReadIsNone) {
+TEST_F(CdiComponentTest, UnreadableRecordPublishesAgain) {
     load("550.163.01");
     publish();
     host_.write("/var/lib/gpuhost/cdi.json", "[");

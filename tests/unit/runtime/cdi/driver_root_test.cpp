@@ -18,7 +18,7 @@ const std::string triplet = "/usr/lib/x86_64-linux-gnu";
 using Files = std::vector<DriverFile>;
 using Links = std::vector<DriverLink>;
 
-/// A host with a driver as a distribution installs it, below `at`.
+/// A host with a driver below `at`, as a distribution installs it.
 class DriverTree {
   public:
     explicit DriverTree(std::string at = "") : at_(std::move(at)) {}
@@ -36,7 +36,7 @@ class DriverTree {
         file(path);
         std::filesystem::permissions(host_.path((at_ + path).substr(1)), std::filesystem::perms(0755));
     }
-    /// libcuda and NVML with the links that ldconfig makes.
+    /// Writes libcuda and NVML with the links that ldconfig makes.
     void add_driver(const std::string& directory) const {
         library(directory + "/libcuda.so." + version, "libcuda.so.1");
         library(directory + "/libnvidia-ml.so." + version, "libnvidia-ml.so.1");
@@ -60,7 +60,7 @@ DriverFile same(const std::string& path) {
     return {path, path};
 }
 
-TEST(DriverRoot, ADriverIsItsLibrariesAndTheLinksToThem) {
+TEST(DriverRoot, DriverHasItsLibrariesAndTheirLinks) {
     const DriverTree tree;
     tree.add_driver(triplet);
     tree.library(triplet + "/libcudart.so.12", "libcudart.so.12");
@@ -69,14 +69,14 @@ TEST(DriverRoot, ADriverIsItsLibrariesAndTheLinksToThem) {
     EXPECT_EQ(driver.library_directories, std::vector<std::string>{triplet});
     EXPECT_EQ(driver.libraries, (Files{same(triplet + "/libcuda.so." + version),
                                        same(triplet + "/libnvidia-ml.so." + version)}));
-    // libcuda.so is there for programs that open it, though no package has it.
+    // libcuda.so is added for programs that open it, though no package has it.
     EXPECT_EQ(driver.links, (Links{{"libcuda.so.1", triplet + "/libcuda.so"},
                                    {"libcuda.so." + version, triplet + "/libcuda.so.1"},
                                    {"libnvidia-ml.so." + version, triplet + "/libnvidia-ml.so.1"},
                                    {"libnvidia-ml.so.1", triplet + "/libnvidia-ml.so"}}));
 }
 
-TEST(DriverRoot, LoadedDriverOutranksLibrariesLeftBehind) {
+TEST(DriverRoot, LoadedDriverPrecedesLeftoverLibraries) {
     const DriverTree tree;
     tree.add_driver(triplet);
     tree.library(triplet + "/libcuda.so.100.10.10", "libcuda.so.1");
@@ -84,11 +84,11 @@ TEST(DriverRoot, LoadedDriverOutranksLibrariesLeftBehind) {
     EXPECT_EQ(tree.find().version, version);
 }
 
-TEST(DriverRoot, ALibraryThatTwoPathsLeadToIsOne) {
+TEST(DriverRoot, LibraryWithTwoPathsIsListedOnce) {
     const DriverTree tree;
     const std::string real = triplet + "/nvidia/current";
     tree.add_driver(real);
-    tree.link("usr/lib", "/lib"); // as hosts with merged /usr
+    tree.link("usr/lib", "/lib"); // as on hosts with a merged /usr
     tree.link("nvidia/current/libcuda.so." + version, triplet + "/libcuda.so." + version);
     const DriverFiles driver = tree.find();
     EXPECT_EQ(driver.library_directories, std::vector<std::string>{real});
@@ -96,7 +96,7 @@ TEST(DriverRoot, ALibraryThatTwoPathsLeadToIsOne) {
               (Files{same(real + "/libcuda.so." + version), same(real + "/libnvidia-ml.so." + version)}));
 }
 
-TEST(DriverRoot, WhatIsBelowADriverRootStandsInAContainerAsBelowSlash) {
+TEST(DriverRoot, DriverRootIsMappedToSlashInContainers) {
     const DriverTree tree("/run/nvidia/driver");
     tree.add_driver("/usr/lib64");
     tree.program("/usr/bin/nvidia-smi");
@@ -110,7 +110,7 @@ TEST(DriverRoot, WhatIsBelowADriverRootStandsInAContainerAsBelowSlash) {
                                       "/run/nvidia-persistenced/socket"}}));
 }
 
-TEST(DriverRoot, LinksOfADriverRootLeadNowhereElse) {
+TEST(DriverRoot, LinksOutsideADriverRootAreIgnored) {
     const DriverTree tree("/run/nvidia/driver");
     tree.add_driver("/usr/lib64");
     tree.link("/outside/nvidia-smi", "/usr/bin/nvidia-smi"); // absolute: below the driver's root
@@ -119,20 +119,20 @@ TEST(DriverRoot, LinksOfADriverRootLeadNowhereElse) {
     EXPECT_EQ(tree.find().programs, Files());
     tree.program("/outside/nvidia-smi");
     EXPECT_EQ(tree.find().programs, (Files{{"/run/nvidia/driver/outside/nvidia-smi", "/usr/bin/nvidia-smi"}}))
-        << "the host would follow the link from its own /";
+        << "the host follows the link from its own /";
 }
 
-TEST(DriverRoot, AProgramIsTheFirstOnThePathThatCanBeRun) {
+TEST(DriverRoot, ProgramIsTheFirstExecutableOnThePath) {
     const DriverTree tree;
     tree.add_driver("/usr/lib64");
-    tree.file("/usr/local/bin/nvidia-smi"); // no program
+    tree.file("/usr/local/bin/nvidia-smi"); // not executable
     tree.program("/usr/bin/nvidia-smi");
     tree.program("/bin/nvidia-smi");
     tree.program("/usr/bin/nvidia-bug-report");
     EXPECT_EQ(tree.find().programs, Files{same("/usr/bin/nvidia-smi")});
 }
 
-TEST(DriverRoot, FirmwareIsThatOfTheVersionWhereTheKernelLooksForIt) {
+TEST(DriverRoot, FirmwareIsFoundInTheKernelsSearchOrder) {
     const DriverTree tree;
     tree.add_driver("/usr/lib64");
     tree.host().write("sys/module/firmware_class/parameters/path", "/opt/firmware\n");
@@ -147,7 +147,7 @@ TEST(DriverRoot, FirmwareIsThatOfTheVersionWhereTheKernelLooksForIt) {
                      same("/lib/firmware/nvidia/" + version + "/gsp_ga10x.bin")}));
 }
 
-TEST(DriverRoot, WhatDrawsIsApart) {
+TEST(DriverRoot, GraphicsFilesAreListedSeparately) {
     const DriverTree tree;
     tree.add_driver("/usr/lib64");
     tree.library("/usr/lib64/libnvidia-allocator.so." + version, "libnvidia-allocator.so.1");
@@ -170,7 +170,7 @@ TEST(DriverRoot, WhatDrawsIsApart) {
                       "/usr/lib/xorg/modules/extensions/libglxserver_nvidia.so"}}));
 }
 
-TEST(DriverRoot, AUserlandOfOursIsNamedByItsOwnPlace) {
+TEST(DriverRoot, OwnUserlandHasItsRealPath) {
     const std::string userland = "/var/lib/gpuhost/driver/" + version + "/userland/abc";
     const DriverTree tree;
     tree.add_driver(userland + "/lib");
@@ -196,10 +196,10 @@ TEST(DriverRoot, AUserlandOfOursIsNamedByItsOwnPlace) {
     EXPECT_EQ(driver->firmware, (Files{{userland + "/firmware/gsp_ga10x.bin",
                                         "/lib/firmware/nvidia/" + version + "/gsp_ga10x.bin"}}));
     EXPECT_EQ(driver->sockets, Files{same("/run/nvidia-fabricmanager/socket")});
-    EXPECT_EQ(driver->graphics, Files{same("/etc/OpenCL/vendors/nvidia.icd")}) << "the host's";
+    EXPECT_EQ(driver->graphics, Files{same("/etc/OpenCL/vendors/nvidia.icd")}) << "the file of the host";
 }
 
-TEST(DriverRoot, AUserlandThatIsSelectedAndCanNotBeReadIsNoReasonForAnotherDriver) {
+TEST(DriverRoot, UnreadableSelectedUserlandIsAnError) {
     const DriverTree tree;
     tree.add_driver("/usr/lib64");
     tree.link("generation/1/userland", "/var/lib/gpuhost/driver/current");
@@ -208,14 +208,14 @@ TEST(DriverRoot, AUserlandThatIsSelectedAndCanNotBeReadIsNoReasonForAnotherDrive
     EXPECT_NE(selected.error().message.find("current"), std::string::npos) << selected.error().message;
 }
 
-TEST(DriverRoot, WhatIsCalledALibraryAndIsAPipeIsNotWaitedFor) {
+TEST(DriverRoot, PipeNamedAsALibraryDoesNotBlock) {
     const DriverTree tree;
     tree.add_driver("/usr/lib64");
     ASSERT_EQ(::mkfifo(tree.host().path("usr/lib64/libnvidia-x.so." + version).c_str(), 0644), 0);
     EXPECT_FALSE(tree.find().libraries.empty());
 }
 
-TEST(DriverRoot, WithoutLibrariesThereIsNoDriver) {
+TEST(DriverRoot, WithoutLibrariesNoDriverIsFound) {
     const DriverTree tree;
     tree.file("/usr/lib64/libcuda.so.1");
     EXPECT_EQ(selected_userland(tree.host().root()).value(), std::nullopt);
@@ -225,7 +225,7 @@ TEST(DriverRoot, WithoutLibrariesThereIsNoDriver) {
     EXPECT_FALSE(find_driver(tree.host().root(), "/absent"));
 }
 
-TEST(DriverRoot, ALibraryThatIsNoneIsMountedWithoutLinks) {
+TEST(DriverRoot, LibraryWithoutElfHeaderHasNoLinks) {
     const DriverTree tree;
     tree.file("/usr/lib64/libnvidia-ml.so." + version);
     tree.link("libnvidia-ml.so." + version, "/usr/lib64/libnvidia-ml.so.1");

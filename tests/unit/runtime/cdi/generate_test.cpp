@@ -21,7 +21,7 @@ SpecNode node(const std::string& path, std::int64_t major, std::int64_t minor) {
     return made;
 }
 
-/// Two GPUs, the first of them with what draws.
+/// Returns two GPUs, the first of them with graphics files.
 CdiFacts facts() {
     CdiFacts made;
     made.driver.version = "550.163.01";
@@ -73,7 +73,7 @@ std::vector<Texts> hooks(const SpecEdits& edits) {
     return all;
 }
 
-TEST(CdiGenerate, AGpuHasItsIndexAndItsUuidAndIsAmongAll) {
+TEST(CdiGenerate, GpuIsNamedByIndexUuidAndAll) {
     const Spec spec = gpu_spec(facts());
     EXPECT_EQ(spec.kind, "nvidia.com/gpu");
     EXPECT_EQ(names(spec), (Texts{"0", "1", "GPU-b", "all"}));
@@ -84,25 +84,25 @@ TEST(CdiGenerate, AGpuHasItsIndexAndItsUuidAndIsAmongAll) {
     EXPECT_EQ(paths(spec.edits), Texts{"/dev/nvidiactl"});
 }
 
-TEST(CdiGenerate, InstancesOfMigStandInThePlaceOfTheirGpu) {
+TEST(CdiGenerate, MigInstancesReplaceTheirGpu) {
     CdiFacts split = facts();
     const std::vector<SpecNode> nodes{node("/dev/nvidia1", 195, 1),
                                       node("/dev/nvidia-caps/nvidia-cap12", 240, 12),
                                       node("/dev/nvidia-caps/nvidia-cap13", 240, 13)};
     split.gpus[0].instances = {{0, "MIG-a", nodes, {}}, {3, "MIG-b", nodes, {}}};
     const Spec spec = gpu_spec(split);
-    EXPECT_EQ(names(spec), (Texts{"0:0", "0:3", "1", "MIG-a", "MIG-b", "all"})) << "and no GPU-b";
+    EXPECT_EQ(names(spec), (Texts{"0:0", "0:3", "1", "MIG-a", "MIG-b", "all"})) << "GPU-b is replaced";
     EXPECT_EQ(paths(spec.devices[1].edits),
               (Texts{"/dev/nvidia1", "/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"}));
     EXPECT_EQ(spec.devices[1].edits, spec.devices[4].edits);
-    EXPECT_TRUE(spec.devices[1].edits.hooks.empty()) << "it can't draw";
+    EXPECT_TRUE(spec.devices[1].edits.hooks.empty()) << "an instance has no graphics";
     EXPECT_EQ(paths(spec.devices[5].edits).size(), 4U);
     EXPECT_EQ(spec_problems(spec), Texts());
     split.gpus[0].instances->clear();
     EXPECT_EQ(names(gpu_spec(split)), (Texts{"1", "all"}));
 }
 
-TEST(CdiGenerate, WhoIsInNoGroupOfANodeIsPutInIt) {
+TEST(CdiGenerate, GroupsOfDeviceNodesAreAdded) {
     const Spec spec = gpu_spec(facts());
     EXPECT_EQ(spec.devices[0].edits.additional_gids, std::vector<std::uint32_t>{44});
     EXPECT_TRUE(spec.devices[1].edits.additional_gids.empty());
@@ -113,11 +113,11 @@ TEST(CdiGenerate, WhoIsInNoGroupOfANodeIsPutInIt) {
     EXPECT_EQ(gpu_spec(open).version, "0.5.0");
     CdiFacts ungrouped = facts();
     ungrouped.groups = false;
-    EXPECT_EQ(gpu_spec(ungrouped).version, "0.5.0") << "for runtimes that know no groups";
+    EXPECT_EQ(gpu_spec(ungrouped).version, "0.5.0") << "for runtimes that do not support groups";
     EXPECT_TRUE(gpu_spec(ungrouped).devices[0].edits.additional_gids.empty());
 }
 
-TEST(CdiGenerate, HooksComeInTheOrderInWhichTheyBuildOnEachOther) {
+TEST(CdiGenerate, HooksAreInTheOrderOfTheirDependencies) {
     const Spec spec = gpu_spec(facts());
     const std::string program = "gpuhost-cdi-hook";
     EXPECT_EQ(hooks(spec.edits),
@@ -134,7 +134,7 @@ TEST(CdiGenerate, HooksComeInTheOrderInWhichTheyBuildOnEachOther) {
     EXPECT_TRUE(spec.devices[1].edits.hooks.empty());
 }
 
-TEST(CdiGenerate, FilesAreReadOnlyAndSocketsRunNothing) {
+TEST(CdiGenerate, FilesAreReadOnlyAndSocketsNoexec) {
     const Spec spec = gpu_spec(facts());
     ASSERT_EQ(spec.edits.mounts.size(), 6U);
     EXPECT_EQ(spec.edits.mounts[0], (SpecMount{"/run/nvidia-persistenced/socket",
@@ -149,18 +149,18 @@ TEST(CdiGenerate, FilesAreReadOnlyAndSocketsRunNothing) {
               (Texts{"NVIDIA_CTK_LIBCUDA_DIR=/usr/lib64:/usr/lib64/other", "NVIDIA_VISIBLE_DEVICES=void"}));
 }
 
-TEST(CdiGenerate, WhoManagesGpusGetsAllNodesAndNothingThatDraws) {
+TEST(CdiGenerate, ManagementSpecHasAllNodesWithoutGraphics) {
     const Spec spec = management_spec(facts());
     EXPECT_EQ(spec.kind, "management.nvidia.com/gpu");
     EXPECT_EQ(names(spec), Texts{"all"});
     EXPECT_EQ(paths(spec.devices[0].edits), (Texts{"/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap1"}));
     EXPECT_EQ(spec.edits.mounts.size(), 5U);
-    // It may make nodes: nvidia-smi in it is who enables MIG.
+    // It may create nodes: its nvidia-smi enables MIG.
     EXPECT_EQ(hooks(spec.edits).back().at(1), "update-ldcache");
     EXPECT_EQ(spec.version, "0.3.0");
 }
 
-TEST(CdiGenerate, WhatIsMadeIsWhatRuntimesTake) {
+TEST(CdiGenerate, GeneratedSpecsAreValid) {
     EXPECT_EQ(spec_problems(gpu_spec(facts())), Texts());
     EXPECT_EQ(spec_problems(management_spec(facts())), Texts());
     CdiFacts bare = facts();
@@ -168,7 +168,7 @@ TEST(CdiGenerate, WhatIsMadeIsWhatRuntimesTake) {
     EXPECT_EQ(spec_problems(gpu_spec(bare)), Texts());
 }
 
-TEST(CdiGenerate, AServiceIsOneDeviceWithItsNodesAndItsFiles) {
+TEST(CdiGenerate, ServiceIsOneDeviceWithNodesAndFiles) {
     SpecNode disk = node("/dev/nvidia-fs0", 237, 0);
     disk.file_mode = 0660;
     disk.gid = 6;
@@ -182,12 +182,12 @@ TEST(CdiGenerate, AServiceIsOneDeviceWithItsNodesAndItsFiles) {
     EXPECT_EQ(spec.devices[0].edits.mounts[0],
               (SpecMount{"/d/run/udev", "/run/udev", {"ro", "nosuid", "nodev", "rbind", "rprivate"}, ""}));
     EXPECT_EQ(spec.edits.env, Texts{"NVIDIA_VISIBLE_DEVICES=void"});
-    EXPECT_TRUE(spec.edits.mounts.empty() && spec.edits.hooks.empty()) << "it needs no driver";
+    EXPECT_TRUE(spec.edits.mounts.empty() && spec.edits.hooks.empty()) << "the service needs no driver files";
     EXPECT_EQ(service_spec("gds", {disk}, files, false).version, "0.3.0");
     EXPECT_EQ(spec_problems(spec), Texts());
 }
 
-TEST(CdiGenerate, AChannelOfImexHasItsNumberForAName) {
+TEST(CdiGenerate, ImexChannelIsNamedByItsNumber) {
     SpecNode first;
     first.path = first.host_path = "/dev/nvidia-caps-imex-channels/channel0";
     SpecNode other;
@@ -201,8 +201,8 @@ TEST(CdiGenerate, AChannelOfImexHasItsNumberForAName) {
     EXPECT_EQ(spec_problems(spec), Texts());
 }
 
-/// Without root a tree has no device nodes; /dev/null is one wherever this runs.
-TEST(CdiFacts, WithoutDriverGpuOrNodeItSaysWhatLacks) {
+/// Without root, a tree cannot have device nodes; /dev/null is used instead.
+TEST(CdiFacts, MissingDriverGpuOrNodeIsNamed) {
     const tests::TempDir host;
     const base::Root root = host.root();
     const auto message = [&] {

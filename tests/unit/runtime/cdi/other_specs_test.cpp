@@ -7,7 +7,7 @@
 namespace gpuhost::runtime {
 namespace {
 
-TEST(OtherSpecs, SpeakOfAKindInYamlAndInJson) {
+TEST(OtherSpecs, KindIsFoundInYamlAndJson) {
     for (const char* text : {"kind: nvidia.com/gpu\n", "kind: \"nvidia.com/gpu\"",
                              "{\"kind\":\"nvidia.com/gpu\",\"devices\":[]}",
                              R"({"annotations": {"kind": "x"}, "kind" : "nvidia.com/gpu"})",
@@ -18,7 +18,7 @@ TEST(OtherSpecs, SpeakOfAKindInYamlAndInJson) {
         EXPECT_FALSE(speaks_of(text, "nvidia.com/gpu")) << text;
 }
 
-TEST(OtherSpecs, AreThoseThatRuntimesReadUnderOtherNames) {
+TEST(OtherSpecs, FindsSpecsWithOtherNamesOnly) {
     const tests::TempDir host;
     const std::vector<std::string> kinds{"nvidia.com/gds", "nvidia.com/gpu"};
     for (const char* name : {"nvidia.yaml", "other.json", "other.txt"})

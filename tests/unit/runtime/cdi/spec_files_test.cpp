@@ -15,7 +15,7 @@ namespace {
 using base::Json;
 using Texts = std::vector<std::string>;
 
-/// A specification whose devices change a variable alone.
+/// Returns a specification whose devices set one variable.
 Json spec(const Texts& names, const Json& edits = Json::object()) {
     Json devices = Json::array();
     for (const std::string& name : names)
@@ -35,7 +35,7 @@ class SpecFilesTest : public testing::Test {
     [[nodiscard]] Texts stale(const Json& edits) const {
         return check_spec_file(host_.root(), "/x.json", spec({"0"}, edits).dump()).stale;
     }
-    /// "NAME STATE FILE [OTHER]", a line each.
+    /// Returns lines of "NAME STATE FILE [OTHER]".
     [[nodiscard]] Texts claims() const {
         const Json list = list_devices(read());
         Texts lines;
@@ -49,7 +49,7 @@ class SpecFilesTest : public testing::Test {
     tests::TempDir host_;
 };
 
-TEST_F(SpecFilesTest, DevicesAreInTheOrderOfTheirNumbers) {
+TEST_F(SpecFilesTest, DevicesAreSortedByNumber) {
     write("run/cdi/nvidia.json", spec({"10", "2", "all"}));
     write("run/cdi/readme.txt", spec({"3"}));
     EXPECT_EQ(claims(), (Texts{"nvidia.com/gpu=2 used /run/cdi/nvidia.json ",
@@ -57,14 +57,14 @@ TEST_F(SpecFilesTest, DevicesAreInTheOrderOfTheirNumbers) {
                                "nvidia.com/gpu=all used /run/cdi/nvidia.json "}));
 }
 
-TEST_F(SpecFilesTest, OneDirectoryOutranksTheOther) {
+TEST_F(SpecFilesTest, DeviceInRunShadowsThatInEtc) {
     write("etc/cdi/a.json", spec({"0"}));
     write("run/cdi/b.json", spec({"0"}));
     EXPECT_EQ(claims(), (Texts{"nvidia.com/gpu=0 shadowed /etc/cdi/a.json /run/cdi/b.json",
                                "nvidia.com/gpu=0 used /run/cdi/b.json "}));
 }
 
-TEST_F(SpecFilesTest, TwoInOneDirectoryTakeTheNameFromEachOther) {
+TEST_F(SpecFilesTest, SameNameInOneDirectoryIsAConflict) {
     write("etc/cdi/a.json", spec({"0", "1"}));
     write("etc/cdi/b.json", spec({"0"}));
     write("run/cdi/c.json", spec({"2"}));
@@ -78,7 +78,7 @@ TEST_F(SpecFilesTest, TwoInOneDirectoryTakeTheNameFromEachOther) {
     EXPECT_EQ(claims().at(2), "nvidia.com/gpu=0 conflict /run/cdi/c.json /etc/cdi/a.json");
 }
 
-TEST_F(SpecFilesTest, OneDirectoryByTwoNamesIsReadOnce) {
+TEST_F(SpecFilesTest, DirectoryWithTwoNamesIsReadOnce) {
     write("run/cdi/a.json", spec({"0"}));
     std::filesystem::create_directories(host_.path("var"));
     std::filesystem::create_symlink("/run", host_.path("var/run"));
@@ -86,7 +86,7 @@ TEST_F(SpecFilesTest, OneDirectoryByTwoNamesIsReadOnce) {
     EXPECT_EQ(read().at(0).path, "/run/cdi/a.json");
 }
 
-TEST_F(SpecFilesTest, AFileThatRuntimesRefuseOffersNothing) {
+TEST_F(SpecFilesTest, InvalidFileOffersNoDevices) {
     host_.write("etc/cdi/broken.json", "{");
     write("etc/cdi/empty.json", spec({}));
     const auto files = read();
@@ -97,13 +97,13 @@ TEST_F(SpecFilesTest, AFileThatRuntimesRefuseOffersNothing) {
     EXPECT_EQ(claims(), Texts());
 }
 
-TEST_F(SpecFilesTest, AFileThatIsTooLongIsRefused) {
+TEST_F(SpecFilesTest, TooLongFileIsRefused) {
     host_.write("etc/cdi/long.json", std::string(base::Root::default_limit + 1, ' '));
     ASSERT_EQ(read().size(), 1U);
     EXPECT_FALSE(read()[0].is_good());
 }
 
-TEST_F(SpecFilesTest, WhatIsNotOnTheHostIsStaleAndNamedOnce) {
+TEST_F(SpecFilesTest, MissingHostPathsAreStaleAndNamedOnce) {
     host_.write("there", "");
     EXPECT_EQ(stale({{"mounts", {mount("/there"), mount("/gone"), mount("/gone")}}}),
               Texts{"/gone is not there"});
@@ -120,7 +120,7 @@ TEST_F(SpecFilesTest, WhatIsNotOnTheHostIsStaleAndNamedOnce) {
     EXPECT_EQ(stale({{"hooks", {{{"hookName", "prestart"}, {"path", "/there"}}}}}), Texts());
 }
 
-TEST_F(SpecFilesTest, ANodeOfAnotherNumberIsStale) {
+TEST_F(SpecFilesTest, NodeWithAnotherNumberIsStale) {
     const auto host = base::Root::open("/");
     const auto file = check_spec_file(*host, "/x.json",
                                       spec({"0"}, {{"deviceNodes",
@@ -130,7 +130,7 @@ TEST_F(SpecFilesTest, ANodeOfAnotherNumberIsStale) {
     EXPECT_EQ(file.stale, Texts{"/dev/null is device 1:3 by now, not 1:5"});
 }
 
-TEST_F(SpecFilesTest, OneForAnotherDriverThanTheLoadedOneIsStale) {
+TEST_F(SpecFilesTest, SpecForAnotherDriverIsStale) {
     host_.write("d/libcuda.so.535.261.03", "");
     const Json edits{{"mounts", {mount("/d/libcuda.so.535.261.03")}}};
     EXPECT_EQ(stale(edits), Texts());
@@ -140,7 +140,7 @@ TEST_F(SpecFilesTest, OneForAnotherDriverThanTheLoadedOneIsStale) {
     EXPECT_EQ(stale(edits), Texts());
 }
 
-TEST_F(SpecFilesTest, OursAreThoseWithOurHook) {
+TEST_F(SpecFilesTest, OwnFilesHaveTheOwnHookOrMark) {
     write("etc/cdi/a.json",
           spec({"0"},
                {{"hooks",
@@ -151,13 +151,13 @@ TEST_F(SpecFilesTest, OursAreThoseWithOurHook) {
     const Json files = list_devices(read())["files"];
     EXPECT_EQ(files[0]["ours"], true);
     EXPECT_EQ(files[1]["ours"], false);
-    EXPECT_TRUE(is_ours(std::string(own_mark) + "{}")) << "what has no hook says so in a comment";
+    EXPECT_TRUE(is_ours(std::string(own_mark) + "{}")) << "a file without hooks has the mark in a comment";
     EXPECT_FALSE(is_ours("{}\n" + std::string(own_mark)));
     EXPECT_TRUE(parse_spec(std::string(own_mark) + spec({"0"}).dump(), "a.yaml"))
-        << "which is none of the content";
+        << "the mark is not part of the content";
 }
 
-TEST_F(SpecFilesTest, ADeviceIsShownAsAContainerGetsIt) {
+TEST_F(SpecFilesTest, DeviceShowsAllEditsOfItsContainer) {
     write("etc/cdi/a.json", spec({"0"}, {{"env", {"ALL=1"}}}));
     const auto shown = show_device(read(), "nvidia.com/gpu=0");
     ASSERT_TRUE(shown);

@@ -9,7 +9,7 @@ namespace {
 using base::Errc;
 using base::Json;
 
-/// Everything that CDI 1.1.0 knows.
+/// All members of CDI 1.1.0.
 constexpr const char* everything = R"({
   "cdiVersion": "1.1.0", "kind": "vendor.com/class.sub", "annotations": {"a": "b"},
   "devices": [{"name": "0", "annotations": {"c": "d"}, "containerEdits": {
@@ -29,7 +29,7 @@ Spec spec_of(const std::string& text, const char* name = "x.json") {
     return spec ? *spec : Spec();
 }
 
-/// `everything` with one place changed.
+/// Returns `everything` with one place changed.
 Json changed(const std::string& pointer, const Json& value) {
     Json document = Json::parse(everything);
     document[Json::json_pointer(pointer)] = value;
@@ -51,14 +51,14 @@ std::vector<std::string> problems(const std::string& pointer, const Json& value)
 
 using Texts = std::vector<std::string>;
 
-TEST(CdiSpec, EverythingThatCdiKnowsGoesThereAndBack) {
+TEST(CdiSpec, RoundTripKeepsAllMembersOfCdi) {
     const Spec spec = spec_of(everything);
     EXPECT_EQ(to_json(spec), Json::parse(everything));
     EXPECT_EQ(spec_problems(spec), Texts());
     EXPECT_EQ(spec_of(to_text(spec)), spec);
 }
 
-TEST(CdiSpec, YamlOfOtherToolsIsRead) {
+TEST(CdiSpec, YamlOfOtherToolsIsAccepted) {
     const Spec spec =
         spec_of("---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: 0\n  containerEdits:\n"
                 "    deviceNodes:\n    - path: /dev/nvidia0\n      major: 195\n      fileMode: 0666\n",
@@ -68,7 +68,7 @@ TEST(CdiSpec, YamlOfOtherToolsIsRead) {
     EXPECT_EQ(spec_problems(spec), Texts());
 }
 
-TEST(CdiSpec, WhatCdiDoesNotKnowIsRefusedAsRuntimesDo) {
+TEST(CdiSpec, UnknownMembersAreRefused) {
     EXPECT_EQ(refusal(changed("/containeredits", Json::object())), "x.containeredits: is not known to CDI");
     EXPECT_EQ(refusal(changed("/devices/0/containerEdits/mounts/0/readonly", true)),
               "x.devices[0].containerEdits.mounts[0].readonly: is not known to CDI");
@@ -81,7 +81,7 @@ TEST(CdiSpec, WhatCdiDoesNotKnowIsRefusedAsRuntimesDo) {
             << place;
 }
 
-TEST(CdiSpec, WhatHasAnotherTypeIsNamed) {
+TEST(CdiSpec, WrongTypesNameTheirPlace) {
     const std::string edits = "/devices/0/containerEdits/";
     EXPECT_EQ(refusal(Json::array()), "x: is no object");
     EXPECT_EQ(refusal(changed("/devices", "all")), "x.devices: is no list");
@@ -101,7 +101,7 @@ TEST(CdiSpec, WhatHasAnotherTypeIsNamed) {
               "x.devices[0].containerEdits.deviceNodes[0].minor: is no number that fits there");
 }
 
-TEST(CdiSpec, ProblemsAreWhatRuntimesRefuse) {
+TEST(CdiSpec, ProblemsEqualTheRefusalsOfRuntimes) {
     const std::string edits = "/devices/0/containerEdits/";
     EXPECT_EQ(problems("/cdiVersion", "2.0.0"), Texts{"'2.0.0' is no version of CDI up to 1.1.0"});
     EXPECT_EQ(problems("/cdiVersion", "v1.1.0"), Texts());
@@ -143,7 +143,7 @@ TEST(CdiSpec, ProblemsAreWhatRuntimesRefuse) {
     EXPECT_EQ(problems("/devices/1", device), Texts{"it has two devices '0'"});
 }
 
-TEST(CdiSpec, TheVersionIsTheLowestThatKnowsWhatIsUsed) {
+TEST(CdiSpec, VersionIsTheLowestWithTheUsedMembers) {
     Spec spec;
     spec.kind = "vendor.com/class";
     spec.devices = {{"a", {}, {}}};
@@ -168,13 +168,13 @@ TEST(CdiSpec, TheVersionIsTheLowestThatKnowsWhatIsUsed) {
     EXPECT_EQ(minimum_version(spec), "1.1.0");
 }
 
-TEST(CdiSpec, RuntimesLookAtTwoEndingsAlone) {
+TEST(CdiSpec, OnlyYamlAndJsonSuffixesCount) {
     EXPECT_TRUE(is_spec_file("nvidia.yaml") && is_spec_file("gpuhost.json"));
     EXPECT_FALSE(is_spec_file("nvidia.yml") || is_spec_file("nvidia.yaml.bak"));
 }
 
-/// Runtimes read JSON with what reads YAML, which takes no key twice.
-TEST(CdiSpec, AKeyIsThereOnceInJsonAsInYaml) {
+/// Runtimes read JSON with their YAML parser, which refuses duplicate keys.
+TEST(CdiSpec, DuplicateKeysInJsonAreRefused) {
     const auto parse = [](const std::string& text) { return parse_spec(text, "a.json"); };
     EXPECT_TRUE(
         parse(R"({"cdiVersion": "0.3.0", "kind": "a.b/c", "devices": [{"name": "x"}, {"name": "x"}]})"));

@@ -15,7 +15,7 @@ using base::Json;
 using Change = ValidationChange;
 using File = ValidationState::File;
 
-TEST(ValidationChange, NothingOfAnotherOwnerIsTouched) {
+TEST(ValidationChange, FilesOfOthersAreNotChanged) {
     EXPECT_EQ(validation_change(true, {File::Absent, false}), Change::Write);
     EXPECT_EQ(validation_change(true, {File::Absent, true}), Change::Write);
     EXPECT_EQ(validation_change(true, {File::Same, false}), Change::None);
@@ -42,7 +42,7 @@ class ValidationsTest : public testing::Test {
                 ASSERT_TRUE(root_.make_node(path, S_IFCHR | 0666, makedev(195, minor)));
             }
     }
-    /// tests/host/validations_test.py needs no privilege.
+    /// tests/host/validations_test.py tests the same without privileges.
     void SetUp() override {
         ASSERT_TRUE(root_.make_directories("/dev"));
         if (!root_.make_node("/dev/probe", S_IFCHR | 0666, makedev(195, 1)))
@@ -85,10 +85,10 @@ class ValidationsTest : public testing::Test {
 
 using Pair = std::pair<bool, bool>;
 
-TEST_F(ValidationsTest, ADriverIsReadyOnceItIsWhole) {
+TEST_F(ValidationsTest, DriverIsReadyWithAllDeviceNodes) {
     EXPECT_EQ(facts(), Pair(false, false));
     load();
-    EXPECT_EQ(facts(), Pair(true, false)) << "nobody has told containers yet";
+    EXPECT_EQ(facts(), Pair(true, false)) << "no specification is published yet";
     ASSERT_TRUE(root_.remove("/dev/nvidia0"));
     EXPECT_EQ(facts(), Pair(false, false));
     load();
@@ -96,13 +96,13 @@ TEST_F(ValidationsTest, ADriverIsReadyOnceItIsWhole) {
     EXPECT_EQ(facts(), Pair(false, false));
 }
 
-TEST_F(ValidationsTest, ContainersAreReadyOnceTheyGetGpus) {
+TEST_F(ValidationsTest, ToolkitIsReadyOnceContainersGetGpus) {
     load();
     tell();
-    EXPECT_EQ(facts(), Pair(true, true)) << "there is no runtime to configure";
+    EXPECT_EQ(facts(), Pair(true, true)) << "no runtime needs configuration";
     host_.write("/usr/bin/containerd", "");
     host_.write("/etc/containerd/config.toml", "");
-    EXPECT_EQ(facts(), Pair(true, false)) << "nobody has looked at it";
+    EXPECT_EQ(facts(), Pair(true, false)) << "the runtime was not configured yet";
     for (const auto& [outcome, ready] : {std::pair{"configured", true},
                                          {"nothing", true},
                                          {"refused", false},
@@ -112,22 +112,22 @@ TEST_F(ValidationsTest, ContainersAreReadyOnceTheyGetGpus) {
         EXPECT_EQ(facts(), Pair(true, ready)) << outcome;
     }
     settings_["Runtime"]["Configure"] = "no";
-    EXPECT_EQ(facts(), Pair(true, true)) << "that is somebody else's business";
+    EXPECT_EQ(facts(), Pair(true, true)) << "gpuhostd does not configure runtimes";
     tell("the driver serves no GPU");
     EXPECT_EQ(facts(), Pair(true, false));
     settings_["CDI"]["Enable"] = "no";
-    EXPECT_EQ(facts(), Pair(true, true)) << "so is that";
+    EXPECT_EQ(facts(), Pair(true, true)) << "gpuhostd does not publish specifications";
 }
 
-TEST_F(ValidationsTest, RuntimeOutsideOfKnownPlacesIsWaitedFor) {
+TEST_F(ValidationsTest, RuntimeOutsideKnownPathsMustBeConfigured) {
     load();
     tell();
     host_.write("/usr/lib/systemd/system/containerd.service",
                 "[Service]\nExecStart=/opt/cri/bin/containerd --config /opt/cri/config.toml\n");
-    EXPECT_EQ(facts(), Pair(true, false)) << "nobody has looked at it";
+    EXPECT_EQ(facts(), Pair(true, false)) << "the runtime was not configured yet";
 }
 
-TEST_F(ValidationsTest, RestartThatGpusDoNotNeedIsNotWaitedFor) {
+TEST_F(ValidationsTest, RestartThatGpusDoNotNeedIsIgnored) {
     load();
     tell();
     configure("configured");
@@ -135,13 +135,13 @@ TEST_F(ValidationsTest, RestartThatGpusDoNotNeedIsNotWaitedFor) {
     RuntimeRecord record = *read_runtime_record(root_);
     record.runtimes["containerd"].awaits = stamp_process(root_, 7);
     ASSERT_TRUE(write_runtime_record(root_, record));
-    EXPECT_EQ(facts(), Pair(true, false)) << "what runs gives none";
+    EXPECT_EQ(facts(), Pair(true, false)) << "the running process provides no GPUs";
     record.runtimes["containerd"].gives_meanwhile = true;
     ASSERT_TRUE(write_runtime_record(root_, record));
     EXPECT_EQ(facts(), Pair(true, true));
 }
 
-TEST_F(ValidationsTest, RuntimeWithoutCriCountsOnlyAlone) {
+TEST_F(ValidationsTest, RuntimeWithoutCriCountsOnlyIfAlone) {
     load();
     tell();
     configure("configured");
@@ -149,13 +149,13 @@ TEST_F(ValidationsTest, RuntimeWithoutCriCountsOnlyAlone) {
     record.runtimes["docker"].outcome = "by-hand";
     record.runtimes["docker"].serves_cri = false;
     ASSERT_TRUE(write_runtime_record(root_, record));
-    EXPECT_EQ(facts(), Pair(true, true)) << "pods are containerd's";
+    EXPECT_EQ(facts(), Pair(true, true)) << "pods run in containerd";
     record.runtimes.erase("containerd");
     ASSERT_TRUE(write_runtime_record(root_, record));
     EXPECT_EQ(facts(), Pair(true, false));
 }
 
-TEST_F(ValidationsTest, RuntimeThatReadsOlderSpecificationsGivesNone) {
+TEST_F(ValidationsTest, RuntimeWithOlderCdiIsNotReady) {
     load();
     tell();
     configure("nothing");
@@ -171,7 +171,7 @@ TEST_F(ValidationsTest, RuntimeThatReadsOlderSpecificationsGivesNone) {
     EXPECT_EQ(facts(), Pair(true, true));
 }
 
-TEST_F(ValidationsTest, AreAsTheGpuOperatorWritesThem) {
+TEST_F(ValidationsTest, FilesEqualThoseOfTheGpuOperator) {
     load();
     tell();
     converge();
@@ -188,24 +188,24 @@ TEST_F(ValidationsTest, AreAsTheGpuOperatorWritesThem) {
     ASSERT_TRUE(root_.remove("/sys/module/nvidia/version"));
     converge();
     EXPECT_EQ(read(driver_ready), "-");
-    EXPECT_EQ(read("/run/gpuhost/validations"), "-") << "nothing of ours is left";
+    EXPECT_EQ(read("/run/gpuhost/validations"), "-") << "none of the own files is left";
     EXPECT_EQ(warned_, "");
 }
 
-TEST_F(ValidationsTest, WhatTheValidatorWroteIsKeptAndGoesWithTheDriverAlone) {
+TEST_F(ValidationsTest, ValidatorsFileIsRemovedOnlyWithTheDriver) {
     load();
     tell();
     host_.write(toolkit_ready, "");
     converge();
     tell("no CDI");
     converge();
-    EXPECT_EQ(read(toolkit_ready), "") << "it is not ours to take back";
+    EXPECT_EQ(read(toolkit_ready), "") << "the file belongs to the validator";
     withdraw();
     EXPECT_EQ(read(driver_ready), "-");
     EXPECT_EQ(read(toolkit_ready), "-");
 }
 
-TEST_F(ValidationsTest, ADriverInAContainerIsSomebodyElses) {
+TEST_F(ValidationsTest, FileOfAContainerizedDriverIsKept) {
     load();
     const std::string theirs = "IS_HOST_DRIVER=false\nNVIDIA_DRIVER_ROOT=/run/nvidia/driver\n";
     host_.write(driver_ready, theirs);
@@ -215,7 +215,7 @@ TEST_F(ValidationsTest, ADriverInAContainerIsSomebodyElses) {
     EXPECT_EQ(observe_validations(root_, validation_settings(settings_))["driver-ready"]["file"], "other");
 }
 
-TEST_F(ValidationsTest, SwitchedOffOnlyOursGo) {
+TEST_F(ValidationsTest, DisablingRemovesOnlyOwnFiles) {
     load();
     tell();
     host_.write(toolkit_ready, "");
@@ -228,7 +228,7 @@ TEST_F(ValidationsTest, SwitchedOffOnlyOursGo) {
     EXPECT_EQ(read(toolkit_ready), "");
 }
 
-TEST_F(ValidationsTest, WhatIsInTheWayIsAWarning) {
+TEST_F(ValidationsTest, BlockedPathIsAWarning) {
     load();
     host_.write("/run/nvidia", "a file");
     converge();

@@ -9,7 +9,7 @@
 namespace gpuhost::runtime {
 namespace {
 
-/// A host with containerd, and a Docker that runs.
+/// A host with containerd and a running Docker.
 class RuntimeBusyTest : public testing::Test {
   protected:
     void SetUp() override {
@@ -25,7 +25,7 @@ class RuntimeBusyTest : public testing::Test {
         docker_unit("Wants=containerd.service");
         start_docker(9'000'000'000);
     }
-    /// Seconds since 1970.
+    /// Starts Docker at `when`, in seconds since 1970.
     void start_docker(std::uint64_t when) const {
         host_.write("proc/stat", "cpu 1 2 3\nbtime " + std::to_string(when) + "\n");
         host_.write("proc/70/stat", "70 (dockerd) S 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 100 0 0");
@@ -48,7 +48,7 @@ class RuntimeBusyTest : public testing::Test {
     tests::TempDir host_;
 };
 
-TEST_F(RuntimeBusyTest, DockersContainersEndWithIt) {
+TEST_F(RuntimeBusyTest, RestartOfDockerEndsItsContainers) {
     EXPECT_EQ(harm("docker"), "");
     run_container();
     EXPECT_NE(harm("docker").find("a container runs, and ends with Docker"), std::string::npos);
@@ -56,7 +56,7 @@ TEST_F(RuntimeBusyTest, DockersContainersEndWithIt) {
     EXPECT_EQ(harm("docker"), "");
 }
 
-TEST_F(RuntimeBusyTest, ContainerdTakesADockerAlongThatIsBoundToIt) {
+TEST_F(RuntimeBusyTest, RestartOfContainerdRestartsABoundDocker) {
     run_container();
     EXPECT_EQ(harm("containerd"), "");
     docker_unit("Requires=docker.socket containerd.service");
@@ -65,14 +65,14 @@ TEST_F(RuntimeBusyTest, ContainerdTakesADockerAlongThatIsBoundToIt) {
     EXPECT_EQ(harm("containerd"), "");
 }
 
-TEST_F(RuntimeBusyTest, LiveRestoreWrittenAfterTheStartIsNotBelieved) {
+TEST_F(RuntimeBusyTest, LiveRestoreWrittenAfterTheStartIsIgnored) {
     run_container();
     host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
     start_docker(1'000'000);
     EXPECT_NE(harm("docker"), "");
 }
 
-TEST_F(RuntimeBusyTest, ContainersOfAUnitWithoutKillModeEndWithIt) {
+TEST_F(RuntimeBusyTest, RestartOfAUnitWithoutKillmodeEndsContainers) {
     run_container();
     host_.write("proc/71/cgroup", "0::/system.slice/containerd.service\n");
     EXPECT_EQ(harm("containerd"), "");

@@ -32,7 +32,7 @@ DesiredConfig registry_hosts() {
     return desired;
 }
 
-/// A runtime's files, and what comes of changing them.
+/// A runtime's files, and the result of changes.
 class RuntimeChangeTest : public testing::Test {
   protected:
     [[nodiscard]] RuntimeState state(unsigned major, unsigned minor,
@@ -61,7 +61,7 @@ class RuntimeChangeTest : public testing::Test {
                                                      const DesiredConfig& desired) const {
         return runtime_change(now, desired, texts(now.instance), known_);
     }
-    /// Done as a step does it; its files in their order.
+    /// Carries the change out as a step does. Returns the files in their order.
     std::vector<std::string> carry_out(const RuntimeState& now, const DesiredConfig& desired) {
         const auto made = change(now, desired);
         EXPECT_TRUE(made) << (made ? "" : made.error().message);
@@ -99,14 +99,14 @@ const std::string kubespray =
     "        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\n"
     "          SystemdCgroup = true # the kubelet's driver\n";
 
-TEST_F(RuntimeChangeTest, WhereCdiIsOnNothingIsChanged) {
+TEST_F(RuntimeChangeTest, EnabledCdiNeedsNoChange) {
     host_.write("etc/containerd/config.toml", kubespray);
     EXPECT_EQ(carry_out(state(2, 1), cdi()), Paths());
     EXPECT_EQ(carry_out(state(28, 3, RuntimeKind::Docker), cdi()), Paths());
     EXPECT_EQ(carry_out(state(1, 30, RuntimeKind::Crio), cdi()), Paths());
 }
 
-TEST_F(RuntimeChangeTest, TheDropInComesBeforeItsImportAndGoesBehindIt) {
+TEST_F(RuntimeChangeTest, DropInIsWrittenBeforeItsImport) {
     host_.write("etc/containerd/config.toml", kubespray);
     const auto made = change(state(1, 7), cdi());
     ASSERT_TRUE(made) << made.error().message;
@@ -115,12 +115,12 @@ TEST_F(RuntimeChangeTest, TheDropInComesBeforeItsImportAndGoesBehindIt) {
     EXPECT_EQ(carry_out(state(1, 7), cdi()), (Paths{drop_in, config}));
     EXPECT_EQ(text_of(config).find("# the kubelet's driver") != std::string::npos, true);
     EXPECT_EQ(state(1, 7).config.cdi, CdiState::On);
-    EXPECT_EQ(carry_out(state(1, 7), cdi()), Paths()) << "a second time there is nothing to do";
+    EXPECT_EQ(carry_out(state(1, 7), cdi()), Paths()) << "a second run changes nothing";
     EXPECT_EQ(carry_out(state(1, 7), {}), (Paths{config, drop_in}));
     EXPECT_EQ(text_of(config), kubespray);
 }
 
-TEST_F(RuntimeChangeTest, Before2TheDropInHasAllOfTheCrisTable) {
+TEST_F(RuntimeChangeTest, Before2DropInRepeatsTheWholeCriTable) {
     host_.write("etc/containerd/config.toml", kubespray);
     carry_out(state(1, 7), classes());
     const RuntimeState after = state(1, 7);
@@ -129,11 +129,11 @@ TEST_F(RuntimeChangeTest, Before2TheDropInHasAllOfTheCrisTable) {
     ASSERT_EQ(after.config.handlers.size(), 2U);
     EXPECT_EQ(after.config.handlers[0].name, "nvidia");
     EXPECT_EQ(after.config.handlers[0].binary, toolkit);
-    EXPECT_EQ(after.config.handlers[0].systemd_cgroup, true) << "as the default runtime's";
+    EXPECT_EQ(after.config.handlers[0].systemd_cgroup, true) << "as in the default runtime";
     EXPECT_EQ(after.config.handlers[1].name, "runc");
 }
 
-TEST_F(RuntimeChangeTest, TheDropInFollowsTheFileItRepeats) {
+TEST_F(RuntimeChangeTest, DropInFollowsTheFileThatItRepeats) {
     host_.write("etc/containerd/config.toml", kubespray);
     carry_out(state(1, 7), cdi());
     std::string edited = text_of(config);
@@ -146,7 +146,7 @@ TEST_F(RuntimeChangeTest, TheDropInFollowsTheFileItRepeats) {
     EXPECT_NE(text_of(drop_in).find("pause:4.0"), std::string::npos);
 }
 
-TEST_F(RuntimeChangeTest, From2OnTheDropInHasOnlyWhatIsOurs) {
+TEST_F(RuntimeChangeTest, From2OnDropInHasOnlyOwnTables) {
     host_.write("etc/containerd/config.toml", kubespray);
     carry_out(state(2, 2), classes());
     EXPECT_EQ(text_of(drop_in).find("sandbox_image"), std::string::npos) << text_of(drop_in);
@@ -157,7 +157,7 @@ TEST_F(RuntimeChangeTest, From2OnTheDropInHasOnlyWhatIsOurs) {
     EXPECT_TRUE(after.config.problems.empty());
 }
 
-TEST_F(RuntimeChangeTest, ConfigPathBecomesOneDirectoryInEachVersion) {
+TEST_F(RuntimeChangeTest, ConfigPathIsReducedToOneDirectory) {
     const std::string list = "registry]\nconfig_path = \"/etc/containerd/certs.d:/etc/docker/certs.d\"\n";
     const std::string version_3 = "version = 3\n[plugins.'io.containerd.cri.v1.images'.";
     const std::tuple<std::string, unsigned, unsigned> rows[] = {
@@ -176,14 +176,14 @@ TEST_F(RuntimeChangeTest, ConfigPathBecomesOneDirectoryInEachVersion) {
         EXPECT_EQ(carry_out(state(major, minor), registry_hosts()), (Paths{drop_in, config}));
         EXPECT_EQ(state(major, minor).config.registry_hosts, RegistryHosts::Read) << text_of(drop_in);
         EXPECT_EQ(carry_out(state(major, minor), registry_hosts()), Paths())
-            << "a second time nothing changes";
+            << "a second run changes nothing";
         EXPECT_EQ(text_of(drop_in).find("v1.runtime"), std::string::npos) << text_of(drop_in);
         carry_out(state(major, minor), {});
         EXPECT_EQ(text_of(config), text);
     }
 }
 
-TEST_F(RuntimeChangeTest, RefusalNamesTheFileThatHasTheRegistries) {
+TEST_F(RuntimeChangeTest, RefusalNamesTheFileWithTheRegistries) {
     host_.write("etc/containerd/config.toml", "version = 3\nimports = [\"conf.d/*.toml\", \"site.toml\"]\n");
     host_.write("etc/containerd/site.toml",
                 "version = 3\n[plugins.'io.containerd.cri.v1.images'.registry]\n"
@@ -194,7 +194,7 @@ TEST_F(RuntimeChangeTest, RefusalNamesTheFileThatHasTheRegistries) {
         << made.error().message;
 }
 
-TEST_F(RuntimeChangeTest, TheDropInsVersionIsTheFirstFiles) {
+TEST_F(RuntimeChangeTest, DropInHasTheMainFilesVersion) {
     for (const auto& [first, said] :
          {std::pair("version = 3\n", "version = 3\n"), {"version = 2\n", "version = 2\n"}, {"", ""}}) {
         host_.write("etc/containerd/config.toml", std::string(first) + "[debug]\nlevel = \"info\"\n");
@@ -207,15 +207,15 @@ TEST_F(RuntimeChangeTest, TheDropInsVersionIsTheFirstFiles) {
     }
 }
 
-TEST_F(RuntimeChangeTest, WithoutAFileThereIsOneOfItsOwn) {
+TEST_F(RuntimeChangeTest, MissingMainFileIsCreated) {
     EXPECT_EQ(carry_out(state(1, 7), cdi()), (Paths{drop_in, config}));
     EXPECT_EQ(state(1, 7).config.cdi, CdiState::On);
     EXPECT_EQ(carry_out(state(1, 7), cdi()), Paths());
     carry_out(state(1, 7), classes());
-    ASSERT_EQ(state(1, 7).config.handlers.size(), 2U) << "the built-in one stays";
+    ASSERT_EQ(state(1, 7).config.handlers.size(), 2U) << "the built-in handler is kept";
 }
 
-TEST_F(RuntimeChangeTest, APatternThatIsThereImportsIt) {
+TEST_F(RuntimeChangeTest, ExistingPatternImportsTheDropIn) {
     const std::string text = "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
     host_.write("etc/containerd/config.toml", text);
     EXPECT_EQ(carry_out(state(1, 7), cdi()), Paths{drop_in});
@@ -224,7 +224,7 @@ TEST_F(RuntimeChangeTest, APatternThatIsThereImportsIt) {
     EXPECT_EQ(text_of(config), text);
 }
 
-TEST_F(RuntimeChangeTest, ALaterFileThatTakesTheTableStandsInTheWay) {
+TEST_F(RuntimeChangeTest, LaterFileWithTheTableRefusesTheChange) {
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
     host_.write("etc/containerd/conf.d/zzz-site.toml",
                 "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_selinux = false\n");
@@ -234,7 +234,7 @@ TEST_F(RuntimeChangeTest, ALaterFileThatTakesTheTableStandsInTheWay) {
     EXPECT_NE(made.error().message.find("CDI is off"), std::string::npos) << made.error().message;
 }
 
-TEST_F(RuntimeChangeTest, WhatIsNoLongerNeededGoesWithoutARestart) {
+TEST_F(RuntimeChangeTest, UnneededDropInIsRemovedWithoutRestart) {
     host_.write("etc/containerd/config.toml", kubespray);
     carry_out(state(1, 7), cdi());
     std::string text = text_of(config);
@@ -247,7 +247,7 @@ TEST_F(RuntimeChangeTest, WhatIsNoLongerNeededGoesWithoutARestart) {
     EXPECT_FALSE(made->is_effective);
 }
 
-TEST_F(RuntimeChangeTest, TheDefaultClassGoesWithTheDropIn) {
+TEST_F(RuntimeChangeTest, DefaultClassIsRemovedWithTheDropIn) {
     host_.write("etc/containerd/config.toml", kubespray);
     DesiredConfig desired = classes();
     desired.default_class = "nvidia";
@@ -267,7 +267,7 @@ const RuntimeHandler* handler(const RuntimeState& state, const std::string& name
     return nullptr;
 }
 
-TEST_F(RuntimeChangeTest, NvidiasDefaultRuntimeIsTheLastModel) {
+TEST_F(RuntimeChangeTest, HandlerIsCopiedFromNvidiasRuntimeLast) {
     host_.write("etc/containerd/config.toml",
                 "version = 2\n" + cri + "]\ndefault_runtime_name = \"nvidia-container-runtime\"\n" + cri +
                     ".runtimes.nvidia-container-runtime]\nruntime_type = \"io.containerd.runc.v2\"\n" + cri +
@@ -280,7 +280,7 @@ TEST_F(RuntimeChangeTest, NvidiasDefaultRuntimeIsTheLastModel) {
     EXPECT_EQ(handler(after, "nvidia")->binary, toolkit);
 }
 
-TEST_F(RuntimeChangeTest, VirtualMachinesRuntimeIsNoModel) {
+TEST_F(RuntimeChangeTest, HandlerIsNotCopiedFromKata) {
     host_.write("etc/containerd/config.toml",
                 "version = 2\n" + cri + "]\ndefault_runtime_name = \"kata\"\n" + cri +
                     ".runtimes.kata]\nruntime_type = \"io.containerd.kata.v2\"\n");
@@ -295,7 +295,7 @@ TEST_F(RuntimeChangeTest, VirtualMachinesRuntimeIsNoModel) {
     EXPECT_EQ(handler(state(1, 30, RuntimeKind::Crio), "nvidia")->type, "oci");
 }
 
-TEST_F(RuntimeChangeTest, OldShimHasItsOwnOptionForTheProgram) {
+TEST_F(RuntimeChangeTest, OldShimHasItsOwnProgramOption) {
     host_.write("etc/containerd/config.toml",
                 "version = 2\n" + cri +
                     ".runtimes.runc]\nruntime_type = \"io.containerd.runtime.v1.linux\"\n" + cri +
@@ -309,7 +309,7 @@ TEST_F(RuntimeChangeTest, OldShimHasItsOwnOptionForTheProgram) {
     EXPECT_EQ(handler(after, "runc")->binary, "runc");
 }
 
-TEST_F(RuntimeChangeTest, FileOfVersionOneGetsAThirdBetweenTwoAndTwoThree) {
+TEST_F(RuntimeChangeTest, VersionOneFileGetsVersionThreeDropIn) {
     const std::string text = "disabled_plugins = []\n[debug]\nlevel = \"info\"\n";
     host_.write("etc/containerd/config.toml", text);
     carry_out(state(2, 2), classes());
@@ -318,7 +318,7 @@ TEST_F(RuntimeChangeTest, FileOfVersionOneGetsAThirdBetweenTwoAndTwoThree) {
     EXPECT_EQ(carry_out(state(2, 2), classes()), Paths());
 }
 
-TEST_F(RuntimeChangeTest, OldDefaultTableGoesWithADefaultClass) {
+TEST_F(RuntimeChangeTest, DefaultClassReplacesTheOldDefaultTable) {
     host_.write("etc/containerd/config.toml",
                 "version = 2\n" + cri + ".default_runtime]\nruntime_type = \"io.containerd.runc.v1\"\n" +
                     cri + ".default_runtime.options]\nSystemdCgroup = true\n");
@@ -333,7 +333,7 @@ TEST_F(RuntimeChangeTest, OldDefaultTableGoesWithADefaultClass) {
     EXPECT_EQ(state(1, 7).config.default_handler, "default");
 }
 
-TEST_F(RuntimeChangeTest, FileImportedAfterAPatternStandsInTheWay) {
+TEST_F(RuntimeChangeTest, FileImportedAfterThePatternRefusesTheChange) {
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"conf.d/*.toml\", \"site.toml\"]\n");
     host_.write("etc/containerd/site.toml",
                 "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_selinux = false\n");
@@ -347,12 +347,12 @@ TEST_F(RuntimeChangeTest, FileImportedAfterAPatternStandsInTheWay) {
     EXPECT_TRUE(change(state(1, 7), cdi()));
 }
 
-TEST_F(RuntimeChangeTest, RelativePatternBelowSlashOfOneSixDoesNotImportIt) {
+TEST_F(RuntimeChangeTest, RelativePatternOf16DoesNotImportIt) {
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"conf.d/*.toml\"]\n");
     EXPECT_EQ(carry_out(state(1, 6), classes()), (Paths{drop_in, config}));
 }
 
-TEST_F(RuntimeChangeTest, CrioGetsADropInAlone) {
+TEST_F(RuntimeChangeTest, CrioGetsOnlyADropIn) {
     host_.write("etc/crio/crio.conf", "[crio.runtime]\ndefault_runtime = \"crun\"\n"
                                       "[crio.runtime.runtimes.crun]\nruntime_path = \"/usr/bin/crun\"\n"
                                       "monitor_path = \"/usr/libexec/crio/conmon\"\n");
@@ -367,7 +367,7 @@ TEST_F(RuntimeChangeTest, CrioGetsADropInAlone) {
     EXPECT_EQ(carry_out(after, {}), Paths{"/etc/crio/crio.conf.d/zz-gpuhost.conf"});
 }
 
-TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
+TEST_F(RuntimeChangeTest, DockerKeepsForeignMembers) {
     const std::string before =
         "{\n  \"features\": {\"containerd-snapshotter\": true},\n  \"default-runtime\": \"crun\",\n"
         "  \"runtimes\": {\"crun\": {\"path\": \"/usr/bin/crun\"}}\n}\n";
@@ -383,15 +383,15 @@ TEST_F(RuntimeChangeTest, DockerKeepsWhatIsNotOurs) {
     EXPECT_EQ(document["runtimes"]["crun"]["path"], "/usr/bin/crun");
     EXPECT_EQ(carry_out(after, desired), Paths());
 
-    EXPECT_EQ(carry_out(after, {}), Paths()) << "nothing is taken out that is not known to be ours";
+    EXPECT_EQ(carry_out(after, {}), Paths()) << "only known own members are removed";
     known_["/etc/docker/daemon.json"] = {before, text_of("/etc/docker/daemon.json")};
     carry_out(after, {});
     EXPECT_EQ(base::parse_json(text_of("/etc/docker/daemon.json"), "").value(),
               base::parse_json(before, "").value());
 }
 
-/// nvidia-ctk writes into the same file, before us or after.
-TEST_F(RuntimeChangeTest, DockersMembersOfOthersStay) {
+/// nvidia-ctk writes into the same file, before or after gpuhostd.
+TEST_F(RuntimeChangeTest, UndoOfDockerKeepsMembersOfNvidiaCtk) {
     const char* path = "/etc/docker/daemon.json";
     carry_out(state(27, 5, RuntimeKind::Docker), cdi());
     known_[path] = {Text(), text_of(path)};
@@ -405,10 +405,10 @@ TEST_F(RuntimeChangeTest, DockersMembersOfOthersStay) {
     const base::Json left = base::parse_json(text_of(path), "").value();
     EXPECT_EQ(left["default-runtime"], "nvidia");
     EXPECT_TRUE(left["runtimes"].contains("nvidia"));
-    EXPECT_FALSE(left.contains("features")) << "that was ours alone";
+    EXPECT_FALSE(left.contains("features")) << "only gpuhostd wrote it";
 }
 
-TEST_F(RuntimeChangeTest, AnEarlierPathOfDockersRuntimeComesBack) {
+TEST_F(RuntimeChangeTest, UndoRestoresThePathOfDockersRuntime) {
     const char* path = "/etc/docker/daemon.json";
     const std::string before = R"({"runtimes": {"nvidia": {"path": "/opt/nvidia", "runtimeArgs": ["x"]}}})";
     host_.write("etc/docker/daemon.json", before);
@@ -426,7 +426,7 @@ TEST_F(RuntimeChangeTest, AnEarlierPathOfDockersRuntimeComesBack) {
     EXPECT_EQ(base::parse_json(text_of(path), "").value(), wanted);
 }
 
-TEST_F(RuntimeChangeTest, WhatACommandLineSaysStandsInTheWayOfDockersFile) {
+TEST_F(RuntimeChangeTest, DockersCommandLineRefusesTheChange) {
     RuntimeState docker = state(27, 5, RuntimeKind::Docker);
     docker.instance.arguments = {"/usr/bin/dockerd", "--feature=cdi=false"};
     docker = configured(docker.instance, docker.files);

@@ -49,7 +49,7 @@ Errc code_of(std::string_view text, const DockerEdit& edit) {
     return result ? Errc::Failed : result.error().code;
 }
 
-TEST(DockerEdit, WithoutAFileThereIsANewOne) {
+TEST(DockerEdit, EmptyFileGetsNewContent) {
     EXPECT_EQ(edited("", cdi(true)), "{\n    \"features\": {\n        \"cdi\": true\n    }\n}\n");
     EXPECT_EQ(edited(" \n", default_runtime("x")), "{\n    \"default-runtime\": \"x\"\n}\n");
     EXPECT_EQ(edited("", {}), "");
@@ -57,8 +57,8 @@ TEST(DockerEdit, WithoutAFileThereIsANewOne) {
     EXPECT_EQ(edited("{}", cdi(false)), "{\n    \"features\": {\n        \"cdi\": false\n    }\n}");
 }
 
-/// nvidia-ctk makes all features {"cdi": true}.
-TEST(DockerEdit, OtherFeaturesStay) {
+/// nvidia-ctk replaces all features by {"cdi": true}.
+TEST(DockerEdit, OtherFeaturesAreKept) {
     const std::string before = R"({
   "storage-driver": "overlay2",
   "features": {
@@ -85,7 +85,7 @@ TEST(DockerEdit, OtherFeaturesStay) {
               "{\n\t\"features\": {\n\t\t\"cdi\": false,\n\t\t\"x\": true\n\t}\n}");
 }
 
-TEST(DockerEdit, RuntimesComeAndGo) {
+TEST(DockerEdit, RuntimeIsAddedAndRemoved) {
     const std::string before = "{\n \"z\": 1,\n \"a\": [\n  \"\u00e9\"\n ]\n}\n";
     const std::string after =
         "{\n \"z\": 1,\n \"a\": [\n  \"\u00e9\"\n ],\n \"runtimes\": {\n  \"nvidia\": {\n"
@@ -108,7 +108,7 @@ TEST(DockerEdit, RuntimesComeAndGo) {
               "\"/n\"\n        }\n    },\n    \"");
 }
 
-TEST(DockerEdit, TheDefaultRuntimeIsSetOrGoes) {
+TEST(DockerEdit, DefaultRuntimeIsSetOrRemoved) {
     EXPECT_EQ(edited("{\n  \"default-runtime\": \"nvidia\",\n  \"a\": 1\n}\n", default_runtime("runc")),
               "{\n  \"default-runtime\": \"runc\",\n  \"a\": 1\n}\n");
     EXPECT_EQ(edited("{\n  \"default-runtime\": \"nvidia\",\n  \"a\": 1\n}\n", default_runtime("")),
@@ -116,7 +116,7 @@ TEST(DockerEdit, TheDefaultRuntimeIsSetOrGoes) {
     EXPECT_EQ(edited("{\n  \"default-runtime\": \"nvidia\"\n}", default_runtime("")), "{}");
 }
 
-TEST(DockerEdit, WhereNothingChangesNoByteDoes) {
+TEST(DockerEdit, UnchangedValuesKeepEveryByte) {
     for (const char* text :
          {"{\"features\":{\"cdi\" : true},\"a\":1e3 }\n\n", "  { \"features\": {\"cdi\":true} }",
           "{\r\n\t\"features\": { \"cdi\": true, \"\\u00e9\": 1.50 }\r\n}"}) {
@@ -129,14 +129,14 @@ TEST(DockerEdit, WhereNothingChangesNoByteDoes) {
               "{\"features\": {}, \"runtimes\": {}}");
 }
 
-TEST(DockerEdit, LineEndsAndTheMarkStay) {
+TEST(DockerEdit, LineEndsAndByteOrderMarkAreKept) {
     EXPECT_EQ(edited("\xEF\xBB\xBF{\r\n  \"a\": \"\\r\\n\"\r\n}\r\n", default_runtime("x")),
               "\xEF\xBB\xBF{\r\n  \"a\": \"\\r\\n\",\r\n  \"default-runtime\": \"x\"\r\n}\r\n");
     EXPECT_EQ(edited("{\n\n  \n  \"a\": 1\n}", default_runtime("x")),
               "{\n  \"a\": 1,\n  \"default-runtime\": \"x\"\n}");
 }
 
-TEST(DockerEdit, WhatAnEditWouldLoseIsRefused) {
+TEST(DockerEdit, DuplicateKeysAreRefused) {
     EXPECT_EQ(code_of(R"({"a": 1, "a": 2})", cdi(true)), Errc::Refused);
     EXPECT_EQ(code_of(R"({"a": {"b": [{"c": 1, "c": 1}]}})", cdi(true)), Errc::Refused);
     EXPECT_EQ(code_of(R"({"a": 1, "b": {"a": [{"a": 1}, {"a": 1}]}})", cdi(true)), Errc::Failed);
@@ -149,7 +149,7 @@ TEST(DockerEdit, WhatAnEditWouldLoseIsRefused) {
     EXPECT_EQ(code_of("{}", runtime("x", "\xff")), Errc::Refused);
 }
 
-TEST(DockerEdit, WhatIsNotDockersIsBadContent) {
+TEST(DockerEdit, InvalidFilesAreBadContent) {
     for (const char* text :
          {"[]", "1", "{", "{\"a\": }", "{\"a\": \"\xff\"}", "{\"features\": []}", "{\"features\": null}",
           "{\"runtimes\": \"x\"}", "{\"default-runtime\": 1}", "{} // no", "{,}"})

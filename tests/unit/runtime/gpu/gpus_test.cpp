@@ -15,25 +15,25 @@ std::string information(const std::string& gpu_uuid, int minor, const std::strin
            "\nGPU Excluded:\t " + excluded + "\n";
 }
 
-TEST(Gpus, AGpuIsWhatItsFileSays) {
+TEST(Gpus, GpuIsReadFromItsInformationFile) {
     EXPECT_EQ(parse_gpu("0000:06:00.0", information(uuid, 3)), (Gpu{"0000:06:00.0", uuid, 3, {}}));
 }
 
-TEST(Gpus, AnUnknownUuidIsNone) {
+TEST(Gpus, UnknownUuidIsEmpty) {
     EXPECT_EQ(parse_gpu("a", information("GPU-" + std::string(8, '?') + "-0000", 0))->uuid, "");
     EXPECT_EQ(parse_gpu("a", information("nothing of ours", 0))->uuid, "");
 }
 
-TEST(Gpus, WhatTheDriverLeavesAloneIsNoGpu) {
+TEST(Gpus, ExcludedGpuIsOmitted) {
     EXPECT_EQ(parse_gpu("a", information(uuid, 0, "Yes")), std::nullopt);
     EXPECT_EQ(parse_gpu("a", "Model: x\n"), std::nullopt);
     EXPECT_EQ(parse_gpu("a", "Device Minor: 99999999999\n"), std::nullopt);
     EXPECT_EQ(parse_gpu("a", "Device Minor: 255.\n"), std::nullopt);
 }
 
-TEST(Gpus, TheIndexIsTheOrderOfPciAddressesWhateverTheMinors) {
+TEST(Gpus, IndexFollowsPciAddressesNotMinors) {
     const tests::TempDir host;
-    // As names "10000:…" is before "0abc:…"'s neighbours, and it is the last domain.
+    // Domain 10000 is the last, though its name sorts before the others.
     for (const auto& [address, minor] : {std::pair("10000:01:00.0", 0), std::pair("0000:c1:00.0", 1),
                                          std::pair("0000:06:00.0", 2), std::pair("000a:06:00.1", 3)})
         host.write("proc/driver/nvidia/gpus/" + std::string(address) + "/information",
@@ -50,7 +50,7 @@ TEST(Gpus, TheIndexIsTheOrderOfPciAddressesWhateverTheMinors) {
     EXPECT_EQ(gpus[3].minor, 0U);
 }
 
-TEST(Gpus, InstancesOfMigAreWhatTheDriverHasCapabilitiesFor) {
+TEST(Gpus, MigInstancesFollowFromDriverCapabilities) {
     const tests::TempDir host;
     EXPECT_TRUE(mig_instances(host.root()).empty());
     for (const char* path : {"mig/config", "gpu0/mig/gi1/access", "gpu0/mig/gi1/ci0/access",
@@ -60,7 +60,7 @@ TEST(Gpus, InstancesOfMigAreWhatTheDriverHasCapabilitiesFor) {
               (std::vector<std::string>{"gpu0/mig/gi1", "gpu0/mig/gi1/ci0", "gpu10/mig/gi2"}));
 }
 
-TEST(Gpus, WithoutADriverThereAreNone) {
+TEST(Gpus, WithoutDriverNoGpusAreFound) {
     const tests::TempDir host;
     EXPECT_TRUE(read_gpus(host.root()).empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs no privileges; tests/host/hook_test.py has the rest.
+// Tests that need no privileges; tests/host/hook_test.py has the others.
 #include "daemon/runtime/hook/container_root.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -27,21 +27,21 @@ class ContainerRootTest : public testing::Test {
     base::Result<ContainerRoot> root = base::fail(base::Error{});
 };
 
-TEST_F(ContainerRootTest, RefusesTheHostsOwn) {
+TEST_F(ContainerRootTest, RefusesTheHostsRoot) {
     EXPECT_EQ(ContainerRoot::open("/").error().code, Errc::InvalidArgument);
     EXPECT_EQ(ContainerRoot::open("/..").error().code, Errc::InvalidArgument);
     EXPECT_EQ(ContainerRoot::open(dir.path("none")).error().code, Errc::NotFound);
     EXPECT_EQ(ContainerRoot::open(dir.path("outside/secret")).error().code, Errc::NotFound);
 }
 
-TEST_F(ContainerRootTest, WritesBelowDirectoriesThatItMakes) {
+TEST_F(ContainerRootTest, WriteCreatesMissingDirectories) {
     ASSERT_TRUE(root->write("/etc/a.d/b", "one"));
     EXPECT_EQ(dir.read("root/etc/a.d/b"), "one");
     EXPECT_EQ(fs::status(in("/etc/a.d/b")).permissions(), fs::perms(0644));
-    EXPECT_EQ(std::distance(fs::directory_iterator(in("/etc/a.d")), {}), 1) << "nothing temporary is left";
+    EXPECT_EQ(std::distance(fs::directory_iterator(in("/etc/a.d")), {}), 1) << "no temporary file is left";
 }
 
-TEST_F(ContainerRootTest, LeavesWhatIsAlreadySo) {
+TEST_F(ContainerRootTest, UnchangedFilesAreNotReplaced) {
     const auto inode = [&](const std::string& path) {
         struct stat st {};
         (void)::lstat(in(path).c_str(), &st);
@@ -59,7 +59,7 @@ TEST_F(ContainerRootTest, LeavesWhatIsAlreadySo) {
     EXPECT_NE(inode("/file"), file);
 }
 
-TEST_F(ContainerRootTest, LinksAreResolvedInside) {
+TEST_F(ContainerRootTest, LinksAreResolvedInsideTheRoot) {
     fs::create_directories(in("/real"));
     fs::create_symlink("/real", in("/absolute"));
     fs::create_symlink("../../../real", in("/relative"));
@@ -83,7 +83,7 @@ TEST_F(ContainerRootTest, ReadsRegularFilesOnly) {
     EXPECT_TRUE(root->read("/whole"));
 }
 
-TEST_F(ContainerRootTest, AnOddPathIsAnError) {
+TEST_F(ContainerRootTest, InvalidPathsAreRefused) {
     for (const char* path : {"", "file", "/", "/a/", "/a/..", "/."}) {
         EXPECT_EQ(root->write(path, "x").error().code, Errc::InvalidArgument) << path;
         EXPECT_EQ(root->symlink("x", path).error().code, Errc::InvalidArgument) << path;
@@ -92,11 +92,11 @@ TEST_F(ContainerRootTest, AnOddPathIsAnError) {
     EXPECT_TRUE(fs::is_empty(in("")));
 }
 
-TEST_F(ContainerRootTest, ADirectoryIsNotReplaced) {
+TEST_F(ContainerRootTest, DirectoryIsNotReplaced) {
     fs::create_directory(in("/d"));
     EXPECT_FALSE(root->write("/d", "x"));
     EXPECT_FALSE(root->symlink("x", "/d"));
-    EXPECT_EQ(std::distance(fs::directory_iterator(in("")), {}), 1) << "nothing temporary is left";
+    EXPECT_EQ(std::distance(fs::directory_iterator(in("")), {}), 1) << "no temporary file is left";
 }
 
 } // namespace

@@ -13,25 +13,25 @@ std::string state_of(const std::string& bundle) {
     return R"({"ociVersion":"1.0.2","id":"a","status":"created","pid":1,"bundle":")" + bundle + "\"}";
 }
 
-TEST(ContainerState, TakesAnAbsoluteRootOfTheBundle) {
+TEST(ContainerState, AbsoluteRootOfTheBundleIsUsed) {
     const tests::TempDir dir;
     dir.write("config.json", R"({"ociVersion":"1.0.2","root":{"path":"/srv/merged"}})");
     EXPECT_EQ(container_root(state_of(dir.path()))->path, "/srv/merged");
 }
 
-TEST(ContainerState, TakesARelativeRootFromTheBundle) {
+TEST(ContainerState, RelativeRootStartsAtTheBundle) {
     const tests::TempDir dir;
     dir.write("config.json", R"({"root":{"path":"rootfs"}})");
     EXPECT_EQ(container_root(state_of(dir.path()))->path, dir.path("rootfs"));
 }
 
-TEST(ContainerState, ARootOfTheStateNeedsNoBundle) {
+TEST(ContainerState, RootInTheStateNeedsNoBundle) {
     const auto root = container_root(R"({"bundle":"/nowhere","root":"/srv/merged"})");
     EXPECT_EQ(root->path, "/srv/merged");
     EXPECT_FALSE(root->read_only);
 }
 
-TEST(ContainerState, OnlyTheBundleSaysThatTheRootIsReadOnly) {
+TEST(ContainerState, ReadOnlyIsReadFromTheBundle) {
     const tests::TempDir dir;
     const auto read_only = [&](const std::string& member, const std::string& state) {
         dir.write("config.json", R"({"root":{"path":"rootfs")" + member + "}}");
@@ -45,7 +45,7 @@ TEST(ContainerState, OnlyTheBundleSaysThatTheRootIsReadOnly) {
     }
 }
 
-TEST(ContainerState, RefusesWhatIsNoState) {
+TEST(ContainerState, RefusesInvalidStates) {
     const char* const wrong[] = {
         "", "[]", "{", "null", "{}", R"({"bundle":7})", R"({"bundle":"relative"})", R"({"root":"x"})"};
     for (const char* text : wrong)

@@ -19,7 +19,7 @@ std::string bytes_of(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// An ELF file with one note section as libcuda's compat packages have it.
+/// Returns an ELF file with one note section, as in libcuda's compat packages.
 std::string library(const std::string& description,
                     std::string name = std::string("NVIDIA Corporation\0", 19),
                     const std::string& section = ".note.cuda.fwd_compatibility") {
@@ -61,7 +61,8 @@ TEST(CudaCompat, ReadsTheBranchesOfTheNote) {
     EXPECT_EQ(branches_of(library(json)), (Branches{535, 550, 560}));
     EXPECT_EQ(branches_of(library(json + '\0')), (Branches{535, 550, 560}));
     EXPECT_EQ(branches_of(library(R"({"driver":[535,"550"]})")), Branches{535});
-    EXPECT_EQ(branches_of(library(R"({"Driver":[535]})")), Branches{535}) << "NVIDIA's hook ignores the case";
+    EXPECT_EQ(branches_of(library(R"({"Driver":[535]})")), Branches{535})
+        << "NVIDIA's hook is case-insensitive";
 }
 
 /// The descriptions in NVIDIA's libraries, with the padding of their sections.
@@ -111,7 +112,7 @@ TEST(CudaCompat, NoteWithoutBranchesNamesNone) {
     EXPECT_EQ(branches_of(library(note_of_orin)), Branches{});
 }
 
-TEST(CudaCompat, WhatIsNotNvidiasNoteSaysNothing) {
+TEST(CudaCompat, OtherAndInvalidNotesAreIgnored) {
     EXPECT_EQ(branches_of(library(json, std::string("GNU\0", 4))), std::nullopt);
     EXPECT_EQ(branches_of(library(json, std::string("NVIDIA Corporation\0", 19), ".note.other")),
               std::nullopt);
@@ -122,7 +123,7 @@ TEST(CudaCompat, WhatIsNotNvidiasNoteSaysNothing) {
     EXPECT_EQ(branches_of(""), std::nullopt);
 }
 
-TEST(CudaCompat, ADamagedLibrarySaysNothingAndDoesNoHarm) {
+TEST(CudaCompat, DamagedLibraryHasNoBranches) {
     const std::string whole = library(json);
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_EQ(branches_of(whole.substr(0, size)), std::nullopt) << size;
@@ -133,21 +134,21 @@ TEST(CudaCompat, ADamagedLibrarySaysNothingAndDoesNoHarm) {
     }
 }
 
-TEST(CudaCompat, IsPreferredWhereItIsNewerAndMadeForTheHost) {
+TEST(CudaCompat, PreferredIfNewerAndBuiltForTheHost) {
     EXPECT_TRUE(prefers_compat("570.86.10", "535.261.03", Branches{535, 550}));
-    EXPECT_FALSE(prefers_compat("570.86.10", "545.23.08", Branches{535, 550})) << "not made for this branch";
+    EXPECT_FALSE(prefers_compat("570.86.10", "545.23.08", Branches{535, 550})) << "not built for this branch";
     EXPECT_FALSE(prefers_compat("535.54.03", "535.261.03", Branches{535})) << "older";
     EXPECT_FALSE(prefers_compat("535.261.03", "535.261.03", Branches{535})) << "the same";
     EXPECT_TRUE(prefers_compat("535.261.04", "535.261.03", Branches{535}));
 }
 
-TEST(CudaCompat, WithoutANoteMajorVersionsDecide) {
-    EXPECT_TRUE(prefers_compat("550.1", "99.261.03", std::nullopt)) << "as numbers";
+TEST(CudaCompat, WithoutNoteMajorVersionsDecide) {
+    EXPECT_TRUE(prefers_compat("550.1", "99.261.03", std::nullopt)) << "compared as numbers";
     EXPECT_FALSE(prefers_compat("535.300.1", "535.261.03", std::nullopt));
     EXPECT_FALSE(prefers_compat("525.1", "535.261.03", std::nullopt));
 }
 
-TEST(CudaCompat, TwoLibrariesAreNone) {
+TEST(CudaCompat, TwoCompatLibrariesAreIgnored) {
     const tests::TempDir dir;
     const auto root = ContainerRoot::open(dir.path());
     dir.write("usr/local/cuda/compat/libcuda.so.570.1", "x");

@@ -6,7 +6,7 @@
 namespace gpuhost::runtime {
 namespace {
 
-TEST(HookDeviceParams, OnlyWhatAllowsItIsChanged) {
+TEST(HookDeviceParams, OnlyModifyDeviceFilesIsChanged) {
     EXPECT_EQ(without_modification("A: 1\nModifyDeviceFiles: 1\nB: 1\n"),
               "A: 1\nModifyDeviceFiles: 0\nB: 1\n");
     EXPECT_EQ(without_modification("ModifyDeviceFiles: 1"), "ModifyDeviceFiles: 0\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/host/hook_test.py runs it; here is what is run at all.
+// Tests which programs are accepted; tests/host/hook_test.py runs ldconfig.
 #include "daemon/runtime/hook/ldconfig.hpp"
 #include "tests/support/tmpdir.hpp"
 
@@ -29,7 +29,7 @@ std::string program_with(const std::vector<Elf64_Word>& segments) {
     return file;
 }
 
-TEST(HookLdconfig, RunsWhatNeedsNothingOfTheContainer) {
+TEST(HookLdconfig, OnlyStaticProgramsAreAccepted) {
     EXPECT_TRUE(is_static_program(program_with({PT_LOAD, PT_DYNAMIC, PT_LOAD})));
     EXPECT_FALSE(is_static_program(program_with({PT_LOAD, PT_LOAD, PT_INTERP})));
     EXPECT_FALSE(is_static_program(program_with({})));
@@ -37,7 +37,7 @@ TEST(HookLdconfig, RunsWhatNeedsNothingOfTheContainer) {
     EXPECT_FALSE(is_static_program(""));
 }
 
-TEST(HookLdconfig, AHeaderThatPointsBehindTheEndIsNoProgram) {
+TEST(HookLdconfig, HeaderThatExceedsTheFileIsRefused) {
     std::string file = program_with({PT_LOAD, PT_LOAD});
     EXPECT_FALSE(is_static_program(std::string_view(file).substr(0, file.size() - 1)));
     Elf64_Ehdr header{};
@@ -47,7 +47,7 @@ TEST(HookLdconfig, AHeaderThatPointsBehindTheEndIsNoProgram) {
     EXPECT_FALSE(is_static_program(file));
 }
 
-TEST(HookLdconfig, NamesTheProgramThatIsNotThere) {
+TEST(HookLdconfig, MissingProgramIsNotFound) {
     const tests::TempDir dir;
     const auto done = run_ldconfig(*ContainerRoot::open(dir.path()), dir.path("none"));
     EXPECT_EQ(done.error().code, Errc::NotFound);

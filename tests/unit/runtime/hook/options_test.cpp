@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::array<std::string_view, 2> known{"link", "folder"};
 
-TEST(HookOptions, AreTakenInBothSpellings) {
+TEST(HookOptions, BothSpellingsOfValuesAreAccepted) {
     const auto options =
         parse_hook_options(Words{"--link", "a::b", "--folder=/x", "--link=c=d", "--link", "--folder"}, known);
     ASSERT_TRUE(options);
@@ -21,7 +21,7 @@ TEST(HookOptions, AreTakenInBothSpellings) {
     EXPECT_EQ(options->at("folder"), Words{"/x"});
 }
 
-TEST(HookOptions, UnknownOnesAreErrors) {
+TEST(HookOptions, UnknownOptionsAreRefused) {
     for (const Words& words : {Words{"link", "x"}, Words{"-link", "x"}, Words{"--lin", "x"}, Words{"--link"},
                                Words{"--"}, Words{"--=x"}, Words{""}, Words{"=--link"}})
         EXPECT_EQ(parse_hook_options(words, known).error().code, Errc::InvalidArgument) << words.front();

@@ -10,7 +10,7 @@ namespace {
 using base::Errc;
 using Words = std::vector<std::string>;
 
-TEST(LdConf, IsReadAsLdconfigDoes) {
+TEST(LdConf, ParsesFoldersAndIncludesAsLdconfig) {
     const LdConf conf =
         parse_ld_conf("# a comment\n\n /opt/lib \t# the site's\ninclude a.conf\t/etc/b/*.conf\n"
                       "hwcap 0 nosegneg\ninclude\n/opt/with blank\n/last");
@@ -18,7 +18,7 @@ TEST(LdConf, IsReadAsLdconfigDoes) {
     EXPECT_EQ(conf.includes, (Words{"a.conf", "/etc/b/*.conf"}));
 }
 
-TEST(MuslPath, GetsWhatItLacks) {
+TEST(MuslPath, MissingFoldersAreAppended) {
     EXPECT_EQ(with_musl_folders("/lib:/usr/lib\n", {"/gpu", "/lib"}), "/lib:/usr/lib\n/gpu\n");
     EXPECT_EQ(with_musl_folders("/lib\n/gpu", {"/gpu", "/b"}), "/lib\n/gpu\n/b\n");
     EXPECT_EQ(with_musl_folders("/lib\n", {}), "/lib\n");
@@ -35,21 +35,21 @@ class SearchPath : public testing::Test {
     tests::TempDir dir;
 };
 
-TEST_F(SearchPath, OfAnEmptyImage) {
+TEST_F(SearchPath, EmptyImageGetsAllFiles) {
     ASSERT_TRUE(write({"/b", "/a", "/b"}));
     EXPECT_EQ(dir.read("etc/ld.so.conf"), "include /etc/ld.so.conf.d/*.conf\n");
     EXPECT_EQ(folders(), "/b\n/a\n");
     EXPECT_EQ(system(), "/lib64\n/usr/lib64\n/lib\n/usr/lib\n");
 }
 
-TEST_F(SearchPath, SystemFoldersAreThoseOfTheImagesDistribution) {
+TEST_F(SearchPath, SystemFoldersFollowTheImagesDistribution) {
     dir.write("etc/debian_version", "12\n");
     ASSERT_TRUE(write({"/usr/lib"}));
     EXPECT_NE(system().find("-linux-gnu\n/lib\n"), std::string::npos);
-    EXPECT_EQ(folders(), "") << "the image searches it anyway";
+    EXPECT_EQ(folders(), "") << "the image searches that folder already";
 }
 
-TEST_F(SearchPath, WhatIsNoLongerWantedGoes) {
+TEST_F(SearchPath, UnneededFoldersAreRemoved) {
     ASSERT_TRUE(write({"/a"}));
     ASSERT_TRUE(write({"/b"}));
     EXPECT_EQ(folders(), "/b\n");
@@ -67,7 +67,7 @@ TEST_F(SearchPath, FollowsIncludesOfIncludes) {
     EXPECT_EQ(dir.read("etc/ld.so.conf"), "include more/first.conf\ninclude ld.so.conf.d/*.conf\n");
 }
 
-TEST_F(SearchPath, AnImagesFileThatIncludesHalfOfOursGetsTheRest) {
+TEST_F(SearchPath, MissingIncludeIsAddedOnce) {
     dir.write("etc/ld.so.conf", "include /etc/ld.so.conf.d/0*.conf\n/opt");
     ASSERT_TRUE(write({"/a"}));
     const std::string once =
@@ -77,7 +77,7 @@ TEST_F(SearchPath, AnImagesFileThatIncludesHalfOfOursGetsTheRest) {
     EXPECT_EQ(dir.read("etc/ld.so.conf"), once);
 }
 
-TEST_F(SearchPath, AFolderThatIsSeveralThingsIsRefused) {
+TEST_F(SearchPath, AmbiguousFoldersAreRefused) {
     for (const char* folder : {"", "relative", "/a\n/b", "/a:/b", "/a b", "/a#b"})
         EXPECT_EQ(write({"/a", folder}).error().code, Errc::InvalidArgument) << folder;
     EXPECT_FALSE(dir.root().exists("/etc"));

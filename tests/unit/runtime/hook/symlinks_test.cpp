@@ -11,7 +11,7 @@ namespace {
 
 using base::Errc;
 
-TEST(HookSymlinks, KeepsTargetsAsTheyAre) {
+TEST(HookSymlinks, TargetsAreKeptUnchanged) {
     const tests::TempDir dir;
     const auto root = ContainerRoot::open(dir.path());
     ASSERT_TRUE(create_symlinks(*root, {"libcuda.so.1::/lib/libcuda.so", "/a/../b::/lib/x"}));
@@ -19,7 +19,7 @@ TEST(HookSymlinks, KeepsTargetsAsTheyAre) {
     EXPECT_EQ(std::filesystem::read_symlink(dir.path("lib/x")), "/a/../b");
 }
 
-TEST(HookSymlinks, AWrongOneChangesNothing) {
+TEST(HookSymlinks, InvalidLinkChangesNothing) {
     const tests::TempDir dir;
     const auto root = ContainerRoot::open(dir.path());
     for (const char* wrong : {"", "a", "::", "a::", "::/b", "a:/b", "a::/b::/c", "a:::/b"})

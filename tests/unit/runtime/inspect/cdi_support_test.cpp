@@ -11,7 +11,7 @@ std::string newest(RuntimeKind kind, const char* version) {
     return newest_cdi(kind, parse_version(version));
 }
 
-TEST(CdiSupport, VersionOfARuntimeDecidesWhatItReads) {
+TEST(CdiSupport, NewestCdiFollowsTheRuntimesVersion) {
     EXPECT_EQ(newest(RuntimeKind::Podman, "4.2.1"), "");
     EXPECT_EQ(newest(RuntimeKind::Podman, "4.3.1"), "0.5.0");
     EXPECT_EQ(newest(RuntimeKind::Podman, "5.0.3"), "0.5.0");
@@ -30,19 +30,19 @@ TEST(CdiSupport, VersionOfARuntimeDecidesWhatItReads) {
     EXPECT_EQ(newest_cdi(RuntimeKind::Podman, std::nullopt), "");
 }
 
-TEST(CdiSupport, NewerSpecificationIsNotRead) {
+TEST(CdiSupport, NewerSpecificationIsNotSupported) {
     EXPECT_TRUE(reads_cdi("0.5.0", "0.5.0"));
     EXPECT_TRUE(reads_cdi("0.7.0", "0.5.0"));
     EXPECT_FALSE(reads_cdi("0.5.0", "0.7.0"));
     EXPECT_FALSE(reads_cdi("", "0.5.0"));
-    EXPECT_TRUE(reads_cdi("", "")) << "there is none";
+    EXPECT_TRUE(reads_cdi("", "")) << "no specification is published";
 }
 
-TEST(CdiSupport, RuntimeOfUnknownVersionCountsAsOld) {
+TEST(CdiSupport, UnknownVersionCountsAsOld) {
     const tests::TempDir host;
     EXPECT_EQ(find_cdi_readers(host.root()).old, "");
     host.write("usr/lib/systemd/system/containerd.service", "[Service]\nExecStart=/opt/cri/containerd\n");
-    EXPECT_EQ(find_cdi_readers(host.root()).old, "") << "its program is not there";
+    EXPECT_EQ(find_cdi_readers(host.root()).old, "") << "its program does not exist";
     host.write("opt/cri/containerd", "");
     const CdiReaders readers = find_cdi_readers(host.root());
     EXPECT_EQ(readers.old, "containerd of a version that is not known");

@@ -18,7 +18,7 @@ Json toml(const std::string& text) {
     return parse_toml(text, "test").value();
 }
 
-TEST(Version, IsTheFirstWordThatIsOne) {
+TEST(Version, FirstVersionInTheOutputIsUsed) {
     const auto text = [](std::string_view output) {
         const auto found = parse_version(output);
         return found ? std::to_string(found->major) + " " + std::to_string(found->minor) + " " + found->text
@@ -34,7 +34,7 @@ TEST(Version, IsTheFirstWordThatIsOne) {
     EXPECT_EQ(text("99999999999999999999.1\n"), "");
 }
 
-TEST(DockerConfig, CdiIsOnByAFeatureAndWithoutItSince28) {
+TEST(DockerConfig, CdiNeedsAFeatureBefore28) {
     const Json on{{"features", {{"cdi", true}}}};
     const Json off{{"features", {{"cdi", false}, {"containerd-snapshotter", true}}}};
     EXPECT_EQ(docker_config(on, {}, version(24, 0)).cdi, CdiState::Unsupported);
@@ -49,13 +49,13 @@ TEST(DockerConfig, CdiIsOnByAFeatureAndWithoutItSince28) {
     EXPECT_EQ(docker_config(Json::object(), {}, std::nullopt).cdi, CdiState::Unknown);
 }
 
-TEST(DockerConfig, ItsOptionsSayWhereSpecificationsAre) {
+TEST(DockerConfig, OptionsOverrideTheSpecificationDirectories) {
     const std::vector<std::string> command{"dockerd", "--cdi-spec-dir", "/a", "--cdi-spec-dir=/b"};
     EXPECT_EQ(docker_config(Json{{"cdi-spec-dirs", {"/c"}}}, command, version(27, 0)).cdi_spec_dirs,
               (std::vector<std::string>{"/a", "/b"}));
 }
 
-TEST(DockerConfig, RuntimesAreThoseOfItsFileAndRunc) {
+TEST(DockerConfig, RuntimesAreRuncAndThoseOfTheFile) {
     const RuntimeConfig config = docker_config(
         {{"default-runtime", "nvidia"},
          {"runtimes", {{"nvidia", {{"path", "nvidia-container-runtime"}, {"args", Json::array()}}}}},
@@ -69,8 +69,8 @@ TEST(DockerConfig, RuntimesAreThoseOfItsFileAndRunc) {
     EXPECT_EQ(docker_config({{"runtimes", 1}, {"features", "x"}}, {}, version(28, 2)).handlers.size(), 1U);
 }
 
-/// As "crio config" of 1.34 prints it.
-TEST(CrioConfig, LaterFilesCountAndARuntimeIsReplacedAsAWhole) {
+/// The output of "crio config" of 1.34.
+TEST(CrioConfig, LaterFileReplacesAWholeRuntime) {
     const RuntimeConfig config = crio_config(
         {toml("[crio.runtime]\ndefault_runtime = \"runc\"\n[crio.runtime.runtimes.nvidia]\n"
               "runtime_path = \"/a\"\nruntime_type = \"oci\"\n"),
@@ -87,7 +87,7 @@ TEST(CrioConfig, LaterFilesCountAndARuntimeIsReplacedAsAWhole) {
     EXPECT_EQ(crio_config({}, std::nullopt).cdi, CdiState::Unknown);
 }
 
-TEST(PodmanConfig, IsTheEngineOfItsFiles) {
+TEST(PodmanConfig, EngineTablesAreMerged) {
     const RuntimeConfig config = podman_config(
         {toml(
              "[engine]\nruntime = \"crun\"\n[engine.runtimes]\ncrun = [\"/usr/bin/crun\", \"/sbin/crun\"]\n"),

@@ -15,7 +15,7 @@ class ContainerdFilesTest : public testing::Test {
     [[nodiscard]] std::vector<ConfigFile> read(bool before_1_7 = false) const {
         return read_containerd_files(host_.root(), "/etc/containerd/config.toml", before_1_7);
     }
-    /// Paths, and behind a blank what is wrong with them.
+    /// Returns paths, each with a blank and its problem if it has one.
     [[nodiscard]] Texts paths(bool before_1_7 = false) const {
         Texts texts;
         for (const ConfigFile& file : read(before_1_7))
@@ -29,14 +29,14 @@ class ContainerdFilesTest : public testing::Test {
     tests::TempDir host_;
 };
 
-TEST_F(ContainerdFilesTest, NoFileIsContainerdWithItsDefaults) {
+TEST_F(ContainerdFilesTest, MissingFileMeansDefaults) {
     const auto files = read();
     ASSERT_EQ(files.size(), 1U);
     EXPECT_FALSE(files[0].exists);
     EXPECT_EQ(files[0].problem, "");
 }
 
-TEST_F(ContainerdFilesTest, ImportsComeInTheirOrderAndThoseOfThemLater) {
+TEST_F(ContainerdFilesTest, ImportsAreReadInOrderNestedOnesLater) {
     imports("etc/containerd/config.toml", R"("/etc/containerd/conf.d/*.toml", "b/../last.toml")");
     host_.write("etc/containerd/conf.d/b.toml", "");
     imports("etc/containerd/conf.d/a.toml", R"("deeper.conf")");
@@ -48,7 +48,7 @@ TEST_F(ContainerdFilesTest, ImportsComeInTheirOrderAndThoseOfThemLater) {
                               "/etc/containerd/last.toml", "/etc/containerd/conf.d/deeper.conf"}));
 }
 
-TEST_F(ContainerdFilesTest, PatternsStandForDirectoriesToo) {
+TEST_F(ContainerdFilesTest, PatternsMayMatchDirectories) {
     imports("etc/containerd/config.toml", R"("/etc/containerd/*.d/[0-9]*.toml", "none/*.toml")");
     host_.write("etc/containerd/z.d/1.toml", "");
     host_.write("etc/containerd/a.d/2.toml", "");
@@ -57,7 +57,7 @@ TEST_F(ContainerdFilesTest, PatternsStandForDirectoriesToo) {
                               "/etc/containerd/z.d/1.toml"}));
 }
 
-TEST_F(ContainerdFilesTest, APatternOfOldIsRelativeToWhereContainerdWasStarted) {
+TEST_F(ContainerdFilesTest, OldPatternIsRelativeToTheWorkingDirectory) {
     imports("etc/containerd/config.toml", R"("conf.d/*.toml")");
     host_.write("etc/containerd/conf.d/a.toml", "");
     host_.write("conf.d/b.toml", "");
@@ -65,13 +65,13 @@ TEST_F(ContainerdFilesTest, APatternOfOldIsRelativeToWhereContainerdWasStarted) 
     EXPECT_EQ(paths(true), (Texts{"/etc/containerd/config.toml", "/conf.d/b.toml"}));
 }
 
-TEST_F(ContainerdFilesTest, ACircleEnds) {
+TEST_F(ContainerdFilesTest, CircularImportsEnd) {
     imports("etc/containerd/config.toml", R"("./config.toml", "other.toml")");
     imports("etc/containerd/other.toml", R"("/etc/containerd/*.toml")");
     EXPECT_EQ(paths(), (Texts{"/etc/containerd/config.toml", "/etc/containerd/other.toml"}));
 }
 
-TEST_F(ContainerdFilesTest, TooManyAreAProblem) {
+TEST_F(ContainerdFilesTest, TooManyFilesAreAProblem) {
     imports("etc/containerd/config.toml", R"("/many/*")");
     for (int i = 0; i < 127; ++i)
         host_.write("many/" + std::to_string(1000 + i), "");
@@ -88,7 +88,7 @@ TEST_F(ContainerdFilesTest, TooManyAreAProblem) {
     EXPECT_EQ(paths()[1], "/many/* /many/*: stands for too many files to read them all");
 }
 
-TEST_F(ContainerdFilesTest, WhatCantBeReadIsSaid) {
+TEST_F(ContainerdFilesTest, UnreadableImportsAreProblems) {
     imports("etc/containerd/config.toml", R"("/gone.toml", "broken.toml", "pipe.toml", "large.toml")");
     host_.write("etc/containerd/broken.toml", "[plugins\n");
     host_.write("etc/containerd/large.toml", std::string((1U << 20U) + 1, '\n'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is expected here is what containerd 1.6.20, 1.7.24 and 2.4.2 say by "containerd config dump"; the
+// The expected values are the output of "containerd config dump" of containerd 1.6.20, 1.7.24 and 2.4.2. The
 // cluster's tests compare with them again.
 #include "daemon/runtime/inspect/containerd_merge.hpp"
 #include "daemon/runtime/toml/toml.hpp"
@@ -28,7 +28,7 @@ RuntimeConfig config(const Texts& files, const std::optional<RuntimeVersion>& ve
     return containerd_config(documents, version);
 }
 
-/// "NAME TYPE BINARY CGROUP", in order.
+/// Returns lines of "NAME TYPE BINARY CGROUP", in order.
 Texts handlers(const RuntimeConfig& config) {
     Texts texts;
     for (const RuntimeHandler& handler : config.handlers)
@@ -39,7 +39,7 @@ Texts handlers(const RuntimeConfig& config) {
     return texts;
 }
 
-TEST(ContainerdMerge, NothingIsTheDefaults) {
+TEST(ContainerdMerge, WithoutFilesDefaultsApply) {
     for (const auto& version : {v1_6, v1_7, v2_0, v2_4}) {
         const RuntimeConfig empty = config({}, version);
         EXPECT_EQ(handlers(empty), Texts{"runc io.containerd.runc.v2  cgroupfs"}) << version.text;
@@ -49,7 +49,7 @@ TEST(ContainerdMerge, NothingIsTheDefaults) {
     }
 }
 
-TEST(ContainerdMerge, CdiIsOnSinceTwoAndCanBeSwitchedOnInOneSeven) {
+TEST(ContainerdMerge, CdiIsOnSince20AndOptionalIn17) {
     const std::string on = "version = 2\n" + cri_2 + "]\nenable_cdi = true\n";
     const std::string off = "version = 2\n" + cri_2 + "]\nenable_cdi = false\n";
     EXPECT_EQ(config({on}, v1_6).cdi, CdiState::Unsupported);
@@ -57,8 +57,8 @@ TEST(ContainerdMerge, CdiIsOnSinceTwoAndCanBeSwitchedOnInOneSeven) {
     EXPECT_EQ(config({on}, v1_7).cdi, CdiState::On);
     EXPECT_EQ(config({}, v2_0).cdi, CdiState::On);
     EXPECT_EQ(config({off}, v2_0).cdi, CdiState::Off);
-    EXPECT_EQ(config({off}, v2_4).cdi, CdiState::On) << "it can't be switched off any more";
-    EXPECT_EQ(config({on}, std::nullopt).cdi, CdiState::Unknown) << "1.6 does not know it";
+    EXPECT_EQ(config({off}, v2_4).cdi, CdiState::On) << "CDI cannot be disabled any more";
+    EXPECT_EQ(config({on}, std::nullopt).cdi, CdiState::Unknown) << "1.6 does not support it";
     EXPECT_EQ(config({"version = 3\n"}, std::nullopt).cdi, CdiState::On);
 }
 
@@ -71,7 +71,7 @@ const Texts two_files{"version = 2\nimports = [\"/x/*.toml\"]\n" + cri_2 +
                           ".containerd.runtimes.nvidia.options]\nBinaryName = \"\"\nSystemdCgroup = false\n" +
                           cri_2 + ".containerd.runtimes.runc.options]\nSystemdCgroup = true\n"};
 
-TEST(ContainerdMerge, BeforeTwoALaterFileTakesTheWholePlugin) {
+TEST(ContainerdMerge, Before20LaterFileReplacesTheWholePlugin) {
     const RuntimeConfig merged = config(two_files, v1_7);
     EXPECT_EQ(merged.cdi, CdiState::Off);
     EXPECT_EQ(merged.cdi_spec_dirs, Texts{"/b"});
@@ -79,16 +79,16 @@ TEST(ContainerdMerge, BeforeTwoALaterFileTakesTheWholePlugin) {
     EXPECT_EQ(handlers(merged), (Texts{"nvidia   cgroupfs", "runc   systemd"}));
 }
 
-TEST(ContainerdMerge, SinceTwoTablesAreMergedAndFalseAndEmptyCount) {
+TEST(ContainerdMerge, Since20TablesAreMergedWithFalseAndEmpty) {
     const RuntimeConfig merged = config(two_files, v2_4);
-    EXPECT_EQ(merged.cdi_spec_dirs, Texts{"/b"}) << "a list takes the place of a list";
+    EXPECT_EQ(merged.cdi_spec_dirs, Texts{"/b"}) << "a list replaces a list";
     EXPECT_EQ(merged.default_handler, "nvidia");
     EXPECT_EQ(handlers(merged),
               (Texts{"nvidia io.containerd.runc.v2  cgroupfs", "runc io.containerd.runc.v2  systemd"}));
     EXPECT_EQ(merged.cri_plugin, "io.containerd.cri.v1.runtime");
 }
 
-TEST(ContainerdMerge, BeforeTwoATableOfRuntimesTakesTheDefaultAway) {
+TEST(ContainerdMerge, Before20RuntimesTableRemovesTheDefault) {
     const Texts files{"version = 2\n" + cri_2 + ".containerd.runtimes.nvidia]\nruntime_type = \"t\"\n"};
     EXPECT_EQ(handlers(config(files, v1_6)), Texts{"nvidia t  -"});
     EXPECT_EQ(config(files, v1_6).problems,
@@ -96,7 +96,7 @@ TEST(ContainerdMerge, BeforeTwoATableOfRuntimesTakesTheDefaultAway) {
     EXPECT_EQ(handlers(config(files, v2_4)), (Texts{"nvidia t  -", "runc io.containerd.runc.v2  cgroupfs"}));
 }
 
-TEST(ContainerdMerge, WithoutAVersionItIsTheFirst) {
+TEST(ContainerdMerge, FileWithoutVersionIsVersionOne) {
     const Texts files{
         "[plugins.cri]\nenable_cdi = true\n[plugins.cri.containerd]\ndefault_runtime_name = \"n\"\n"
         "[plugins.cri.containerd.runtimes.n]\nruntime_type = \"t\"\n"};
@@ -105,10 +105,10 @@ TEST(ContainerdMerge, WithoutAVersionItIsTheFirst) {
     EXPECT_EQ(config(files, v1_7).default_handler, "n");
     EXPECT_EQ(handlers(config(files, v2_4)), (Texts{"n t  -", "runc io.containerd.runc.v2  cgroupfs"}));
     EXPECT_EQ(handlers(config(files, v2_0)), Texts{"runc io.containerd.runc.v2  cgroupfs"})
-        << "2.0 to 2.2 take nothing of the CRI from it";
+        << "2.0 to 2.2 read no CRI settings from it";
 }
 
-TEST(ContainerdMerge, NewVersionsAndOldAreMergedInTheNewestWords) {
+TEST(ContainerdMerge, OldVersionsAreConvertedBeforeTheMerge) {
     const std::string three = "version = 3\n" + cri_3 + ".containerd.runtimes.n]\nruntime_type = \"a\"\n";
     const std::string two = "version = 2\n" + cri_2 + ".containerd]\ndefault_runtime_name = \"n\"\n" + cri_2 +
                             ".containerd.runtimes.n]\nruntime_type = \"b\"\n";
@@ -125,7 +125,7 @@ TEST(ContainerdMerge, NewVersionsAndOldAreMergedInTheNewestWords) {
               std::string::npos);
 }
 
-TEST(ContainerdMerge, TheCriCanBeOff) {
+TEST(ContainerdMerge, CriCanBeDisabled) {
     EXPECT_FALSE(
         config({"disabled_plugins = [\"cri\"]\n"}, v1_6).serves_cri); // as Docker packages containerd
     EXPECT_FALSE(
@@ -134,7 +134,7 @@ TEST(ContainerdMerge, TheCriCanBeOff) {
     EXPECT_TRUE(config({"version = 3\ndisabled_plugins = [\"io.containerd.x.v1.y\"]\n"}, v2_4).serves_cri);
 }
 
-TEST(ContainerdMerge, WhatIsOfAnotherTypeIsNotThere) {
+TEST(ContainerdMerge, ValuesOfWrongTypesAreIgnored) {
     for (const auto& version : {v1_7, v2_0, v2_4})
         for (const std::string text :
              {"plugins = 1\n", "version = \"2\"\nimports = {}\n", "version = -1\n",
@@ -147,8 +147,8 @@ TEST(ContainerdMerge, WhatIsOfAnotherTypeIsNotThere) {
             EXPECT_EQ(config({text, text}, version).default_handler, "runc") << text;
 }
 
-/// Kubespray's and GKE's are as their templates write them, shortened to what counts here.
-TEST(ContainerdMerge, ShapesOfTheField) {
+/// The files of Kubespray and GKE are shortened output of their templates.
+TEST(ContainerdMerge, CommonDistributionsFilesAreRead) {
     const RuntimeConfig kubespray = config(
         {"version = 2\nroot = \"/var/lib/containerd\"\noom_score = 0\n\n[plugins]\n"
          "  [plugins.\"io.containerd.grpc.v1.cri\"]\n    enable_cdi = true\n"

@@ -19,14 +19,14 @@ Json registry(const Json& settings) {
     return {{"registry", settings}};
 }
 
-TEST(ContainerdRegistries, OneDirectoryIsReadByEachVersion) {
+TEST(ContainerdRegistries, SingleDirectoryIsReadByEachVersion) {
     for (const auto& [major, minor] : {std::pair(1U, 5U), {1U, 7U}, {2U, 0U}, {2U, 1U}, {2U, 4U}})
         for (const char* path : {certs, "/etc/containerd/certs.d//"})
             EXPECT_EQ(hosts_of(registry({{"config_path", path}}), major, minor), RegistryHosts::Read)
                 << minor;
 }
 
-TEST(ContainerdRegistries, AListIsReadByLocalPullsAlone) {
+TEST(ContainerdRegistries, ListIsReadOnlyByLocalPulls) {
     Json images = registry({{"config_path", list}});
     EXPECT_EQ(hosts_of(images, 2, 0), RegistryHosts::Read);
     EXPECT_EQ(hosts_of(images, 2, 1), RegistryHosts::Unread);
@@ -45,7 +45,7 @@ TEST(ContainerdRegistries, AListIsReadByLocalPullsAlone) {
     }
 }
 
-TEST(ContainerdRegistries, WithoutConfigPathTheDefaultCounts) {
+TEST(ContainerdRegistries, WithoutConfigPathTheDefaultApplies) {
     const Json local{{"use_local_image_pull", true}};
     EXPECT_EQ(hosts_of({}, 1, 7), RegistryHosts::Unread);
     EXPECT_EQ(hosts_of({}, 2, 4), RegistryHosts::Unread);
@@ -53,16 +53,16 @@ TEST(ContainerdRegistries, WithoutConfigPathTheDefaultCounts) {
     EXPECT_EQ(hosts_of(local, 2, 2), RegistryHosts::Read);
 }
 
-TEST(ContainerdRegistries, WhatSomebodySetUpIsOther) {
+TEST(ContainerdRegistries, ManualConfigurationIsOther) {
     for (const Json& settings :
          {Json{{"config_path", "/etc/site"}}, Json{{"mirrors", {{"docker.io", Json::object()}}}},
           Json{{"configs", {{"registry.example", {{"tls", {{"ca_file", "/ca"}}}}}}}}})
         EXPECT_EQ(hosts_of(registry(settings), 1, 7), RegistryHosts::Other) << settings;
-    EXPECT_EQ(hosts_of({}, 1, 4), RegistryHosts::Other) << "it has no config_path";
+    EXPECT_EQ(hosts_of({}, 1, 4), RegistryHosts::Other) << "1.4 has no config_path";
     EXPECT_EQ(registry_hosts({}, std::nullopt), RegistryHosts::Other);
 }
 
-TEST(ContainerdRegistries, OurHostsFilesAreSeen) {
+TEST(ContainerdRegistries, OnlyOwnHostsFilesAreCounted) {
     const tests::TempDir host;
     EXPECT_FALSE(has_registry_hosts(host.root()));
     host.write("etc/containerd/certs.d/quay.io/hosts.toml", "server = \"https://theirs\"\n");

@@ -16,7 +16,7 @@ std::string service(const std::string& command) {
     return "[Unit]\nDescription=x\n[Service]\nExecStart=" + command + "\n";
 }
 
-TEST(RuntimeUnits, ACommandIsSplitAsSystemdDoes) {
+TEST(RuntimeUnits, CommandIsSplitAsInSystemd) {
     EXPECT_EQ(split_command(R"(/usr/bin/dockerd -H fd://  --label "a b" 'c"d' e\ f)"),
               (Texts{"/usr/bin/dockerd", "-H", "fd://", "--label", "a b", "c\"d", "e f"}));
     EXPECT_EQ(split_command("\"\" x"), (Texts{"", "x"}));
@@ -24,7 +24,7 @@ TEST(RuntimeUnits, ACommandIsSplitAsSystemdDoes) {
     EXPECT_EQ(split_command("a\\"), Texts{"a\\"});
 }
 
-TEST(RuntimeUnits, ALaterFileReplacesWhatItEmptied) {
+TEST(RuntimeUnits, EmptyExecstartDiscardsEarlierOnes) {
     EXPECT_EQ(exec_start({service("-/usr/bin/containerd"),
                           "[Service]\nExecStart=\nExecStart=@+/opt/containerd -c /c\n"}),
               (Texts{"/opt/containerd", "-c", "/c"}));
@@ -34,13 +34,13 @@ TEST(RuntimeUnits, ALaterFileReplacesWhatItEmptied) {
               (Texts{"/usr/local/bin/k3s", "server", "--disable", "traefik"}));
 }
 
-TEST(RuntimeUnits, WhatRestartsWithAnotherSaysSo) {
+TEST(RuntimeUnits, BoundUnitsAreListed) {
     EXPECT_EQ(bound_to({"[Unit]\nRequires=docker.socket containerd.service\nWants=a.service\n",
                         "[Unit]\nBindsTo=b.service\n"}),
               (Texts{"docker.socket", "containerd.service", "b.service"}));
 }
 
-TEST(RuntimePrograms, OnlyWhatServesIsARuntime) {
+TEST(RuntimePrograms, OnlyServicesAreRuntimes) {
     EXPECT_EQ(program_of({"/usr/bin/containerd"}), RuntimeProgram::Containerd);
     EXPECT_EQ(program_of({"containerd", "-c", "/x"}), RuntimeProgram::Containerd);
     EXPECT_EQ(program_of({"/usr/bin/crio", "$CRIO_CONFIG_OPTIONS"}), RuntimeProgram::Crio);
@@ -60,7 +60,7 @@ TEST(RuntimePrograms, OnlyWhatServesIsARuntime) {
         EXPECT_EQ(program_of(other), std::nullopt);
 }
 
-TEST(RuntimeProcesses, TheServiceIsInTheControlGroup) {
+TEST(RuntimeProcesses, ServiceIsReadFromTheControlGroup) {
     EXPECT_EQ(service_of_cgroup("0::/system.slice/k3s.service/containerd\n"), "k3s.service");
     EXPECT_EQ(service_of_cgroup("12:cpu:/\n1:name=systemd:/system.slice/containerd.service\n"),
               "containerd.service");
@@ -84,7 +84,7 @@ class RuntimeFindTest : public testing::Test {
     void unit(const std::string& name, const std::string& command) const {
         host_.write("usr/lib/systemd/system/" + name, service(command));
     }
-    /// "NAME KIND UNIT PID CONFIG", in order.
+    /// Returns lines of "NAME KIND UNIT PID CONFIG", in order.
     [[nodiscard]] Texts found() const {
         Texts texts;
         for (const RuntimeInstance& one : find_runtimes(host_.root()))
@@ -97,31 +97,31 @@ class RuntimeFindTest : public testing::Test {
     tests::TempDir host_;
 };
 
-TEST_F(RuntimeFindTest, AnEmptyHostHasNone) {
+TEST_F(RuntimeFindTest, EmptyHostHasNoRuntimes) {
     EXPECT_EQ(found(), Texts());
 }
 
-TEST_F(RuntimeFindTest, AServiceThatIsOffIsFoundByItsFiles) {
+TEST_F(RuntimeFindTest, StoppedServiceIsFoundByItsUnitFiles) {
     unit("containerd.service", "/usr/bin/containerd");
     unit("ssh.service", "/usr/sbin/sshd -D");
     EXPECT_EQ(found(), Texts{"containerd containerd containerd.service 0 /etc/containerd/config.toml"});
     host_.write("etc/systemd/system/containerd.service.d/10-config.conf",
                 "[Service]\nExecStart=\nExecStart=/usr/local/bin/containerd --config=/opt/c.toml\n");
     EXPECT_EQ(found(), Texts{"containerd containerd containerd.service 0 /opt/c.toml"});
-    // Of two drop-ins of one name that in /etc counts.
+    // A drop-in in /etc overrides one of the same name elsewhere.
     host_.write("usr/lib/systemd/system/containerd.service.d/10-config.conf",
                 "[Service]\nExecStart=\nExecStart=/usr/bin/containerd --config /wrong\n");
     EXPECT_EQ(found(), Texts{"containerd containerd containerd.service 0 /opt/c.toml"});
 }
 
-TEST_F(RuntimeFindTest, AMaskedServiceIsNone) {
+TEST_F(RuntimeFindTest, MaskedServiceIsIgnored) {
     unit("docker.service", "/usr/bin/dockerd");
     std::filesystem::create_directories(host_.path("etc/systemd/system"));
     std::filesystem::create_symlink("/dev/null", host_.path("etc/systemd/system/docker.service"));
     EXPECT_EQ(found(), Texts());
 }
 
-TEST_F(RuntimeFindTest, AnotherNameOfAServiceIsNone) {
+TEST_F(RuntimeFindTest, UnitAliasIsIgnored) {
     unit("containerd.service", "/usr/bin/containerd");
     unit("linked.service", "/usr/bin/containerd -c /x");
     std::filesystem::create_directories(host_.path("etc/systemd/system"));
@@ -133,14 +133,14 @@ TEST_F(RuntimeFindTest, AnotherNameOfAServiceIsNone) {
                               "linked containerd linked.service 0 /x"}));
 }
 
-TEST_F(RuntimeFindTest, WhatRunsSaysWhatItReads) {
+TEST_F(RuntimeFindTest, RunningProcessNamesItsConfiguration) {
     unit("containerd.service", "/usr/bin/containerd");
     process(812, {"/usr/local/bin/containerd", "-c", "/srv/containerd.toml"}, "containerd.service",
             "/usr/local/bin/containerd");
     EXPECT_EQ(found(), Texts{"containerd containerd containerd.service 812 /srv/containerd.toml"});
 }
 
-TEST_F(RuntimeFindTest, SeveralContainerdsAreToldApart) {
+TEST_F(RuntimeFindTest, SeveralContainerdsHaveTheirOwnNames) {
     unit("containerd.service", "/usr/bin/containerd");
     unit("docker.service", "/usr/bin/dockerd -H fd://");
     unit("k3s.service", "/usr/local/bin/k3s server");
@@ -170,12 +170,12 @@ TEST_F(RuntimeFindTest, SeveralContainerdsAreToldApart) {
                "rke2 rke2 rke2-agent.service 0 /var/lib/rancher/rke2/agent/etc/containerd/config.toml"}));
 }
 
-TEST_F(RuntimeFindTest, AnotherDataDirectoryOfK3sIsFollowed) {
+TEST_F(RuntimeFindTest, DataDirectoryOfK3sIsUsed) {
     unit("k3s.service", "/usr/local/bin/k3s server --data-dir /data/k3s");
     EXPECT_EQ(found(), Texts{"k3s k3s k3s.service 0 /data/k3s/agent/etc/containerd/config.toml"});
 }
 
-TEST_F(RuntimeFindTest, ContainerdOfK0sIsItsOwnKind) {
+TEST_F(RuntimeFindTest, ContainerdOfK0sHasItsOwnKind) {
     unit("k0scontroller.service", "/usr/local/bin/k0s controller --enable-worker=true");
     EXPECT_EQ(found(), Texts{"k0s k0s k0scontroller.service 0 /etc/k0s/containerd.toml"});
     process(20, {"/usr/local/bin/k0s", "controller", "--enable-worker=true"}, "k0scontroller.service",
@@ -187,19 +187,19 @@ TEST_F(RuntimeFindTest, ContainerdOfK0sIsItsOwnKind) {
     EXPECT_EQ(found(), Texts{"k0s k0s k0scontroller.service 21 /etc/k0s/containerd.toml"});
 }
 
-TEST_F(RuntimeFindTest, WhatIsNotOfTheHostIsNone) {
+TEST_F(RuntimeFindTest, ProcessesOfContainersAreIgnored) {
     process(5, {"containerd"}, "x.service", "/usr/bin/containerd",
             "Uid:\t1000\t1000\t1000\t1000\nNSpid:\t5\n");
     process(6, {"containerd"}, "x.service", "/usr/bin/containerd", "Uid:\t0\t0\t0\t0\nNSpid:\t6\t1\n");
     process(7, {"containerd"}, "x.service", "/usr/bin/containerd", "");
     process(8, {"containerd"}, "x.service", "/usr/bin/containerd");
-    std::filesystem::remove(host_.path("proc/8/root")); // a container's in the host's PID namespace
+    std::filesystem::remove(host_.path("proc/8/root")); // a container's process in the host's PID namespace
     host_.write("var/lib/image/etc/passwd", "");
     std::filesystem::create_symlink("/var/lib/image", host_.path("proc/8/root"));
     EXPECT_EQ(found(), Texts());
 }
 
-TEST_F(RuntimeFindTest, WithoutSystemdAProcessIsEnough) {
+TEST_F(RuntimeFindTest, WithoutSystemdProcessesAreFound) {
     process(5, {"/usr/bin/containerd"}, "", "/usr/bin/containerd (deleted)");
     process(6, {"/opt/containerd", "-c", "/opt/config.toml"}, "", "/opt/containerd");
     process(7, {"/usr/bin/crio", "--config=/etc/c.conf"}, "", "/usr/bin/crio");
@@ -211,7 +211,7 @@ TEST_F(RuntimeFindTest, WithoutSystemdAProcessIsEnough) {
     EXPECT_FALSE(all[1].is_replaced);
 }
 
-TEST_F(RuntimeFindTest, OnlyOfK3sAndItsLikeTheProgramBesideIsAsked) {
+TEST_F(RuntimeFindTest, NeighbouringContainerdIsUsedOnlyForK3s) {
     const auto executable = [&] {
         const auto all = find_runtimes(host_.root());
         return all.size() == 1 ? all.front().executable : "";
@@ -225,20 +225,20 @@ TEST_F(RuntimeFindTest, OnlyOfK3sAndItsLikeTheProgramBesideIsAsked) {
     EXPECT_EQ(executable(), "/opt/bin/containerd");
 }
 
-TEST_F(RuntimeFindTest, AVersionIsAskedOfWhatOnlyRootCanHaveChanged) {
+TEST_F(RuntimeFindTest, VersionIsReadOnlyOfRootOwnedPrograms) {
     const auto host = base::Root::open("/").value();
-    const std::string shell = "/bin/bash"; // through a link, and it says "5.2.15(1)-release"
+    const std::string shell = "/bin/bash"; // through a link; it prints "5.2.15(1)-release"
     if (!ask_version(host, shell))
         GTEST_SKIP() << "needs bash, and a /proc";
-    EXPECT_EQ(ask_version(host_.root(), shell), std::nullopt) << "it is another root's";
+    EXPECT_EQ(ask_version(host_.root(), shell), std::nullopt) << "the program is in another root";
     std::filesystem::copy_file(shell, host_.path("containerd"));
     EXPECT_EQ(ask_version(host, host_.path("containerd")), std::nullopt)
-        << "everybody may write to a directory above it";
+        << "a directory above it is world-writable";
     std::filesystem::create_symlink(shell, host_.path("link"));
-    EXPECT_NE(ask_version(host, host_.path("link")), std::nullopt) << "what it leads to counts";
+    EXPECT_NE(ask_version(host, host_.path("link")), std::nullopt) << "the target of the link counts";
 }
 
-TEST_F(RuntimeFindTest, PodmanIsItsProgram) {
+TEST_F(RuntimeFindTest, PodmanIsFoundByItsProgram) {
     host_.write("usr/bin/podman", "");
     EXPECT_EQ(found(), Texts{"podman podman - 0 /etc/containers/containers.conf"});
 }

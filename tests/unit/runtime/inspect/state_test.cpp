@@ -18,7 +18,7 @@ using Texts = std::vector<std::string>;
 
 class RuntimeStateTest : public testing::Test {
   protected:
-    /// Of a runtime whose version is known.
+    /// Returns the state of a runtime with a known version.
     [[nodiscard]] RuntimeState read(RuntimeKind kind, const std::string& config,
                                     const std::optional<RuntimeVersion>& version) const {
         RuntimeInstance instance;
@@ -43,7 +43,7 @@ const std::string nvidia = "[plugins.\"io.containerd.grpc.v1.cri\".containerd.ru
                            "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia.options]\n"
                            "BinaryName = \"/usr/bin/nvidia-container-runtime\"\n";
 
-TEST_F(RuntimeStateTest, TheVerdictSaysWhatIsLeftToDo) {
+TEST_F(RuntimeStateTest, VerdictOfContainerdNamesTheNextStep) {
     EXPECT_EQ(containerd("version = 2\n", 2, 4), "containers get GPUs by CDI: nothing to do");
     EXPECT_EQ(containerd("version = 2\n", 1, 7),
               "CDI is off: set enable_cdi = true in [plugins.\"io.containerd.grpc.v1.cri\"] of "
@@ -70,7 +70,7 @@ TEST_F(RuntimeStateTest, TheVerdictSaysWhatIsLeftToDo) {
               "its configuration is wrong: /gone.toml: No such file or directory");
 }
 
-TEST_F(RuntimeStateTest, OthersHaveTheirOwnWays) {
+TEST_F(RuntimeStateTest, VerdictOfOtherRuntimesNamesTheNextStep) {
     host_.write("etc/docker/daemon.json", "{}");
     const std::string docker = "/etc/docker/daemon.json";
     EXPECT_EQ(verdict(read(RuntimeKind::Docker, docker, RuntimeVersion{27, 0, "27.0"})),
@@ -92,7 +92,7 @@ TEST_F(RuntimeStateTest, OthersHaveTheirOwnWays) {
         "CDI is off: its containerd is configured by RKE2: see its documentation of containerd's templates");
 }
 
-TEST_F(RuntimeStateTest, VerdictNamesSpecificationsThatAreTooNew) {
+TEST_F(RuntimeStateTest, VerdictNamesTooNewSpecifications) {
     host_.write("var/lib/gpuhost/cdi.json", R"({"directory": "/run/cdi", "version": "0.7.0"})");
     const auto podman = [&](unsigned major, unsigned minor) {
         return verdict(
@@ -122,7 +122,7 @@ TEST_F(RuntimeStateTest, VerdictOfK0sNamesItsDropIns) {
               "/etc/k0s/containerd.toml, and restart k0s");
 }
 
-TEST_F(RuntimeStateTest, TheVerdictNamesTheFileThatCounts) {
+TEST_F(RuntimeStateTest, VerdictNamesTheEffectiveFile) {
     const std::string path = "/etc/containerd/config.toml";
     EXPECT_EQ(verdict(read(RuntimeKind::Containerd, path, RuntimeVersion{1, 7, "1.7"})),
               "CDI is off: write /etc/containerd/config.toml with version = 2 and enable_cdi = true in "
@@ -142,7 +142,7 @@ TEST_F(RuntimeStateTest, TheVerdictNamesTheFileThatCounts) {
               "/etc/containerd/b.toml, and restart it");
 }
 
-TEST_F(RuntimeStateTest, TheDefaultHandlerIsLookedAtFirst) {
+TEST_F(RuntimeStateTest, DefaultHandlerIsCheckedFirst) {
     const std::string cri = "[plugins.\"io.containerd.grpc.v1.cri\".containerd";
     const std::string binary = ".options]\nBinaryName = \"/usr/bin/nvidia-container-runtime\"\n";
     EXPECT_NE(containerd("version = 2\n" + cri + "]\ndefault_runtime_name = \"nvidia\"\n" + cri +
@@ -152,7 +152,7 @@ TEST_F(RuntimeStateTest, TheDefaultHandlerIsLookedAtFirst) {
               std::string::npos);
 }
 
-TEST_F(RuntimeStateTest, ASocketIsWhereTheFilesSay) {
+TEST_F(RuntimeStateTest, SocketIsReadFromTheFiles) {
     const auto listen = [&](const std::string& path) {
         const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         sockaddr_un address{};
@@ -174,7 +174,7 @@ TEST_F(RuntimeStateTest, ASocketIsWhereTheFilesSay) {
     host_.write("usr/lib/systemd/system/crio.service", "[Service]\nExecStart=/usr/bin/crio\n");
     host_.write("gpu.toml", "");
     EXPECT_EQ(socket_of("containerd"), "/run/containerd/containerd.sock");
-    EXPECT_EQ(socket_of("gpu"), "") << "the default is the other one's";
+    EXPECT_EQ(socket_of("gpu"), "") << "the default socket belongs to the other containerd";
     host_.write("gpu.toml", "[grpc]\naddress = \"/own\"\n");
     host_.write("etc/docker/daemon.json", R"({"hosts": ["tcp://x:1", "unix:///docker"]})");
     host_.write("etc/crio/crio.conf", "[crio.api]\nlisten = \"/crio\"\n");
@@ -184,7 +184,7 @@ TEST_F(RuntimeStateTest, ASocketIsWhereTheFilesSay) {
     host_.write("usr/lib/systemd/system/gpu.service",
                 "[Service]\nExecStart=/usr/bin/containerd -c /gpu.toml -a /flag\n");
     EXPECT_EQ(socket_of("gpu"), "/flag");
-    // Podman's under Docker's name, and one that k3s and RKE2 share, are nobody's.
+    // Podman's socket with Docker's name, and one that k3s and RKE2 share, belong to no runtime.
     std::filesystem::remove(host_.path("usr/lib/systemd/system/docker.service"));
     host_.write("run/k3s/containerd/x", "");
     listen("run/k3s/containerd/containerd.sock");
@@ -193,7 +193,7 @@ TEST_F(RuntimeStateTest, ASocketIsWhereTheFilesSay) {
     EXPECT_FALSE(read_runtime_named(host_.root(), "k3s"));
 }
 
-TEST_F(RuntimeStateTest, CrioWalksItsDropIns) {
+TEST_F(RuntimeStateTest, CrioReadsDropInsOfSubdirectories) {
     host_.write("etc/crio/crio.conf.d/b/.hidden", "[crio.runtime]\ndefault_runtime = \"hidden\"\n");
     host_.write("etc/crio/crio.conf.d/a.conf", "");
     host_.write("etc/crio/crio.conf.d/b/c/d", "");
@@ -210,7 +210,7 @@ TEST_F(RuntimeStateTest, CrioWalksItsDropIns) {
     EXPECT_EQ(read(RuntimeKind::Crio, "/etc/crio/crio.conf", std::nullopt).config.problems.size(), 1U);
 }
 
-TEST_F(RuntimeStateTest, WhatItWasToldToReadIsToBeThere) {
+TEST_F(RuntimeStateTest, MissingExplicitFileIsAProblem) {
     host_.write("usr/lib/systemd/system/own.service",
                 "[Service]\nExecStart=/usr/bin/containerd -c /own.toml\n");
     host_.write("usr/lib/systemd/system/docker.service",
@@ -223,16 +223,16 @@ TEST_F(RuntimeStateTest, WhatItWasToldToReadIsToBeThere) {
     };
     EXPECT_EQ(problems("own"), Texts{"/own.toml: is not there, and containerd does not start without it"});
     EXPECT_EQ(problems("docker"), Texts{"/own.json: is not there, and dockerd does not start without it"});
-    EXPECT_EQ(problems("containerd"), Texts()) << "it has its defaults";
-    EXPECT_EQ(problems("k3s"), Texts()) << "it is off, and writes the file when it starts";
+    EXPECT_EQ(problems("containerd"), Texts()) << "defaults apply";
+    EXPECT_EQ(problems("k3s"), Texts()) << "a stopped k3s writes the file at start";
     host_.write("own.toml", "");
     EXPECT_EQ(problems("own"), Texts());
 }
 
-TEST_F(RuntimeStateTest, OfAReplacedProgramTheVersionIsNotKnown) {
+TEST_F(RuntimeStateTest, ReplacedProgramHasNoKnownVersion) {
     RuntimeInstance instance;
     instance.config = "/etc/containerd/config.toml";
-    instance.executable = "/bin/bash"; // says a version
+    instance.executable = "/bin/bash"; // prints a version
     instance.is_replaced = true;
     const RuntimeState state = read_runtime(base::Root::open("/").value(), instance);
     EXPECT_EQ(state.instance.version, std::nullopt);
@@ -240,7 +240,7 @@ TEST_F(RuntimeStateTest, OfAReplacedProgramTheVersionIsNotKnown) {
     EXPECT_EQ(verdict(state), "its program was replaced since it started: restart it");
 }
 
-TEST_F(RuntimeStateTest, WhatMayNotBeReadIsNoProblemOfTheRuntime) {
+TEST_F(RuntimeStateTest, UnreadableFileIsNotARuntimeProblem) {
     host_.write("etc/config.toml", "version = 3\n");
     ASSERT_EQ(::chmod(host_.path("etc/config.toml").c_str(), 0), 0);
     const auto root = host_.root();
@@ -260,7 +260,7 @@ TEST_F(RuntimeStateTest, WhatMayNotBeReadIsNoProblemOfTheRuntime) {
     EXPECT_EQ(verdict(state), "its configuration can't be read here: ask as root");
 }
 
-TEST_F(RuntimeStateTest, DropInsOfCrioComeByName) {
+TEST_F(RuntimeStateTest, CrioReadsDropInsByName) {
     host_.write("etc/crio/crio.conf.d/20-b.conf", "[crio.runtime]\ndefault_runtime = \"b\"\n");
     host_.write("etc/crio/crio.conf.d/10-a.conf", "[crio.runtime]\ndefault_runtime = \"a\"\n");
     const RuntimeState state = read(RuntimeKind::Crio, "/etc/crio/crio.conf", RuntimeVersion{1, 34, ""});
@@ -270,12 +270,12 @@ TEST_F(RuntimeStateTest, DropInsOfCrioComeByName) {
     EXPECT_EQ(state.config.default_handler, "b");
 }
 
-TEST_F(RuntimeStateTest, ADocumentHasAllOfIt) {
+TEST_F(RuntimeStateTest, DocumentHasAllFacts) {
     host_.write("usr/lib/systemd/system/containerd.service", "[Service]\nExecStart=/usr/bin/containerd\n");
     host_.write("etc/containerd/config.toml", "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
     host_.write("etc/containerd/conf.d/99-nvidia.toml", "version = 2\n" + nvidia);
     const Json document = show_runtime(read_runtime_named(host_.root(), "containerd").value());
-    EXPECT_EQ(document["version"], "") << "no program of another tree is run";
+    EXPECT_EQ(document["version"], "") << "programs of another root are not run";
     EXPECT_EQ(document["unit_file"], "/usr/lib/systemd/system/containerd.service");
     EXPECT_FALSE(document["running"].get<bool>());
     EXPECT_EQ(

@@ -34,10 +34,10 @@ Errc code_of(std::string_view text) {
     return result ? Errc::Failed : result.error().code;
 }
 
-/// What comes and goes leaves the bytes that were there.
+/// Adds and removes an element, and expects the original bytes.
 void expect_there_and_back(const std::string& before, const std::string& after) {
     EXPECT_EQ(with(before), after);
-    EXPECT_EQ(with(after), after) << "it is there already";
+    EXPECT_EQ(with(after), after) << "the element exists already";
     EXPECT_EQ(without(after), before);
 }
 
@@ -96,7 +96,7 @@ disabled_plugins = ["cri"]
 #  address = "/run/containerd/containerd.sock"
 )";
 
-TEST(TomlEdit, AKeyThatIsNotThereComesBehindTheVersion) {
+TEST(TomlEdit, MissingKeyIsAddedAfterTheVersion) {
     for (const std::string text : {kubespray, gke, k3s}) {
         const std::size_t behind = text.find("version = 2\n") + 12;
         expect_there_and_back(text, text.substr(0, behind) + line + "\n" + text.substr(behind));
@@ -112,7 +112,7 @@ TEST(TomlEdit, AKeyThatIsNotThereComesBehindTheVersion) {
     expect_there_and_back("[a]\nversion = 2\n", line + "\n[a]\nversion = 2\n");
 }
 
-TEST(TomlEdit, OrBehindTheCommentsAtTheTop) {
+TEST(TomlEdit, WithoutVersionItFollowsTheTopComments) {
     const std::string text = package;
     const std::size_t behind = text.find("disabled_plugins");
     expect_there_and_back(text, text.substr(0, behind) + line + "\n" + text.substr(behind));
@@ -125,7 +125,7 @@ TEST(TomlEdit, OrBehindTheCommentsAtTheTop) {
     expect_there_and_back("# root = 1\n\n# [b]\n", "# root = 1\n\n# [b]\n" + line + "\n");
 }
 
-TEST(TomlEdit, LineEndsAndTheMarkStayAsTheyAre) {
+TEST(TomlEdit, LineEndsAndByteOrderMarkAreKept) {
     expect_there_and_back("version = 2\r\n[a]\r\nb = 1\r\n",
                           "version = 2\r\n" + line + "\r\n[a]\r\nb = 1\r\n");
     expect_there_and_back("version = 2", "version = 2\n" + line);
@@ -140,7 +140,7 @@ TEST(TomlEdit, LineEndsAndTheMarkStayAsTheyAre) {
                               "\"] # \u00e9\nb = '\u00e9'\n");
 }
 
-TEST(TomlEdit, AListOfOneLineGetsOneMore) {
+TEST(TomlEdit, ListInOneLineGetsAnElement) {
     const std::string quoted = "\"" + std::string(ours) + "\"";
     expect_there_and_back("imports = ['a']\n", "imports = ['a', " + quoted + "]\n");
     expect_there_and_back("imports = [ \"a\" , 'b' ]\n", "imports = [ \"a\" , 'b', " + quoted + " ]\n");
@@ -151,20 +151,20 @@ TEST(TomlEdit, AListOfOneLineGetsOneMore) {
     expect_there_and_back("imports = [] # none\n", "imports = [" + quoted + "] # none\n");
 }
 
-/// As `containerd config default` prints it.
-TEST(TomlEdit, AnEmptyListIsFilled) {
+/// The output of `containerd config default`.
+TEST(TomlEdit, EmptyListIsFilled) {
     const std::string before =
         "disabled_plugins = []\nimports = []\noom_score = 0\nversion = 2\n\n[cgroup]\n";
     const std::string after = "disabled_plugins = []\n" + line + "\noom_score = 0\nversion = 2\n\n[cgroup]\n";
     EXPECT_EQ(with(before), after);
     EXPECT_EQ(without(after), "disabled_plugins = []\noom_score = 0\nversion = 2\n\n[cgroup]\n")
-        << "a list that becomes empty goes";
-    EXPECT_EQ(without(before), before) << "one that was, stays";
+        << "a list that becomes empty is removed";
+    EXPECT_EQ(without(before), before) << "a list that was empty is kept";
     EXPECT_EQ(with("imports = [  ]"), line);
     EXPECT_EQ(with("imports = [\n]\n"), "imports = [\n  \"" + std::string(ours) + "\",\n]\n");
 }
 
-TEST(TomlEdit, AListOfManyLinesGetsALine) {
+TEST(TomlEdit, ListOfManyLinesGetsALine) {
     const std::string quoted = "\"" + std::string(ours) + "\"";
     expect_there_and_back("imports = [\n    'a', # first\n    'b'  # last\n    # end\n]\n",
                           "imports = [\n    'a', # first\n    'b',  # last\n    " + quoted +
@@ -182,7 +182,7 @@ TEST(TomlEdit, AListOfManyLinesGetsALine) {
               "imports = [\n  'a'\n  # why\n  ,\n  " + quoted + ",\n]\n");
 }
 
-TEST(TomlEdit, WhatGoesTakesItsLineAndNoComment) {
+TEST(TomlEdit, RemovedElementKeepsItsComment) {
     EXPECT_EQ(without("imports = [\n  'a',\n  'b', # b's\n  'c',\n]\n", "b"),
               "imports = [\n  'a',\n  # b's\n  'c',\n]\n");
     EXPECT_EQ(without("imports = [\n  'a',\n  'b',\n]\n", "a"), "imports = [\n  'b',\n]\n");
@@ -197,7 +197,7 @@ TEST(TomlEdit, WhatGoesTakesItsLineAndNoComment) {
     EXPECT_EQ(without("imports = [ # why\n  'b'\n]\n", "b"), "imports = [ # why\n]\n");
 }
 
-TEST(TomlEdit, TheListBecomesWhatIsAsked) {
+TEST(TomlEdit, ListBecomesTheRequestedOne) {
     const std::string text = "imports = ['a', 'b', 'c'] # x\n";
     EXPECT_EQ(with_all(text, {"a", "b", "c"}), text);
     EXPECT_EQ(with_all(text, {"a", "c"}), "imports = ['a', 'c'] # x\n");
@@ -211,7 +211,7 @@ TEST(TomlEdit, TheListBecomesWhatIsAsked) {
               "imports = [\n  'a', # x\n  \"b\",\n  \"c\"\n]\n");
 }
 
-TEST(TomlEdit, OnlyTheTopLevelCounts) {
+TEST(TomlEdit, OnlyTheTopLevelKeyIsEdited) {
     expect_there_and_back("version = 2\n[a]\nimports = ['b']\n",
                           "version = 2\n" + line + "\n[a]\nimports = ['b']\n");
     expect_there_and_back("a.imports = ['b']\nb = {imports = 1}\n",
@@ -221,7 +221,7 @@ TEST(TomlEdit, OnlyTheTopLevelCounts) {
     expect_there_and_back("f = [nan, inf, 1.0]\n", line + "\nf = [nan, inf, 1.0]\n");
 }
 
-TEST(TomlEdit, WhatIsNoListOfStringsIsLeft) {
+TEST(TomlEdit, ListsOfOtherTypesAreRefused) {
     for (const char* text : {"imports = 'a'\n", "imports = ['a', 1]\n", "imports.a = 1\n", "[imports]\n",
                              "[[imports]]\n", "imports = {}\n", "imports = [['a']]\n", "imports = [\n",
                              "a = 1\na = 2\n", "imports = ['a]\n", "{{ template \"base\" . }}\n"})
@@ -229,13 +229,13 @@ TEST(TomlEdit, WhatIsNoListOfStringsIsLeft) {
     EXPECT_EQ(with("imports = 1"), "error: x.toml: 'imports' is no list of strings");
 }
 
-TEST(TomlEdit, HostileTextsEndInErrorsOrEdits) {
+TEST(TomlEdit, HostileTextsFailOrAreEdited) {
     EXPECT_EQ(code_of("a = " + std::string(100'000, '[')), Errc::BadContent);
     EXPECT_EQ(code_of("imports = [\"" + std::string(100'000, 'x')), Errc::BadContent);
     EXPECT_EQ(code_of("imports = [\"\"\"" + std::string(10'000, '\n')), Errc::BadContent);
     const auto refused = with_import("imports = ['" + std::string(65'500, 'x') + "']", ours, "x.toml");
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, Errc::Refused) << "the line would be too long to be read";
+    EXPECT_EQ(refused.error().code, Errc::Refused) << "the line would exceed the limit";
     EXPECT_EQ(with_import("a = 1\n", "\xff", "x.toml").error().code, Errc::Refused);
     EXPECT_EQ(with_import("a = 1\n", "\xff", "x.toml").error().hint.substr(0, 24),
               "Make it say imports = [\"");

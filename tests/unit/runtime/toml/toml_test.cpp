@@ -14,7 +14,7 @@ std::string problem(std::string_view text) {
     return parsed ? "" : parsed.error().message;
 }
 
-/// A key of so many dots.
+/// Returns a key with this number of dots.
 std::string dotted(std::size_t dots) {
     std::string key = "b";
     for (std::size_t i = 0; i < dots; ++i)
@@ -22,7 +22,7 @@ std::string dotted(std::size_t dots) {
     return key;
 }
 
-TEST(Toml, ValuesAreWhatTheySay) {
+TEST(Toml, ValuesHaveTheirTypes) {
     const auto parsed = parse_toml("version = 2\nimports = [\"a\", 'b']\nf = 1.5\nd = 1979-05-27\n"
                                    "[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_cdi = true\n",
                                    "x");
@@ -35,10 +35,10 @@ TEST(Toml, ValuesAreWhatTheySay) {
     EXPECT_EQ(*parse_toml("", "x"), Json::object());
 }
 
-TEST(Toml, WhatIsWrongHasItsLine) {
+TEST(Toml, ErrorsNameTheLine) {
     EXPECT_EQ(problem("a = 1\nb = yes\n").substr(0, 15), "x.toml: line 2:");
     EXPECT_NE(problem("a = 1\na = 2\n"), "");
-    EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // what k3s makes its configuration of
+    EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // the template of k3s' configuration
     EXPECT_NE(problem("a = \"\xff\"\n"), "");
     EXPECT_EQ(problem("a = 1\n\u00e9 = 1\n"), "x.toml: line 2: has what is not ASCII outside of texts");
     EXPECT_EQ(problem("a = '\u00e9' # \u00e9\n\"\u00e9\" = 1\n"), "");
@@ -47,7 +47,7 @@ TEST(Toml, WhatIsWrongHasItsLine) {
         EXPECT_NE(problem(cut), "") << cut;
 }
 
-TEST(Toml, NestingHasABound) {
+TEST(Toml, NestingIsLimited) {
     const auto nested = [](std::size_t depth) {
         return "a = " + std::string(depth, '[') + std::string(depth, ']');
     };
@@ -55,11 +55,12 @@ TEST(Toml, NestingHasABound) {
     EXPECT_NE(problem(nested(100'000)), "");
     const std::string key = dotted(2'000);
     EXPECT_EQ(problem("b = 1\n" + key + " = 1"), "x.toml: line 2: is nested too deeply");
-    EXPECT_EQ(problem("\"" + key + "\" = '''\n" + key + "''' # " + key), "") << "dots in texts are none";
+    EXPECT_EQ(problem("\"" + key + "\" = '''\n" + key + "''' # " + key), "")
+        << "dots in strings do not count";
     EXPECT_EQ(problem("a = \"\"\"x\\\"\"\" " + key + "\"\"\"\nb = '" + key + "'"), "");
 }
 
-TEST(Toml, ATextMayEndInQuotesOfItsOwn) {
+TEST(Toml, MultilineStringMayEndInQuotes) {
     for (const std::string quotes : {"\"\"\"", "'''"})
         for (const std::size_t own : {0U, 1U, 2U}) {
             const std::string text = quotes + "x" + quotes + quotes.substr(0, own);
@@ -71,7 +72,7 @@ TEST(Toml, ATextMayEndInQuotesOfItsOwn) {
         }
 }
 
-TEST(Toml, ALineHasABoundWhateverIsQuoted) {
+TEST(Toml, LineLengthAndDotsAreLimited) {
     EXPECT_EQ(problem("x = {a = \"\"\"x\"\"\"\", " + dotted(10'000) + " = 1}"),
               "x.toml: line 1: has more than 4096 dots");
     EXPECT_EQ(problem("a = 1\nb = '" + dotted(5'000) + "'\n"), "x.toml: line 2: has more than 4096 dots");
@@ -79,7 +80,7 @@ TEST(Toml, ALineHasABoundWhateverIsQuoted) {
     EXPECT_EQ(problem("a = '" + std::string(65'000, 'x') + "'\n"), "");
 }
 
-TEST(Toml, AMebibyteIsRead) {
+TEST(Toml, MebibyteIsAccepted) {
     std::string text;
     for (int i = 0; text.size() < (1U << 20U) - 40; ++i)
         text += "key" + std::to_string(i) + " = \"value\"\n";

@@ -17,11 +17,11 @@ void expect_read_back(const Json& document) {
     const std::string text = to_toml(document);
     const auto again = parse_toml(text, "x");
     ASSERT_TRUE(again) << again.error().message << "\n" << text;
-    EXPECT_EQ(base::dump(*again), base::dump(document)) << text; // where 1 is not 1.0
+    EXPECT_EQ(base::dump(*again), base::dump(document)) << text; // distinguishes 1 from 1.0
     EXPECT_EQ(*again, document) << text;
 }
 
-TEST(TomlWriter, PlainValuesComeFirst) {
+TEST(TomlWriter, PlainValuesPrecedeTables) {
     const Json document{
         {"version", 2},
         {"imports", {"a", "b"}},
@@ -45,7 +45,7 @@ path = "/y"
     expect_read_back(document);
 }
 
-TEST(TomlWriter, TablesAreKeptWhateverIsInThem) {
+TEST(TomlWriter, EmptyAndNestedTablesAreKept) {
     EXPECT_EQ(to_toml({{"a", Json::object()}}), "[a]\n");
     EXPECT_EQ(to_toml({{"a", {{{"b", 1}}, Json::object()}}}), "[[a]]\nb = 1\n\n[[a]]\n");
     EXPECT_EQ(to_toml(Json::object()), "");
@@ -56,13 +56,13 @@ TEST(TomlWriter, TablesAreKeptWhateverIsInThem) {
     expect_read_back({{"a", {{{{"b", 1}}}}}});
 }
 
-TEST(TomlWriter, NullIsLeftOut) {
+TEST(TomlWriter, NullIsOmitted) {
     const Json document{
         {"a", nullptr}, {"b", {{"c", nullptr}}}, {"d", {1, nullptr}}, {"e", {nullptr, {{"f", nullptr}}}}};
     EXPECT_EQ(to_toml(document), "d = [1]\ne = [{}]\n\n[b]\n");
 }
 
-TEST(TomlWriter, TextsAndKeysAreQuotedAsNeeded) {
+TEST(TomlWriter, StringsAndKeysAreQuotedIfNeeded) {
     std::string all;
     for (char c = 0; c < 0x7f; ++c)
         all += c;
@@ -73,7 +73,7 @@ TEST(TomlWriter, TextsAndKeysAreQuotedAsNeeded) {
     EXPECT_EQ(to_toml({{"a.b", 1}, {"\u00e9", 2}}), "\"a.b\" = 1\n\"\u00e9\" = 2\n");
 }
 
-TEST(TomlWriter, NumbersStayWhatTheyAre) {
+TEST(TomlWriter, NumbersKeepTypeAndPrecision) {
     expect_read_back({{"a", 1.0},
                       {"b", 1e300},
                       {"c", -0.1},
@@ -86,7 +86,7 @@ TEST(TomlWriter, NumbersStayWhatTheyAre) {
     EXPECT_EQ(to_toml({{"a", INFINITY}, {"b", -INFINITY}, {"c", NAN}}), "a = inf\nb = -inf\nc = nan\n");
 }
 
-TEST(TomlWriter, LongListsHaveLines) {
+TEST(TomlWriter, LongListsHaveSeveralLines) {
     Json list = Json::array();
     for (int i = 0; i < 20'000; ++i)
         list.push_back("element " + std::to_string(i));
@@ -142,7 +142,7 @@ class Random {
     std::mt19937 engine_;
 };
 
-TEST(TomlWriter, WhatIsWrittenIsReadBack) {
+TEST(TomlWriter, RandomDocumentsAreReadBack) {
     for (unsigned seed = 0; seed < 3'000 && !HasFailure(); ++seed)
         expect_read_back(Random(seed).table(seed % 7));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which toolkit is used, and what its files' names say.
+// Tests the choice of the toolkit, and versions in names of files.
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/toolkit/choice.hpp"
 #include "daemon/runtime/toolkit/component.hpp"
@@ -36,7 +36,7 @@ ToolkitSettings wants(const std::string& version, const std::string& directory =
     return settings;
 }
 
-TEST(ToolkitVersionTest, OrdersCandidatesBeforeReleases) {
+TEST(ToolkitVersionTest, CandidatesPrecedeReleases) {
     const std::vector<std::string> ordered{"1.9.0",  "1.17.9", "1.18.0~rc.2", "1.18.0~rc.10",
                                            "1.18.0", "1.18.1", "1.20"};
     for (std::size_t i = 0; i < ordered.size(); ++i)
@@ -47,7 +47,7 @@ TEST(ToolkitVersionTest, OrdersCandidatesBeforeReleases) {
                 << ordered[i] << " " << ordered[j];
 }
 
-TEST(ToolkitVersionTest, IsSafeAsADirectory) {
+TEST(ToolkitVersionTest, UnsafeDirectoryNamesAreRefused) {
     for (const char* good : {"1.18.1", "1.18.0~rc.2", "1.20"})
         EXPECT_TRUE(base::is_toolkit_version(good)) << good;
     for (const char* bad :
@@ -55,7 +55,7 @@ TEST(ToolkitVersionTest, IsSafeAsADirectory) {
         EXPECT_FALSE(base::is_toolkit_version(bad)) << bad;
 }
 
-TEST(ToolkitVersionTest, IsInNamesOfArchivesAndReleases) {
+TEST(ToolkitVersionTest, VersionIsReadFromArchiveNames) {
     EXPECT_EQ(version_in_name("nvidia-container-toolkit_1.18.1_deb_amd64.tar.gz"), "1.18.1");
     EXPECT_EQ(version_in_name("nvidia-container-toolkit-1.18.1.tar.gz"), "1.18.1");
     EXPECT_EQ(version_in_name("toolkit-v1.18.1.tgz"), "1.18.1");
@@ -68,7 +68,7 @@ TEST(ToolkitVersionTest, IsInNamesOfArchivesAndReleases) {
     EXPECT_EQ(toolkit_version("x", "1"), "");
 }
 
-TEST(ToolkitChoiceTest, TakesTheNewestReleaseByDefault) {
+TEST(ToolkitChoiceTest, DefaultIsTheNewestRelease) {
     const auto choice =
         choose_toolkit(wants("auto"), store_of({"1.20.0~rc.1", "1.18.1", "1.17.9"}), "", true);
     EXPECT_EQ(choice.source, ToolkitSource::Store);
@@ -78,7 +78,7 @@ TEST(ToolkitChoiceTest, TakesTheNewestReleaseByDefault) {
     EXPECT_EQ(choose_toolkit(wants("auto"), store_of({"1.20.0~rc.1"}), "", true).version, "1.20.0~rc.1");
 }
 
-TEST(ToolkitChoiceTest, FallsBackToTheHostsOwnAndToNone) {
+TEST(ToolkitChoiceTest, EmptyStoreFallsBackToHostThenOff) {
     const auto own = choose_toolkit(wants("auto"), {}, "", true);
     EXPECT_EQ(own.source, ToolkitSource::Preinstalled);
     EXPECT_EQ(own.directory, "/usr/bin");
@@ -91,14 +91,14 @@ TEST(ToolkitChoiceTest, FallsBackToTheHostsOwnAndToNone) {
     EXPECT_EQ(elsewhere.directory, "/usr/local/nvidia/toolkit");
 }
 
-TEST(ToolkitChoiceTest, DoesAsItIsTold) {
+TEST(ToolkitChoiceTest, ExplicitSettingsAreUsed) {
     const ToolkitStore store = store_of({"1.18.1", "1.17.9"});
     EXPECT_EQ(choose_toolkit(wants("off"), store, "", true).source, ToolkitSource::Off);
     EXPECT_EQ(choose_toolkit(wants("preinstalled"), store, "", false).directory, "/usr/bin");
     EXPECT_EQ(choose_toolkit(wants("1.17.9"), store, "", true).version, "1.17.9");
     const auto absent = choose_toolkit(wants("9.9.9"), store, store.sets[1].path, true);
     EXPECT_NE(absent.problem.find("toolkit 9.9.9 is wanted"), std::string::npos);
-    EXPECT_EQ(absent.version, "1.17.9") << "what is selected stays";
+    EXPECT_EQ(absent.version, "1.17.9") << "the selection is kept";
 }
 
 // --- planning
@@ -123,10 +123,10 @@ class ToolkitPlanTest : public testing::Test {
     ToolkitComponent component_{root_};
 };
 
-TEST_F(ToolkitPlanTest, SelectsWhatIsWantedAndNothingElse) {
+TEST_F(ToolkitPlanTest, SelectsOnlyTheChosenToolkit) {
     EXPECT_TRUE(plan(observed_of("1.18.1", "1.18.1", "ours")).steps.empty());
     EXPECT_TRUE(plan(observed_of("1.18.1", "1.18.1", "other")).steps.empty())
-        << "another's file is no reason";
+        << "a foreign file is not a reason";
     EXPECT_TRUE(plan(observed_of("", "", "none")).steps.empty());
     EXPECT_TRUE(plan(observed_of("", "", "other")).steps.empty());
     for (const auto& [wanted, selected, state] : {std::array<std::string, 3>{"1.18.1", "", "none"},
@@ -143,7 +143,7 @@ TEST_F(ToolkitPlanTest, SelectsWhatIsWantedAndNothingElse) {
     }
 }
 
-TEST_F(ToolkitPlanTest, RemovesNothingThatIsSelected) {
+TEST_F(ToolkitPlanTest, SelectedToolkitIsNotRemoved) {
     const Json observed = observed_of("1.18.1", "1.18.1", "ours");
     const auto remove = [&](const std::string& version) {
         return plan(observed, {{"toolkit", {{"request", "remove"}, {"version", version}}}});
@@ -155,18 +155,18 @@ TEST_F(ToolkitPlanTest, RemovesNothingThatIsSelected) {
     ASSERT_EQ(made.steps.size(), 2U);
     EXPECT_TRUE(made.steps[1].forward);
     EXPECT_TRUE(plan(observed, {{"driver", {{"request", "swap"}}}}).steps.empty())
-        << "another room's request";
+        << "a request for another subsystem";
 }
 
-TEST_F(ToolkitPlanTest, KeepsAtStartWhatIsSelected) {
+TEST_F(ToolkitPlanTest, StartKeepsTheSelectedToolkit) {
     EXPECT_TRUE(component_.converge_at_start(observed_of("1.18.1", "1.18.1", "outdated")));
     EXPECT_FALSE(component_.converge_at_start(observed_of("1.18.1", "1.17.9", "ours")))
-        << "another one needs a person";
+        << "another version needs a person";
     EXPECT_FALSE(component_.converge_at_start(observed_of("", "1.17.9", "ours")));
-    EXPECT_TRUE(component_.converge_at_start(observed_of("", "1.17.9", "none"))) << "the link alone is left";
+    EXPECT_TRUE(component_.converge_at_start(observed_of("", "1.17.9", "none"))) << "only the link is left";
 }
 
-TEST(ToolkitChoiceTest, WhatIsSelectedAndCanNotBeReadStays) {
+TEST(ToolkitChoiceTest, UnreadableSelectedToolkitIsKept) {
     ToolkitStore store = store_of({"1.17.9"});
     const std::string current = set_of("1.18.1").path;
     store.problems.push_back(current + "/manifest.json: input/output error");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options, and config.toml that is made of it.
+// Tests the table of options, and the config.toml generated from it.
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/toml/toml.hpp"
 #include "daemon/runtime/toolkit/config.hpp"
@@ -25,7 +25,7 @@ Json value(const ToolkitConfig& config, const std::string& key) {
     return get_option(config.document, key);
 }
 
-TEST(ToolkitOptionsTest, AreAllInTheManPage) {
+TEST(ToolkitOptionsTest, OptionsAreInTheManPage) {
     const char* const top = std::getenv("top_srcdir");
     const auto root = base::Root::open(top == nullptr ? "." : top);
     ASSERT_TRUE(root);
@@ -34,14 +34,14 @@ TEST(ToolkitOptionsTest, AreAllInTheManPage) {
         EXPECT_NE(page.find("_" + std::string(option.key) + "_"), std::string::npos) << option.key;
 }
 
-TEST(ToolkitOptionsTest, HaveDefaultsOfTheirTypes) {
+TEST(ToolkitOptionsTest, DefaultsHaveTheRightTypes) {
     for (const ToolkitOption& option : toolkit_options()) {
         const auto parsed =
             parse_toolkit_option(std::string(option.key) + "=" + std::string(option.fallback));
         ASSERT_TRUE(parsed) << option.key << ": " << parsed.error().message;
         EXPECT_EQ(parsed->value, get_option(default_toolkit_config(), option.key));
     }
-    // As api/config/v1/toml_test.go of NVIDIA's has them.
+    // The values of NVIDIA's api/config/v1/toml_test.go.
     const Json defaults = default_toolkit_config();
     EXPECT_EQ(get_option(defaults, "nvidia-container-runtime.runtimes"), Json::array({"runc", "crun"}));
     EXPECT_EQ(get_option(defaults, "nvidia-container-runtime.modes.cdi.spec-dirs"),
@@ -51,7 +51,7 @@ TEST(ToolkitOptionsTest, HaveDefaultsOfTheirTypes) {
     EXPECT_EQ(get_option(defaults, "nvidia-container-cli.load-kmods"), true);
 }
 
-TEST(ToolkitOptionsTest, RefusesWhatIsNone) {
+TEST(ToolkitOptionsTest, InvalidOptionsAreRefused) {
     for (const char* word : {"", "=", "x=1", "nvidia-container-cli=1", "nvidia-container-cli.no-cgroups",
                              "nvidia-container-cli.no-cgroups=", "nvidia-container-cli.no-cgroups=maybe",
                              "nvidia-container-runtime.mode=fast", "nvidia-container-runtime.log-level=loud"})
@@ -64,7 +64,7 @@ TEST(ToolkitOptionsTest, RefusesWhatIsNone) {
     EXPECT_EQ(text->value, "compute,utility");
 }
 
-TEST(ToolkitConfigTest, LeadsToOurProgramsAndLibraries) {
+TEST(ToolkitConfigTest, ConfigNamesOwnProgramsAndLibraries) {
     const auto config = make_toolkit_config({}, {false, false, "usr/lib64", {"nvidia-ctk"}});
     EXPECT_TRUE(config.problems.empty());
     EXPECT_EQ(value(config, "nvidia-ctk.path"), "/var/lib/gpuhost/toolkit/current/usr/bin/nvidia-ctk");
@@ -72,7 +72,7 @@ TEST(ToolkitConfigTest, LeadsToOurProgramsAndLibraries) {
               Json::array({"LD_LIBRARY_PATH=/var/lib/gpuhost/toolkit/current/usr/lib64"}));
     EXPECT_EQ(value(config, "nvidia-container-cli.ldconfig"), "@/sbin/ldconfig");
     EXPECT_EQ(value(config, "nvidia-container-runtime-hook.path"), "nvidia-container-runtime-hook")
-        << "it may be the host's";
+        << "the hook may be the host's";
     const auto more =
         make_toolkit_config(with({"nvidia-container-cli.environment=A=1"}), {false, false, "usr/lib"});
     EXPECT_EQ(value(more, "nvidia-container-cli.environment"),
@@ -83,14 +83,14 @@ TEST(ToolkitConfigTest, LeadsToOurProgramsAndLibraries) {
     EXPECT_EQ(value(bare, "nvidia-container-cli.user"), "root:video");
 }
 
-TEST(ToolkitConfigTest, SaysWhatAModeNeeds) {
+TEST(ToolkitConfigTest, LegacyModeNeedsTheContainerCli) {
     ToolkitSettings settings;
     settings.mode = "legacy";
     EXPECT_EQ(make_toolkit_config(settings, {}).problems.size(), 1U);
     EXPECT_TRUE(make_toolkit_config(settings, {false, false, "", {}, true}).problems.empty());
 }
 
-TEST(ToolkitConfigTest, LetsSettingsHaveTheLastWord) {
+TEST(ToolkitConfigTest, SettingsOverrideTheMode) {
     ToolkitSettings settings =
         with({"nvidia-container-runtime.mode=csv", "features.disable-cuda-compat-lib-hook=yes",
               "nvidia-ctk.path=/opt/nvidia-ctk", "nonsense=1"});
@@ -103,7 +103,7 @@ TEST(ToolkitConfigTest, LetsSettingsHaveTheLastWord) {
     EXPECT_NE(config.problems[0].find("'nonsense=1'"), std::string::npos);
 }
 
-TEST(ToolkitConfigTest, RefusesTheLdconfigThatNvidiaRefuses) {
+TEST(ToolkitConfigTest, HostLdconfigWithoutMarkIsRefused) {
     const auto refused = make_toolkit_config(with({"nvidia-container-cli.ldconfig=/sbin/ldconfig"}), {});
     EXPECT_EQ(refused.problems.size(), 1U);
     EXPECT_EQ(value(refused, "nvidia-container-cli.ldconfig"), "@/sbin/ldconfig");
@@ -114,14 +114,14 @@ TEST(ToolkitConfigTest, RefusesTheLdconfigThatNvidiaRefuses) {
     EXPECT_EQ(value(taken, "nvidia-container-cli.ldconfig"), "/sbin/ldconfig");
 }
 
-TEST(ToolkitConfigTest, IsReadAsItWasWritten) {
+TEST(ToolkitConfigTest, WrittenConfigIsReadBack) {
     const auto config = make_toolkit_config(with({"nvidia-container-cli.environment=A=\"quoted\",B=\\"}), {});
     const auto read = parse_toml(toolkit_config_text(config.document), "config.toml");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, config.document);
 }
 
-TEST(ToolkitConfigTest, KnowsWhoseAFileIs) {
+TEST(ToolkitConfigTest, FileStateIsOwnOutdatedOrForeign) {
     const tests::TempDir host;
     const auto config = make_toolkit_config({}, {false, false, "", {"nvidia-ctk"}});
     const std::string text = toolkit_config_text(config.document);
@@ -139,7 +139,8 @@ TEST(ToolkitConfigTest, KnowsWhoseAFileIs) {
                            [&](const std::string& sentence) { return base::starts_with(sentence, word); });
     };
     EXPECT_TRUE(says("nvidia-container-cli.no-cgroups is true there, and would be false"));
-    EXPECT_TRUE(says("nvidia-ctk.path is \"nvidia-ctk\" there")); // NVIDIA's default, where it is silent
+    EXPECT_TRUE(
+        says("nvidia-ctk.path is \"nvidia-ctk\" there")); // NVIDIA's default, if the file has no value
     EXPECT_FALSE(says("disable-require"));
 }
 
