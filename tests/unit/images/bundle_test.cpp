@@ -30,7 +30,7 @@ class Bundle : public ::testing::Test {
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "site.bundle"}}));
         return BundleReader::open(std::move(input), trust_);
     }
-    /// All members' content, read to the end.
+    /// Reads the bundle to the end. Returns the content of all members.
     [[nodiscard]] static Result<std::map<std::string, std::string>> read_all(BundleReader& reader) {
         std::map<std::string, std::string> members;
         for (;;) {
@@ -54,11 +54,11 @@ class Bundle : public ::testing::Test {
     tests::TestBundle bundle_;
 };
 
-/// Sizes around every edge of the layout.
+/// Sizes around every boundary of the layout.
 constexpr std::array<std::size_t, 14> sizes{0,    1,    511,  512,  513,  2048, 2559,
                                             2560, 2561, 3072, 3584, 4095, 4096, 100'000};
 
-TEST_F(Bundle, GivesBackWhatWasWritten) {
+TEST_F(Bundle, WrittenBundleIsReadBack) {
     add(R"({"imageLayoutVersion":"1.0.0"})", "oci-layout");
     for (const std::size_t size : sizes)
         add(std::string(size, static_cast<char>('a' + size % 26)));
@@ -74,7 +74,7 @@ TEST_F(Bundle, GivesBackWhatWasWritten) {
     EXPECT_EQ(bytes->size() % tar_block, 0U);
 }
 
-TEST_F(Bundle, IsATarThatOthersRead) {
+TEST_F(Bundle, OtherTarReadersReadTheBundle) {
     for (const std::size_t size : sizes)
         add(std::string(size, 'x') + std::to_string(size));
     add("{}", "index.json");
@@ -89,7 +89,7 @@ TEST_F(Bundle, IsATarThatOthersRead) {
     EXPECT_EQ(members, expected());
 }
 
-TEST_F(Bundle, AlignsWhatMembersHold) {
+TEST_F(Bundle, MemberContentIsAligned) {
     for (const std::size_t size : sizes)
         add(std::string(size, 'x') + "mark" + std::to_string(size));
     const std::string bytes = write().value();
@@ -97,7 +97,7 @@ TEST_F(Bundle, AlignsWhatMembersHold) {
         EXPECT_EQ(bytes.find(content) % data_alignment, 0U) << content.size();
 }
 
-TEST_F(Bundle, SaysWhatEachImageIsMadeOf) {
+TEST_F(Bundle, ImagesListTheirMembers) {
     const auto descriptor = [](const std::string& type, const std::string& hex, std::size_t size) {
         return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(.v1+json","digest":"sha256:)" + hex +
                R"(","size":)" + std::to_string(size) + "}";
@@ -110,14 +110,14 @@ TEST_F(Bundle, SaysWhatEachImageIsMadeOf) {
         document(R"("config":)" + descriptor("config", config, 2) + R"(,"layers":[)" +
                  descriptor("layer", layer, 5000) + "," + descriptor("layer", layer, 5000) + "]");
     const std::string manifest = bundle_.add(text);
-    const std::string left_out(64, 'f'); // of another platform
+    const std::string left_out(64, 'f'); // an omitted manifest of another platform
     const std::string list = document(R"("manifests":[)" + descriptor("manifest", manifest, text.size()) +
                                       "," + descriptor("manifest", left_out, 1) + "]");
     const std::string index = bundle_.add(list);
     bundle_.manifest.images = {
         {"r.io/a:1", index, "application/vnd.oci.image.index.v1+json", list.size(), {}}};
     const std::string bytes = write().value();
-    const std::size_t cut = bytes.find(text) + 10; // volumes end anywhere
+    const std::size_t cut = bytes.find(text) + 10; // a volume may end inside the manifest
     const UniqueFd first = memory_file(bytes.substr(0, cut));
     const UniqueFd second = memory_file(bytes.substr(cut));
     auto input = BundleInput::open({{first.get(), "1"}, {second.get(), "2"}});
@@ -128,15 +128,16 @@ TEST_F(Bundle, SaysWhatEachImageIsMadeOf) {
     const auto members = BundleItems(read, documents_of(*reader)).members_of(read.images[0]);
     ASSERT_TRUE(members) << members.error().message;
     for (const Member* const member : *members)
-        EXPECT_TRUE(found.insert(member->hex).second) << "each once";
+        EXPECT_TRUE(found.insert(member->hex).second) << "no member is listed twice";
     EXPECT_EQ(found, (std::set<std::string>{layer, config, manifest, index}));
     const auto lies = [&](const Member& member) -> Result<std::string> {
         return std::string(static_cast<std::size_t>(member.size), ' ');
     };
-    EXPECT_FALSE(BundleItems(read, lies).members_of(read.images[0])) << "a document is held to its digest";
+    EXPECT_FALSE(BundleItems(read, lies).members_of(read.images[0]))
+        << "documents are compared with their digest";
 }
 
-TEST_F(Bundle, PlacesMembersOverEightGibibytes) {
+TEST_F(Bundle, PlacesMembersLargerThanEightGibibytes) {
     Member large;
     large.hex = std::string(64, 'a');
     large.size = (std::uint64_t{8} << 30U) + 5;
@@ -156,15 +157,15 @@ TEST_F(Bundle, PlacesMembersOverEightGibibytes) {
     }
 }
 
-TEST_F(Bundle, MakesTheSameBytesAgain) {
+TEST_F(Bundle, SameInputGivesTheSameBytes) {
     tests::CertificateRequest request;
-    request.bits = 2048; // an ECDSA signature has chance in it
+    request.bits = 2048; // an ECDSA signature is random
     site_ = tests::make_identity(request);
     add("content");
     EXPECT_EQ(write().value(), write().value());
 }
 
-TEST_F(Bundle, ReadsAPipeAndVolumes) {
+TEST_F(Bundle, ReadsPipesAndVolumes) {
     for (const std::size_t size : sizes)
         add(std::string(size, 'x') + std::to_string(size));
     const std::string bytes = write().value();
@@ -190,12 +191,12 @@ TEST_F(Bundle, ReadsAPipeAndVolumes) {
     ASSERT_TRUE(reader) << reader.error().message;
     std::size_t members = 0;
     for (auto member = reader->next(); member && *member != nullptr; member = reader->next())
-        ++members; // their content is skipped
+        ++members; // the content is skipped
     EXPECT_EQ(members, sizes.size());
     EXPECT_FALSE(BundleInput::open({{from.get(), "a"}, {from.get(), "b"}})) << "two pipes";
 }
 
-TEST_F(Bundle, EndsWithAnErrorWhereverItIsCutOff) {
+TEST_F(Bundle, TruncatedBundleIsRefusedAtEverySize) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{700}, std::size_t{5000}})
         add(std::string(size, 'x'));
     const std::string bytes = write().value();
@@ -205,7 +206,7 @@ TEST_F(Bundle, EndsWithAnErrorWhereverItIsCutOff) {
         EXPECT_EQ(cut.error().code, Errc::BadContent) << cut.error().message;
         const UniqueFd first = memory_file(bytes.substr(0, size));
         auto reader = open(first);
-        while (reader) { // the same when nobody looks at the content
+        while (reader) { // the same if the content is skipped
             const auto member = reader->next();
             if (!member)
                 break;
@@ -216,25 +217,24 @@ TEST_F(Bundle, EndsWithAnErrorWhereverItIsCutOff) {
     EXPECT_FALSE(read(bytes + std::string(512, '\0')));
 }
 
-TEST_F(Bundle, RefusesEveryOtherTarOfTheSameMembers) {
+TEST_F(Bundle, EveryModifiedByteOutsideContentIsRefused) {
     add(std::string(700, 'x'));
     add(std::string(9000, 'y'));
     const std::string bytes = write().value();
     ASSERT_TRUE(read(bytes));
     const std::uint64_t manifest = manifest_size(bytes.substr(0, tar_block)).value();
-    // Each byte that is not in a member's content, which import hashes.
+    // Every byte outside the content of members, which the import hashes.
     std::vector<bool> content(bytes.size(), false);
     for (const auto& [hex, text] : bundle_.contents)
         std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(bytes.find(text)), text.size(), true);
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         const bool signed_ = at >= tar_block && at < tar_block + manifest;
-        if (content[at] || (signed_ && at % 7 != 0)) // a sample of what takes a verification each
+        if (content[at] || (signed_ && at % 7 != 0)) // a sample, because each needs a verification
             continue;
         std::string other = bytes;
         other[at] = static_cast<char>(other[at] ^ 1);
         const auto members = read(other);
-        // CMS has bytes that mean nothing, such as the order of its certificates; the manifest is the same
-        // then.
+        // CMS has insignificant bytes, such as the order of certificates. The manifest is the same in this case.
         if (signed_ && members)
             EXPECT_EQ(*members, expected()) << at;
         else
@@ -242,7 +242,7 @@ TEST_F(Bundle, RefusesEveryOtherTarOfTheSameMembers) {
     }
 }
 
-TEST_F(Bundle, DoesNotSignWhatIsNotTrue) {
+TEST_F(Bundle, ContentThatMismatchesItsDigestIsNotSigned) {
     add("content");
     bundle_.contents.begin()->second = "CONTENT";
     EXPECT_EQ(write().error().code, Errc::BadContent);
@@ -250,7 +250,7 @@ TEST_F(Bundle, DoesNotSignWhatIsNotTrue) {
     EXPECT_EQ(write().error().code, Errc::BadContent);
 }
 
-TEST_F(Bundle, ADeltaLeavesOutWhatHostsHave) {
+TEST_F(Bundle, DeltaOmitsMembersThatHostsHave) {
     add("old");
     add("new");
     bundle_.manifest.members[0].absent = true;
@@ -258,14 +258,14 @@ TEST_F(Bundle, ADeltaLeavesOutWhatHostsHave) {
               (std::map<std::string, std::string>{{bundle_.manifest.members[1].place(), "new"}}));
 }
 
-TEST(BundleInputTest, TakesFilesAndOnePipeOnly) {
+TEST(BundleInputTest, AcceptsOnlyFilesAndOnePipe) {
     const tests::TempDir directory;
     const auto fd = directory.root().open_file("/", O_RDONLY | O_DIRECTORY);
     EXPECT_EQ(BundleInput::open({{fd->get(), "dir"}}).error().code, Errc::InvalidArgument);
     EXPECT_EQ(BundleInput::open({}).error().code, Errc::InvalidArgument);
 }
 
-// --- the manifest
+// --- manifest
 
 const std::string hex(64, 'a');
 
@@ -278,7 +278,7 @@ std::string blob(const std::string& more = "") {
     return R"({"digest":"sha256:)" + hex + R"(","size":7)" + more + "}";
 }
 
-TEST(BundleManifestTest, ComesBackFromItsText) {
+TEST(BundleManifestTest, TextRoundTripKeepsAllMembers) {
     BundleManifest manifest{"site-images", 7, 1'700'000'000, {}, {}, {}};
     manifest.members = {{hex, 12, "", {"linux/arm64,os=debian-12", "kernel=6.1.0-50-amd64"}, true},
                         {std::string(64, 'b'), 3, "index.json", {}, false}};
@@ -307,11 +307,11 @@ TEST(BundleManifestTest, ComesBackFromItsText) {
     EXPECT_EQ(artifact_type(read->artifacts[0]), "application/vnd.gpuhost.driver-packages.v1");
     EXPECT_EQ(read->artifacts[1].kernel, "6.1.0-50-amd64");
     EXPECT_EQ(read->artifacts[1].flavour, "proprietary");
-    EXPECT_EQ(read->artifacts[2].flavour, "") << "as older bundles have it";
+    EXPECT_EQ(read->artifacts[2].flavour, "") << "as in older bundles";
     EXPECT_TRUE(parse_bundle_manifest(to_text(BundleManifest{"a", 0, 0, {}, {}, {}}), "x"));
 }
 
-TEST(BundleManifestTest, LimitsWhatAnImageSaysOfAnother) {
+TEST(BundleManifestTest, ReferrersAreLimited) {
     const auto parsed = [](const std::string& more) {
         return parse_bundle_manifest(
             text_with("[" + blob() + "]",
@@ -339,7 +339,7 @@ TEST(BundleManifestTest, LimitsWhatAnImageSaysOfAnother) {
     EXPECT_FALSE(parsed(R"(,"artifactType":"of nothing")"));
 }
 
-TEST(BundleManifestTest, RefusesWhatItCanNotKeepTo) {
+TEST(BundleManifestTest, InvalidManifestsAreRefused) {
     const std::string image = R"([{"name":"docker.io/library/a:1","digest":"sha256:)" + hex +
                               R"(","size":7,"mediaType":"application/vnd.oci.image.index.v1+json"}])";
     ASSERT_TRUE(parse_bundle_manifest(text_with("[" + blob() + "]", image), "x"));

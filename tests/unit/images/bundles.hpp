@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles in memory, signed by a site that is made for the test.
+// Bundles in memory, signed with a certificate generated for the test.
 #pragma once
 
 #include "daemon/content/crypto/cms.hpp"
@@ -14,7 +14,7 @@ namespace gpuhost::tests {
 [[nodiscard]] base::UniqueFd memory_file(std::string_view bytes);
 
 struct TestBundle {
-    /// Adds a member with that content and returns its digest.
+    /// Adds a member with this content and returns its digest.
     std::string add(const std::string& content, const std::string& path = {});
     [[nodiscard]] base::Result<std::string> write(const Identity& signer) const;
     [[nodiscard]] std::map<std::string, std::string> expected() const; ///< content by place

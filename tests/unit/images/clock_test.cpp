@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that are years off, of the host and of whoever made a bundle. (A certificate's validity is in
-// cms_test.cpp.)
+// Clocks that are years off, on the host and where a bundle was created. (cms_test.cpp tests the validity of
+// certificates.)
 #include "daemon/base/clock.hpp"
 #include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
@@ -8,7 +8,7 @@
 #include <time.h>
 
 namespace {
-time_t now; // NOLINT: what the seam below says; 0: what it is
+time_t now; // NOLINT: the time that the seam below returns; 0: the real time
 }
 
 extern "C" {
@@ -30,7 +30,7 @@ class Clock : public HostileInput {
   protected:
     ~Clock() override { now = 0; }
 
-    /// Brings in a bundle with another image of the same name; says which.
+    /// Imports a bundle with another image of the same name. Returns its digest.
     std::string bring(const std::string& name, std::uint64_t created) {
         tests::TestBundle bundle;
         bundle.manifest.name = name;
@@ -49,19 +49,19 @@ class Clock : public HostileInput {
     }
 };
 
-TEST_F(Clock, AHostsOwnDecidesNothingOfTheOrderOfTags) {
+TEST_F(Clock, HostClockDoesNotAffectTagOrder) {
     now = static_cast<time_t>(40 * year);
     const std::string newer = bring("newer", 50 * year);
     now = static_cast<time_t>(200 * year);
     (void)bring("older", 49 * year);
     EXPECT_EQ(Catalogue(root_).record("older")->imported, 200 * year);
-    EXPECT_EQ(winner(), newer) << "though the other one came later, and its clock said so";
+    EXPECT_EQ(winner(), newer) << "the other one was imported later, with a later host clock";
     now = 1;
     const std::string newest = bring("newest", 51 * year);
-    EXPECT_EQ(winner(), newest) << "though it came before all others, as the clock says";
+    EXPECT_EQ(winner(), newest) << "the host clock dates it before all others";
 }
 
-TEST_F(Clock, ABundleFromTheFutureComesInAndIsSaidToGoBeforeLaterOnes) {
+TEST_F(Clock, FutureBundleIsImportedWithAWarning) {
     const std::uint64_t today = base::realtime_us() / 1'000'000;
     const std::string future = bring("future", today + 100 * year);
     (void)bring("today", today);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What "docker save" wrote before version 25, and before version 1.10, in memory.
+// Archives in memory, as "docker save" wrote them before version 25 and before version 1.10.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -21,12 +21,12 @@ inline std::string docker_config(const std::vector<std::string>& unpacked_layers
                        {"rootfs", {{"type", "layers"}, {"diff_ids", std::move(ids)}}}});
 }
 
-/// Its members may be changed before they become a tar.
+/// An archive of Docker before 25. Tests may change its members before tar().
 struct DockerArchive {
     std::vector<Member> members;
     base::Json manifest = base::Json::array();
 
-    /// `layers` are paths of members.
+    /// Adds an image. `layers` are paths of members.
     void name(const std::string& config, const std::vector<std::string>& layers, const base::Json& tags) {
         manifest.push_back({{"Config", config}, {"RepoTags", tags}, {"Layers", layers}});
     }
@@ -37,7 +37,7 @@ struct DockerArchive {
     }
 };
 
-/// "base" is a layer twice, by a link the second time.
+/// Returns an archive with the layer "base" twice, the second time as a link.
 inline DockerArchive two_layer_archive() {
     DockerArchive archive;
     archive.members = {
@@ -55,12 +55,12 @@ inline DockerArchive two_layer_archive() {
     return archive;
 }
 
-/// As old as that it has a directory for each layer, and no more.
+/// An archive of Docker before 1.10, with only a directory for each layer.
 struct DockerV1Archive {
     std::vector<Member> members;
     base::Json repositories = base::Json::object();
 
-    /// Its name. `parent` is that of the layer below, if there is one.
+    /// Adds a layer and returns its name. `parent` is the name of the layer below, or empty.
     std::string layer(const std::string& tar, base::Json description = {}, const std::string& parent = "") {
         const std::string name = content::sha256(std::to_string(members.size()));
         description["id"] = name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives of others, read beside a file that nobody may touch.
+// Reads foreign archives next to a file that must not change.
 #pragma once
 
 #include "images/foreign/docker.hpp"
@@ -19,7 +19,7 @@ class Foreign : public ::testing::Test {
   protected:
     ~Foreign() override {
         EXPECT_EQ(directory_.root().list("/").value(), std::vector<std::string>{"kept"})
-            << "an archive makes no file that has a name";
+            << "reading creates no named file";
         EXPECT_EQ(directory_.read("kept"), "as it was");
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hostile images do not do where they are taken; hostile_input_test.cpp has those that are refused.
+// Hostile images that are imported without harm. hostile_input_test.cpp has those that are refused.
 #include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
@@ -10,7 +10,7 @@
 namespace gpuhost::images {
 namespace {
 
-TEST_F(HostileInput, ModesOwnersAndLinksMeanNothing_CVE_2021_32760_CVE_2025_45582) {
+TEST_F(HostileInput, ModesIgnored_CVE_2021_32760_CVE_2025_45582) {
     const auto before = all_files();
     auto files = Layout().with_image();
     for (File& file : files)
@@ -31,7 +31,7 @@ TEST_F(HostileInput, ModesOwnersAndLinksMeanNothing_CVE_2021_32760_CVE_2025_4558
     EXPECT_EQ(root_.list(blobs_directory)->size(), 3U);
 }
 
-TEST_F(HostileInput, ProgramsOnThePathAreNotRun_CVE_2026_41567) {
+TEST_F(HostileInput, NoProgramsAreRun_CVE_2026_41567) {
     for (const char* name :
          {"gzip", "gunzip", "unpigz", "xz", "zstd", "bzip2", "lz4", "lzop", "grzip", "lrzip"}) {
         directory_.write("bin/" + std::string(name),
@@ -51,13 +51,13 @@ TEST_F(HostileInput, ProgramsOnThePathAreNotRun_CVE_2026_41567) {
     EXPECT_FALSE(fs::exists(directory_.path("outside/ran")));
 }
 
-TEST_F(HostileInput, NoWayAroundASignature_CVE_2026_111361) {
+TEST_F(HostileInput, SignatureCannotBeBypassed_CVE_2026_111361) {
     tests::TestBundle bundle;
     const std::string hex = bundle.add("signed");
     const tests::Identity stranger = tests::make_identity({});
     EXPECT_EQ(receive(bundle, stranger).error().code, Errc::AccessDenied);
-    EXPECT_FALSE(root_.exists(incoming_directory)) << "not a byte is written before";
-    // What one half of an import left is nothing for the other kind's second half.
+    EXPECT_FALSE(root_.exists(incoming_directory)) << "no byte is written before the verification";
+    // A commit refuses what an import of the other kind received.
     ASSERT_TRUE(receive(bundle, site_));
     EXPECT_FALSE(commit());
     ASSERT_TRUE(adopt_tar(tests::tar_of(Layout().with_image())));
@@ -68,12 +68,12 @@ TEST_F(HostileInput, NoWayAroundASignature_CVE_2026_111361) {
     std::string text = root_.read(manifest).value();
     text.replace(text.find("r.io/app"), 8, "r.io/ape");
     ASSERT_TRUE(root_.write_atomic(manifest, text));
-    EXPECT_EQ(commit().error().code, Errc::BadContent) << "is not what was received";
+    EXPECT_EQ(commit().error().code, Errc::BadContent) << "the content was changed";
     EXPECT_TRUE(Catalogue(root_).names().value_or(std::vector<std::string>()).empty());
     EXPECT_FALSE(BlobStore(root_).has(hex, 6));
 }
 
-TEST_F(HostileInput, NobodyTakesANameFromWhatIsSigned_GO_2026_5338) {
+TEST_F(HostileInput, UnsignedCannotReplaceSignedNames_GO_2026_5338) {
     tests::TestBundle bundle;
     Layout layout;
     const std::string document = base::dump(layout.manifest("signed"));

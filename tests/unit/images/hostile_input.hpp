@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that may be altered, and a host that imports them beside files that nobody may touch.
+// Layouts that tests may modify, and a host that imports them next to files that must not change.
 #pragma once
 
 #include "images/import/foreign_import.hpp"
@@ -27,7 +27,7 @@ inline constexpr const char* manifest_type = "application/vnd.oci.image.manifest
 inline constexpr const char* index_type = "application/vnd.oci.image.index.v1+json";
 inline constexpr const char* layer_type = "application/vnd.oci.image.layer.v1.tar";
 
-/// Files of an OCI image layout, which may become a directory or a tar.
+/// Files of an OCI image layout, to be written as a directory or a tar.
 struct Layout {
     std::vector<File> files;
 
@@ -41,7 +41,7 @@ struct Layout {
                 {"config", add("{}", "application/vnd.oci.image.config.v1+json")},
                 {"layers", {add(layer, layer_type)}}};
     }
-    /// All files of a layout whose one image is that document.
+    /// Returns all files of a layout whose single image is this document.
     std::vector<File> with_image(const std::string& document, const char* type = manifest_type) {
         Json image = add(document, type);
         image["annotations"] = {{"io.containerd.image.name", "r.io/app:v1"}};
@@ -56,7 +56,7 @@ class HostileInput : public ::testing::Test {
   protected:
     HostileInput() {
         EXPECT_TRUE(trust_.add(site_.certificate, "site"));
-        write_directory("outside", Layout().with_image()); // what links want to lead to
+        write_directory("outside", Layout().with_image()); // the targets of hostile links
     }
     void write_directory(const std::string& name, const std::vector<File>& files) const {
         for (const File& file : files) {
@@ -90,7 +90,7 @@ class HostileInput : public ::testing::Test {
         GPUHOST_CHECK(plan_import(root_, reader.signed_manifest(), host_, {}));
         return receive_bundle(root_, reader, host_);
     }
-    /// Everything that is no directory, on the host and beside it, with mode and content.
+    /// Returns all files but directories, on the host and next to it, with mode and content.
     [[nodiscard]] std::map<std::string, std::string> all_files() const {
         std::map<std::string, std::string> files;
         for (const char* below : {"host", "outside"})

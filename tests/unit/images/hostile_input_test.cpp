@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importers of images elsewhere were caught with, brought in as a host does it: what is refused.
-// hostile_import_test.cpp has what is harmless. Classes that other tests prove:
-//   member names that climb, CVE-2024-24579: Foreign.PathTraversalByAMembersName_CVE_2024_24579
-//   links in archives: Foreign.LinksLeadToNothingOutsideAndAreFollowedOnce_GHSA_r3h2_rgqf_9hv9
-//   readers that differ about a tar, CVE-2025-62518: Foreign.SizesThatReadersTakeDifferently_CVE_2025_62518;
-//     of what is signed: Bundle.RefusesEveryOtherTarOfTheSameMembers
-//   formats that nobody needs: Foreign.OtherFormatsAndFiltersAreNotTried_CVE_2024_20696
-//   bombs: Foreign.WhatUnpacksToMuchMoreThanItIs_RSPEC_5042, ArchiveTest.RefusesAFrameWhoseWindowIsHuge
-//   indexes in indexes: Create.IndexesDoNotNestForEver
-//   members that come twice: Foreign.WhatComesTwiceIsRefused; a name for two images: Create.OneNameIsOneImage
-//   altered signed content: Cms.RefusesWhatWasAltered
-//   older generations: Import.GoesBackToAnOlderGenerationOnlyWhenTold
-//   names before the bytes: Import.NothingHasANameThatIsNotOnTheDisk, Import.DoesNotTrustWhatAPowerCutLeft
+// Known vulnerabilities of other image importers, imported as a host does: those that are refused.
+// hostile_import_test.cpp has the harmless ones. Classes that other tests cover:
+//   member names outside, CVE-2024-24579: Foreign.MemberNamesOutsideAreRefused_CVE_2024_24579
+//   links in archives: Foreign.LinksOutsideAreRefused_GHSA_r3h2_rgqf_9hv9
+//   readers that differ about a tar, CVE-2025-62518: Foreign.PaxSizesOverrideUstar_CVE_2025_62518;
+//     of signed bundles: Bundle.EveryModifiedByteOutsideContentIsRefused
+//   unneeded formats: Foreign.OtherArchiveFormatsAreRefused_CVE_2024_20696
+//   bombs: Foreign.BombIsRefused_RSPEC_5042, ArchiveTest.RefusesFramesWithAHugeWindow
+//   indexes in indexes: Create.TooDeeplyNestedIndexesAreRefused
+//   duplicate members: Foreign.DuplicateMembersAreRefused; a name for two images: Create.SameNameForTwoImagesIsRefused
+//   modified signed content: Cms.RefusesModifiedDocuments
+//   older generations: Import.OlderGenerationIsRefusedUnlessAllowed
+//   names before the bytes: Import.BlobsAreNamedOnlyAfterTheirSync, Import.PartsLeftByAPowerCutAreVerified
 #include "images/bundle/oci.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 enum class Form { Tar, Directory, Both };
 
 struct Row {
-    const char* name; ///< the class, and who was caught with it
+    const char* name; ///< the class, and the id of a known vulnerability
     Form form;
     std::vector<File> (*files)();
     Errc code;
@@ -35,7 +35,7 @@ std::vector<File> with_link(const std::string& path, const std::string& target) 
     return files;
 }
 
-/// An index that leads to one manifest as many times as there are platforms.
+/// Returns an index that names one manifest for each platform.
 std::vector<File> with_platforms(const std::vector<std::string>& variants) {
     Layout layout;
     Json manifest = layout.add(base::dump(layout.manifest()), manifest_type);
@@ -173,7 +173,7 @@ TEST_P(HostileRow, IsRefusedAndChangesNothing) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, HostileRow, ::testing::ValuesIn(rows),
+INSTANTIATE_TEST_SUITE_P(All, HostileRow, ::testing::ValuesIn(rows),
                          [](const auto& row) { return std::string(row.param.name); });
 
 } // namespace

@@ -7,7 +7,7 @@
 namespace gpuhost::images {
 namespace {
 
-/// The first bytes of an ELF file for this machine (elf(5)).
+/// Returns the first bytes of an ELF file for this machine (elf(5)).
 std::string program_for(unsigned char machine) {
     std::string head = std::string("\x7f"
                                    "ELF\x02\x01\x01",
@@ -17,16 +17,17 @@ std::string program_for(unsigned char machine) {
     return head + std::string(44, '\0');
 }
 
-TEST(HostPlatform, OfAMountedSystemIsThatOfItsPrograms) {
+TEST(HostPlatform, MountedSystemHasItsProgramsPlatform) {
     const tests::TempDir directory;
     const base::Root root = base::Root::open(directory.path()).value();
-    EXPECT_EQ(host_platform(root), host_platform(base::Root::open("/").value())) << "nothing says another";
+    EXPECT_EQ(host_platform(root), host_platform(base::Root::open("/").value()))
+        << "without programs, the platform of this host";
     directory.write("bin/sh", program_for(183));
     EXPECT_EQ(host_platform(root), "linux/arm64");
     directory.write("usr/lib/systemd/systemd", program_for(62));
     EXPECT_EQ(host_platform(root), "linux/amd64");
     directory.write("usr/lib/systemd/systemd", "#!/bin/sh\n");
-    EXPECT_EQ(host_platform(root), "linux/arm64") << "no program of a machine";
+    EXPECT_EQ(host_platform(root), "linux/arm64") << "not an ELF file";
 }
 
 } // namespace

@@ -48,10 +48,10 @@ TEST(OciTest, ReadsAManifest) {
     EXPECT_TRUE(document->content[1].elsewhere);
     ASSERT_TRUE(document->subject);
     EXPECT_EQ(document->subject->hex, hex_a);
-    EXPECT_EQ(document->artifact_type, manifest_type) << "its configuration's type";
+    EXPECT_EQ(document->artifact_type, manifest_type) << "the media type of its configuration";
 }
 
-TEST(OciTest, AnIndexMayHaveWhatGoesByAnotherDigest) {
+TEST(OciTest, IndexMayHaveOtherDigestAlgorithms) {
     const std::string other = R"("digest":"sha512:)" + hex_a + hex_a + R"(","size":1)";
     const auto document =
         parse_document(R"({"schemaVersion":2,"manifests":[{"mediaType":"x/y",)" + other +
@@ -64,7 +64,7 @@ TEST(OciTest, AnIndexMayHaveWhatGoesByAnotherDigest) {
     EXPECT_EQ(document->left_out, std::vector<std::string>{("sha512:" + hex_a + hex_a).substr(0, 100)});
 }
 
-TEST(OciTest, RefusesWhatCouldBeTakenForAnother) {
+TEST(OciTest, AmbiguousDocumentsAreRefused) {
     const std::string both =
         R"({"schemaVersion":2,"manifests":[],"layers":[],"config":)" + descriptor(hex_a) + "}";
     const std::string list = R"({"schemaVersion":2,"manifests":[]})";

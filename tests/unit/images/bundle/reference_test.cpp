@@ -13,7 +13,7 @@ std::string normal(std::string_view text) {
     return reference ? reference->text() : "refused";
 }
 
-TEST(ReferenceTest, IsNormalisedAsContainerdDoes) {
+TEST(ReferenceTest, NormalizesNamesAsContainerd) {
     const std::pair<std::string, std::string> rows[] = {
         {"busybox", "docker.io/library/busybox:latest"},
         {"busybox:1.36", "docker.io/library/busybox:1.36"},
@@ -38,7 +38,7 @@ TEST(ReferenceTest, IsNormalisedAsContainerdDoes) {
     EXPECT_EQ(normal(normal("team/app:v1")), "docker.io/team/app:v1");
 }
 
-TEST(ReferenceTest, RefusesWhatIsNoName) {
+TEST(ReferenceTest, InvalidNamesAreRefused) {
     for (const std::string& text : {std::string(),
                                     std::string(":v1"),
                                     std::string("/app"),
@@ -72,21 +72,22 @@ TEST(ReferenceTest, RefusesWhatIsNoName) {
     EXPECT_EQ(bad.error().message.find("'App' is not an image name: "), 0U);
 }
 
-TEST(ReferenceTest, TakesOnlyWholeDigests) {
+TEST(ReferenceTest, OnlyCompleteDigestsAreAccepted) {
     EXPECT_EQ(digest_hex("sha256:" + hex), hex);
     EXPECT_EQ(digest_hex(hex), "");
     EXPECT_EQ(digest_hex("sha256:../../etc/passwd"), "");
     EXPECT_EQ(digest_hex("sha256:" + hex + "a"), "");
 }
 
-TEST(ReferenceTest, DefaultsThePullPolicyAsTheApiServerDoes) {
+TEST(ReferenceTest, DefaultPullPolicyEqualsTheApiServers) {
     EXPECT_EQ(default_pull_policy("app"), PullPolicy::Always);
     EXPECT_EQ(default_pull_policy("r.io:5000/app"), PullPolicy::Always);
     EXPECT_EQ(default_pull_policy("app:latest"), PullPolicy::Always);
     EXPECT_EQ(default_pull_policy("app:v1"), PullPolicy::IfNotPresent);
     EXPECT_EQ(default_pull_policy("r.io:5000/app:v1"), PullPolicy::IfNotPresent);
     EXPECT_EQ(default_pull_policy("app@sha256:" + hex), PullPolicy::IfNotPresent);
-    EXPECT_EQ(default_pull_policy("app:latest@sha256:" + hex), PullPolicy::Always); // although it is pinned
+    EXPECT_EQ(default_pull_policy("app:latest@sha256:" + hex),
+              PullPolicy::Always); // although a digest is given
 }
 
 } // namespace

@@ -68,7 +68,7 @@ class Create : public ::testing::Test {
             found.push_back(one.name);
         return found;
     }
-    /// The sections are refused like this.
+    /// Expects a refusal of the sections with this error.
     void expect_refused(const std::string& sections, Errc code, const std::string& reason) const {
         const auto contents = made_of(sections);
         ASSERT_FALSE(contents) << "expected: " << reason;
@@ -87,7 +87,7 @@ class Create : public ::testing::Test {
     tests::TempDir directory_;
 };
 
-TEST_F(Create, TakesAllThatAnImageNames) {
+TEST_F(Create, AddsEverythingThatAnImageNames) {
     const Json app = image({"one", "two", "one"});
     blob("not of this image", "layer");
     layout({app});
@@ -100,7 +100,8 @@ TEST_F(Create, TakesAllThatAnImageNames) {
     ASSERT_EQ(manifest.members.size(), 6U) << "oci-layout, index.json, manifest, config, two layers";
     EXPECT_EQ(manifest.members[0].path, "oci-layout");
     EXPECT_EQ(manifest.members[1].path, "index.json");
-    EXPECT_EQ("sha256:" + manifest.members[2].hex, app["digest"]) << "a document stands before what it names";
+    EXPECT_EQ("sha256:" + manifest.members[2].hex, app["digest"])
+        << "a document precedes the blobs that it names";
     ASSERT_EQ(manifest.images.size(), 1U);
     EXPECT_EQ(manifest.images[0].name, "r.io/app:v1");
     EXPECT_EQ(manifest.images[0].media_type, manifest_type);
@@ -113,7 +114,7 @@ TEST_F(Create, TakesAllThatAnImageNames) {
     EXPECT_EQ(index->content[0].names, (std::vector<std::string>{"r.io/app:v1", "r.io/app:v1"}));
 }
 
-TEST_F(Create, SaysWhichHostsNeedWhat) {
+TEST_F(Create, MembersNameTheHostsThatNeedThem) {
     const Json amd = image({"both", "amd"}, "amd config");
     const Json arm = image({"both", "arm"}, "arm config");
     const Json list = index({on(amd, "amd64"), on(arm, "arm64"), on(image({"s390x"}), "s390x")});
@@ -125,12 +126,13 @@ TEST_F(Create, SaysWhichHostsNeedWhat) {
     EXPECT_EQ(found.at(content::sha256("both")), both);
     EXPECT_EQ(found.at(content::sha256("amd")), std::vector<std::string>{"linux/amd64"});
     EXPECT_EQ(found.at(content::sha256("arm config")), std::vector<std::string>{"linux/arm64"});
-    EXPECT_EQ(found.at(list["digest"].get<std::string>().substr(7)), std::vector<std::string>{}) << "for all";
+    EXPECT_EQ(found.at(list["digest"].get<std::string>().substr(7)), std::vector<std::string>{})
+        << "all hosts";
     EXPECT_EQ(found.count(content::sha256("s390x")), 0U);
     EXPECT_EQ(contents->manifest.images[0].platforms, both);
 }
 
-TEST_F(Create, AsksAnImageForItsPlatformWhereNoIndexSaysIt) {
+TEST_F(Create, PlatformIsReadFromConfigWithoutAnIndex) {
     const std::string config = R"({"os":"linux","architecture":"arm64","variant":"v8"})";
     const Json manifest{{"schemaVersion", 2},
                         {"config", blob(config, "application/vnd.oci.image.config.v1+json")},
@@ -152,7 +154,7 @@ TEST_F(Create, ChoosesByNameOrDigest) {
     Json second = image({"second"});
     first["annotations"] = {{"org.opencontainers.image.ref.name", "v1"}};
     layout({first, second});
-    EXPECT_EQ(collected().error().code, Errc::InvalidArgument) << "which?";
+    EXPECT_EQ(collected().error().code, Errc::InvalidArgument) << "ambiguous";
     EXPECT_EQ("sha256:" + collected("Reference=v1\n")->manifest.images[0].hex, first["digest"]);
     EXPECT_EQ("sha256:" +
                   collected("Reference=" + second["digest"].get<std::string>())->manifest.images[0].hex,
@@ -162,7 +164,7 @@ TEST_F(Create, ChoosesByNameOrDigest) {
 
 class CreateReferrers : public Create {
   protected:
-    /// A manifest that is about `subject`.
+    /// Returns a manifest with this `subject`.
     Json about(const Json& subject, const std::string& layer, Json annotations = {}) const {
         Json manifest{{"schemaVersion", 2},
                       {"artifactType", "application/example"},
@@ -182,7 +184,7 @@ class CreateReferrers : public Create {
     }
 };
 
-TEST_F(CreateReferrers, GoAlongUnderNoName) {
+TEST_F(CreateReferrers, AreAddedWithoutAName) {
     const Json app = image({"one"});
     const Json signature = about(app, "signature", {{"by", "us"}, {"long", std::string(5000, 'x')}});
     const Json of_the_signature = about(signature, "timestamp");
@@ -198,7 +200,8 @@ TEST_F(CreateReferrers, GoAlongUnderNoName) {
     EXPECT_EQ(images[1].hex, hex_of(signature));
     EXPECT_EQ(images[1].subject, hex_of(app));
     EXPECT_EQ(images[1].artifact_type, "application/example");
-    EXPECT_EQ(images[1].annotations, (std::map<std::string, std::string>{{"by", "us"}})) << "what fits";
+    EXPECT_EQ(images[1].annotations, (std::map<std::string, std::string>{{"by", "us"}}))
+        << "the annotations that fit";
     EXPECT_EQ(images[2].hex, hex_of(of_the_signature));
     const auto found = hosts(*contents);
     EXPECT_EQ(found.count(content::sha256("signature")), 1U);
@@ -222,7 +225,7 @@ TEST_F(CreateReferrers, AreFoundByTheirTag) {
     EXPECT_EQ(contents->manifest.images[1].hex, hex_of(signature));
 }
 
-TEST_F(CreateReferrers, OfAllHostsGoToAll) {
+TEST_F(CreateReferrers, ReferrersOfAnIndexAreForAllHosts) {
     const Json list = index({on(image({"one"}), "amd64")});
     const std::string config = R"({"os":"linux","architecture":"amd64"})";
     const Json report{{"schemaVersion", 2},
@@ -235,7 +238,7 @@ TEST_F(CreateReferrers, OfAllHostsGoToAll) {
     EXPECT_EQ(hosts(*contents).at(content::sha256("report")), std::vector<std::string>{});
 }
 
-TEST_F(CreateReferrers, GoWhereTheirSubjectGoes) {
+TEST_F(CreateReferrers, HaveTheHostsOfTheirSubject) {
     const Json arm = image({"arm"}, "arm config");
     const Json list = index({on(image({"amd"}, "amd config"), "amd64"), on(arm, "arm64")});
     const Json signature = about(list, "of the list");
@@ -244,10 +247,10 @@ TEST_F(CreateReferrers, GoWhereTheirSubjectGoes) {
     ASSERT_TRUE(contents) << contents.error().message;
     const auto found = hosts(*contents);
     EXPECT_EQ(found.at(content::sha256("of arm")), std::vector<std::string>{"linux/arm64"});
-    EXPECT_EQ(found.at(content::sha256("of the list")), std::vector<std::string>{}) << "for all";
+    EXPECT_EQ(found.at(content::sha256("of the list")), std::vector<std::string>{}) << "all hosts";
 }
 
-TEST_F(CreateReferrers, AreTakenOnceForTwoNames) {
+TEST_F(CreateReferrers, AreAddedOnceForTwoNames) {
     const Json app = image({"one"});
     layout({named(app, "v1"), about(app, "signature")});
     const auto contents = collected("Reference=v1\n[Image r.io/app:v2]\nLayout=app\nReference=v1\n");
@@ -255,7 +258,7 @@ TEST_F(CreateReferrers, AreTakenOnceForTwoNames) {
     EXPECT_EQ(contents->manifest.images.size(), 3U);
 }
 
-TEST_F(Create, LeavesOutLayersThatMayNotBePassedOn) {
+TEST_F(Create, ForeignLayersAreOmitted) {
     Json manifest{{"schemaVersion", 2}, {"config", blob("{}", "config")}, {"layers", Json::array()}};
     manifest["layers"].push_back({{"mediaType", "foreign"},
                                   {"digest", "sha256:" + std::string(64, 'a')},
@@ -267,7 +270,7 @@ TEST_F(Create, LeavesOutLayersThatMayNotBePassedOn) {
     EXPECT_EQ(contents->manifest.members.size(), 4U);
 }
 
-TEST_F(Create, RefusesWhatIsMissingOrDamaged) {
+TEST_F(Create, MissingOrDamagedBlobsAreRefused) {
     const Json app = image({"one"});
     layout({app});
     ASSERT_TRUE(collected());
@@ -289,7 +292,7 @@ TEST_F(Create, RefusesWhatIsMissingOrDamaged) {
     EXPECT_EQ(collected().error().code, Errc::Unsupported);
 }
 
-TEST_F(Create, StaysInsideALayout) {
+TEST_F(Create, LinksOutsideALayoutAreRefused) {
     directory_.write("secret", "secret");
     const std::string hex = content::sha256("secret");
     ASSERT_TRUE(directory_.root().make_directories("/app/blobs/sha256"));
@@ -300,7 +303,7 @@ TEST_F(Create, StaysInsideALayout) {
     EXPECT_FALSE(collected());
 }
 
-TEST_F(Create, IndexesDoNotNestForEver) {
+TEST_F(Create, TooDeeplyNestedIndexesAreRefused) {
     Json inner = image({"one"});
     for (int i = 0; i < 8; ++i)
         inner = index({inner});
@@ -310,9 +313,9 @@ TEST_F(Create, IndexesDoNotNestForEver) {
     EXPECT_NE(collected().error().message.find("nested too deeply"), std::string::npos);
 }
 
-// --- of archives
+// --- archives
 
-TEST_F(Create, TakesAnImageOfAnArchive) {
+TEST_F(Create, AddsAnImageOfAnArchive) {
     directory_.write("app.tar", tests::two_layer_archive().tar(tests::Packing::Zstd));
     const auto contents = made_of("[Image r.io/mine:v2]\nArchive=app.tar\n");
     ASSERT_TRUE(contents) << contents.error().message;
@@ -324,10 +327,10 @@ TEST_F(Create, TakesAnImageOfAnArchive) {
         EXPECT_EQ(content::sha256(content_of(*contents, member)), member.hex);
     }
     EXPECT_EQ(directory_.root().list("/").value(), (std::vector<std::string>{"app", "app.tar"}))
-        << "what it unpacked has no name";
+        << "unpacked files have no names";
 }
 
-TEST_F(Create, TheSameInputMakesTheSameBundle) {
+TEST_F(Create, SameInputGivesTheSameBundle) {
     directory_.write("app.tar", tests::two_layer_archive().tar());
     const std::string section = "[Images]\nArchive=app.tar\n";
     EXPECT_EQ(to_text(made_of(section)->manifest), to_text(made_of(section)->manifest));
@@ -335,10 +338,11 @@ TEST_F(Create, TheSameInputMakesTheSameBundle) {
     std::reverse(reversed.members.begin(), reversed.members.end());
     const std::string before = to_text(made_of(section)->manifest);
     directory_.write("app.tar", reversed.tar(tests::Packing::Gzip));
-    EXPECT_EQ(to_text(made_of(section)->manifest), before) << "however it was packed";
+    EXPECT_EQ(to_text(made_of(section)->manifest), before)
+        << "the order and compression of the archive do not matter";
 }
 
-TEST_F(Create, TakesAllImagesUnderTheirOwnNames) {
+TEST_F(Create, AddsAllImagesWithTheirOwnNames) {
     directory_.write("app.tar", tests::two_layer_archive().tar());
     Json named = image({"one"});
     named["annotations"] = {{"io.containerd.image.name", "r.io/of-a-layout"}};
@@ -352,7 +356,7 @@ TEST_F(Create, TakesAllImagesUnderTheirOwnNames) {
                                         "r.io/of-a-layout:latest"}));
 }
 
-TEST_F(Create, InventsNoName) {
+TEST_F(Create, ImageWithoutAFullNameIsRefused) {
     Json tagged = image({"one"});
     tagged["annotations"] = {{"org.opencontainers.image.ref.name", "v1"}};
     layout({tagged});
@@ -363,7 +367,7 @@ TEST_F(Create, InventsNoName) {
     expect_refused("[Images]\nLayout=app\n", Errc::NotFound, "layout 'app': has no images");
 }
 
-TEST_F(Create, OneNameIsOneImage) {
+TEST_F(Create, SameNameForTwoImagesIsRefused) {
     directory_.write("app.tar", tests::two_layer_archive().tar());
     tests::DockerArchive other = tests::two_layer_archive();
     other.members[6].content += " ";
@@ -375,13 +379,13 @@ TEST_F(Create, OneNameIsOneImage) {
     EXPECT_TRUE(made_of("[Images]\nArchive=app.tar\n[Images]\nArchive=other.tar\n"));
 }
 
-TEST_F(Create, FindsAnImageByItsNameAmongSeveral) {
+TEST_F(Create, FindsAnImageByNameAmongSeveral) {
     tests::DockerArchive archive = tests::two_layer_archive();
     archive.members.push_back({"empty.json", tests::docker_config({})});
     archive.name("empty.json", {}, Json::array({"empty:v1"}));
     directory_.write("all.tar", archive.tar());
     EXPECT_EQ(made_of("[Image empty:v1]\nArchive=all.tar\n")->manifest.members.size(), 4U)
-        << "by the section's";
+        << "by the name of the section";
     EXPECT_EQ(made_of("[Image x:v1]\nArchive=all.tar\nReference=empty:v1\n")->manifest.members.size(), 4U);
     EXPECT_EQ(made_of("[Image x:v1]\nArchive=all.tar\nReference=docker.io/library/app:v1\n")
                   ->manifest.members.size(),
@@ -391,7 +395,7 @@ TEST_F(Create, FindsAnImageByItsNameAmongSeveral) {
     expect_refused("[Image x:v1]\nArchive=all.tar\nReference=v1\n", Errc::NotFound, "has no image 'v1'");
 }
 
-TEST_F(Create, ANameThatSeveralHaveIsNoAnswer) {
+TEST_F(Create, AmbiguousNameIsRefused) {
     Json first = image({"first"});
     Json second = image({"second"});
     first["annotations"] = second["annotations"] = {{"org.opencontainers.image.ref.name", "v1"}};
@@ -400,14 +404,14 @@ TEST_F(Create, ANameThatSeveralHaveIsNoAnswer) {
                    "has 2 images 'v1'");
 }
 
-TEST_F(Create, SaysWhichArchiveIsBroken) {
+TEST_F(Create, ErrorsNameTheArchive) {
     directory_.write("app.tar", "no archive");
     expect_refused("[Images]\nArchive=app.tar\n", Errc::BadContent, "site.spec:3: archive 'app.tar': ");
     expect_refused("[Images]\nArchive=none.tar\n", Errc::NotFound, "site.spec:3: archive 'none.tar': ");
     expect_refused("[Images]\nArchive=app\n", Errc::InvalidArgument, "archive 'app': not a regular file");
 }
 
-TEST_F(Create, ASectionSaysOnePlace) {
+TEST_F(Create, SectionNeedsOneLayoutOrArchive) {
     expect_refused("[Image r.io/app:v1]\n", Errc::InvalidArgument,
                    "site.spec:3: image 'r.io/app:v1' has no Layout=");
     expect_refused("[Images]\n", Errc::InvalidArgument, "site.spec:3: [Images] has no Layout=");
@@ -418,7 +422,7 @@ TEST_F(Create, ASectionSaysOnePlace) {
     expect_refused("[Imagine]\n", Errc::InvalidArgument, "site.spec:3: unknown section [Imagine]");
 }
 
-TEST_F(Create, APipeInALayoutIsNotWaitedFor) {
+TEST_F(Create, PipeInALayoutIsRefusedWithoutBlocking) {
     const Json app = image({"one"});
     layout({app});
     const std::string layer = directory_.path("app/blobs/sha256/" + content::sha256("one"));

@@ -18,7 +18,7 @@ std::string layer_tar(const std::string& content) {
     return tar_of({{"etc/motd", content}});
 }
 
-/// A base, a step that changed no file, and a layer on top that has two names.
+/// Returns a base, a step that changed no file, and a top layer with two names.
 DockerV1Archive three_step_archive() {
     DockerV1Archive archive;
     const std::string base =
@@ -43,7 +43,7 @@ DockerV1Archive three_step_archive() {
 
 class ForeignDockerV1 : public Foreign {
   protected:
-    /// The image's manifest; its configuration is the first that it names.
+    /// Returns the image's manifest. Its configuration is the first blob that it names.
     [[nodiscard]] Document manifest_of(const Document& index, std::size_t place = 0) const {
         return parse_document(blob(index.content.at(place).hex), manifest_type, "manifest")
             .value_or(Document());
@@ -51,7 +51,7 @@ class ForeignDockerV1 : public Foreign {
     [[nodiscard]] Json config_of(const Document& index, std::size_t place = 0) const {
         return base::parse_json(blob(manifest_of(index, place).content.at(0).hex), "configuration").value();
     }
-    /// Of an image of that one layer.
+    /// Returns the configuration of an image with this single layer.
     [[nodiscard]] Json config_of_layer(const std::string& tar, const Json& description = Json::object()) {
         DockerV1Archive archive;
         archive.repositories = {{"app", {{"v1", archive.layer(tar, description)}}}};
@@ -61,7 +61,7 @@ class ForeignDockerV1 : public Foreign {
     }
 };
 
-TEST_F(ForeignDockerV1, BecomesAnImageWithAConfiguration) {
+TEST_F(ForeignDockerV1, ImageGetsAGeneratedConfiguration) {
     const auto index = read(three_step_archive().tar(Packing::Gzip));
     ASSERT_TRUE(index) << index.error().message;
     ASSERT_EQ(index->content.size(), 2U) << "one for each name";
@@ -87,8 +87,8 @@ TEST_F(ForeignDockerV1, BecomesAnImageWithAConfiguration) {
                                          {{"created", "2014-10-14T00:00:00Z"}}}}}));
 }
 
-TEST_F(ForeignDockerV1, TheSameImageHasTheSameDigestEverywhere) {
-    // Hosts and bundles know an image by it: it must not change with a release.
+TEST_F(ForeignDockerV1, SameImageHasTheSameDigest) {
+    // Hosts and bundles identify the image by this digest, so a release must not change it.
     const std::string digest = "f660b37c6dfed171ccf727e979564a8c51198f4158171821dece491d3f1300ed";
     DockerV1Archive archive = three_step_archive();
     EXPECT_EQ(read(archive.tar())->content[0].hex, digest);
@@ -96,7 +96,7 @@ TEST_F(ForeignDockerV1, TheSameImageHasTheSameDigestEverywhere) {
     EXPECT_EQ(read(archive.tar(Packing::Zstd))->content[0].hex, digest);
 }
 
-TEST_F(ForeignDockerV1, ImagesShareLayers) {
+TEST_F(ForeignDockerV1, ImagesShareTheirLayers) {
     DockerV1Archive archive = three_step_archive();
     const std::string base = archive.members[0].path.substr(0, 64);
     archive.repositories["other"] = {{"v2", archive.layer(layer_tar("other"), {}, base)}};
@@ -112,7 +112,7 @@ TEST_F(ForeignDockerV1, ImagesShareLayers) {
                                                           {"registry.example:5000/team/app:v1", 2}}));
 }
 
-TEST_F(ForeignDockerV1, ALayerMayBeALinkToAnother) {
+TEST_F(ForeignDockerV1, LayerMayBeALinkToAnother) {
     DockerV1Archive archive = three_step_archive();
     Member& top = archive.members[8];
     top.type = Member::Type::Link;
@@ -125,7 +125,7 @@ TEST_F(ForeignDockerV1, ALayerMayBeALinkToAnother) {
     expect_refused(archive.tar(), "has no file '" + top.path + "'");
 }
 
-TEST_F(ForeignDockerV1, LayersMayBePacked) {
+TEST_F(ForeignDockerV1, CompressedLayersAreAccepted) {
     const std::string layer = layer_tar("hello");
     for (const auto& [packing, type] :
          {std::pair(Packing::None, ""), {Packing::Gzip, "+gzip"}, {Packing::Zstd, "+zstd"}}) {
@@ -145,7 +145,7 @@ TEST_F(ForeignDockerV1, LayersMayBePacked) {
     }
 }
 
-TEST_F(ForeignDockerV1, WhatHasNothingInItIsNoLayer) {
+TEST_F(ForeignDockerV1, EmptyLayersAreOmitted) {
     for (const std::size_t size : {0, 512, 1024, 10240}) {
         const Json config = config_of_layer(std::string(size, '\0'));
         EXPECT_EQ(config["rootfs"]["diff_ids"], Json::array()) << size;
@@ -153,16 +153,16 @@ TEST_F(ForeignDockerV1, WhatHasNothingInItIsNoLayer) {
     }
 }
 
-TEST_F(ForeignDockerV1, WithoutAPlatformItIsForTheFirstOne) {
+TEST_F(ForeignDockerV1, WithoutPlatformItIsLinuxAmd64) {
     const Json config = config_of_layer(layer_tar("x"), {{"os", ""}});
     EXPECT_EQ(platform_of(config), "linux/amd64");
     EXPECT_FALSE(config.contains("config"));
     EXPECT_FALSE(config.contains("created"));
 }
 
-// --- what nobody's Docker wrote
+// --- archives that Docker never wrote
 
-TEST_F(ForeignDockerV1, ParentsThatLeadNowhereOrRound) {
+TEST_F(ForeignDockerV1, InvalidAndCircularParentsAreRefused) {
     DockerV1Archive archive;
     const std::string layer = archive.layer(layer_tar("x"));
     archive.repositories = {{"app", {{"v1", layer}}}};
@@ -184,7 +184,7 @@ TEST_F(ForeignDockerV1, ParentsThatLeadNowhereOrRound) {
     expect_refused(archive.tar(), "has no file '" + layer + "/layer.tar'");
 }
 
-TEST_F(ForeignDockerV1, ManyLayersOrALotSaidOfThem) {
+TEST_F(ForeignDockerV1, LayersAndTheirDescriptionsAreLimited) {
     DockerV1Archive archive;
     std::string top;
     for (unsigned i = 0; i < 1'000; ++i)
@@ -203,7 +203,7 @@ TEST_F(ForeignDockerV1, ManyLayersOrALotSaidOfThem) {
     expect_refused(archive.tar(), "larger than 4194304 bytes");
 }
 
-TEST_F(ForeignDockerV1, ItsListIsOneOfNames) {
+TEST_F(ForeignDockerV1, InvalidRepositoriesAreRefused) {
     const std::string top(64, 'a');
     for (const char* text :
          {"", "[]", "null", "7", R"({"app":"v1"})", R"({"app":["v1"]})", R"({"app":{"v1":7}})",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes that layouts have which other programs write, brought in as a host does it; foreign_test.cpp
-// reads archives alone.
+// Imports layouts as other programs write them, as a host does. foreign_test.cpp only reads archives.
 #include "images/store/references.hpp"
 #include "tests/unit/images/hostile_input.hpp"
 
@@ -11,7 +10,7 @@ namespace {
 
 class Shapes : public HostileInput {
   protected:
-    /// Comes in, with the blobs of the image and nothing else.
+    /// Expects an import with only the blobs of the image.
     void expect_imported(const std::string& tar, std::size_t blobs = 3) {
         const auto adopted = adopt_tar(tar, "airgap" + std::to_string(++taken_));
         ASSERT_TRUE(adopted) << adopted.error().message;
@@ -28,14 +27,14 @@ class Shapes : public HostileInput {
     unsigned taken_ = 0;
 };
 
-/// Each with another layer, since a host takes what it has from its store.
+/// Each image has its own layer, because a host reuses blobs of its store.
 std::vector<File> image_with(const std::string& layer) {
     Layout layout;
     const std::string manifest = base::dump(layout.manifest(layer));
     return layout.with_image(manifest);
 }
 
-/// A tar of those files, with a header for each that `header_of` makes.
+/// Returns a tar of these files with headers of `header_of`.
 template <class HeaderOf>
 std::string raw_tar(const std::vector<File>& files, HeaderOf header_of) {
     std::string tar;
@@ -55,36 +54,35 @@ std::string gnu_header(const std::string& path, std::size_t size, char type = '0
     return tests::summed(header.replace(257, 8, std::string("ustar  \0", 8)));
 }
 
-TEST_F(Shapes, HeadersOfEveryTar) {
+TEST_F(Shapes, HeadersOfEveryTarFormatAreRead) {
     expect_imported(raw_tar(image_with("old"), [](const File& file) { // "regular" before POSIX
         std::string header = tests::tar_header(file.path, file.content.size(), '\0');
         return tests::summed(header.replace(257, 255, 255, '\0'));
     }));
-    expect_imported(
-        raw_tar(image_with("large"),
-                [](const File& file) { // a size in base 256, as GNU writes what has more than 8 GiB
-                    std::string header = gnu_header(file.path, 0);
-                    header.replace(124, 12,
-                                   std::string("\x80\0\0\0\0\0\0\0\0\0", 10) +
-                                       static_cast<char>(file.content.size() >> 8U) +
-                                       static_cast<char>(file.content.size() & 0xffU));
-                    return tests::summed(header);
-                }));
+    expect_imported(raw_tar(image_with("large"),
+                            [](const File& file) { // a size in base 256, as GNU writes it above 8 GiB
+                                std::string header = gnu_header(file.path, 0);
+                                header.replace(124, 12,
+                                               std::string("\x80\0\0\0\0\0\0\0\0\0", 10) +
+                                                   static_cast<char>(file.content.size() >> 8U) +
+                                                   static_cast<char>(file.content.size() & 0xffU));
+                                return tests::summed(header);
+                            }));
     expect_imported(raw_tar(below(std::string(120, 'd') + "/", image_with("long")),
-                            [](const File& file) { // GNU's long names
+                            [](const File& file) { // GNU's format for long names
                                 const std::string name = file.path + '\0';
                                 return tests::raw_member(gnu_header("././@LongLink", name.size(), 'L'),
                                                          name) +
                                        gnu_header(file.path, file.content.size());
                             }));
-    expect_imported(raw_tar(image_with("pax"), [](const File& file) { // pax: the records count
+    expect_imported(raw_tar(image_with("pax"), [](const File& file) { // pax: the records override the header
         return tests::pax_records(
                    {"path=" + file.path, "size=" + std::to_string(file.content.size()), "comment=x"}) +
                tests::tar_header("another", 0);
     }));
 }
 
-TEST_F(Shapes, SizesThatAreNone) {
+TEST_F(Shapes, InvalidSizesAreRefused) {
     for (const char first : {'\xff', '\x80'}) {
         std::string header = gnu_header("oci-layout", 0);
         header.replace(124, 12, first + std::string(11, '\xff'));
@@ -94,7 +92,7 @@ TEST_F(Shapes, SizesThatAreNone) {
     }
 }
 
-TEST_F(Shapes, ALayoutInADirectory) {
+TEST_F(Shapes, LayoutInADirectoryIsImported) {
     for (const char* directory : {"./", "layout/", "./layout/", "a/b/c/"}) {
         auto files = below(directory, image_with(directory));
         files.insert(files.begin(), {directory, "", Type::Directory});
@@ -102,7 +100,7 @@ TEST_F(Shapes, ALayoutInADirectory) {
     }
 }
 
-TEST_F(Shapes, DescriptorsWithTheirDataInside) {
+TEST_F(Shapes, DescriptorsWithEmbeddedDataStillNeedBlobs) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["config"]["data"] = "e30="; // {}
@@ -111,17 +109,17 @@ TEST_F(Shapes, DescriptorsWithTheirDataInside) {
     auto lacking = files;
     std::erase_if(lacking, [](const File& file) { return file.content == "{}"; });
     const auto refused = adopt_tar(tests::tar_of(lacking));
-    ASSERT_FALSE(refused) << "a copy in a descriptor is no blob that clients can pull";
+    ASSERT_FALSE(refused) << "clients cannot pull data from a descriptor";
     EXPECT_EQ(refused.error().code, Errc::NotFound) << refused.error().message;
     expect_imported(tests::tar_of(files));
 }
 
-TEST_F(Shapes, BlobsWithoutAByte) {
+TEST_F(Shapes, EmptyBlobsAreImported) {
     expect_imported(tests::tar_of(image_with("")));
     EXPECT_TRUE(BlobStore(root_).has(content::sha256(""), 0));
 }
 
-TEST_F(Shapes, LayersByDockersNames) {
+TEST_F(Shapes, DockersMediaTypesAreAccepted) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["mediaType"] = "application/vnd.docker.distribution.manifest.v2+json";
@@ -135,10 +133,10 @@ TEST_F(Shapes, LayersByDockersNames) {
     expect_imported(
         tests::tar_of(layout.with_image(text, "application/vnd.docker.distribution.manifest.v2+json")));
     EXPECT_EQ(directory_.read("host/var/lib/gpuhost/store/sha256/" + content::sha256(text)), text)
-        << "as it was: its digest is its name";
+        << "unchanged: its digest is its name";
 }
 
-TEST_F(Shapes, ArtifactsWithoutALayer) {
+TEST_F(Shapes, ArtifactsWithoutLayersAreImported) {
     Layout layout;
     const Json empty = layout.add("{}", "application/vnd.oci.empty.v1+json");
     expect_imported(tests::tar_of(layout.with_image(base::dump({{"schemaVersion", 2},
@@ -149,9 +147,9 @@ TEST_F(Shapes, ArtifactsWithoutALayer) {
                     2);
 }
 
-// --- digests of another algorithm
+// --- other digest algorithms
 
-/// `files` is a layout; its index gets one more entry.
+/// Adds an entry to the index of the layout `files`.
 std::vector<File> with_entry(std::vector<File> files, const Json& entry) {
     for (File& file : files)
         if (file.path == "index.json") {
@@ -169,7 +167,7 @@ Json entry_by_sha512(const char* type) {
             {"annotations", {{"io.containerd.image.name", "r.io/other:v1"}}}};
 }
 
-TEST_F(Shapes, AnImageByAnotherDigestIsLeftOutAndTheOthersCome) {
+TEST_F(Shapes, ImageWithAnotherDigestAlgorithmIsOmitted) {
     const auto adopted = adopt_as(with_entry(Layout().with_image(), entry_by_sha512(manifest_type)), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     ASSERT_EQ(adopted->warnings.size(), 1U);
@@ -178,14 +176,14 @@ TEST_F(Shapes, AnImageByAnotherDigestIsLeftOutAndTheOthersCome) {
     EXPECT_EQ(adopted->manifest.images[0].name, "r.io/app:v1");
 }
 
-TEST_F(Shapes, WhatIsOfAnUnknownTypeIsNobodysLossByAnyDigest) {
+TEST_F(Shapes, UnknownTypeIsOmittedWithoutAWarning) {
     const auto adopted =
         adopt_as(with_entry(Layout().with_image(), entry_by_sha512("application/vnd.example")), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     EXPECT_EQ(adopted->warnings, std::vector<std::string>{});
 }
 
-TEST_F(Shapes, WhereNothingIsLeftItIsRefused) {
+TEST_F(Shapes, LayoutWithoutUsableImagesIsRefused) {
     Layout layout;
     layout.files = {{"oci-layout", R"({"imageLayoutVersion":"1.0.0"})"},
                     {"index.json", R"({"schemaVersion":2,"manifests":[]})"}};
@@ -197,20 +195,20 @@ TEST_F(Shapes, WhereNothingIsLeftItIsRefused) {
         << refused.error().message;
 }
 
-TEST_F(Shapes, AnImageOfWhichAPartGoesByAnotherDigestIsRefused) {
+TEST_F(Shapes, PartWithAnotherDigestAlgorithmIsRefused) {
     Layout layout;
     const Json part = layout.add(base::dump(layout.manifest()), manifest_type);
     const Json index{{"schemaVersion", 2},
                      {"mediaType", index_type},
                      {"manifests", {part, entry_by_sha512(manifest_type)}}};
     const auto refused = adopt_as(layout.with_image(base::dump(index), index_type), "");
-    ASSERT_FALSE(refused) << "hosts of the other platform would miss it";
+    ASSERT_FALSE(refused) << "hosts of the other platform need it";
     EXPECT_EQ(refused.error().code, Errc::Unsupported);
     EXPECT_NE(refused.error().message.find("digests are not SHA-256: r.io/other:v1"), std::string::npos)
         << refused.error().message;
 }
 
-TEST_F(Shapes, ALayerByAnotherDigestIsRefusedByTheNameOfItsImage) {
+TEST_F(Shapes, LayerWithAnotherDigestAlgorithmNamesItsImage) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["layers"][0]["digest"] = "sha512:" + std::string(128, 'a');
@@ -223,7 +221,7 @@ TEST_F(Shapes, ALayerByAnotherDigestIsRefusedByTheNameOfItsImage) {
 
 // --- images without a name
 
-/// As `skopeo copy … oci-archive:app.tar:v1` writes it.
+/// Returns a layout as `skopeo copy … oci-archive:app.tar:v1` writes it.
 std::vector<File> with_a_tag_alone() {
     auto files = Layout().with_image();
     for (File& file : files)
@@ -232,14 +230,14 @@ std::vector<File> with_a_tag_alone() {
     return files;
 }
 
-TEST_F(Shapes, AnImageWithoutANameIsSaidToBeOutOfReach) {
+TEST_F(Shapes, ImageWithoutANameIsAWarning) {
     const auto adopted = adopt_as(with_a_tag_alone(), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     ASSERT_EQ(adopted->warnings.size(), 1U);
     EXPECT_NE(adopted->warnings[0].find("--image-name"), std::string::npos) << adopted->warnings[0];
 }
 
-TEST_F(Shapes, AnImageCanBeNamed) {
+TEST_F(Shapes, ImageNameCanBeGiven) {
     const auto adopted = adopt_as(with_a_tag_alone(), "r.io/app:v1");
     ASSERT_TRUE(adopted) << adopted.error().message;
     EXPECT_EQ(adopted->warnings, std::vector<std::string>{});
@@ -247,7 +245,7 @@ TEST_F(Shapes, AnImageCanBeNamed) {
     EXPECT_TRUE(References::load(root_)->find(parse_reference("r.io/app:v1").value()));
 }
 
-TEST_F(Shapes, OneNameIsNotForSeveralImages) {
+TEST_F(Shapes, SameNameForSeveralImagesIsRefused) {
     Layout layout;
     const Json config = layout.add("{ }", "application/vnd.oci.image.config.v1+json");
     const Json second = layout.add(

@@ -17,7 +17,7 @@ using Type = Member::Type;
 
 constexpr const char* layout_version = R"({"imageLayoutVersion":"1.0.0"})";
 
-/// An archive of one image with one layer.
+/// Returns an archive of one image with one layer.
 DockerArchive one_layer_archive(const std::string& layer, const std::string& unpacked) {
     DockerArchive archive;
     archive.members = {{"layer.tar", layer}, {"config.json", tests::docker_config({unpacked})}};
@@ -25,7 +25,7 @@ DockerArchive one_layer_archive(const std::string& layer, const std::string& unp
     return archive;
 }
 
-/// A layout in a tar, with these members beside what makes it one.
+/// Returns a layout in a tar, with these additional members.
 std::string layout_tar(const std::vector<Json>& manifests, std::vector<Member> members = {}) {
     members.push_back({"./oci-layout", layout_version});
     members.push_back({"./index.json", base::dump({{"schemaVersion", 2}, {"manifests", manifests}})});
@@ -43,7 +43,7 @@ Member blob_member(const std::string& content) {
     return {"./blobs/sha256/" + content::sha256(content), content};
 }
 
-TEST_F(Foreign, ReadsWhatDockerSaves) {
+TEST_F(Foreign, ReadsDockerArchivesOfEveryCompression) {
     for (const Packing packing :
          {Packing::None, Packing::Gzip, Packing::Xz, Packing::Zstd, Packing::Bzip2, Packing::Lz4}) {
         const auto index = read(two_layer_archive().tar(packing));
@@ -59,12 +59,12 @@ TEST_F(Foreign, ReadsWhatDockerSaves) {
         EXPECT_EQ(blob(manifest->content[0].hex), tests::docker_config({"base", "top", "base"}));
         EXPECT_EQ(blob(manifest->content[1].hex), "base");
         EXPECT_EQ(blob(manifest->content[2].hex), "top");
-        EXPECT_EQ(manifest->content[3].hex, manifest->content[1].hex) << "through the link";
+        EXPECT_EQ(manifest->content[3].hex, manifest->content[1].hex) << "resolved through the link";
     }
 }
 
-TEST_F(Foreign, TheSameImageHasTheSameDigestEverywhere) {
-    // Hosts and bundles know an image by it: it must not change with a release.
+TEST_F(Foreign, SameImageHasTheSameDigest) {
+    // Hosts and bundles identify the image by this digest, so a release must not change it.
     const std::string digest = "398def04e580c44b4de011b8a17cbc675299571449cdba033e86e85782f59c91";
     DockerArchive archive = two_layer_archive();
     EXPECT_EQ(read(archive.tar())->content[0].hex, digest);
@@ -72,7 +72,7 @@ TEST_F(Foreign, TheSameImageHasTheSameDigestEverywhere) {
     EXPECT_EQ(read(archive.tar(Packing::Zstd))->content[0].hex, digest);
 }
 
-TEST_F(Foreign, ReadsPackedLayers) {
+TEST_F(Foreign, ReadsCompressedLayers) {
     for (const auto& [packing, type] :
          {std::pair(Packing::None, ""), {Packing::Gzip, "+gzip"}, {Packing::Zstd, "+zstd"}}) {
         const std::string layer = tar_of({{"etc/motd", "hello"}});
@@ -86,7 +86,7 @@ TEST_F(Foreign, ReadsPackedLayers) {
                    "does not match its digest");
 }
 
-TEST_F(Foreign, ALayerMustBeTheOneThatTheConfigurationNames) {
+TEST_F(Foreign, LayersMustMatchTheConfiguration) {
     expect_refused(one_layer_archive("this", "that").tar(), "'layer.tar' does not match its digest");
     expect_refused(one_layer_archive(tests::packed("this", Packing::Gzip), "that").tar(),
                    "does not match its digest");
@@ -97,7 +97,7 @@ TEST_F(Foreign, ALayerMustBeTheOneThatTheConfigurationNames) {
     expect_refused(archive.tar(), "'222/layer.tar' does not match its digest");
 }
 
-TEST_F(Foreign, AnImageMayHaveNoNameAndNoLayer) {
+TEST_F(Foreign, ImageWithoutNameAndLayersIsRead) {
     DockerArchive archive;
     archive.members = {{"config.json", tests::docker_config({})}};
     archive.manifest.push_back({{"Config", "config.json"}, {"RepoTags", nullptr}, {"Layers", nullptr}});
@@ -108,7 +108,7 @@ TEST_F(Foreign, AnImageMayHaveNoNameAndNoLayer) {
     EXPECT_EQ(own_name(index->content[0]), "");
 }
 
-TEST_F(Foreign, ReadsALayoutInATar) {
+TEST_F(Foreign, ReadsLayoutInATar) {
     const auto index =
         read(layout_tar({descriptor_of("app")}, {blob_member("app"), {"notes.txt", "for people"}}));
     ASSERT_TRUE(index) << index.error().message;
@@ -117,7 +117,7 @@ TEST_F(Foreign, ReadsALayoutInATar) {
     EXPECT_EQ(blob(index->content[0].hex), "app");
 }
 
-TEST_F(Foreign, WhereBothFormsAreThereTheLayoutCountsAndKeepsItsDigest) {
+TEST_F(Foreign, LayoutPrecedesDockerManifest) {
     DockerArchive archive = two_layer_archive();
     archive.members.push_back({"oci-layout", layout_version});
     archive.members.push_back(
@@ -129,7 +129,7 @@ TEST_F(Foreign, WhereBothFormsAreThereTheLayoutCountsAndKeepsItsDigest) {
     EXPECT_EQ(index->content[0].hex, content::sha256("app"));
 }
 
-TEST_F(Foreign, OfSeveralLayoutsTheTopmostCountsAndElseNoneIsChosen) {
+TEST_F(Foreign, TopmostLayoutCountsAndTiesAreRefused) {
     const auto layout = [](const std::string& directory, const std::string& image) {
         const Member blob = blob_member(image);
         return std::vector<Member>{
@@ -159,7 +159,7 @@ TEST_F(Foreign, OfSeveralLayoutsTheTopmostCountsAndElseNoneIsChosen) {
     expect_refused(tar_of(damaged), "digest mismatch");
 }
 
-TEST_F(Foreign, SaysWhatItIsWhereItIsNoneOfThem) {
+TEST_F(Foreign, OtherArchivesAreRefused) {
     expect_refused(tar_of({{"etc/motd", "hello"}}),
                    "'oci-layout', 'manifest.json' and 'repositories' not found");
     expect_refused(tar_of({{"oci-layout", R"({"imageLayoutVersion":"2.0.0"})"}, {"index.json", "{}"}}),
@@ -167,26 +167,26 @@ TEST_F(Foreign, SaysWhatItIsWhereItIsNoneOfThem) {
     expect_refused(tar_of({{"oci-layout", layout_version}}), "without 'index.json'");
 }
 
-TEST_F(Foreign, NamesAreThoseOfContainerd) {
+TEST_F(Foreign, NamesEqualContainerds) {
     const auto named = [](std::vector<std::string> names) {
         Descriptor image;
         image.names = std::move(names);
         return own_name(image);
     };
     EXPECT_EQ(named({"docker.io/library/app:v1", "v1"}), "docker.io/library/app:v1");
-    EXPECT_EQ(named({"v1"}), "") << "a tag is no name, and none is invented";
+    EXPECT_EQ(named({"v1"}), "") << "a tag is not a name, and no name is invented";
     EXPECT_EQ(named({"v1", "app:v1"}), "docker.io/library/app:v1");
     EXPECT_EQ(named({"r.io/app"}), "r.io/app:latest");
-    EXPECT_EQ(named({"r.io/app@sha256:" + std::string(64, 'a')}), "") << "by digest only";
+    EXPECT_EQ(named({"r.io/app@sha256:" + std::string(64, 'a')}), "") << "a digest is not a name";
     EXPECT_EQ(named({"No/Name:"}), "");
     DockerArchive archive = two_layer_archive();
     archive.manifest[0]["RepoTags"] = {"No Name"};
     expect_refused(archive.tar(), "No Name");
 }
 
-// --- what importers were caught with
+// --- known vulnerabilities of other importers
 
-TEST_F(Foreign, PathTraversalByAMembersName_CVE_2024_24579) {
+TEST_F(Foreign, MemberNamesOutsideAreRefused_CVE_2024_24579) {
     for (const char* name : {"../kept", "a/../../kept", "/etc/passwd"}) {
         DockerArchive archive = two_layer_archive();
         archive.members.push_back({name, "written"});
@@ -194,10 +194,10 @@ TEST_F(Foreign, PathTraversalByAMembersName_CVE_2024_24579) {
     }
     DockerArchive archive = two_layer_archive();
     archive.members.push_back({"kept", "written", Type::File, "", 04777});
-    EXPECT_TRUE(read(archive.tar())) << "its name means nothing here";
+    EXPECT_TRUE(read(archive.tar())) << "the name of the member is not used";
 }
 
-TEST_F(Foreign, PathTraversalByADigest_CVE_2024_3727) {
+TEST_F(Foreign, DigestsAsPathsAreRefused_CVE_2024_3727) {
     Json evil = descriptor_of("app");
     evil["digest"] = "sha256:../../../kept";
     expect_refused(layout_tar({evil}), "is not a sha256 digest");
@@ -211,7 +211,7 @@ TEST_F(Foreign, PathTraversalByADigest_CVE_2024_3727) {
     }
 }
 
-TEST_F(Foreign, LinksLeadToNothingOutsideAndAreFollowedOnce_GHSA_r3h2_rgqf_9hv9) {
+TEST_F(Foreign, LinksOutsideAreRefused_GHSA_r3h2_rgqf_9hv9) {
     const std::string kept = directory_.path("kept");
     for (const std::string& target :
          {kept, std::string("../../../../../../../../etc/hostname"), std::string("../../kept")}) {
@@ -234,7 +234,7 @@ TEST_F(Foreign, LinksLeadToNothingOutsideAndAreFollowedOnce_GHSA_r3h2_rgqf_9hv9)
     EXPECT_EQ(blobs_->open(hex).error().code, Errc::NotFound);
 }
 
-TEST_F(Foreign, HugeDocuments_CVE_2023_25153) {
+TEST_F(Foreign, HugeDocumentsAreRefused_CVE_2023_25153) {
     const std::string huge(document_limit + 1, ' ');
     expect_refused(tar_of({{"manifest.json", huge}}), "'manifest.json': is larger than 4194304 bytes");
     expect_refused(tar_of({{"oci-layout", layout_version}, {"index.json", huge}}),
@@ -249,7 +249,7 @@ TEST_F(Foreign, HugeDocuments_CVE_2023_25153) {
     expect_refused(archive.tar(), "not a list of at most 10000 images");
 }
 
-TEST_F(Foreign, AnIndexIsNoManifest_CVE_2021_41190) {
+TEST_F(Foreign, AmbiguousDocumentsAreRefused_CVE_2021_41190) {
     const Json config{{"mediaType", "x"}, {"digest", "sha256:" + std::string(64, 'a')}, {"size", 1}};
     const auto tar = [&](const Json& index) {
         return tar_of({{"oci-layout", layout_version}, {"index.json", base::dump(index)}});
@@ -261,9 +261,9 @@ TEST_F(Foreign, AnIndexIsNoManifest_CVE_2021_41190) {
     expect_refused(tar(both), "both an index and a manifest");
 }
 
-TEST_F(Foreign, SizesThatReadersTakeDifferently_CVE_2025_62518) {
-    // A pax header says that 1024 bytes follow, the ustar header says none: who believes the second reads an
-    // archive in the first one's bytes.
+TEST_F(Foreign, PaxSizesOverrideUstar_CVE_2025_62518) {
+    // The pax header has a size of 1024 bytes, the ustar header has 0: a reader of the second one reads an archive
+    // in the content.
     std::string inner = tests::tar_header("manifest.json", 2) + "[]" + std::string(510, '\0');
     const std::string tar = tests::pax_records({"size=1024"}) +
                             tests::tar_header("blobs/sha256/" + content::sha256(inner), 0) + inner +
@@ -273,7 +273,7 @@ TEST_F(Foreign, SizesThatReadersTakeDifferently_CVE_2025_62518) {
     EXPECT_EQ(blob(index->content[0].hex), inner);
 }
 
-TEST_F(Foreign, WhatUnpacksToMuchMoreThanItIs_RSPEC_5042) {
+TEST_F(Foreign, BombIsRefused_RSPEC_5042) {
     const std::string bomb =
         one_layer_archive(std::string(std::size_t{8} << 20U, '\0'), "").tar(Packing::Zstd);
     content::ArchiveLimits limits = image_archive_limits;
@@ -284,15 +284,15 @@ TEST_F(Foreign, WhatUnpacksToMuchMoreThanItIs_RSPEC_5042) {
     EXPECT_NE(index.error().message.find("much more than it is"), std::string::npos) << index.error().message;
 }
 
-TEST_F(Foreign, OtherFormatsAndFiltersAreNotTried_CVE_2024_20696) {
+TEST_F(Foreign, OtherArchiveFormatsAreRefused_CVE_2024_20696) {
     expect_refused("PK\x03\x04" + std::string(2000, '\0'), "");
     expect_refused("070701" + std::string(2000, '0'), "");
     expect_refused("Rar!\x1a\x07\x01" + std::string(2000, 'x'), "");
-    // lzop, which libarchive leaves to a program of that name
+    // lzop, for which libarchive starts a program of that name
     expect_refused(std::string("\x89LZO\x00\x0d\x0a\x1a\x0a", 9) + std::string(2000, 'x'), "");
 }
 
-TEST_F(Foreign, WhatComesTwiceIsRefused) {
+TEST_F(Foreign, DuplicateMembersAreRefused) {
     DockerArchive archive = two_layer_archive();
     archive.members.push_back({"./manifest.json", "[]"});
     expect_refused(archive.tar(), "'manifest.json': comes twice");
@@ -301,19 +301,19 @@ TEST_F(Foreign, WhatComesTwiceIsRefused) {
                    "comes twice");
 }
 
-TEST_F(Foreign, ABlobIsWhatItsNameSays) {
+TEST_F(Foreign, BlobMustMatchItsDigest) {
     Member blob = blob_member("app");
     blob.content = "other";
     expect_refused(layout_tar({descriptor_of("app")}, {blob}), "digest mismatch");
 }
 
-TEST_F(Foreign, ATruncatedArchiveIsRefused) {
+TEST_F(Foreign, TruncatedArchiveIsRefused) {
     const std::string tar = two_layer_archive().tar();
     for (std::size_t size = 512; size + 1024 < tar.size(); size += 512)
         EXPECT_FALSE(read(tar.substr(0, size + 100))) << size;
 }
 
-TEST(DockerManifest, HasOneForm) {
+TEST(DockerManifest, InvalidManifestsAreRefused) {
     for (const char* text : {"", "{}", "null", "[1]", "[{}]", R"([{"Config":1,"Layers":[]}])",
                              R"([{"Config":"x","Layers":"y"}])", R"([{"Config":"x","Layers":[1]}])",
                              R"([{"Config":"x","Layers":[],"RepoTags":"app"}])",
