@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves the page cache is what was read or written, and nothing that is still to come: for
-// posix_fadvise(2) and sync_file_range(2) a length of 0 means all up to the end of the file.
+// Only bytes that were read or written are dropped from the page cache. For posix_fadvise(2) and
+// sync_file_range(2), a length of 0 means up to the end of the file.
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/input.hpp"
 #include "images/store/blob_store.hpp"
@@ -23,7 +23,7 @@ struct Range {
     off_t at;
     off_t length;
 };
-std::vector<Range> ranges; // NOLINT: what the seams below saw
+std::vector<Range> ranges; // NOLINT: ranges passed to the seams below
 std::mutex of_ranges;      // NOLINT: other tests of this program have threads
 std::atomic<int> refusal;  // NOLINT: the errno of each sync_file_range(2); 0: the real call
 
@@ -60,7 +60,7 @@ class PageCache : public ::testing::Test {
   protected:
     PageCache() { ranges.clear(); }
 
-    /// As many calls as that are none at all would prove nothing.
+    /// Expects at least one call, and only calls with a length.
     static void expect_within(std::size_t done) {
         EXPECT_FALSE(ranges.empty());
         for (const Range& range : ranges) {
@@ -72,7 +72,7 @@ class PageCache : public ::testing::Test {
     tests::TempDir tmp_;
 };
 
-TEST_F(PageCache, KeepsWhatOfABundleIsStillToBeRead) {
+TEST_F(PageCache, UnreadPartOfABundleStaysCached) {
     const std::string path = tmp_.path("bundle");
     const base::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     ASSERT_EQ(::ftruncate(fd.get(), 64 * mebibyte), 0);
@@ -90,12 +90,11 @@ TEST_F(PageCache, KeepsWhatOfABundleIsStillToBeRead) {
     expect_within(16 * mebibyte);
     ASSERT_TRUE(input->read(block));
     input->forget_read();
-    EXPECT_EQ(ranges.back().at, static_cast<off_t>(32 * mebibyte))
-        << "what was skipped somebody else may read";
+    EXPECT_EQ(ranges.back().at, static_cast<off_t>(32 * mebibyte)) << "skipped bytes may be read by others";
     expect_within(33 * mebibyte);
 }
 
-TEST_F(PageCache, KeepsWhatOfABlobTheDiskHasNot) {
+TEST_F(PageCache, UnwrittenPartOfABlobStaysCached) {
     const base::Root root = tmp_.root();
     const auto incoming = Incoming::open(root, "import");
     ASSERT_TRUE(incoming);
@@ -136,15 +135,15 @@ class SyncFileRange : public ::testing::Test {
     std::string hex_;
 };
 
-/// A block device's error keeps its own number: a lost path is ENOLINK, a bad sector ENODATA.
-TEST_F(SyncFileRange, AnyErrorOfTheDiskUnlinksTheBlob) {
+/// A block device has its own error numbers: ENOLINK for a lost path, ENODATA for a bad sector.
+TEST_F(SyncFileRange, DiskErrorUnlinksTheBlob) {
     for (const int error : {EIO, ENOSPC, ENOLINK, ETIMEDOUT, ENODATA, EREMOTEIO, EILSEQ, ENODEV, ESTALE}) {
         EXPECT_FALSE(write_with(error)) << error;
         EXPECT_FALSE(is_kept()) << error;
     }
 }
 
-TEST_F(SyncFileRange, BlobIsKeptWhereTheCallIsUnsupported) {
+TEST_F(SyncFileRange, UnsupportedCallKeepsTheBlob) {
     for (const int error : {ENOSYS, EOPNOTSUPP, ESPIPE}) {
         EXPECT_TRUE(write_with(error)) << error;
         EXPECT_TRUE(is_kept()) << error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stick or a disk that can't read what is on it, at every read of an import.
+// A USB stick or a disk with read errors, at every read of an import.
 #include "images/store/garbage.hpp"
 #include "tests/support/read_seam.h"
 #include "tests/unit/images/hostile_input.hpp"
@@ -12,9 +12,9 @@
 namespace gpuhost::images {
 namespace {
 
-// What the seam, a C function, knows.
-std::string failing;           // NOLINT: part of the paths of files that fail
-std::atomic<int> reads_left;   // NOLINT: of such files, that still go well
+// State of the seam, a C function.
+std::string failing;           // NOLINT: part of the paths of failing files
+std::atomic<int> reads_left;   // NOLINT: successful reads of such files until they fail
 std::atomic<int> reads_failed; // NOLINT
 
 bool fails(int fd) {
@@ -35,7 +35,7 @@ class ReadErrors : public HostileInput {
     }
     ~ReadErrors() override { seam_read_fails = nullptr; }
 
-    /// From now on all reads of files with `path` in their path fail, but for the first `good` ones.
+    /// Makes all reads of files with `path` in their path fail, after the first `good` ones.
     static void fail(const std::string& path, int good) {
         failing = path;
         reads_left = good;
@@ -53,7 +53,7 @@ class ReadErrors : public HostileInput {
         EXPECT_NE(received.error().message.find(what + ": Input/output error"), std::string::npos)
             << received.error().message;
         EXPECT_FALSE(received_bundle(root_).value());
-        EXPECT_FALSE(root_.exists(blobs_directory)) << "nothing has a name";
+        EXPECT_FALSE(root_.exists(blobs_directory)) << "no blob has a name";
     }
     void expect_whole(const Result<void>& received) {
         seam_read_fails = nullptr;
@@ -67,8 +67,8 @@ class ReadErrors : public HostileInput {
     tests::TestBundle bundle_;
 };
 
-TEST_F(ReadErrors, OfAFileEndTheImportWhereverTheyAre) {
-    bundle_.add(std::string(std::size_t{9} << 20U, 'l')); // which has a thread of its own
+TEST_F(ReadErrors, ReadErrorsOfAFileFailTheImport) {
+    bundle_.add(std::string(std::size_t{9} << 20U, 'l')); // has its own thread
     directory_.write("stick/site.bundle", bundle_.write(site_).value());
     const UniqueFd fd(::open(directory_.path("stick/site.bundle").c_str(), O_RDONLY | O_CLOEXEC));
     for (int good = 0;; ++good) {
@@ -76,20 +76,20 @@ TEST_F(ReadErrors, OfAFileEndTheImportWhereverTheyAre) {
         const auto received = receive_from(fd.get());
         if (reads_failed == 0) {
             EXPECT_GT(good, 8) << "reads";
-            return expect_whole(received); // with what the others left
+            return expect_whole(received); // with the leftovers of earlier runs
         }
         expect_failed(received, "site.bundle");
     }
 }
 
-TEST_F(ReadErrors, OfAPipeEndTheImportToo) {
+TEST_F(ReadErrors, ReadErrorsOfAPipeFailTheImport) {
     const std::string bytes = bundle_.write(site_).value();
     for (int good = 0;; ++good) {
         std::array<int, 2> ends{};
         ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
         const UniqueFd out(ends[0]);
         UniqueFd in(ends[1]);
-        ASSERT_LT(bytes.size(), 65536U) << "more than a pipe takes";
+        ASSERT_LT(bytes.size(), 65536U) << "larger than a pipe's buffer";
         ASSERT_TRUE(base::write_all(in.get(), bytes, "pipe"));
         in.reset();
         fail("pipe:", good);
@@ -100,7 +100,7 @@ TEST_F(ReadErrors, OfAPipeEndTheImportToo) {
     }
 }
 
-TEST_F(ReadErrors, OfWhatAnImportLeftAreWrittenOver) {
+TEST_F(ReadErrors, UnreadableLeftoversAreOverwritten) {
     directory_.write("stick/site.bundle", bundle_.write(site_).value());
     const UniqueFd fd(::open(directory_.path("stick/site.bundle").c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(receive_from(fd.get()));
@@ -109,7 +109,7 @@ TEST_F(ReadErrors, OfWhatAnImportLeftAreWrittenOver) {
     EXPECT_GT(reads_failed, 0);
 }
 
-TEST_F(ReadErrors, OfWhatNobodySignedLeaveNothing) {
+TEST_F(ReadErrors, ReadErrorsOfUnsignedImagesLeaveNothing) {
     ASSERT_TRUE(adopt_tar(tests::two_layer_archive().tar(), "before") && commit());
     directory_.write("stick/app.tar", tests::tar_of(Layout().with_image(), Packing::Gzip));
     write_directory("stick/layout", Layout().with_image());

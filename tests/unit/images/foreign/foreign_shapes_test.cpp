@@ -8,7 +8,7 @@
 namespace gpuhost::images {
 namespace {
 
-class Shapes : public HostileInput {
+class ForeignShapes : public HostileInput {
   protected:
     /// Expects an import with only the blobs of the image.
     void expect_imported(const std::string& tar, std::size_t blobs = 3) {
@@ -54,7 +54,7 @@ std::string gnu_header(const std::string& path, std::size_t size, char type = '0
     return tests::summed(header.replace(257, 8, std::string("ustar  \0", 8)));
 }
 
-TEST_F(Shapes, HeadersOfEveryTarFormatAreRead) {
+TEST_F(ForeignShapes, HeadersOfEveryTarFormatAreRead) {
     expect_imported(raw_tar(image_with("old"), [](const File& file) { // "regular" before POSIX
         std::string header = tests::tar_header(file.path, file.content.size(), '\0');
         return tests::summed(header.replace(257, 255, 255, '\0'));
@@ -82,7 +82,7 @@ TEST_F(Shapes, HeadersOfEveryTarFormatAreRead) {
     }));
 }
 
-TEST_F(Shapes, InvalidSizesAreRefused) {
+TEST_F(ForeignShapes, InvalidSizesAreRefused) {
     for (const char first : {'\xff', '\x80'}) {
         std::string header = gnu_header("oci-layout", 0);
         header.replace(124, 12, first + std::string(11, '\xff'));
@@ -92,7 +92,7 @@ TEST_F(Shapes, InvalidSizesAreRefused) {
     }
 }
 
-TEST_F(Shapes, LayoutInADirectoryIsImported) {
+TEST_F(ForeignShapes, LayoutInADirectoryIsImported) {
     for (const char* directory : {"./", "layout/", "./layout/", "a/b/c/"}) {
         auto files = below(directory, image_with(directory));
         files.insert(files.begin(), {directory, "", Type::Directory});
@@ -100,7 +100,7 @@ TEST_F(Shapes, LayoutInADirectoryIsImported) {
     }
 }
 
-TEST_F(Shapes, DescriptorsWithEmbeddedDataStillNeedBlobs) {
+TEST_F(ForeignShapes, DescriptorsWithEmbeddedDataStillNeedBlobs) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["config"]["data"] = "e30="; // {}
@@ -114,12 +114,12 @@ TEST_F(Shapes, DescriptorsWithEmbeddedDataStillNeedBlobs) {
     expect_imported(tests::tar_of(files));
 }
 
-TEST_F(Shapes, EmptyBlobsAreImported) {
+TEST_F(ForeignShapes, EmptyBlobsAreImported) {
     expect_imported(tests::tar_of(image_with("")));
     EXPECT_TRUE(BlobStore(root_).has(content::sha256(""), 0));
 }
 
-TEST_F(Shapes, DockersMediaTypesAreAccepted) {
+TEST_F(ForeignShapes, DockersMediaTypesAreAccepted) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["mediaType"] = "application/vnd.docker.distribution.manifest.v2+json";
@@ -136,7 +136,7 @@ TEST_F(Shapes, DockersMediaTypesAreAccepted) {
         << "unchanged: its digest is its name";
 }
 
-TEST_F(Shapes, ArtifactsWithoutLayersAreImported) {
+TEST_F(ForeignShapes, ArtifactsWithoutLayersAreImported) {
     Layout layout;
     const Json empty = layout.add("{}", "application/vnd.oci.empty.v1+json");
     expect_imported(tests::tar_of(layout.with_image(base::dump({{"schemaVersion", 2},
@@ -167,7 +167,7 @@ Json entry_by_sha512(const char* type) {
             {"annotations", {{"io.containerd.image.name", "r.io/other:v1"}}}};
 }
 
-TEST_F(Shapes, ImageWithAnotherDigestAlgorithmIsOmitted) {
+TEST_F(ForeignShapes, ImageWithAnotherDigestAlgorithmIsOmitted) {
     const auto adopted = adopt_as(with_entry(Layout().with_image(), entry_by_sha512(manifest_type)), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     ASSERT_EQ(adopted->warnings.size(), 1U);
@@ -176,14 +176,14 @@ TEST_F(Shapes, ImageWithAnotherDigestAlgorithmIsOmitted) {
     EXPECT_EQ(adopted->manifest.images[0].name, "r.io/app:v1");
 }
 
-TEST_F(Shapes, UnknownTypeIsOmittedWithoutAWarning) {
+TEST_F(ForeignShapes, UnknownTypeIsOmittedWithoutAWarning) {
     const auto adopted =
         adopt_as(with_entry(Layout().with_image(), entry_by_sha512("application/vnd.example")), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     EXPECT_EQ(adopted->warnings, std::vector<std::string>{});
 }
 
-TEST_F(Shapes, LayoutWithoutUsableImagesIsRefused) {
+TEST_F(ForeignShapes, LayoutWithoutUsableImagesIsRefused) {
     Layout layout;
     layout.files = {{"oci-layout", R"({"imageLayoutVersion":"1.0.0"})"},
                     {"index.json", R"({"schemaVersion":2,"manifests":[]})"}};
@@ -195,7 +195,7 @@ TEST_F(Shapes, LayoutWithoutUsableImagesIsRefused) {
         << refused.error().message;
 }
 
-TEST_F(Shapes, PartWithAnotherDigestAlgorithmIsRefused) {
+TEST_F(ForeignShapes, PartWithAnotherDigestAlgorithmIsRefused) {
     Layout layout;
     const Json part = layout.add(base::dump(layout.manifest()), manifest_type);
     const Json index{{"schemaVersion", 2},
@@ -208,7 +208,7 @@ TEST_F(Shapes, PartWithAnotherDigestAlgorithmIsRefused) {
         << refused.error().message;
 }
 
-TEST_F(Shapes, LayerWithAnotherDigestAlgorithmNamesItsImage) {
+TEST_F(ForeignShapes, LayerWithAnotherDigestAlgorithmNamesItsImage) {
     Layout layout;
     Json manifest = layout.manifest();
     manifest["layers"][0]["digest"] = "sha512:" + std::string(128, 'a');
@@ -230,14 +230,14 @@ std::vector<File> with_a_tag_alone() {
     return files;
 }
 
-TEST_F(Shapes, ImageWithoutANameIsAWarning) {
+TEST_F(ForeignShapes, ImageWithoutANameIsAWarning) {
     const auto adopted = adopt_as(with_a_tag_alone(), "");
     ASSERT_TRUE(adopted) << adopted.error().message;
     ASSERT_EQ(adopted->warnings.size(), 1U);
     EXPECT_NE(adopted->warnings[0].find("--image-name"), std::string::npos) << adopted->warnings[0];
 }
 
-TEST_F(Shapes, ImageNameCanBeGiven) {
+TEST_F(ForeignShapes, ImageNameCanBeGiven) {
     const auto adopted = adopt_as(with_a_tag_alone(), "r.io/app:v1");
     ASSERT_TRUE(adopted) << adopted.error().message;
     EXPECT_EQ(adopted->warnings, std::vector<std::string>{});
@@ -245,7 +245,7 @@ TEST_F(Shapes, ImageNameCanBeGiven) {
     EXPECT_TRUE(References::load(root_)->find(parse_reference("r.io/app:v1").value()));
 }
 
-TEST_F(Shapes, SameNameForSeveralImagesIsRefused) {
+TEST_F(ForeignShapes, SameNameForSeveralImagesIsRefused) {
     Layout layout;
     const Json config = layout.add("{ }", "application/vnd.oci.image.config.v1+json");
     const Json second = layout.add(

@@ -19,7 +19,7 @@ std::string problem(const std::string& text) {
     return problem_with({{"config.toml", text}});
 }
 
-TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
+TEST(ContainerdConfig, ConfigPathIsFoundInAllItsForms) {
     const std::string rows[] = {
         "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = "
         "\"/etc/containerd/certs.d\"\n",
@@ -57,7 +57,7 @@ TEST(ContainerdConfig, LeadsPodsToThisHostInAllOfItsForms) {
                   "");
 }
 
-TEST(ContainerdConfig, WithoutConfigPathNoVersionAsksThisHost) {
+TEST(ContainerdConfig, MissingConfigPathIsAlwaysAProblem) {
     const std::pair<std::string, std::string> rows[] = {
         {"", "grpc.v1.cri\".registry] and version = 2"},
         {"version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = \"\"\n"
@@ -66,11 +66,11 @@ TEST(ContainerdConfig, WithoutConfigPathNoVersionAsksThisHost) {
         {"version = 3 # theirs\n# [plugins.'io.containerd.cri.v1.images'.registry]\n"
          "#config_path = '/etc/containerd/certs.d'\n",
          "cri.v1.images\".registry]"},
-        // Of somebody else:
+        // Settings of an administrator:
         {"version = 3\n[plugins.'io.containerd.transfer.v1.local']\nconfig_path = "
          "'/etc/containerd/certs.d'\n",
          "cri.v1.images\".registry]"},
-        // What this version no longer reads:
+        // Keys that this version no longer reads:
         {"version = 3\n[plugins.'io.containerd.grpc.v1.cri'.registry]\nconfig_path = "
          "'/etc/containerd/certs.d'\n",
          "cri.v1.images\".registry]"},
@@ -87,12 +87,12 @@ TEST(ContainerdConfig, WithoutConfigPathNoVersionAsksThisHost) {
                 table + ", and restart containerd")
             << text;
     }
-    EXPECT_EQ(problem_with({}), problem("")) << "no configuration is that of its version";
+    EXPECT_EQ(problem_with({}), problem("")) << "without a file, the defaults of the version apply";
     EXPECT_NE(problem("imports = [\"/etc/site/*.toml\"]\n").find("(files that it imports are not read)"),
               std::string::npos);
 }
 
-TEST(ContainerdConfig, AListLeadsTheTransferServiceNowhere) {
+TEST(ContainerdConfig, ListIsAProblemForTheTransferService) {
     for (const char* list :
          {"/etc/containerd/certs.d:/etc/docker/certs.d", "/etc/docker/certs.d:/etc/containerd/certs.d/"}) {
         const std::string text =
@@ -110,7 +110,7 @@ TEST(ContainerdConfig, AListLeadsTheTransferServiceNowhere) {
     EXPECT_TRUE(other_registry_roots(tests::TempDir().root()).empty());
 }
 
-TEST(ContainerdConfig, LeadsPodsElsewhere) {
+TEST(ContainerdConfig, OtherRegistryConfigurationIsAProblem) {
     EXPECT_NE(
         problem(
             "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/etc/site\"\n")
@@ -125,7 +125,7 @@ TEST(ContainerdConfig, LeadsPodsElsewhere) {
             << mirrors;
 }
 
-TEST(ContainerdConfig, ThatCanNotBeReadIsNotKnown) {
+TEST(ContainerdConfig, UnreadableConfigurationIsAProblem) {
     EXPECT_NE(problem(std::string(base::Root::default_limit + 1, '#')).find("config.toml can't be read"),
               std::string::npos);
 }

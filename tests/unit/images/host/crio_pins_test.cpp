@@ -20,7 +20,7 @@ using Names = std::set<std::string>;
 
 constexpr const char* ours = "etc/crio/crio.conf.d/00-gpuhost.conf";
 
-/// Plays CRI-O, in this process: it listens, answers once it serves, and is sent SIGHUP.
+/// A fake CRI-O in this process. It listens, answers once it serves, and receives SIGHUP.
 class Crio {
   public:
     explicit Crio(const tests::TempDir& directory) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -82,7 +82,7 @@ bool none(const std::string&) {
     return false;
 }
 
-TEST(CrioPins, AreAListThatCrioReadsAnew) {
+TEST(CrioPins, ChangedPinsReloadCrio) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     directory.write("etc/crio/crio.conf", "[crio.image]\n# pinned_images = [\n# ]\n");
@@ -100,11 +100,11 @@ TEST(CrioPins, AreAListThatCrioReadsAnew) {
     EXPECT_EQ(directory.read(ours),
               "# Written by gpuhostd; changes are lost.\n[crio.image]\npinned_images = [\n"
               "    \"a.example:5000/a:v1\",\n    \"b.example/b:v1\",\n]\n");
-    EXPECT_TRUE(pins.are_used()) << "the list is ours";
+    EXPECT_TRUE(pins.are_used()) << "gpuhostd wrote the list";
     EXPECT_EQ(pins.names().value(), (Names{"a.example:5000/a:v1", "b.example/b:v1"}));
     ASSERT_TRUE(pins.add("b.example/b:v1"));
     ASSERT_TRUE(pins.retain(all));
-    EXPECT_FALSE(crio.was_notified()) << "nothing has changed";
+    EXPECT_FALSE(crio.was_notified()) << "nothing changed";
     ASSERT_TRUE(pins.retain([](const std::string& name) { return name == "b.example/b:v1"; }));
     EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(pins.names().value(), Names{"b.example/b:v1"});
@@ -114,14 +114,15 @@ TEST(CrioPins, AreAListThatCrioReadsAnew) {
     EXPECT_EQ(root.list("/etc/crio").value(), (std::vector<std::string>{"crio.conf", "crio.conf.d"}));
 }
 
-TEST(CrioPins, AreToldOnceCrioServes) {
+TEST(CrioPins, ReloadWaitsUntilCrioServes) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     directory.write("etc/crio/crio.conf", "");
     const CrioPins pins(root, std::chrono::milliseconds(50));
-    ASSERT_TRUE(pins.add("a.example/a:v1")) << "it does not run";
+    ASSERT_TRUE(pins.add("a.example/a:v1")) << "CRI-O does not run";
     Crio crio(directory);
-    EXPECT_EQ(pins.add("b.example/b:v1").error().code, Errc::Timeout) << "it starts, and SIGHUP would end it";
+    EXPECT_EQ(pins.add("b.example/b:v1").error().code, Errc::Timeout)
+        << "SIGHUP would end a CRI-O that starts";
     EXPECT_EQ(pins.retain(all).error().code, Errc::Timeout);
     EXPECT_FALSE(crio.was_notified());
     EXPECT_NE(CrioReload::marked_us(root), 0U);
@@ -135,10 +136,10 @@ TEST(CrioPins, AreToldOnceCrioServes) {
     EXPECT_TRUE(crio.was_notified());
     EXPECT_EQ(patient.names().value().size(), 3U);
     ASSERT_TRUE(patient.retain(all));
-    EXPECT_FALSE(crio.was_notified()) << "it has been told";
+    EXPECT_FALSE(crio.was_notified()) << "CRI-O was notified already";
 }
 
-TEST(CrioPins, GiveWayToAListThatComesLater) {
+TEST(CrioPins, LaterListOfOthersRemovesThePins) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     directory.write("etc/crio/crio.conf.d/50-site.conf", "");
@@ -153,11 +154,11 @@ TEST(CrioPins, GiveWayToAListThatComesLater) {
     EXPECT_FALSE(root.exists(crio_pins_file));
 }
 
-TEST(CrioPins, LeaveSomebodyElsesListInForce) {
+TEST(CrioPins, ForeignListIsKept) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     const CrioPins pins(root);
-    ASSERT_TRUE(pins.add("a.example/a:v1")) << "there is no CRI-O";
+    ASSERT_TRUE(pins.add("a.example/a:v1")) << "CRI-O is not installed";
     EXPECT_FALSE(root.exists("/etc/crio"));
     for (const char* file : {"etc/crio/crio.conf", "etc/crio/crio.conf.d/50-site.conf", ours}) {
         directory.write(file, "[crio.image]\n  pinned_images = [\"b.example/b:v1\"]\n");
@@ -169,7 +170,7 @@ TEST(CrioPins, LeaveSomebodyElsesListInForce) {
         directory.write(file, "");
     }
     EXPECT_TRUE(pins.are_used());
-    EXPECT_EQ(pins.add("a.example/a:v1").error().code, Errc::AlreadyExists) << "a file of somebody else's";
+    EXPECT_EQ(pins.add("a.example/a:v1").error().code, Errc::AlreadyExists) << "the file belongs to others";
 }
 
 } // namespace

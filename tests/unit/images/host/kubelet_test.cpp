@@ -8,7 +8,7 @@
 namespace gpuhost::images {
 namespace {
 
-TEST(Kubelet, SaysFromWhenOnItDeletesImages) {
+TEST(Kubelet, ThresholdOfImageGarbageCollectionIsRead) {
     const std::pair<std::string, unsigned> rows[] = {
         {"", 85},
         {"kind: KubeletConfiguration\nimageGCHighThresholdPercent: 70\n", 70},
@@ -23,14 +23,14 @@ TEST(Kubelet, SaysFromWhenOnItDeletesImages) {
         EXPECT_EQ(image_gc_threshold(text), percent) << text;
 }
 
-TEST(Kubelet, IsWarnedOfOnlyWhereItLooks) {
+TEST(Kubelet, WarnsOnlyIfTheKubeletWatchesTheStore) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     ASSERT_TRUE(root.make_directories(blobs_directory));
     const std::uint64_t all = root.free_bytes(blobs_directory).value();
     EXPECT_EQ(kubelet_threshold(root), std::nullopt);
     ASSERT_TRUE(root.make_directories("/var/lib/kubelet"));
-    EXPECT_EQ(kubelet_threshold(root), 85U) << "its default";
+    EXPECT_EQ(kubelet_threshold(root), 85U) << "the kubelet's default";
     directory.write("var/lib/kubelet/config.yaml", "imageGCHighThresholdPercent: 99\n");
     EXPECT_EQ(kubelet_threshold(root), 99U);
     EXPECT_EQ(image_gc_warning(root, all, 99), "") << "no images on this file system";
@@ -38,10 +38,10 @@ TEST(Kubelet, IsWarnedOfOnlyWhereItLooks) {
     EXPECT_EQ(image_gc_warning(root, all, std::nullopt), "") << "no kubelet";
     EXPECT_NE(image_gc_warning(root, all, 99).find("at 99 % the kubelet deletes images"), std::string::npos)
         << image_gc_warning(root, all, 99);
-    EXPECT_EQ(image_gc_warning(root, 0, 0), "") << "nothing is written";
+    EXPECT_EQ(image_gc_warning(root, 0, 0), "") << "no bytes are written";
     EXPECT_NE(image_gc_warning(root, 1, 0), "");
     ASSERT_TRUE(root.remove_tree("/var/lib/gpuhost"));
-    EXPECT_NE(image_gc_warning(root, 1, 0), "") << "where the store will be";
+    EXPECT_NE(image_gc_warning(root, 1, 0), "") << "in the future directory of the store";
 }
 
 } // namespace

@@ -25,7 +25,7 @@ class MirrorsTest : public ::testing::Test {
         ASSERT_TRUE(catalogue.put(entry));
         ASSERT_TRUE(catalogue.finalize());
     }
-    /// What images.mirrors says that it changed.
+    /// Returns the files that images.mirrors reports as changed.
     std::vector<std::string> apply(const MirrorSettings& settings = {true, "127.0.0.1:299", true}) {
         warnings_.clear();
         const Json none;
@@ -55,7 +55,7 @@ class MirrorsTest : public ::testing::Test {
     const std::string containers_ = "/etc/containers/registries.conf.d/50-gpuhost.conf";
 };
 
-TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
+TEST_F(MirrorsTest, WritesMirrorsForInstalledRuntimes) {
     put("site", {"docker.io", "registry.example:5000"});
     EXPECT_TRUE(apply().empty()) << "no runtime, no file";
     have_containerd();
@@ -74,10 +74,10 @@ TEST_F(MirrorsTest, LeadsRuntimesThatAreHereToWhatBundlesHave) {
               "\n[[registry]]\nprefix = \"registry.example:5000\"\n"
               "location = \"registry.example:5000\"\n[[registry.mirror]]\n"
               "location = \"127.0.0.1:299/registry.example_5000\"\ninsecure = true\n");
-    EXPECT_TRUE(apply().empty()) << "what is right is not written again";
+    EXPECT_TRUE(apply().empty()) << "correct files are not written again";
 }
 
-TEST_F(MirrorsTest, ForeseesWhetherContainerdIsLed) {
+TEST_F(MirrorsTest, PredictsWhetherContainerdGetsMirrors) {
     const auto foreseen = [this](const char* enable) {
         directory_.write("etc/gpuhost/gpuhostd.conf", std::string("[Mirrors]\nManage=") + enable + "\n");
         return will_lead_containerd(root_, core::load_settings(root_, {mirror_setting_keys()}).settings);
@@ -88,12 +88,12 @@ TEST_F(MirrorsTest, ForeseesWhetherContainerdIsLed) {
     EXPECT_TRUE(foreseen("yes"));
     EXPECT_EQ(apply().size(), 1U);
     EXPECT_TRUE(foreseen("yes"));
-    EXPECT_FALSE(foreseen("no")) << "it goes";
+    EXPECT_FALSE(foreseen("no")) << "the file would be removed";
     put("site", {});
     EXPECT_FALSE(foreseen("yes"));
 }
 
-TEST_F(MirrorsTest, WhatAnotherRootHasForARegistryStays) {
+TEST_F(MirrorsTest, RegistryFilesInAnotherRootAreKept) {
     put("site", {"quay.io", "registry.example:5000", "docker.io"});
     directory_.write("etc/containerd/config.toml",
                      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n"
@@ -108,7 +108,7 @@ TEST_F(MirrorsTest, WhatAnotherRootHasForARegistryStays) {
             << base::join(warnings_, "\n");
 }
 
-TEST_F(MirrorsTest, APrefixMatchesNoOtherPortOfItsHost) {
+TEST_F(MirrorsTest, PrefixMatchesNoOtherPort) {
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     CatalogueEntry entry;
     entry.record.name = entry.record.manifest = "site";
@@ -135,7 +135,7 @@ TEST_F(MirrorsTest, APrefixMatchesNoOtherPortOfItsHost) {
               (std::vector<std::string>{"docker.io", "localhost/app", "registry.example:5000"}));
 }
 
-TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
+TEST_F(MirrorsTest, WithoutUpstreamOnlyThisHostIsUsed) {
     put("site", {"docker.io"});
     have_containerd();
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
@@ -147,18 +147,18 @@ TEST_F(MirrorsTest, WithoutUpstreamNobodyElseIsAsked) {
               std::string::npos);
 }
 
-TEST_F(MirrorsTest, ContainerdsOwnConfigurationHasToLeadThere) {
+TEST_F(MirrorsTest, ContainerdWithoutConfigPathIsAWarning) {
     put("site", {"docker.io"});
     have_containerd();
     directory_.write("etc/containerd/config.toml", "version = 2\n");
-    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "for those who go there anyway";
+    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "for users who set config_path later";
     ASSERT_EQ(warnings_.size(), 1U);
     EXPECT_NE(warnings_[0].find("config.toml does not set config_path"), std::string::npos) << warnings_[0];
     EXPECT_EQ(apply({false, "127.0.0.1:299", true}).size(), 1U);
-    EXPECT_TRUE(warnings_.empty()) << "nobody is led anywhere";
+    EXPECT_TRUE(warnings_.empty()) << "mirrors are disabled";
 }
 
-TEST_F(MirrorsTest, TakesAwayWhatIsItsOwn) {
+TEST_F(MirrorsTest, RemovesOnlyItsOwnFiles) {
     put("site", {"docker.io", "nvcr.io"});
     have_containerd();
     EXPECT_EQ(apply().size(), 2U);
@@ -170,10 +170,10 @@ TEST_F(MirrorsTest, TakesAwayWhatIsItsOwn) {
     EXPECT_TRUE(root_.exists("/etc/containerd/certs.d/docker.io/somebody's"));
 }
 
-TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
+TEST_F(MirrorsTest, AdministratorsFilesAreKept) {
     const std::pair<std::string, std::string> rows[] = {
-        {"quay.io/hosts.toml", "quay.io"}, // a mirror of theirs
-        {"quay.io/ca.crt", "quay.io"},     // which containerd reads only without hosts.toml
+        {"quay.io/hosts.toml", "quay.io"}, // a mirror of the administrator
+        {"quay.io/ca.crt", "quay.io"},     // containerd reads it only without hosts.toml
         {"quay.io:5000/client.cert", "quay.io:5000"},
         {"quay.io_5000_/hosts.toml", "quay.io:5000"}, // the other form of its name
         {"_default/hosts.toml", "quay.io"},
@@ -205,7 +205,7 @@ TEST_F(MirrorsTest, WhatSomebodySetUpStaysInForce) {
     EXPECT_EQ(read(containers_), "mine\n");
 }
 
-TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
+TEST_F(MirrorsTest, K3sAndRke2ReadMirrorsAtStart) {
     put("site", {"docker.io", "registry.example:5000"});
     const std::string file = "/etc/rancher/rke2/registries.yaml";
     ASSERT_TRUE(root_.make_directories("/etc/rancher/rke2"));
@@ -214,7 +214,7 @@ TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
                           "mirrors:\n"
                           "  \"docker.io\":\n    endpoint:\n      - \"http://127.0.0.1:299\"\n"
                           "  \"registry.example:5000\":\n    endpoint:\n      - \"http://127.0.0.1:299\"\n");
-    EXPECT_TRUE(warnings_.empty()) << "it has not run";
+    EXPECT_TRUE(warnings_.empty()) << "RKE2 did not run yet";
     const std::string configuration = "var/lib/rancher/rke2/agent/etc/containerd/config.toml";
     directory_.write(configuration, "");
     const auto written = std::filesystem::last_write_time(directory_.path(file.substr(1)));
@@ -227,7 +227,7 @@ TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
     std::filesystem::last_write_time(directory_.path(configuration), written - std::chrono::hours(1));
     ASSERT_TRUE(root_.remove(file));
     EXPECT_EQ(apply().size(), 1U);
-    EXPECT_EQ(warnings_.size(), 1U) << "of what it has just written";
+    EXPECT_EQ(warnings_.size(), 1U) << "for the file just written";
     ASSERT_TRUE(root_.remove("/" + configuration));
 
     ASSERT_TRUE(root_.make_directories("/var/lib/rancher/k3s/agent"));
@@ -241,18 +241,18 @@ TEST_F(MirrorsTest, K3sAndRke2ReadTheirsAtTheirStart) {
     directory_.write("etc/rancher/k3s/registries.yaml",
                      "mirrors: {\"*\": {endpoint: [\"http://127.0.0.1:299\"]}}\n");
     EXPECT_TRUE(apply().empty());
-    EXPECT_TRUE(warnings_.empty()) << "they have seen to it";
+    EXPECT_TRUE(warnings_.empty()) << "the administrator merged it";
     put("other", {"nvcr.io"});
     directory_.write("var/lib/gpuhost/catalogue/other/record.json", "damaged");
     put("site", {"docker.io"});
-    EXPECT_TRUE(apply().empty()) << "what a record that can't be read has is not taken out";
-    EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{file}) << "theirs stays";
-    ASSERT_EQ(warnings_.size(), 2U) << "the record, and";
+    EXPECT_TRUE(apply().empty()) << "mirrors of an unreadable record are not removed";
+    EXPECT_EQ(apply({false, "", true}), std::vector<std::string>{file}) << "the administrator's part is kept";
+    ASSERT_EQ(warnings_.size(), 2U) << "one for the record, and one for the file";
     EXPECT_NE(warnings_[0].find("asks this host for images until it is restarted"), std::string::npos)
         << warnings_[0];
 }
 
-TEST_F(MirrorsTest, ABadAddressChangesNothing) {
+TEST_F(MirrorsTest, InvalidAddressChangesNothing) {
     put("site", {"docker.io"});
     have_containerd();
     for (const char* address : {"", "http://127.0.0.1:1", "127.0.0.1:1\"", "a b"}) {
@@ -263,7 +263,7 @@ TEST_F(MirrorsTest, ABadAddressChangesNothing) {
     EXPECT_EQ(apply({true, "[::1]:5000", true}).size(), 1U);
 }
 
-TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
+TEST_F(MirrorsTest, UnreadableRecordRemovesNoMirrors) {
     put("site", {"docker.io"});
     put("other", {"nvcr.io"});
     have_containerd();
@@ -272,31 +272,31 @@ TEST_F(MirrorsTest, ARecordThatCanNotBeReadTakesNothingAway) {
     const std::string before = read(containers_);
     directory_.write("var/lib/gpuhost/catalogue/other/record.json", "damaged");
     ASSERT_TRUE(root_.remove(hosts_));
-    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "what is known is mended";
+    EXPECT_EQ(apply(), std::vector<std::string>{hosts_}) << "known mirrors are repaired";
     EXPECT_EQ(warnings_.size(), 1U);
     EXPECT_TRUE(root_.exists("/etc/containerd/certs.d/nvcr.io/hosts.toml"));
     EXPECT_EQ(read(containers_), before);
-    EXPECT_EQ(apply({false, "", true}).size(), 3U) << "switched off is off";
+    EXPECT_EQ(apply({false, "", true}).size(), 3U) << "disabling removes all files";
 }
 
-TEST_F(MirrorsTest, CrioIsToBeToldOfItsFile) {
+TEST_F(MirrorsTest, ChangedFileSchedulesAReloadOfCrio) {
     put("site", {"docker.io"});
     const std::string untold = "/run/gpuhost/crio.reload-pending";
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 1U);
-    EXPECT_FALSE(root_.exists(untold)) << "there is no CRI-O";
+    EXPECT_FALSE(root_.exists(untold)) << "CRI-O is not installed";
     ASSERT_TRUE(root_.make_directories("/etc/crio"));
     EXPECT_TRUE(apply().empty());
-    EXPECT_FALSE(root_.exists(untold)) << "nothing has changed";
+    EXPECT_FALSE(root_.exists(untold)) << "nothing changed";
     put("site", {"docker.io", "nvcr.io"});
     EXPECT_EQ(apply().size(), 1U);
     EXPECT_TRUE(root_.exists(untold));
     ASSERT_TRUE(root_.remove(untold));
     EXPECT_EQ(apply({false, "", true}).size(), 1U);
-    EXPECT_TRUE(root_.exists(untold)) << "it is to forget it";
+    EXPECT_TRUE(root_.exists(untold)) << "CRI-O must unload the file";
 }
 
-TEST_F(MirrorsTest, ARecordIsNotTrustedWithPaths) {
+TEST_F(MirrorsTest, RecordsWithInvalidRegistriesAreReported) {
     for (const char* bad : {"../../etc", "a b.io", "", "docker.io/library", "docker"}) {
         put("site", {bad});
         const Registries registries = mirrored_registries(root_);

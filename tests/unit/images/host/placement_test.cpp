@@ -27,7 +27,7 @@ BundleImage image(const std::string& name, const std::string& hex) {
     return image;
 }
 
-/// A ctr that keeps a file an image, "NAME", with its labels and what it was pulled as; --quiet lists them.
+/// A ctr with one file "NAME" per image, with its labels and its source; --quiet lists them.
 constexpr const char* fake_ctr = R"sh(#!/bin/sh
 echo "$*" >> "$0.log"
 store=$0.images
@@ -80,15 +80,15 @@ case $verb in
 esac
 )sh";
 
-class Placing : public ::testing::Test {
+class PlacementTest : public ::testing::Test {
   protected:
-    Placing() {
+    PlacementTest() {
         directory_.write("ctr", fake_ctr);
         EXPECT_EQ(::chmod(directory_.path("ctr").c_str(), 0700), 0);
         directory_.write("run/containerd.sock", "");
         now(digest_1);
     }
-    /// What the registry has.
+    /// Sets the digest of the images in the registry.
     void now(const std::string& hex) {
         directory_.write("ctr.digest", "sha256:" + hex + "\n");
         bundle_ = {"site",
@@ -118,7 +118,7 @@ class Placing : public ::testing::Test {
     BundleClaims bundle_;
 };
 
-TEST_F(Placing, PullsFromThisHostAlone) {
+TEST_F(PlacementTest, PullsOnlyFromThisHost) {
     EXPECT_EQ(states(ensure("registry.example/app:v1", PullPolicy::IfNotPresent)),
               std::vector{State::Placed});
     EXPECT_NE(asked().find("pull --local --hosts-dir " + directory_.path("run/gpuhost/hosts.d") +
@@ -132,13 +132,13 @@ TEST_F(Placing, PullsFromThisHostAlone) {
               std::vector{State::Present});
 }
 
-TEST_F(Placing, DoesWithAnOldClient) {
+TEST_F(PlacementTest, OldClientIsSupported) {
     directory_.write("ctr.old", "");
     EXPECT_EQ(states(ensure("registry.example/app:v1", PullPolicy::IfNotPresent)),
               std::vector{State::Placed});
 }
 
-TEST_F(Placing, KeepsToThePolicy) {
+TEST_F(PlacementTest, PullPolicyDecides) {
     EXPECT_EQ(states(ensure("box", PullPolicy::Never)), std::vector{State::Failed});
     EXPECT_EQ(states(ensure("box", PullPolicy::Always, true)), std::vector{State::Wanted});
     EXPECT_EQ(states(ensure("box", PullPolicy::Always)), std::vector{State::Placed});
@@ -149,7 +149,7 @@ TEST_F(Placing, KeepsToThePolicy) {
     EXPECT_EQ(states(ensure("box", PullPolicy::Always)), std::vector{State::Present});
 }
 
-TEST_F(Placing, SaysWhatNoBundleHas) {
+TEST_F(PlacementTest, MissingImageIsReported) {
     EXPECT_FALSE(ensure("absent", PullPolicy::Always).problems.empty());
     const PlacementReport report = ensure("absent:v1", PullPolicy::IfNotPresent);
     EXPECT_EQ(states(report), std::vector{State::Failed});
@@ -157,7 +157,7 @@ TEST_F(Placing, SaysWhatNoBundleHas) {
     EXPECT_FALSE(report.is_good());
 }
 
-TEST_F(Placing, PassesOnWhatTheClientSaysWasWrong) {
+TEST_F(PlacementTest, ClientsErrorIsReported) {
     directory_.write("ctr.broken", "");
     const PlacementReport report = ensure("box", PullPolicy::Always);
     ASSERT_EQ(states(report), std::vector{State::Failed});
@@ -166,11 +166,11 @@ TEST_F(Placing, PassesOnWhatTheClientSaysWasWrong) {
         << report.placements.front().why;
 }
 
-TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
+TEST_F(PlacementTest, PinsMatchingImagesAndUnpinsOthers) {
     PlacementReport report = placer().ensure_pinned({"registry.example/*", "box", "absent"}, false);
     EXPECT_EQ(states(report), (std::vector{State::Placed, State::Placed}));
     EXPECT_EQ(report.absent, std::vector<std::string>{"absent"});
-    EXPECT_TRUE(report.is_good()) << "a bundle may bring it yet";
+    EXPECT_TRUE(report.is_good()) << "a later bundle may have it";
     EXPECT_NE(directory_.read("ctr.images/registry.example_app:v1").find("io.cri-containerd.pinned=pinned"),
               std::string::npos);
     report = placer().ensure_pinned({"registry.example/*"}, false);
@@ -182,7 +182,7 @@ TEST_F(Placing, PinsWhatFitsAndReleasesWhatDoesNoLonger) {
     EXPECT_EQ(states(placer().ensure_pinned({"registry.example/*"}, false)), std::vector{State::Placed});
 }
 
-TEST_F(Placing, OneThatIsDamagedIsPulledAnewAndHidesNoOther) {
+TEST_F(PlacementTest, DamagedImageIsPulledAgainWithoutAffectingOthers) {
     (void)placer().ensure_pinned({"*"}, false);
     directory_.write("ctr.images/docker.io_library_box:latest", "rotten sha256:" + digest_1 + "\n");
     const PlacementReport report = placer().ensure_pinned({"*"}, false);
@@ -190,7 +190,7 @@ TEST_F(Placing, OneThatIsDamagedIsPulledAnewAndHidesNoOther) {
     EXPECT_TRUE(report.is_good());
 }
 
-TEST_F(Placing, LeavesPinnedWhatSomebodyElsePinned) {
+TEST_F(PlacementTest, ForeignPinsAreKept) {
     directory_.write("ctr.images/registry.example_app:v1",
                      "sha256:" + digest_1 + "\nio.cri-containerd.pinned=pinned\n");
     (void)placer().ensure_pinned({"registry.example/*"}, false);
@@ -201,14 +201,14 @@ TEST_F(Placing, LeavesPinnedWhatSomebodyElsePinned) {
               "sha256:" + digest_1 + "\nio.cri-containerd.pinned=pinned\n");
 }
 
-TEST_F(Placing, WhatIsPinnedStaysSoWhenItsBundleIsGone) {
+TEST_F(PlacementTest, PinOutlivesItsBundle) {
     (void)placer().ensure_pinned({"box"}, false);
     bundle_.images.clear();
     EXPECT_TRUE(placer().ensure_pinned({"box"}, false).is_good());
     EXPECT_NE(directory_.read("ctr.images/docker.io_library_box:latest").find("pinned"), std::string::npos);
 }
 
-TEST_F(Placing, FindsTheRuntimesThatAreThere) {
+TEST_F(PlacementTest, FindsInstalledRuntimes) {
     directory_.write("run/docker.sock", "");
     directory_.write("run/podman.sock", "");
     const ImageRuntimes runtimes =
@@ -221,14 +221,13 @@ TEST_F(Placing, FindsTheRuntimesThatAreThere) {
     EXPECT_EQ(runtimes.found[2]->socket(), directory_.path("run/podman.sock"));
 }
 
-TEST_F(Placing, FindsPodmanWhereItIsNamedOrCrioIs) {
+TEST_F(PlacementTest, FindsPodmanIfNamedOrWithCrio) {
     directory_.write("run/podman/podman.sock", "");
     const auto found = [&](const std::vector<std::string>& words) {
         const ImageRuntimes runtimes = find_image_runtimes(root_, {{}, {}, words});
-        return runtimes.found.size() +
-               runtimes.problems.size(); // of a machine without a client it is a problem
+        return runtimes.found.size() + runtimes.problems.size(); // a missing client is a problem
     };
-    EXPECT_EQ(found({"auto"}), 0U) << "without CRI-O it serves something else";
+    EXPECT_EQ(found({"auto"}), 0U) << "without CRI-O, Podman has another purpose";
     EXPECT_EQ(found({"/run/podman/podman.sock"}), 1U);
     directory_.write(crio_socket.substr(1), "");
     EXPECT_EQ(found({"auto"}), 1U);
@@ -240,7 +239,7 @@ TEST_F(Placing, FindsPodmanWhereItIsNamedOrCrioIs) {
     EXPECT_NE(runtimes.problems.front().find("podman.socket"), std::string::npos);
 }
 
-TEST_F(Placing, FailsForARuntimeThatCannotBeAskedOnlyWhereNoOtherHasTheImage) {
+TEST_F(PlacementTest, UnreachableRuntimeFailsUnlessAnotherHasTheImage) {
     const Reference box = parse_reference("box").value();
     const Placer placer = this->placer({"no podman"});
     EXPECT_FALSE(placer.ensure(box, PullPolicy::Never, false).is_good());
@@ -252,7 +251,7 @@ TEST_F(Placing, FailsForARuntimeThatCannotBeAskedOnlyWhereNoOtherHasTheImage) {
     EXPECT_EQ(placer.ensure_pinned({"box"}, false).problems, std::vector<std::string>{"no podman"});
 }
 
-TEST_F(Placing, TakesNoPodmanForDocker) {
+TEST_F(PlacementTest, PodmanAtDockersSocketIsNotDocker) {
     directory_.write("run/podman/podman.sock", "");
     ASSERT_EQ(::symlink("/run/podman/podman.sock", directory_.path("run/docker.sock").c_str()), 0);
     EXPECT_TRUE(find_image_runtimes(root_, {{}, {"/run/docker.sock=/x/docker"}, {}}).found.empty());
@@ -262,7 +261,7 @@ TEST_F(Placing, TakesNoPodmanForDocker) {
               1U);
 }
 
-TEST_F(Placing, WhatIsUnpinnedCrioNoLongerKeepsWithoutPodmanToo) {
+TEST_F(PlacementTest, UnpinRemovesCrioPinsWithoutPodman) {
     directory_.write("etc/crio/crio.conf", "");
     const CrioPins crio(root_);
     ASSERT_TRUE(crio.add("docker.io/library/box:latest"));
@@ -274,7 +273,7 @@ TEST_F(Placing, WhatIsUnpinnedCrioNoLongerKeepsWithoutPodmanToo) {
     EXPECT_TRUE(crio.names().value().empty());
 }
 
-/// As docker(1) answers: one image, which a file keeps.
+/// A docker(1) with one image, stored in a file.
 constexpr const char* fake_docker = R"sh(#!/bin/sh
 echo "$*" >> "$0.log"
 echo 'WARNING: something is old' >&2
@@ -288,7 +287,7 @@ case "$1 $2" in
 esac
 )sh";
 
-TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
+TEST(DockerRuntime, PullsByDigestAndTagsTheName) {
     const tests::TempDir directory;
     directory.write("docker", fake_docker);
     ASSERT_EQ(::chmod(directory.path("docker").c_str(), 0700), 0);
@@ -297,7 +296,7 @@ TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
     EXPECT_TRUE(docker.ready({box}).value().empty());
     ASSERT_TRUE(docker.pull(box, {"127.0.0.1:299", ""}));
     EXPECT_EQ(docker.ready({box}).value(), std::set<std::string>{box.name});
-    directory.write("docker.gone", ""); // another one, deleted behind the listing
+    directory.write("docker.gone", ""); // another image, deleted after the list was read
     EXPECT_EQ(docker.ready({box}).value(), std::set<std::string>{box.name});
     WantedImage other = box;
     other.digest = "sha256:" + digest_2; // a newer bundle
@@ -312,7 +311,7 @@ TEST(DockerRuntime, PullsByDigestAndGivesTheName) {
               Errc::Unsupported);
 }
 
-TEST(DockerRuntime, SaysWhatToSetWhereLoopbackIsNotTrusted) {
+TEST(DockerRuntime, UntrustedLoopbackHintsAtInsecureRegistries) {
     const tests::TempDir directory;
     directory.write("docker", fake_docker);
     ASSERT_EQ(::chmod(directory.path("docker").c_str(), 0700), 0);
@@ -327,7 +326,7 @@ TEST(DockerRuntime, SaysWhatToSetWhereLoopbackIsNotTrusted) {
         << refused.error().message;
 }
 
-/// As podman(1) answers: a line a name, "NAME DIGEST", in a file; the registry has what another one says.
+/// A podman(1) with lines "NAME DIGEST" in a file; another file has the registry's digest.
 constexpr const char* fake_podman = R"sh(#!/bin/sh
 echo "$*" >> "$0.log"
 echo 'time="now" level=warning msg="something is old"' >&2
@@ -347,7 +346,7 @@ case "$1 $2" in
 esac
 )sh";
 
-TEST(PodmanRuntime, PullsByTagAndLeavesTheNameAlone) {
+TEST(PodmanRuntime, PullsByTagAndKeepsTheName) {
     const tests::TempDir directory;
     directory.write("podman", fake_podman);
     ASSERT_EQ(::chmod(directory.path("podman").c_str(), 0700), 0);
@@ -377,7 +376,7 @@ TEST(PodmanRuntime, PullsByTagAndLeavesTheNameAlone) {
             << name;
 }
 
-TEST(PodmanRuntime, HasCrioKeepWhatIsPinned) {
+TEST(PodmanRuntime, PinnedImagesAreAddedToCriosList) {
     const tests::TempDir directory;
     directory.write("podman", fake_podman);
     ASSERT_EQ(::chmod(directory.path("podman").c_str(), 0700), 0);
@@ -386,10 +385,10 @@ TEST(PodmanRuntime, HasCrioKeepWhatIsPinned) {
     const Podman podman(root, directory.path("podman"), "/run/x.sock");
     const WantedImage box{"r.example/box:v1", "sha256:" + digest_1, true};
     ASSERT_TRUE(podman.pull(box, {"127.0.0.1:299", ""}));
-    EXPECT_EQ(podman.ready({box}).value().size(), 1U) << "there is no CRI-O";
+    EXPECT_EQ(podman.ready({box}).value().size(), 1U) << "CRI-O is not installed";
     directory.write("etc/crio/crio.conf", "");
     EXPECT_TRUE(podman.ready({box}).value().empty());
-    EXPECT_EQ(podman.ready({{box.name, box.digest}}).value().size(), 1U) << "one that is not pinned";
+    EXPECT_EQ(podman.ready({{box.name, box.digest}}).value().size(), 1U) << "the image is not pinned";
     ASSERT_TRUE(podman.pin(box.name));
     EXPECT_EQ(podman.ready({box}).value().size(), 1U);
     EXPECT_EQ(CrioPins(root).names().value(), std::set<std::string>{box.name});
@@ -397,7 +396,7 @@ TEST(PodmanRuntime, HasCrioKeepWhatIsPinned) {
 
 // --- pins
 
-TEST(Pin, IsANameOrAPattern) {
+TEST(Pin, ParsesNamesAndPatterns) {
     EXPECT_EQ(Pin::parse("busybox").value().text(), "docker.io/library/busybox:latest");
     EXPECT_TRUE(Pin::parse("busybox").value().fits("docker.io/library/busybox:latest"));
     EXPECT_FALSE(Pin::parse("busybox").value().fits("docker.io/library/busybox:latest2"));
@@ -408,7 +407,7 @@ TEST(Pin, IsANameOrAPattern) {
     EXPECT_FALSE(pins_of({"UPPER"}).front().fits("UPPER"));
 }
 
-TEST(Pins, GoIntoADropInThatMustWin) {
+TEST(Pins, DropInMustOverrideOtherFiles) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     EXPECT_TRUE(read_pins(root).empty());

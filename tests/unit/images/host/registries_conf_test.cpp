@@ -15,7 +15,7 @@ Hosts hosts_of(const std::string& text) {
     return configured_hosts(directory.root());
 }
 
-TEST(RegistriesConf, BothFormatsNameHosts) {
+TEST(RegistriesConf, HostsAreReadFromBothFormats) {
     const std::pair<std::string, Hosts> rows[] = {
         {"", {}},
         {"unqualified-search-registries = [\"docker.io\"]\n[aliases]\n\"fedora\" = \"quay.io/fedora\"\n", {}},
@@ -37,7 +37,7 @@ TEST(RegistriesConf, BothFormatsNameHosts) {
         EXPECT_EQ(hosts_of(text), hosts) << text;
 }
 
-TEST(RegistriesConf, OursIsNoneOfTheOthers) {
+TEST(RegistriesConf, OwnFileIsIgnored) {
     const tests::TempDir directory;
     directory.write("etc/containers/registries.conf.d/50-gpuhost.conf",
                     "[[registry]]\nprefix = \"docker.io\"\n");
@@ -45,7 +45,7 @@ TEST(RegistriesConf, OursIsNoneOfTheOthers) {
     EXPECT_EQ(configured_hosts(directory.root()), Hosts{"quay.io"});
 }
 
-TEST(RegistriesConf, APatternCoversWhatIsBelowIt) {
+TEST(RegistriesConf, PatternCoversSubdomains) {
     const Hosts hosts{"*.corp.example", "quay.io", "*.port.example:5000"};
     for (const char* registry : {"reg.corp.example", "a.b.corp.example", "reg.corp.example:5000", "quay.io",
                                  "reg.port.example:5000"})

@@ -26,14 +26,14 @@ class BlobStreams : public ::testing::Test {
         beginning_ = bytes.substr(0, tar_block + manifest_size(bytes.substr(0, tar_block)).value());
     }
 
-    /// One run of the worker that receives a stream; up to the catalogue if that goes well.
+    /// Runs the worker that receives a stream, and commits to the catalogue on success.
     Result<void> receive(const std::string& blobs) {
         int ends[2];
         EXPECT_EQ(::pipe(ends), 0);
         const UniqueFd in(ends[0]);
         std::thread writer([out = ends[1], bytes = beginning_ + blobs] {
             const UniqueFd owned(out);
-            (void)base::write_all(out, bytes, "the stream"); // nobody may want all of it
+            (void)base::write_all(out, bytes, "the stream"); // the reader may stop early
         });
         auto received = read(in.get());
         std::string rest(1U << 20U, '\0');
@@ -55,7 +55,7 @@ class BlobStreams : public ::testing::Test {
         return blob_frame(hexes_[i], first) + bundle_.contents.at(hexes_[i]).substr(first);
     }
     [[nodiscard]] std::string all() const { return blob(0) + blob(1) + blob(2) + last_blob_frame(); }
-    /// As a stream that ended in the middle leaves them.
+    /// Writes a partial blob, as an interrupted stream leaves it.
     void leave(std::size_t i, const std::string& bytes) {
         const auto digest = identity(bundle_.manifest);
         directory_.write(received_path(digest, hexes_[i]).substr(1), bytes);
@@ -82,18 +82,18 @@ class BlobStreams : public ::testing::Test {
     std::string beginning_;
 };
 
-TEST_F(BlobStreams, BringABundle) {
+TEST_F(BlobStreams, StreamImportsABundle) {
     const auto received = receive(all());
     ASSERT_TRUE(received) << received.error().message;
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, InAnyOrder) {
+TEST_F(BlobStreams, BlobsMayHaveAnyOrder) {
     ASSERT_TRUE(receive(blob(2) + blob(1) + blob(0) + last_blob_frame()));
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, BringOnlyWhatLacks) {
+TEST_F(BlobStreams, OnlyMissingBlobsAreSent) {
     ASSERT_TRUE(receive(all()));
     ASSERT_TRUE(BlobStore(root_).remove(hexes_[1]));
     ASSERT_FALSE(is_here());
@@ -101,7 +101,7 @@ TEST_F(BlobStreams, BringOnlyWhatLacks) {
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, BringWhatCameWrongAgain) {
+TEST_F(BlobStreams, WrongBlobsMayBeSentAgain) {
     std::string wrong = blob(1);
     wrong.back() = 'y';
     const auto received = receive(wrong + blob(0) + wrong + blob(1) + blob(2) + last_blob_frame());
@@ -109,7 +109,7 @@ TEST_F(BlobStreams, BringWhatCameWrongAgain) {
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, GoOnFromWhatIsThere) {
+TEST_F(BlobStreams, PartialBlobsAreContinued) {
     leave(0, "small");
     leave(1, std::string(1'000'000, 'x'));
     const auto received = receive(blob(0, 5) + blob(1, 999'000) + blob(2) + last_blob_frame());
@@ -117,7 +117,7 @@ TEST_F(BlobStreams, GoOnFromWhatIsThere) {
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, FindWhatIsThereDamaged) {
+TEST_F(BlobStreams, DamagedPartIsFound) {
     leave(1, std::string(1'000'000, 'z'));
     const std::string damaged = blob(1, 1'000'000);
     expect_refused(damaged + blob(0) + blob(2) + last_blob_frame(), "1 blobs are missing");
@@ -125,7 +125,7 @@ TEST_F(BlobStreams, FindWhatIsThereDamaged) {
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, ReplaceWhatIsThereAndOfNoUse) {
+TEST_F(BlobStreams, UselessPartsAreReplaced) {
     leave(0, "wrong");
     leave(1, std::string(1'000'000, 'z'));
     const auto received = receive(all());
@@ -133,14 +133,14 @@ TEST_F(BlobStreams, ReplaceWhatIsThereAndOfNoUse) {
     EXPECT_TRUE(is_here());
 }
 
-TEST_F(BlobStreams, MustNotBeginBehindWhatIsThere) {
+TEST_F(BlobStreams, GapAfterAPartIsRefused) {
     leave(1, std::string(1'000, 'x'));
     const auto received = receive(blob(1, 2'000) + last_blob_frame());
     ASSERT_FALSE(received);
     EXPECT_EQ(received.error().code, Errc::Interrupted);
 }
 
-TEST_F(BlobStreams, WithWhatDoesNotBelongAreRefused) {
+TEST_F(BlobStreams, StreamsWithForeignBlobsAreRefused) {
     const std::string stranger = content::sha256("stranger");
     expect_refused(blob_frame(stranger, 0) + "stranger" + all(), "this host has it, or does not need it");
     expect_refused(blob(0) + all(), "this host has it, or does not need it");

@@ -22,9 +22,9 @@ using base::UniqueFd;
 
 constexpr const char* manifest_type = "application/vnd.oci.image.manifest.v1+json";
 
-class Adopt : public ::testing::Test {
+class ForeignImport : public ::testing::Test {
   protected:
-    /// One import as the worker does it.
+    /// Runs one import as the worker does.
     Result<BundleRecord> import(const std::string& file, const std::string& name = "airgap",
                                 const ImportPolicy& policy = {}) {
         const UniqueFd fd(::open(directory_.path(file).c_str(), O_RDONLY | O_CLOEXEC));
@@ -41,7 +41,7 @@ class Adopt : public ::testing::Test {
     [[nodiscard]] std::vector<std::string> names(const std::string& path) const {
         return root_.list("/var/lib/gpuhost/" + path).value_or(std::vector<std::string>());
     }
-    /// A layout of one image with one layer; says its digest.
+    /// Writes a layout of one image with one layer. Returns its digest.
     std::string write_layout(const std::string& layer, const std::string& stored) const {
         const auto blob = [&](const std::string& content, const std::string& bytes, const char* type) {
             directory_.write("layout/blobs/sha256/" + content::sha256(content), bytes);
@@ -65,7 +65,7 @@ class Adopt : public ::testing::Test {
     HostFacts host_{"linux/arm64", {}};
 };
 
-TEST_F(Adopt, AnArchiveBecomesABundleWithoutASigner) {
+TEST_F(ForeignImport, ArchiveBecomesAnUnsignedBundle) {
     const auto record = import(tests::two_layer_archive());
     ASSERT_TRUE(record) << record.error().message;
     EXPECT_EQ(record->name, "airgap");
@@ -86,7 +86,7 @@ TEST_F(Adopt, AnArchiveBecomesABundleWithoutASigner) {
     EXPECT_TRUE(references->find(parse_reference("app:v1").value()));
 }
 
-TEST_F(Adopt, NoBlobIsNamedThatWasNotHashedByTheCommit) {
+TEST_F(ForeignImport, CommitHashesBlobsBeforeNamingThem) {
     directory_.write("in.tar", tests::two_layer_archive().tar(tests::Packing::Gzip));
     const UniqueFd fd(::open(directory_.path("in.tar").c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(add_foreign_images(root_, {fd.get(), "in.tar"}, "airgap", host_, {}));
@@ -98,11 +98,11 @@ TEST_F(Adopt, NoBlobIsNamedThatWasNotHashedByTheCommit) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::BadContent);
     EXPECT_FALSE(BlobStore(root_).has(base, 4));
-    EXPECT_TRUE(import("in.tar")) << "and the next import brings it";
+    EXPECT_TRUE(import("in.tar")) << "the next import succeeds";
     EXPECT_TRUE(BlobStore(root_).has(base, 4));
 }
 
-TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesItIfAsked) {
+TEST_F(ForeignImport, SameArchiveChangesNothingAndAnotherReplaces) {
     const auto once = import(tests::two_layer_archive());
     const auto again = import(tests::two_layer_archive());
     ASSERT_TRUE(once && again);
@@ -115,11 +115,11 @@ TEST_F(Adopt, TheSameAgainChangesNothingAndAnotherReplacesItIfAsked) {
     EXPECT_EQ(names("store/incoming"), std::vector<std::string>{});
     const auto other = import("in.tar", "airgap", {.allow_downgrade = true});
     ASSERT_TRUE(other) << other.error().message;
-    EXPECT_EQ(other->images, 1U) << "without a name, by its digest";
+    EXPECT_EQ(other->images, 1U) << "an image without a name, by digest";
     EXPECT_EQ(names("catalogue"), std::vector<std::string>{"airgap"});
 }
 
-TEST_F(Adopt, ALayoutInADirectoryComesInToo) {
+TEST_F(ForeignImport, LayoutInADirectoryIsImported) {
     const std::string digest = write_layout("layer", "layer");
     const base::UniqueFd layout(
         ::open(directory_.path("layout").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -128,15 +128,15 @@ TEST_F(Adopt, ALayoutInADirectoryComesInToo) {
     ASSERT_TRUE(record) << record.error().message;
     EXPECT_EQ(record->blobs, 3U);
     EXPECT_EQ(before, record->bytes);
-    EXPECT_EQ(unpacked_size(root_, {layout.get(), "layout"}), 0U) << "all of it is here";
+    EXPECT_EQ(unpacked_size(root_, {layout.get(), "layout"}), 0U) << "all blobs are in the store";
     EXPECT_EQ(References::load(root_)->find(parse_reference("r.io/app:v1").value())->hex, digest);
 }
 
-TEST_F(Adopt, WhatFailsLeavesNothing) {
+TEST_F(ForeignImport, FailedImportLeavesNothing) {
     ASSERT_TRUE(import(tests::two_layer_archive(), "before"));
     const auto store = names("store/sha256");
     write_layout("layer", "REYAL");
-    EXPECT_EQ(import("layout").error().code, Errc::BadContent) << "as long as it should be, and damaged";
+    EXPECT_EQ(import("layout").error().code, Errc::BadContent) << "right size, but damaged";
     tests::DockerArchive broken = tests::two_layer_archive();
     broken.members[4].content = "not what the configuration says";
     EXPECT_EQ(import(broken).error().code, Errc::BadContent);
@@ -148,7 +148,7 @@ TEST_F(Adopt, WhatFailsLeavesNothing) {
     EXPECT_FALSE(received_bundle(root_).value());
 }
 
-TEST_F(Adopt, ReplacesNothingThatIsSigned) {
+TEST_F(ForeignImport, SignedBundleIsNotReplaced) {
     CatalogueEntry entry;
     entry.record.name = "airgap";
     entry.record.manifest = std::string(64, '0');
@@ -161,7 +161,7 @@ TEST_F(Adopt, ReplacesNothingThatIsSigned) {
     EXPECT_TRUE(import(tests::two_layer_archive(), "other"));
 }
 
-TEST_F(Adopt, SaysWhatIsForOtherHosts) {
+TEST_F(ForeignImport, ImageForAnotherPlatformIsRefused) {
     host_.platform = "linux/amd64";
     const auto refused = import(tests::two_layer_archive());
     ASSERT_FALSE(refused);
@@ -171,7 +171,7 @@ TEST_F(Adopt, SaysWhatIsForOtherHosts) {
         << refused.error().message;
 }
 
-TEST(AdoptName, IsTheFilesWithoutItsEndings) {
+TEST(ForeignImportName, FileNameWithoutSuffixesIsUsed) {
     EXPECT_EQ(bundle_name_of("k3s-airgap-images-amd64.tar.zst"), "k3s-airgap-images-amd64");
     EXPECT_EQ(bundle_name_of("/media/My Images.TAR"), "my-images.tar");
     EXPECT_EQ(bundle_name_of("layouts/app/"), "app");
@@ -193,7 +193,7 @@ class UnsignedPlan : public ::testing::Test {
     std::string least_;
 };
 
-TEST_F(UnsignedPlan, IsRefusedUnlessTheSettingAllowsIt) {
+TEST_F(UnsignedPlan, RefusedUnlessTheSettingAllowsIt) {
     const Json request{{"request", "import"}, {"unsigned", true}, {"files", {"airgap.tar"}}};
     const core::Plan refused = plan(request, false);
     ASSERT_EQ(refused.problems.size(), 1U);
@@ -204,25 +204,25 @@ TEST_F(UnsignedPlan, IsRefusedUnlessTheSettingAllowsIt) {
     EXPECT_TRUE(allowed.problems.empty());
     ASSERT_EQ(allowed.steps.size(), 5U);
     for (const core::Step& step : allowed.steps)
-        EXPECT_NE(step.kind, "driver.unpack") << "no other room takes anything of it";
+        EXPECT_NE(step.kind, "driver.unpack") << "no other subsystem imports from it";
     EXPECT_EQ(allowed.steps[0].kind, "bundle.convert");
     EXPECT_EQ(allowed.steps[0].args["name"], "airgap");
 }
 
-TEST_F(UnsignedPlan, TheSettingAloneMakesNothingUnsigned) {
+TEST_F(UnsignedPlan, SettingAloneKeepsImportsSigned) {
     const core::Plan usual = plan({{"request", "import"}, {"files", {"airgap.tar"}}}, true);
     ASSERT_FALSE(usual.steps.empty());
     EXPECT_EQ(usual.steps[0].kind, "bundle.receive");
 }
 
-TEST_F(UnsignedPlan, NeedsAName) {
+TEST_F(UnsignedPlan, WithoutAValidNameItIsRefused) {
     Json request{{"request", "import"}, {"unsigned", true}, {"files", {"-.tar"}}};
     EXPECT_EQ(plan(request, true).problems.at(0).code, Errc::InvalidArgument);
     request["name"] = "fine";
     EXPECT_TRUE(plan(request, true).problems.empty());
 }
 
-TEST_F(UnsignedPlan, DoesNotTakeANameThatHasALeastGeneration) {
+TEST_F(UnsignedPlan, NameWithALeastGenerationIsRefused) {
     least_ = "airgap:7";
     const Json request{{"request", "import"}, {"unsigned", true}, {"files", {"airgap.tar"}}};
     EXPECT_EQ(plan(request, true).problems.at(0).code, Errc::Refused);
@@ -230,7 +230,7 @@ TEST_F(UnsignedPlan, DoesNotTakeANameThatHasALeastGeneration) {
     EXPECT_TRUE(plan(request, true).problems.empty());
 }
 
-TEST_F(UnsignedPlan, AWordThatIsNoGenerationStopsAllImports) {
+TEST_F(UnsignedPlan, InvalidLeastGenerationRefusesAllImports) {
     for (const char* bad : {"site", "site:", ":7", "site:x", "site:-1", "../x:7", "site:7:8", ":"}) {
         least_ = std::string("other:3 ") + bad;
         for (const bool is_signed : {false, true}) {

@@ -27,7 +27,7 @@ class Import : public ::testing::Test {
   protected:
     Import() { EXPECT_TRUE(trust_.add(site_.certificate, "site")); }
 
-    /// One run of an import as the worker does it; stops behind receive where `commit` is false.
+    /// Runs an import as the worker does. Stops after receive unless `commit`.
     Result<BundleRecord> import(const std::string& bytes, const ImportPolicy& policy = {},
                                 bool commit = true) {
         return import_from(tests::memory_file(bytes), policy, commit);
@@ -42,7 +42,7 @@ class Import : public ::testing::Test {
         if (writer == 0)
             ::_exit(base::write_all(to.get(), bytes, "pipe") ? 0 : 1);
         to.reset();
-        auto imported = import_from(std::move(from), {}, true); // closes it, so that the writer ends
+        auto imported = import_from(std::move(from), {}, true); // closes the pipe, so that the writer ends
         ::waitpid(writer, nullptr, 0);
         return imported;
     }
@@ -65,7 +65,7 @@ class Import : public ::testing::Test {
     [[nodiscard]] std::string write(const tests::TestBundle& bundle) const {
         return bundle.write(site_).value();
     }
-    /// Every file below the state directory with its content.
+    /// Returns every file below the state directory with its content.
     [[nodiscard]] std::map<std::string, std::string>
     state(const std::string& path = "/var/lib/gpuhost") const {
         std::map<std::string, std::string> files;
@@ -78,7 +78,7 @@ class Import : public ::testing::Test {
         }
         return files;
     }
-    /// Of what can be seen: not of what is half in.
+    /// Returns visible files, without partial imports.
     [[nodiscard]] std::map<std::string, std::string> visible() const {
         auto files = state();
         std::erase_if(files,
@@ -106,7 +106,7 @@ tests::TestBundle example() {
     return bundle;
 }
 
-TEST_F(Import, BringsInABundle) {
+TEST_F(Import, ImportsABundle) {
     const tests::TestBundle bundle = example();
     const auto record = import(write(bundle));
     ASSERT_TRUE(record) << record.error().message;
@@ -127,7 +127,7 @@ TEST_F(Import, BringsInABundle) {
     EXPECT_TRUE(root_.list(incoming_directory)->empty());
 }
 
-TEST_F(Import, DoesNothingTwice) {
+TEST_F(Import, SecondImportChangesNothing) {
     const std::string bytes = write(example());
     ASSERT_TRUE(import(bytes));
     EXPECT_FALSE(plan_.complete);
@@ -139,13 +139,13 @@ TEST_F(Import, DoesNothingTwice) {
     EXPECT_EQ(after.size(), before.size());
 }
 
-TEST_F(Import, NothingHasANameThatIsNotOnTheDisk) {
+TEST_F(Import, BlobsAreNamedOnlyAfterTheirSync) {
     const std::string bytes = write(example());
-    for (int good = 0;; ++good) { // one sync more succeeds each time
+    for (int good = 0;; ++good) { // each run has one more successful sync
         static int left = 0;
         left = good;
         seam_sync = [](int fd) {
-            seam_count = 0; // its record is short, and not looked at here
+            seam_count = 0; // its record is short, and not used here
             if (left-- > 0)
                 return __real_fdatasync(fd);
             errno = EIO;
@@ -154,19 +154,19 @@ TEST_F(Import, NothingHasANameThatIsNotOnTheDisk) {
         const auto record = import(bytes);
         seam_sync = nullptr;
         if (record) {
-            EXPECT_GE(good, 4 + 1) << "each blob's bytes, and the store's names";
+            EXPECT_GE(good, 4 + 1) << "the content of each blob, and the store's directory";
             break;
         }
-        if (good < 4) { // a directory's sync that fails after the last rename leaves a bundle that is whole
+        if (good < 4) { // after the last rename, a failed directory sync leaves a complete bundle
             EXPECT_TRUE(Catalogue(root_).names()->empty()) << good;
             EXPECT_TRUE(root_.list(blobs_directory).value_or(std::vector<std::string>()).empty())
-                << "no name before all is synced: " << good;
+                << "no name before all syncs: " << good;
         }
     }
     EXPECT_EQ(Catalogue(root_).names()->size(), 1U);
 }
 
-TEST_F(Import, PutsBackABlobThatIsGone) {
+TEST_F(Import, MissingBlobIsImportedAgain) {
     const tests::TestBundle bundle = example();
     ASSERT_TRUE(import(write(bundle)));
     const std::string hex = bundle.manifest.members[2].hex;
@@ -177,7 +177,7 @@ TEST_F(Import, PutsBackABlobThatIsGone) {
     EXPECT_TRUE(blob(hex) == bundle.contents.at(hex));
 }
 
-TEST_F(Import, ShowsNothingOfABundleThatIsDamagedSomewhere) {
+TEST_F(Import, DamagedBundleIsNotVisible) {
     ASSERT_TRUE(import(write([] {
         tests::TestBundle other;
         other.manifest.name = "other";
@@ -198,17 +198,17 @@ TEST_F(Import, ShowsNothingOfABundleThatIsDamagedSomewhere) {
         EXPECT_EQ(failed.error().code, Errc::BadContent);
         EXPECT_NE(failed.error().message.find("sha256:" + hex), std::string::npos) << failed.error().message;
         EXPECT_TRUE(visible() == before);
-        ASSERT_TRUE(root_.remove_tree(incoming_directory)); // or the next import has this blob already
+        ASSERT_TRUE(root_.remove_tree(incoming_directory)); // the next import must not find this blob
     }
     for (std::size_t size = 100; size < bytes.size(); size += 40'009) {
         ASSERT_FALSE(import(bytes.substr(0, size)));
         EXPECT_TRUE(visible() == before);
     }
-    ASSERT_TRUE(import(bytes)) << "and what they left is no harm";
+    ASSERT_TRUE(import(bytes)) << "leftovers do no harm";
     EXPECT_TRUE(blob(bundle.manifest.members[4].hex) == bundle.contents.at(bundle.manifest.members[4].hex));
 }
 
-TEST_F(Import, TakesUpWhereItEndedAlsoInsideALargeBlob) {
+TEST_F(Import, ContinuesInsideAPartialBlob) {
     const tests::TestBundle bundle = example();
     const std::string bytes = write(bundle);
     ASSERT_FALSE(import(bytes.substr(0, bytes.size() - 1'500'000)));
@@ -217,7 +217,7 @@ TEST_F(Import, TakesUpWhereItEndedAlsoInsideALargeBlob) {
         std::string(incoming_directory) + "/" + identity(bundle.manifest) + "/" + large, 1U << 22U);
     ASSERT_TRUE(part) << part.error().message;
     EXPECT_GT(part->size(), 1'000'000U);
-    // Only what is missing may be read again: the part that came before is not even there.
+    // Only missing bytes may be read again: the earlier part does not exist.
     std::string rest = bytes;
     const std::size_t at = rest.find(bundle.contents.at(large));
     std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(at), part->size(), '?');
@@ -225,8 +225,8 @@ TEST_F(Import, TakesUpWhereItEndedAlsoInsideALargeBlob) {
     EXPECT_TRUE(blob(large) == bundle.contents.at(large));
 }
 
-/// Each by a thread of its own, where there are several cores.
-TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
+/// Uses one thread per blob on several cores.
+TEST_F(Import, LargeBlobsAreWrittenInParallel) {
     tests::TestBundle bundle = example();
     for (const char filling : std::string("abcdef"))
         bundle.add(std::string((8U << 20U) + static_cast<unsigned>(filling), filling));
@@ -255,7 +255,7 @@ TEST_F(Import, LargeBlobsComeInTogetherAndFailTogether) {
     EXPECT_EQ(read_, all);
 }
 
-TEST_F(Import, DoesNotTrustWhatAPowerCutLeft) {
+TEST_F(Import, PartsLeftByAPowerCutAreVerified) {
     const tests::TestBundle bundle = example();
     const std::string bytes = write(bundle);
     const std::string incoming = "var/lib/gpuhost/store/incoming/" + identity(bundle.manifest) + "/";
@@ -269,12 +269,12 @@ TEST_F(Import, DoesNotTrustWhatAPowerCutLeft) {
             const auto imported = pipe ? import_pipe(bytes) : import(bytes);
             ASSERT_TRUE(imported) << imported.error().message;
             EXPECT_TRUE(blob(large) == content);
-            EXPECT_EQ(read_, plan_.missing_bytes + 2) << "nothing is told twice";
+            EXPECT_EQ(read_, plan_.missing_bytes + 2) << "progress counts each byte once";
             ASSERT_TRUE(remove_bundle(root_, "site-images"));
         }
 }
 
-TEST_F(Import, BlamesTheBundleForWhatItBrings) {
+TEST_F(Import, DamageInTheBundleIsBadContent) {
     const tests::TestBundle bundle = example();
     std::string bytes = write(bundle);
     const std::string large = bundle.manifest.members[4].hex;
@@ -285,7 +285,7 @@ TEST_F(Import, BlamesTheBundleForWhatItBrings) {
     EXPECT_EQ(import_pipe(bytes).error().code, Errc::BadContent);
 }
 
-TEST_F(Import, GoesBackToAnOlderGenerationOnlyWhenTold) {
+TEST_F(Import, OlderGenerationIsRefusedUnlessAllowed) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
     bundle.add("other content");
@@ -304,7 +304,7 @@ TEST_F(Import, GoesBackToAnOlderGenerationOnlyWhenTold) {
     EXPECT_EQ(Catalogue(root_).names()->size(), 1U);
 }
 
-TEST_F(Import, ANewerGenerationWithAnEarlierDateIsRefused) {
+TEST_F(Import, NewerGenerationWithEarlierDateIsRefused) {
     tests::TestBundle bundle = example();
     bundle.manifest.created = 300;
     ASSERT_TRUE(import(write(bundle)));
@@ -315,13 +315,13 @@ TEST_F(Import, ANewerGenerationWithAnEarlierDateIsRefused) {
     EXPECT_EQ(refused.error().code, Errc::Refused);
     EXPECT_NE(refused.error().message.find("is dated"), std::string::npos) << refused.error().message;
     bundle.manifest.created = 300;
-    EXPECT_TRUE(import(write(bundle))) << "a constant date is a choice";
+    EXPECT_TRUE(import(write(bundle))) << "a constant date is allowed";
     ++bundle.manifest.generation;
     bundle.manifest.created = 100;
     EXPECT_TRUE(import(write(bundle), {true}));
 }
 
-TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
+TEST_F(Import, RemovalKeepsTheLeastGeneration) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
     bundle.manifest.generation = 6;
@@ -333,7 +333,7 @@ TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
     ASSERT_TRUE(remove_bundle(root_, "site-images"));
     ASSERT_TRUE(import(six, {true}));
     ASSERT_TRUE(remove_bundle(root_, "site-images"));
-    EXPECT_TRUE(import(six)) << "what was let in last counts";
+    EXPECT_TRUE(import(six)) << "the last imported generation counts";
     ASSERT_TRUE(remove_bundle(root_, "site-images"));
     directory_.write("var/lib/gpuhost/catalogue/.generations", "nonsense");
     EXPECT_EQ(import(six).error().code, Errc::BadContent);
@@ -342,7 +342,7 @@ TEST_F(Import, RemovalDoesNotOpenTheWayToAnOlderGeneration) {
     EXPECT_EQ(directory_.read("var/lib/gpuhost/catalogue/.generations"), "nonsense");
 }
 
-TEST_F(Import, RemovalWithADamagedRecordRemembersTheGeneration) {
+TEST_F(Import, RemovalWithDamagedRecordKeepsTheGeneration) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
     bundle.manifest.generation = 6;
@@ -359,7 +359,7 @@ TEST_F(Import, RemovalWithADamagedRecordRemembersTheGeneration) {
     EXPECT_TRUE(remove_bundle(root_, "site-images"));
 }
 
-TEST_F(Import, ATruncatedDocumentOfAnArtifactIsReplaced) {
+TEST_F(Import, TruncatedDocumentOfAnArtifactIsReplaced) {
     tests::TestBundle bundle = example();
     const auto descriptor = [&](const std::string& content, const char* type) {
         return base::Json{
@@ -383,7 +383,7 @@ TEST_F(Import, ATruncatedDocumentOfAnArtifactIsReplaced) {
     ASSERT_TRUE(import(bytes));
     for (const std::string& hex : {artifact.hex, content::sha256("a manual")}) {
         const std::string path = std::string(blobs_directory) + "/" + hex;
-        ASSERT_TRUE(root_.remove(path)); // it can't be written to
+        ASSERT_TRUE(root_.remove(path)); // the file is read-only
         directory_.write(path.substr(1), "cut");
         const auto again = import(bytes);
         ASSERT_TRUE(again) << again.error().message;
@@ -391,7 +391,7 @@ TEST_F(Import, ATruncatedDocumentOfAnArtifactIsReplaced) {
     }
 }
 
-TEST_F(Import, ADeltaNeedsItsBase) {
+TEST_F(Import, DeltaNeedsItsBase) {
     tests::TestBundle whole = example();
     tests::TestBundle delta = whole;
     delta.manifest.generation = 8;
@@ -408,11 +408,11 @@ TEST_F(Import, ADeltaNeedsItsBase) {
     ASSERT_TRUE(import(write(whole)));
     const auto record = import(bytes);
     ASSERT_TRUE(record) << record.error().message;
-    EXPECT_EQ(record->blobs, 5U) << "it owns what it left out as well";
+    EXPECT_EQ(record->blobs, 5U) << "it also owns the omitted blobs";
     EXPECT_EQ(blob(added), "added");
 }
 
-TEST_F(Import, ADeltaAndTheWholeAreTheSameBundle) {
+TEST_F(Import, DeltaAndWholeAreTheSameBundle) {
     tests::TestBundle whole = example();
     tests::TestBundle delta = whole;
     delta.manifest.members[2].absent = true;
@@ -423,7 +423,7 @@ TEST_F(Import, ADeltaAndTheWholeAreTheSameBundle) {
     EXPECT_TRUE(plan_.complete);
 }
 
-TEST_F(Import, TakesOnlyWhatThisHostNeeds) {
+TEST_F(Import, ImportsOnlyMembersForThisHost) {
     tests::TestBundle bundle;
     const std::string all = bundle.add("for all");
     const std::string arm = bundle.add("for arm");
@@ -445,13 +445,14 @@ TEST_F(Import, TakesOnlyWhatThisHostNeeds) {
     EXPECT_EQ(blob(kernel), "for this kernel");
 }
 
-TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
+TEST_F(Import, SpaceIsCheckedBeforeTheFirstByte) {
     BundleManifest manifest{"large", 1, 1, {{std::string(64, 'a'), std::uint64_t{1} << 49U, "", {}, false}},
                             {},      {}};
     const auto key = content::SigningKey::from_pem(site_.key, site_.certificate, "");
     const auto plan = [&]() -> Result<ImportPlan> {
         const std::string der = key->sign(to_text(manifest), 1).value();
-        const UniqueFd fd = tests::memory_file(manifest_header(der.size()) + der); // no more is read
+        const UniqueFd fd =
+            tests::memory_file(manifest_header(der.size()) + der); // only these bytes are read
         GPUHOST_TRY(input, BundleInput::open({{fd.get(), "x"}}));
         GPUHOST_TRY(bundle, BundleReader::open(std::move(input), trust_));
         return plan_import(root_, bundle.signed_manifest(), host_, {});
@@ -462,7 +463,7 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
     EXPECT_NE(refused.error().message.find(" MiB are needed, but only "), std::string::npos)
         << refused.error().message;
     EXPECT_TRUE(visible().empty());
-    // What an interrupted import has received is not written again.
+    // Bytes of an interrupted import are not written again.
     manifest.members[0].size = root_.free_bytes("/").value() + (1U << 20U);
     EXPECT_EQ(plan().error().code, Errc::NoSpace);
     const std::string part =
@@ -474,7 +475,7 @@ TEST_F(Import, NeedsSpaceBeforeTheFirstByte) {
     EXPECT_TRUE(plan());
 }
 
-TEST_F(Import, TakesAwayWhatAPowerCutLeftInTheCatalogue) {
+TEST_F(Import, TemporaryCatalogueEntriesAreRemoved) {
     directory_.write("var/lib/gpuhost/catalogue/..absent-site.123.tmp", "");
     directory_.write("var/lib/gpuhost/catalogue/.generations", "{}");
     ASSERT_TRUE(import(write(example())));
@@ -482,7 +483,7 @@ TEST_F(Import, TakesAwayWhatAPowerCutLeftInTheCatalogue) {
     EXPECT_TRUE(root_.exists("/var/lib/gpuhost/catalogue/.generations"));
 }
 
-TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
+TEST_F(Import, ImportCanBeUndoneUntilFinalized) {
     tests::TestBundle bundle = example();
     const std::string seven = write(bundle);
     bundle.manifest.generation = 8;
@@ -499,7 +500,7 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
             found += name + " " + std::to_string(Catalogue(root_).record(name)->generation);
         return found;
     };
-    // The first of its name: before the commit, after it, and after it was run twice.
+    // The first bundle with its name: before the commit, after it, and after a second commit.
     for (const int commits : {0, 1, 2}) {
         ASSERT_TRUE(import(seven, {}, false));
         for (int i = 0; i < commits; ++i)
@@ -511,7 +512,7 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         EXPECT_TRUE(root_.list(catalogue_directory).value_or(std::vector<std::string>()).empty()) << commits;
     }
     ASSERT_TRUE(import(seven));
-    // One that replaces another.
+    // A bundle that replaces another.
     for (const int commits : {0, 1, 2}) {
         ASSERT_TRUE(import(eight, {}, false));
         for (int i = 0; i < commits; ++i)
@@ -521,7 +522,7 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
         ASSERT_TRUE(undo_put());
         EXPECT_EQ(generations(), "site-images 7") << commits;
     }
-    // The same once more, for a blob that was lost.
+    // The same bundle again, for a lost blob.
     ASSERT_TRUE(BlobStore(root_).remove(bundle.manifest.members[2].hex));
     for (const int commits : {0, 1, 2}) {
         ASSERT_TRUE(import(seven, {}, false));
@@ -533,16 +534,16 @@ TEST_F(Import, CanBeTakenBackUntilItIsSettled) {
     }
     ASSERT_TRUE(import(eight));
     EXPECT_EQ(generations(), "site-images 8");
-    EXPECT_EQ(root_.list(catalogue_directory)->size(), 1U) << "nothing is kept";
+    EXPECT_EQ(root_.list(catalogue_directory)->size(), 1U) << "no backup is left";
     EXPECT_TRUE(root_.list(incoming_directory)->empty());
 }
 
-TEST_F(Import, EndsTheSameWhereverCommitWasInterrupted) {
+TEST_F(Import, InterruptedCommitHasTheSameResult) {
     const tests::TestBundle bundle = example();
     const std::string bytes = write(bundle);
     ASSERT_TRUE(import(bytes, {}, false));
     const std::string incoming = std::string(incoming_directory) + "/" + identity(bundle.manifest) + "/";
-    // Some blobs have their names already, one of them is sealed.
+    // Some blobs have their names already; one of them is sealed.
     ASSERT_TRUE(root_.make_directories(blobs_directory));
     for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
         const std::string hex = bundle.manifest.members[at].hex;
@@ -555,14 +556,14 @@ TEST_F(Import, EndsTheSameWhereverCommitWasInterrupted) {
     EXPECT_FALSE(root_.exists(incoming));
 }
 
-TEST_F(Import, AnotherBundlesLeftoversMakeRoom) {
+TEST_F(Import, PartsOfOtherBundlesAreRemoved) {
     directory_.write("var/lib/gpuhost/store/incoming/" + std::string(64, 'f') + "/" + std::string(64, 'a'),
                      "left");
     ASSERT_TRUE(import(write(example())));
     EXPECT_TRUE(root_.list(incoming_directory)->empty());
 }
 
-TEST_F(Import, WhatItOwnsIsCheckedNotRemembered) {
+TEST_F(Import, OwnedBlobsAreCheckedAtImport) {
     tests::TestBundle bundle = example();
     bundle.add("for another kernel");
     bundle.manifest.members.back().hosts = {"kernel=7.0.0"};
@@ -572,7 +573,7 @@ TEST_F(Import, WhatItOwnsIsCheckedNotRemembered) {
     ASSERT_TRUE(import(bytes));
     EXPECT_FALSE(plan_.complete);
     EXPECT_EQ(Catalogue(root_).blobs("site-images")->size(), 4U);
-    host_.kernels.push_back("7.0.0"); // installed meanwhile, and its blob came with another bundle
+    host_.kernels.push_back("7.0.0"); // installed meanwhile; its blob was imported with another bundle
     directory_.write(std::string(blobs_directory).substr(1) + "/" + bundle.manifest.members.back().hex,
                      "for another kernel");
     ASSERT_TRUE(import(bytes));
@@ -582,21 +583,21 @@ TEST_F(Import, WhatItOwnsIsCheckedNotRemembered) {
     EXPECT_TRUE(plan_.complete);
 }
 
-TEST_F(Import, ADamagedRecordIsMendedWhereOneSaysSo) {
+TEST_F(Import, DamagedRecordIsReplacedOnlyIfAllowed) {
     const std::string bytes = write(example());
     ASSERT_TRUE(import(bytes));
     const auto before = visible();
     directory_.write("var/lib/gpuhost/catalogue/site-images/record.json", "{");
     EXPECT_EQ(Catalogue(root_).record("site-images").error().code, Errc::BadContent);
     EXPECT_EQ(Catalogue(root_).names()->size(), 1U);
-    EXPECT_EQ(import(bytes).error().code, Errc::BadContent) << "which generation is here?";
+    EXPECT_EQ(import(bytes).error().code, Errc::BadContent) << "the current generation is unknown";
     ASSERT_TRUE(import(bytes, {true}));
     EXPECT_EQ(plan_.missing_blobs, 0U);
     EXPECT_EQ(Catalogue(root_).record("site-images")->blobs, 4U);
     EXPECT_EQ(visible().size(), before.size());
 }
 
-TEST_F(Import, TheCatalogueLeadsNowhereElse) {
+TEST_F(Import, LinksAndPipesInTheCatalogueAreRefused) {
     ASSERT_TRUE(import(write(example())));
     const std::string record = "/var/lib/gpuhost/catalogue/site-images/record.json";
     directory_.write("secret", "{}");
@@ -604,10 +605,10 @@ TEST_F(Import, TheCatalogueLeadsNowhereElse) {
     EXPECT_FALSE(Catalogue(root_).record("site-images"));
     ASSERT_TRUE(root_.remove(record));
     ASSERT_EQ(::mkfifo(root_.host_path(record).c_str(), 0600), 0);
-    EXPECT_FALSE(Catalogue(root_).record("site-images")) << "and does not wait for one who writes";
+    EXPECT_FALSE(Catalogue(root_).record("site-images")) << "and does not wait for a writer";
 }
 
-TEST_F(Import, RemovalFreesWhatNoOtherBundleOwns) {
+TEST_F(Import, RemovalDeletesBlobsWithoutOtherOwners) {
     tests::TestBundle first = example();
     const std::string shared = first.add("shared");
     const std::string own = first.add("own");
@@ -622,10 +623,10 @@ TEST_F(Import, RemovalFreesWhatNoOtherBundleOwns) {
     EXPECT_EQ(blob(own), "(absent)");
     EXPECT_EQ(blob(shared), "shared");
     EXPECT_EQ(*Catalogue(root_).names(), std::vector<std::string>{"second"});
-    EXPECT_EQ(remove_bundle(root_, "site-images")->blobs, 0U) << "once more changes nothing";
+    EXPECT_EQ(remove_bundle(root_, "site-images")->blobs, 0U) << "a second removal changes nothing";
 }
 
-TEST_F(Import, WhatANewGenerationLeavesOutIsGarbage) {
+TEST_F(Import, BlobsOmittedByANewGenerationAreGarbage) {
     tests::TestBundle bundle = example();
     const std::string old = bundle.add("only in seven");
     ASSERT_TRUE(import(write(bundle)));
@@ -637,7 +638,7 @@ TEST_F(Import, WhatANewGenerationLeavesOutIsGarbage) {
     EXPECT_EQ(root_.list(blobs_directory)->size(), 4U);
 }
 
-TEST_F(Import, NothingIsGarbageWhileOwnersCanNotBeRead) {
+TEST_F(Import, UnreadableOwnersPreventGarbageCollection) {
     const tests::TestBundle bundle = example();
     ASSERT_TRUE(import(write(bundle)));
     tests::TestBundle other;
@@ -651,12 +652,12 @@ TEST_F(Import, NothingIsGarbageWhileOwnersCanNotBeRead) {
         ASSERT_FALSE(freed) << text;
         EXPECT_EQ(freed.error().code, Errc::BadContent);
         EXPECT_FALSE(remove_bundle(root_, "other"));
-        EXPECT_EQ(Catalogue(root_).names()->size(), 2U) << "a record goes only when its blobs can";
+        EXPECT_EQ(Catalogue(root_).names()->size(), 2U) << "a record is removed only if its blobs can be";
     }
     EXPECT_EQ(root_.list(blobs_directory)->size(), 5U);
-    EXPECT_TRUE(remove_bundle(root_, "site-images")) << "its own need not be readable";
+    EXPECT_TRUE(remove_bundle(root_, "site-images")) << "its own list need not be readable";
     ASSERT_TRUE(root_.remove_tree(catalogue_directory));
-    EXPECT_EQ(remove_garbage(root_)->blobs, 0U) << "a catalogue that is lost owns everything";
+    EXPECT_EQ(remove_garbage(root_)->blobs, 0U) << "a missing catalogue owns everything";
 }
 
 } // namespace

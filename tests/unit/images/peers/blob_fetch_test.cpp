@@ -30,14 +30,14 @@ std::string content(std::size_t size, char seed) {
 struct Behaviour {
     bool fails = false;
     bool lies = false;
-    bool ducks = false; ///< lies at each blob's beginning, and if it is to bring it alone fails then
-    std::size_t serves = 1'000'000; ///< parts, then it fails
+    bool ducks = false;             ///< sends wrong bytes first, and fails if it must send the blob alone
+    std::size_t serves = 1'000'000; ///< number of parts until it fails
     std::set<std::string> lacks;
-    Time takes{0}; ///< to answer
+    Time takes{0}; ///< time of an answer
 };
 
-/// Peers, what they have, and the stream at the other end.
-class World : public ::testing::Test {
+/// Peers, their blobs, and the receiver of the stream.
+class BlobFetchTest : public ::testing::Test {
   protected:
     std::string add(std::string bytes) {
         std::string hex = content::sha256(bytes);
@@ -45,7 +45,7 @@ class World : public ::testing::Test {
         contents_[hex] = std::move(bytes);
         return hex;
     }
-    /// `there`: what an earlier fetch left of a blob.
+    /// `there`: parts of blobs that an earlier fetch left.
     void start(const std::map<std::string, std::string>& there = {}) {
         std::vector<BlobFetch::Wanted> wanted;
         for (const std::string& hex : order_) {
@@ -77,7 +77,7 @@ class World : public ::testing::Test {
         }
         return {};
     }
-    /// The last that came of each blob, with what was there before; in the stream's order.
+    /// Returns the last content of each blob including its earlier part, in the stream's order.
     std::vector<std::pair<std::string, std::string>>
     received(const std::map<std::string, std::string>& there = {}) {
         std::vector<std::pair<std::string, std::string>> blobs;
@@ -137,7 +137,7 @@ class World : public ::testing::Test {
         }
     }
 
-    /// The only peer is asked for something, and fails; then it is left alone for so long.
+    /// Requests a part of the only peer, which fails. Expects a delay of this length.
     void fail_and_rest(Time rest) {
         const auto part = fetch_->next(now_);
         ASSERT_TRUE(part);
@@ -158,7 +158,7 @@ class World : public ::testing::Test {
     Time now_{0};
 };
 
-TEST_F(World, BringsAllInOrderFromAll) {
+TEST_F(BlobFetchTest, FetchesAllBlobsInOrderFromAllPeers) {
     for (const std::size_t size : {0U, 1U, 99U, 100U, 101U, 5000U, 3U})
         add(content(size, 'a'));
     peers_.resize(3);
@@ -174,14 +174,14 @@ TEST_F(World, BringsAllInOrderFromAll) {
     EXPECT_EQ(notes_, "");
 }
 
-TEST_F(World, WithNothingToBringItEnds) {
+TEST_F(BlobFetchTest, WithoutBlobsItEnds) {
     peers_.resize(1);
     start();
     ASSERT_TRUE(run());
     EXPECT_EQ(stream_, last_blob_frame());
 }
 
-TEST_F(World, WhatAPeerDoesNotBringGoesToAnother) {
+TEST_F(BlobFetchTest, FailedPartsAreFetchedFromAnotherPeer) {
     add(content(5000, 'a'));
     peers_.resize(3);
     peers_[0].serves = 4;
@@ -193,7 +193,7 @@ TEST_F(World, WhatAPeerDoesNotBringGoesToAnother) {
     EXPECT_FALSE(noted("peer2"));
 }
 
-TEST_F(World, APeerThatComesBackIsAskedAgain) {
+TEST_F(BlobFetchTest, FailedPeerIsUsedAgainAfterADelay) {
     add(content(5000, 'a'));
     peers_.resize(1);
     peers_[0].fails = true;
@@ -201,7 +201,7 @@ TEST_F(World, APeerThatComesBackIsAskedAgain) {
     const auto part = fetch_->next(now_);
     ASSERT_TRUE(part);
     fetch_->failed(*part, "timeout", now_);
-    EXPECT_FALSE(fetch_->next(now_)) << "it rests";
+    EXPECT_FALSE(fetch_->next(now_)) << "the peer is delayed";
     EXPECT_FALSE(fetch_->next(limits.rest - tick));
     EXPECT_TRUE(fetch_->check());
     peers_[0].fails = false;
@@ -210,7 +210,7 @@ TEST_F(World, APeerThatComesBackIsAskedAgain) {
     EXPECT_TRUE(is_whole());
 }
 
-TEST_F(World, WhoFailsIsLeftAloneForLongerEachTimeAndThenGivenUp) {
+TEST_F(BlobFetchTest, DelayGrowsUntilThePeerIsDropped) {
     limits_.patience = 5;
     limits_.longest_rest = 3 * limits_.rest;
     add(content(5000, 'a'));
@@ -225,7 +225,7 @@ TEST_F(World, WhoFailsIsLeftAloneForLongerEachTimeAndThenGivenUp) {
     EXPECT_TRUE(noted("peer0: timeout; no more requests to this peer"));
 }
 
-TEST_F(World, WhoBringsSomethingBetweenFailuresIsNotGivenUp) {
+TEST_F(BlobFetchTest, SuccessBetweenFailuresKeepsThePeer) {
     add(content(5000, 'a'));
     peers_.resize(1);
     start();
@@ -239,7 +239,7 @@ TEST_F(World, WhoBringsSomethingBetweenFailuresIsNotGivenUp) {
     EXPECT_TRUE(fetch_->check());
 }
 
-TEST_F(World, WhatEndsAllThatIsAskedOfOneIsOneFailure) {
+TEST_F(BlobFetchTest, SimultaneousFailuresOfAPeerCountOnce) {
     limits_.patience = 2;
     add(content(5000, 'a'));
     peers_.resize(1);
@@ -253,7 +253,7 @@ TEST_F(World, WhatEndsAllThatIsAskedOfOneIsOneFailure) {
     EXPECT_TRUE(fetch_->next(now_ + limits_.rest));
 }
 
-TEST_F(World, WithNobodyLeftItSaysWhy) {
+TEST_F(BlobFetchTest, WithoutPeersTheLastErrorIsReported) {
     add(content(500, 'a'));
     peers_.resize(2);
     peers_[0].serves = 2;
@@ -265,7 +265,7 @@ TEST_F(World, WithNobodyLeftItSaysWhy) {
         << done.error().message;
 }
 
-TEST_F(World, WhoSendsWrongBytesIsFoundOut) {
+TEST_F(BlobFetchTest, PeerWithWrongBytesIsIdentified) {
     for (int i = 0; i < 5; ++i)
         add(content(1000, static_cast<char>('a' + i)));
     peers_.resize(3);
@@ -278,7 +278,7 @@ TEST_F(World, WhoSendsWrongBytesIsFoundOut) {
     EXPECT_FALSE(noted("peer2"));
 }
 
-TEST_F(World, WhoFailsBehindWrongBytesIsFoundOut) {
+TEST_F(BlobFetchTest, PeerThatFailsAfterWrongBytesIsIdentified) {
     add(content(5000, 'a'));
     peers_.resize(2);
     peers_[0].ducks = true;
@@ -289,7 +289,7 @@ TEST_F(World, WhoFailsBehindWrongBytesIsFoundOut) {
     EXPECT_FALSE(noted("peer1"));
 }
 
-TEST_F(World, TwoLiarsOfThreeAreFoundOut) {
+TEST_F(BlobFetchTest, TwoWrongPeersOfThreeAreIdentified) {
     add(content(1000, 'a'));
     peers_.resize(3);
     peers_[0].lies = peers_[1].lies = true;
@@ -299,7 +299,7 @@ TEST_F(World, TwoLiarsOfThreeAreFoundOut) {
     EXPECT_FALSE(noted("peer2: sent"));
 }
 
-TEST_F(World, LiarsAloneBringNothing) {
+TEST_F(BlobFetchTest, OnlyWrongPeersFailTheFetch) {
     add(content(1000, 'a'));
     peers_.resize(2);
     peers_[0].lies = peers_[1].lies = true;
@@ -310,7 +310,7 @@ TEST_F(World, LiarsAloneBringNothing) {
     EXPECT_EQ(stream_.find(last_blob_frame()), std::string::npos);
 }
 
-TEST_F(World, WhatOneLacksAnotherIsAskedFor) {
+TEST_F(BlobFetchTest, BlobMissingOnOnePeerIsFetchedElsewhere) {
     const std::string one = add(content(300, 'a'));
     const std::string two = add(content(300, 'b'));
     peers_.resize(2);
@@ -322,7 +322,7 @@ TEST_F(World, WhatOneLacksAnotherIsAskedFor) {
     EXPECT_EQ(notes_, "");
 }
 
-TEST_F(World, WhatNobodyHasIsNamed) {
+TEST_F(BlobFetchTest, BlobMissingOnAllPeersIsNamed) {
     add(content(300, 'a'));
     const std::string two = add(content(300, 'b'));
     peers_.resize(2);
@@ -335,7 +335,7 @@ TEST_F(World, WhatNobodyHasIsNamed) {
     EXPECT_NE(done.error().message.find(two), std::string::npos);
 }
 
-TEST_F(World, WhatIsThereIsNotAskedFor) {
+TEST_F(BlobFetchTest, ExistingBytesAreNotFetched) {
     const std::string part = add(content(1000, 'a'));
     const std::string all = add(content(500, 'b'));
     const std::map<std::string, std::string> there{{part, contents_[part].substr(0, 950)},
@@ -348,7 +348,7 @@ TEST_F(World, WhatIsThereIsNotAskedFor) {
               blob_frame(part, 950) + contents_[part].substr(950) + blob_frame(all, 500) + last_blob_frame());
 }
 
-TEST_F(World, WhatWasLeftDamagedIsFetchedAndNobodyBlamed) {
+TEST_F(BlobFetchTest, DamagedLeftoverIsFetchedWithoutBlame) {
     const std::string hex = add(content(1000, 'a'));
     peers_.resize(1);
     const std::map<std::string, std::string> there{{hex, std::string(400, 'z')}};
@@ -358,7 +358,7 @@ TEST_F(World, WhatWasLeftDamagedIsFetchedAndNobodyBlamed) {
     EXPECT_FALSE(noted("peer0"));
 }
 
-TEST_F(World, WhatAllWaitForIsAskedOfAnother) {
+TEST_F(BlobFetchTest, SlowPartIsRequestedFromAnotherPeer) {
     add(content(5000, 'a'));
     peers_.resize(2);
     peers_[0].takes = Time(60'000);
@@ -368,7 +368,7 @@ TEST_F(World, WhatAllWaitForIsAskedOfAnother) {
     EXPECT_LT(now_, Time(60'000));
 }
 
-TEST_F(World, NothingIsAskedOfTwoBeforeAllHaveWaitedForIt) {
+TEST_F(BlobFetchTest, SecondRequestWaitsForTheHedgeDelay) {
     add(content(100, 'a'));
     peers_.resize(2);
     start();
@@ -381,7 +381,7 @@ TEST_F(World, NothingIsAskedOfTwoBeforeAllHaveWaitedForIt) {
     EXPECT_NE(same->peer, part->peer);
 }
 
-TEST_F(World, WhatALiarHasBroughtBesideIsNotTaken) {
+TEST_F(BlobFetchTest, OtherPartsOfAWrongPeerAreDropped) {
     const std::string one = add(content(100, 'a'));
     add(content(100, 'b'));
     const std::string three = add(content(100, 'c'));
@@ -392,10 +392,10 @@ TEST_F(World, WhatALiarHasBroughtBesideIsNotTaken) {
     EXPECT_TRUE(is_whole());
     EXPECT_TRUE(noted("blob sha256:" + one + ": digest mismatch"));
     EXPECT_FALSE(noted("blob sha256:" + three));
-    EXPECT_EQ(asked_of_[0], 2U) << "of which the third blob was one";
+    EXPECT_EQ(asked_of_[0], 2U) << "one of them for the third blob";
 }
 
-TEST_F(World, EndsRightWhateverHappensIfOnePeerIsGood) {
+TEST_F(BlobFetchTest, RandomFaultsSucceedWithOneGoodPeer) {
     for (unsigned seed = 0; seed < 300; ++seed) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);

@@ -24,7 +24,7 @@ std::string label(const std::string& text) {
     return static_cast<char>(text.size()) + text;
 }
 
-/// "a.b" as it is sent, with its end.
+/// Encodes the name "a.b" with its terminator.
 std::string name(std::string_view text) {
     std::string sent;
     while (!text.empty()) {
@@ -35,7 +35,7 @@ std::string name(std::string_view text) {
     return sent + '\0';
 }
 
-/// A name that goes on at that byte of the message.
+/// Encodes a compression pointer to this byte of the message.
 std::string pointer(std::size_t at) {
     return number(0xc000U | at);
 }
@@ -73,7 +73,7 @@ std::vector<std::string> servers(const Answer& answer) {
     return parse_servers(answer.text()).value_or(std::vector<std::string>{"nonsense"});
 }
 
-TEST(DnsSd, FindsInstances) {
+TEST(DnsSd, PtrRecordsGiveInstances) {
     const Answer answer = Answer()
                               .add(ptr, label("gpu01") + pointer(Answer::question))
                               .add(cname, name("elsewhere.example"))
@@ -85,14 +85,14 @@ TEST(DnsSd, FindsInstances) {
     EXPECT_THAT(instances(Answer()), IsEmpty());
 }
 
-TEST(DnsSd, FindsServers) {
+TEST(DnsSd, SrvRecordsGiveServers) {
     EXPECT_THAT(
         servers(
             Answer().add(srv, server(name("gpu01.example"))).add(srv, server(name("GPU-02.example"), 65535))),
         ElementsAre("gpu01.example:2990", "GPU-02.example:65535"));
 }
 
-TEST(DnsSd, LeavesOutWhatIsNoHost) {
+TEST(DnsSd, InvalidHostNamesAreOmitted) {
     for (const char* host : {"gpu_1.example", "-gpu.example", "gpu-.example", "a/b.example", "user@host",
                              "[::1]", "gpu 1.example", "*.example"})
         EXPECT_THAT(servers(Answer().add(srv, server(name(host)))), IsEmpty()) << host;
@@ -101,37 +101,37 @@ TEST(DnsSd, LeavesOutWhatIsNoHost) {
     EXPECT_THAT(servers(Answer().add(srv, server(label(std::string("a\0b", 3)) + name("example")))),
                 IsEmpty());
     EXPECT_THAT(servers(Answer().add(srv, server(std::string(1, '\0')))), IsEmpty())
-        << "the service is not there";
+        << "the service does not exist";
     EXPECT_THAT(servers(Answer().add(srv, server(name("gpu01.example"), 0))), IsEmpty());
     EXPECT_THAT(instances(Answer().add(ptr, std::string(1, '\0'))), IsEmpty());
 }
 
-TEST(DnsSd, FollowsNoNameOutOfItsRecord) {
-    const std::string loop = pointer(Answer().text().size() + 12); // itself
+TEST(DnsSd, InvalidNamesAreOmitted) {
+    const std::string loop = pointer(Answer().text().size() + 12); // points to itself
     EXPECT_THAT(instances(Answer().add(ptr, loop)), IsEmpty());
-    EXPECT_THAT(instances(Answer().add(ptr, pointer(16000))), IsEmpty()) << "behind the end";
+    EXPECT_THAT(instances(Answer().add(ptr, pointer(16000))), IsEmpty()) << "after the end";
     EXPECT_THAT(instances(Answer().add(ptr, "").add(ptr, name("gpu01.example"))),
                 ElementsAre("gpu01.example"))
-        << "no name of the next record";
+        << "the next record is not read as its name";
     EXPECT_THAT(instances(Answer().add(ptr, label("gpu01")).add(ptr, "")), IsEmpty());
     EXPECT_THAT(servers(Answer().add(srv, number(0) + number(5)).add(srv, server(""))), IsEmpty());
     EXPECT_THAT(servers(Answer().add(srv, server(name("gpu01.example") + "more"))), IsEmpty());
 }
 
-TEST(DnsSd, ReadsNothingOfHalfAnAnswer) {
+TEST(DnsSd, TruncatedAnswerIsRefused) {
     const std::string whole = Answer().add(srv, server(name("gpu01.example"))).text();
     for (std::size_t size = 0; size < whole.size(); ++size)
         EXPECT_FALSE(parse_servers(std::string(whole, 0, size))) << size;
     EXPECT_TRUE(parse_servers(whole));
-    EXPECT_FALSE(parse_servers(whole + std::string(70000, '\0'))) << "larger than any";
+    EXPECT_FALSE(parse_servers(whole + std::string(70000, '\0'))) << "larger than any answer";
 }
 
-TEST(PeerUrl, IsOneForOneHost) {
+TEST(PeerUrl, SameHostHasTheSameUrl) {
     EXPECT_EQ(peer_url("GPU01.example"), peer_url("gpu01.Example:2990"));
     EXPECT_EQ(peer_url("[2001:DB8::1]"), "https://[2001:db8::1]:2990");
 }
 
-TEST(HostName, HasLabels) {
+TEST(HostName, NameWithInvalidLabelsIsRefused) {
     for (const std::string_view good : {"a", "gpu01.rack-1.example", "0.example"})
         EXPECT_TRUE(is_host_name(good)) << good;
     for (const std::string& bad : {std::string(), std::string("."), std::string("example."),

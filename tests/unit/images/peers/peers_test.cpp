@@ -20,7 +20,7 @@ using base::Errc;
 using base::Result;
 using base::UniqueFd;
 
-/// A bundle of a site, as small as can be.
+/// Returns the smallest bundle of a site.
 tests::TestBundle bundle_of(const std::string& name, std::uint64_t generation) {
     tests::TestBundle bundle;
     bundle.manifest.name = name;
@@ -40,23 +40,23 @@ std::string sign(const BundleManifest& manifest, const tests::Identity& signer) 
     return key->sign(to_text(manifest), manifest.created).value();
 }
 
-/// A host, and peers with what they say and show. Their names are hosts: "one".
-class PeersOfAHost : public ::testing::Test {
+/// A host, and peers with their lists and manifests. Peers are named as hosts: "one".
+class PeersTest : public ::testing::Test {
   protected:
-    PeersOfAHost() {
+    PeersTest() {
         EXPECT_TRUE(trust_.add(site_.certificate, "site"));
         tests::network.answer = [this](const PeerRequest& request) { return answer(request); };
     }
-    ~PeersOfAHost() override { tests::network = {}; }
+    ~PeersTest() override { tests::network = {}; }
 
-    /// It shows that manifest, whatever it says.
+    /// Makes `peer` list the bundle and return this manifest, which may be another one.
     void offer(const std::string& peer, const std::string& name, std::uint64_t generation, std::string der) {
         has_[peer][name] = {generation, std::move(der)};
     }
     void offer(const std::string& peer, const std::string& name, std::uint64_t generation) {
         offer(peer, name, generation, sign(bundle_of(name, generation).manifest, site_));
     }
-    /// Of the blobs of it all are here.
+    /// Imports the bundle with all its blobs.
     void import(const tests::TestBundle& bundle) {
         const UniqueFd fd = tests::memory_file(bundle.write(site_).value());
         auto reader = BundleReader::open(BundleInput::open({{fd.get(), "site.bundle"}}).value(), trust_);
@@ -74,7 +74,7 @@ class PeersOfAHost : public ::testing::Test {
     Result<std::optional<SignedManifest>> choose(Peers& peers, const std::string& name) {
         return peers.choose(name, trust_, host_);
     }
-    /// The generation that is chosen of "site"; 0: none, all is here.
+    /// Returns the chosen generation of "site", or 0 if the local one is complete.
     std::uint64_t generation(Peers& peers) {
         const auto chosen = choose(peers, "site");
         EXPECT_TRUE(chosen) << chosen.error().message;
@@ -88,7 +88,7 @@ class PeersOfAHost : public ::testing::Test {
     content::TrustAnchors trust_;
     HostFacts host_{"linux/amd64", {}};
     PeerClient client_ = PeerClient::make({}, {}).value();
-    std::vector<std::string> asked_; ///< for manifests: "one site"
+    std::vector<std::string> asked_; ///< requests for manifests: "one site"
     std::string notes_;
 
   private:
@@ -119,14 +119,14 @@ class PeersOfAHost : public ::testing::Test {
 
 using Asked = std::vector<std::string>;
 
-TEST_F(PeersOfAHost, AreHostsAndEachOne) {
+TEST_F(PeersTest, InvalidAndDuplicatePeersAreDropped) {
     const Peers peers(root_, client_, {"one", "no host", "ONE", "two:70000", "two"},
                       [this](const std::string& text) { notes_ += text; });
     EXPECT_EQ(peers.names(), (Asked{"one", "two"}));
     EXPECT_EQ(notes_, "'no host' is not HOST or HOST:PORT'two:70000' is not HOST or HOST:PORT");
 }
 
-TEST_F(PeersOfAHost, WhoDoesNotAnswerIsNoneAnyMore) {
+TEST_F(PeersTest, SilentPeerIsDropped) {
     offer("two", "site", 7);
     Peers peers = look({"one", "two"});
     EXPECT_EQ(peers.names(), Asked{"two"});
@@ -140,13 +140,13 @@ TEST_F(PeersOfAHost, WhoDoesNotAnswerIsNoneAnyMore) {
     EXPECT_EQ(request.length, 8U);
 }
 
-TEST_F(PeersOfAHost, HaveWhatIsHereToo) {
+TEST_F(PeersTest, LocalBundlesAreListedToo) {
     offer("one", "other", 1);
     import(bundle_of("site", 7));
     EXPECT_EQ(look({"one"}).bundles(), (Asked{"site", "other"}));
 }
 
-TEST_F(PeersOfAHost, TheNewestIsChosen) {
+TEST_F(PeersTest, NewestGenerationIsChosen) {
     offer("one", "site", 7);
     offer("two", "site", 9);
     offer("three", "site", 8);
@@ -155,7 +155,7 @@ TEST_F(PeersOfAHost, TheNewestIsChosen) {
     EXPECT_EQ(asked_, Asked{"two site"});
 }
 
-TEST_F(PeersOfAHost, WhatNobodyHasIsNotFound) {
+TEST_F(PeersTest, MissingBundleIsNotFound) {
     offer("one", "site", 7);
     Peers peers = look({"one"});
     const auto chosen = choose(peers, "other");
@@ -164,7 +164,7 @@ TEST_F(PeersOfAHost, WhatNobodyHasIsNotFound) {
     EXPECT_NE(chosen.error().message.find("'other'"), std::string::npos) << chosen.error().message;
 }
 
-TEST_F(PeersOfAHost, NobodyIsAskedForWhatIsHereAndWhole) {
+TEST_F(PeersTest, CompleteLocalBundleIsNotRequested) {
     import(bundle_of("site", 8));
     offer("one", "site", 8);
     offer("two", "site", 7);
@@ -173,7 +173,7 @@ TEST_F(PeersOfAHost, NobodyIsAskedForWhatIsHereAndWhole) {
     EXPECT_EQ(asked_, Asked());
 }
 
-TEST_F(PeersOfAHost, WhatIsHereAndLacksABlobIsChosenAsItIs) {
+TEST_F(PeersTest, LocalBundleWithAMissingBlobIsChosen) {
     const tests::TestBundle bundle = bundle_of("site", 8);
     import(bundle);
     ASSERT_TRUE(BlobStore(root_).remove(bundle.manifest.members[0].hex));
@@ -182,14 +182,14 @@ TEST_F(PeersOfAHost, WhatIsHereAndLacksABlobIsChosenAsItIs) {
     EXPECT_EQ(asked_, Asked());
 }
 
-TEST_F(PeersOfAHost, ANewerOneThanThatHereIsChosen) {
+TEST_F(PeersTest, NewerGenerationThanTheLocalIsChosen) {
     import(bundle_of("site", 7));
     offer("one", "site", 8);
     Peers peers = look({"one"});
     EXPECT_EQ(generation(peers), 8U);
 }
 
-TEST_F(PeersOfAHost, NothingOlderThanWhatWasRemovedIsAskedFor) {
+TEST_F(PeersTest, OlderGenerationThanTheRemovedIsNotRequested) {
     ASSERT_TRUE(root_.make_directories(catalogue_directory));
     ASSERT_TRUE(remember_generation(root_, "site", 8));
     offer("one", "site", 7);
@@ -205,8 +205,8 @@ TEST_F(PeersOfAHost, NothingOlderThanWhatWasRemovedIsAskedFor) {
     EXPECT_EQ(generation(later), 8U);
 }
 
-/// Its signer's authority has gone, so it is no answer; and its generation can't be had with other content.
-TEST_F(PeersOfAHost, WhatIsHereOfASignerOfBeforeIsReplacedByANewerOneOnly) {
+/// The signer is no longer trusted, so the local bundle is not used. Its generation cannot have other content.
+TEST_F(PeersTest, FormerSignersBundleNeedsANewerGeneration) {
     import(bundle_of("site", 8));
     site_ = named("Next year's key");
     trust_ = {};
@@ -223,7 +223,7 @@ TEST_F(PeersOfAHost, WhatIsHereOfASignerOfBeforeIsReplacedByANewerOneOnly) {
     EXPECT_EQ(generation(later), 9U);
 }
 
-TEST_F(PeersOfAHost, BehindOneWhoseSignerIsUnknownComesTheNext) {
+TEST_F(PeersTest, UnknownSignerFallsBackToTheNextPeer) {
     offer("one", "site", 9, sign(bundle_of("site", 9).manifest, named("A stranger")));
     offer("two", "site", 8);
     Peers peers = look({"one", "two"});
@@ -232,7 +232,7 @@ TEST_F(PeersOfAHost, BehindOneWhoseSignerIsUnknownComesTheNext) {
     EXPECT_TRUE(noted("one: bundle 'site'")) << notes_;
 }
 
-TEST_F(PeersOfAHost, WhoShowsAnotherThanHeSaysIsAskedForNoMore) {
+TEST_F(PeersTest, PeerWithAMismatchingManifestIsDropped) {
     offer("one", "site", 9, sign(bundle_of("site", 7).manifest, site_));
     offer("one", "other", 3);
     offer("two", "site", 9, sign(bundle_of("other", 9).manifest, site_));
@@ -247,8 +247,8 @@ TEST_F(PeersOfAHost, WhoShowsAnotherThanHeSaysIsAskedForNoMore) {
     EXPECT_EQ(asked_, (Asked{"one site", "two site", "three site"}));
 }
 
-/// Some of another site are no lie; but each is read and verified, which takes its time.
-TEST_F(PeersOfAHost, WhoHasManyOfAnUnknownSignerIsAskedForTen) {
+/// Bundles of another site are legitimate, but each is read and verified, which needs time.
+TEST_F(PeersTest, UnknownSignerIsRequestedTenTimesPerPeer) {
     const tests::Identity stranger = named("A stranger");
     std::vector<std::string> names;
     for (int i = 0; i < 12; ++i) {
@@ -264,10 +264,10 @@ TEST_F(PeersOfAHost, WhoHasManyOfAnUnknownSignerIsAskedForTen) {
     expected.resize(12, Errc::NotFound);
     EXPECT_EQ(codes, expected);
     EXPECT_EQ(asked_.size(), 10U);
-    EXPECT_EQ(generation(peers), 8U) << "the other peer's are as good as before";
+    EXPECT_EQ(generation(peers), 8U) << "bundles of the other peer are not affected";
 }
 
-TEST_F(PeersOfAHost, AnOlderOneIsNoAnswerToADiskThatIsFull) {
+TEST_F(PeersTest, FullDiskDoesNotChooseAnOlderGeneration) {
     tests::TestBundle large = bundle_of("site", 9);
     large.manifest.members[0].size = std::uint64_t{1} << 50U;
     offer("one", "site", 9, sign(large.manifest, site_));
@@ -279,7 +279,7 @@ TEST_F(PeersOfAHost, AnOlderOneIsNoAnswerToADiskThatIsFull) {
     EXPECT_EQ(asked_, Asked{"one site"});
 }
 
-/// What is asked for of a bundle that was chosen.
+/// Blobs that are requested for a chosen bundle.
 class WantedBlobs : public ::testing::Test {
   protected:
     WantedBlobs() {
@@ -290,14 +290,14 @@ class WantedBlobs : public ::testing::Test {
     }
     [[nodiscard]] std::string hex(std::size_t i) const { return bundle_.manifest.members[i].hex; }
     [[nodiscard]] std::string content(std::size_t i) const { return bundle_.contents.at(hex(i)); }
-    /// As an import that was interrupted leaves it.
+    /// Writes a partial blob, as an interrupted import leaves it.
     void leave(std::size_t i, const std::string& bytes) const {
         directory_.write(received_path(manifest_.digest, hex(i)).substr(1), bytes);
     }
     [[nodiscard]] std::vector<BlobFetch::Wanted> wanted() const {
         return wanted_blobs(root_, manifest_, {"linux/amd64", {}});
     }
-    /// From where on it is fetched; what was hashed of it must be what is before that.
+    /// Returns the first missing byte. The hash must cover all bytes before it.
     [[nodiscard]] std::uint64_t first(std::size_t i) const {
         auto all = wanted();
         BlobFetch::Wanted& blob = all.at(i);
@@ -316,13 +316,13 @@ class WantedBlobs : public ::testing::Test {
     SignedManifest manifest_;
 };
 
-TEST_F(WantedBlobs, AreAllOfThemOnAHostThatHasNone) {
+TEST_F(WantedBlobs, AllBlobsAreWantedOnAnEmptyHost) {
     ASSERT_EQ(wanted().size(), 3U);
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_EQ(first(i), 0U);
 }
 
-TEST_F(WantedBlobs, AreNotThoseInTheStore) {
+TEST_F(WantedBlobs, BlobsInTheStoreAreNotWanted) {
     directory_.write("var/lib/gpuhost/store/sha256/" + hex(1), content(1));
     const auto blobs = wanted();
     ASSERT_EQ(blobs.size(), 2U);
@@ -330,7 +330,7 @@ TEST_F(WantedBlobs, AreNotThoseInTheStore) {
     EXPECT_EQ(blobs[1].hex, hex(2));
 }
 
-TEST_F(WantedBlobs, AreWantedFromWhereTheyEnd) {
+TEST_F(WantedBlobs, PartialBlobsAreWantedFromTheirEnd) {
     leave(0, content(0).substr(0, 5));
     leave(1, content(1));
     leave(2, "");
@@ -339,14 +339,14 @@ TEST_F(WantedBlobs, AreWantedFromWhereTheyEnd) {
     EXPECT_EQ(first(2), 0U);
 }
 
-TEST_F(WantedBlobs, AreWantedWholeWhereAPowerCutHasLeftTheirSizeAlone) {
+TEST_F(WantedBlobs, BlobLostInPowerCutIsWantedWhole) {
     leave(0, std::string(content(0).size(), '\0'));
     leave(1, content(1) + "what was never in it");
     EXPECT_EQ(first(0), 0U);
-    EXPECT_EQ(first(1), content(1).size()) << "what is behind it is cut off";
+    EXPECT_EQ(first(1), content(1).size()) << "bytes after its end are cut off";
 }
 
-TEST_F(WantedBlobs, AreNoLinks) {
+TEST_F(WantedBlobs, LinksAreNotUsedAsParts) {
     leave(1, "");
     directory_.write("var/elsewhere", content(0));
     const std::string link = directory_.path(received_path(manifest_.digest, hex(0)).substr(1));

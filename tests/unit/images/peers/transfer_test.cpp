@@ -23,10 +23,10 @@ using std::chrono::seconds;
 
 constexpr std::uint64_t part = FetchLimits().part;
 
-/// Peers "one" and "two", a clock that goes on while is waited, and an import that reads what comes.
-class ATransfer : public ::testing::Test {
+/// Peers "one" and "two", a clock that advances during waits, and an import that reads the stream.
+class TransferTest : public ::testing::Test {
   protected:
-    ATransfer() {
+    TransferTest() {
         (void)std::signal(SIGPIPE, SIG_IGN); // as gpuhost-fetch does
         int ends[2] = {-1, -1};
         EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -39,7 +39,7 @@ class ATransfer : public ::testing::Test {
                 read();
         };
     }
-    ~ATransfer() override { tests::network = {}; }
+    ~TransferTest() override { tests::network = {}; }
 
     std::string add(std::string bytes) {
         std::string hex = content::sha256(bytes);
@@ -76,7 +76,7 @@ class ATransfer : public ::testing::Test {
     PeerClient client_ = PeerClient::make({}, {}).value();
     std::vector<BlobFetch::Wanted> wanted_;
     std::map<std::string, std::string> contents_;
-    std::string lacking_;   ///< a blob that nobody has
+    std::string lacking_;   ///< a blob that no peer has
     milliseconds pause_{0}; ///< between two answers of any peer
     milliseconds next_{0};
     milliseconds reads_from_{0};
@@ -85,7 +85,7 @@ class ATransfer : public ::testing::Test {
     std::string stream_;
 };
 
-TEST_F(ATransfer, WritesTheBeginningAndTheStreamOfBlobs) {
+TEST_F(TransferTest, WritesBeginningAndStreamOfBlobs) {
     std::string expected = "beginning";
     for (const std::size_t size : {std::size_t{3}, std::size_t{2} * part + 1, std::size_t{0}}) {
         const std::string bytes(size, 'x');
@@ -96,16 +96,16 @@ TEST_F(ATransfer, WritesTheBeginningAndTheStreamOfBlobs) {
     EXPECT_TRUE(stream_ == expected + last_blob_frame());
 }
 
-TEST_F(ATransfer, EndsWherePeersAreTooSlowTogether) {
+TEST_F(TransferTest, TooSlowPeersEndTheTransfer) {
     add(std::string(8 * part, 'x'));
-    pause_ = seconds(110); // some of it in each period
+    pause_ = seconds(110); // some bytes in each period
     const auto done = run();
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::Timeout) << done.error().message;
     EXPECT_LE(now_, 3 * RateWatchdog::period);
 }
 
-TEST_F(ATransfer, GoesOnWhereEnoughComes) {
+TEST_F(TransferTest, FastEnoughPeersCompleteTheTransfer) {
     add(std::string(8 * part, 'x'));
     pause_ = seconds(55);
     const auto done = run();
@@ -113,7 +113,7 @@ TEST_F(ATransfer, GoesOnWhereEnoughComes) {
     EXPECT_GT(now_, 2 * RateWatchdog::period);
 }
 
-TEST_F(ATransfer, WaitsForAnImportThatHasEnoughToDo) {
+TEST_F(TransferTest, SlowImportIsNotATimeout) {
     const std::string bytes(8 * part, 'x');
     const std::string hex = add(bytes);
     reads_from_ = hours(1);
@@ -123,13 +123,13 @@ TEST_F(ATransfer, WaitsForAnImportThatHasEnoughToDo) {
     EXPECT_TRUE(stream_ == "beginning" + blob_frame(hex, 0) + bytes + last_blob_frame());
 }
 
-TEST_F(ATransfer, EndsWithItsReader) {
+TEST_F(TransferTest, ClosedReaderEndsTheTransfer) {
     add(std::string(8 * part, 'x'));
     in_.reset();
     EXPECT_TRUE(run());
 }
 
-TEST_F(ATransfer, SaysWhatNobodyHas) {
+TEST_F(TransferTest, MissingBlobIsNamed) {
     add("here");
     lacking_ = add("nowhere");
     const auto done = run();
@@ -138,17 +138,17 @@ TEST_F(ATransfer, SaysWhatNobodyHas) {
     EXPECT_NE(done.error().message.find(lacking_), std::string::npos) << done.error().message;
 }
 
-TEST(APace, IsTooSlowIfTooLittleCameInAPeriod) {
+TEST(RateWatchdogTest, TooFewBytesPerPeriodAreTooSlow) {
     RateWatchdog pace(milliseconds(0));
     pace.came(RateWatchdog::least - 1);
     EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period - milliseconds(1), true));
     EXPECT_TRUE(pace.is_too_slow(RateWatchdog::period, true));
     pace.came(RateWatchdog::least);
     EXPECT_FALSE(pace.is_too_slow(2 * RateWatchdog::period, true));
-    EXPECT_TRUE(pace.is_too_slow(3 * RateWatchdog::period, true)) << "each has to have its own";
+    EXPECT_TRUE(pace.is_too_slow(3 * RateWatchdog::period, true)) << "each period needs its own bytes";
 }
 
-TEST(APace, CountsNoTimeInWhichNobodyWaits) {
+TEST(RateWatchdogTest, TimeWithoutWaitingIsNotCounted) {
     RateWatchdog pace(milliseconds(0));
     pace.came(RateWatchdog::least - 1);
     EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period / 2, true));

@@ -11,7 +11,7 @@ namespace {
 
 class PeerServiceTest : public ::testing::Test {
   protected:
-    /// With one blob.
+    /// Adds a bundle with one blob.
     void put(const std::string& bundle, const std::string& content, bool is_signed) {
         const std::string hex = content::sha256(content);
         directory_.write("var/lib/gpuhost/store/sha256/" + hex, content);
@@ -37,18 +37,18 @@ class PeerServiceTest : public ::testing::Test {
     PeerService service_{root_};
 };
 
-TEST_F(PeerServiceTest, GivesWhatSomebodySigned) {
+TEST_F(PeerServiceTest, SignedBundlesAreServed) {
     put("site", "signed", true);
     EXPECT_NE(ask(std::string(peer_bundles_path)).text.find("\"site\""), std::string::npos);
     const RegistryAnswer manifest = ask(std::string(peer_bundles_path) + "/site");
     EXPECT_EQ(manifest.status, 200U);
     EXPECT_EQ(manifest.length(), std::string("manifest of site").size());
-    EXPECT_TRUE(manifest.file) << "as a file: many may be slow to read a large one";
+    EXPECT_TRUE(manifest.file) << "sent from a file: many clients may read a large one slowly";
     EXPECT_EQ(blob("signed").status, 200U);
     EXPECT_EQ(ask(std::string(peer_bundles_path), "PUT").status, 405U);
 }
 
-TEST_F(PeerServiceTest, KeepsWhatNobodySigned) {
+TEST_F(PeerServiceTest, UnsignedBundlesAreNotServed) {
     put("site", "signed", true);
     put("airgap", "of nobody", false);
     EXPECT_EQ(ask(std::string(peer_bundles_path)).text.find("airgap"), std::string::npos);
@@ -57,7 +57,7 @@ TEST_F(PeerServiceTest, KeepsWhatNobodySigned) {
     directory_.write("var/lib/gpuhost/store/sha256/" + content::sha256("owned by none"), "owned by none");
     EXPECT_EQ(blob("owned by none").status, 404U);
     put("later", "of nobody", true);
-    EXPECT_EQ(blob("of nobody").status, 200U) << "a bundle that has come since is seen";
+    EXPECT_EQ(blob("of nobody").status, 200U) << "a later bundle is found";
 }
 
 } // namespace

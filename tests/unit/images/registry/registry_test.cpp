@@ -17,9 +17,9 @@ using Code = RegistryErrorCode;
 const std::string hex(64, 'a');
 const std::string digest = "sha256:" + hex;
 
-// --- what is asked for
+// --- requests
 
-TEST(RegistryRequestTest, TakesApartWhatARegistryIsAsked) {
+TEST(RegistryRequestTest, ParsesRegistryPaths) {
     struct Row {
         std::string target;
         Endpoint endpoint;
@@ -41,7 +41,7 @@ TEST(RegistryRequestTest, TakesApartWhatARegistryIsAsked) {
         {"https://registry.example/v2/", Endpoint::Base, "", "", ""},
         {"/v2//a/manifests/v1", Endpoint::Manifest, "/a", "", "v1"},
         {"/v2/a/blobs/sha512:" + std::string(128, 'a'), Endpoint::Blob, "a", "", ""},
-        {"/v2/../x/manifests/v1", Endpoint::Manifest, "../x", "", "v1"}, // a name's grammar comes later
+        {"/v2/../x/manifests/v1", Endpoint::Manifest, "../x", "", "v1"}, // names are checked later
     };
     for (const Row& row : rows) {
         const auto request = parse_registry_request(row.target);
@@ -57,10 +57,10 @@ TEST(RegistryRequestTest, TakesApartWhatARegistryIsAsked) {
     EXPECT_EQ(request->most, 5U);
     EXPECT_EQ(request->last, "v1.0+");
     EXPECT_EQ(request->ns, "r.io:5000");
-    EXPECT_EQ(request->artifact_type, "a/b+c") << "as in application/vnd.example+json";
+    EXPECT_EQ(request->artifact_type, "a/b+c") << "a plus sign, as in application/vnd.example+json";
 }
 
-TEST(RegistryRequestTest, RefusesAllOther) {
+TEST(RegistryRequestTest, OtherPathsAreRefused) {
     const std::tuple<std::string, unsigned, Code> rows[] = {
         {"", 404, Code::Unsupported},
         {"/", 404, Code::Unsupported},
@@ -144,7 +144,7 @@ TEST(RegistryRequestTest, ReadsRanges) {
         EXPECT_EQ(parse_range(of_nothing, 0).kind, Kind::Outside) << of_nothing;
 }
 
-TEST(RegistryRequestTest, KnowsEntityTags) {
+TEST(RegistryRequestTest, MatchesEntityTags) {
     const std::string etag = "\"" + digest + "\"";
     for (const std::string& header : {etag, "W/" + etag, "\"x\", " + etag, std::string("*"), etag + ",\"y\""})
         EXPECT_TRUE(names_etag(header, etag)) << header;
@@ -160,12 +160,12 @@ TEST(RegistryRequestTest, ReadsPortsInPaths) {
     EXPECT_EQ(registry_of_component(""), "");
 }
 
-TEST(RegistryRequestTest, PrintsOneLine) {
+TEST(RegistryRequestTest, PrintableTextIsOneShortLine) {
     EXPECT_EQ(printable("a\nb\x1b[1m'\xff"), "a?b?[1m??");
     EXPECT_EQ(printable(std::string(300, 'a')), std::string(200, 'a') + "…");
 }
 
-TEST(RateLimitTest, SaysHowManyItKeptBack) {
+TEST(RateLimitTest, ReportsTheNumberOfSuppressedMessages) {
     base::RateLimit limit(2, 100);
     EXPECT_EQ(limit.admit(1000), 0U);
     EXPECT_EQ(limit.admit(1001), 0U);
@@ -176,7 +176,7 @@ TEST(RateLimitTest, SaysHowManyItKeptBack) {
     EXPECT_FALSE(limit.admit(1102));
 }
 
-// --- what is answered
+// --- answers
 
 class RegistryTest : public ::testing::Test {
   protected:
@@ -236,7 +236,7 @@ class RegistryTest : public ::testing::Test {
     std::string text_, manifest_, layer_;
 };
 
-TEST_F(RegistryTest, KnowsARepositoryByEachOfItsNames) {
+TEST_F(RegistryTest, RepositoryIsFoundByEachName) {
     for (const char* target :
          {"/v2/team/app/manifests/v1?ns=r.io:5000", "/v2/r.io_5000/team/app/manifests/v1",
           "/v2/team/app/manifests/v1", "/v2/library/busybox/manifests/latest?ns=docker.io",
@@ -262,7 +262,7 @@ TEST_F(RegistryTest, KnowsARepositoryByEachOfItsNames) {
               std::string::npos);
 }
 
-TEST_F(RegistryTest, GivesPartsOfBlobs) {
+TEST_F(RegistryTest, RangesOfBlobsAreServed) {
     const std::string target = "/v2/team/app/blobs/sha256:" + layer_;
     EXPECT_EQ(body(get(target)), "0123456789");
     const auto part = get(target, "bytes=2-4");
@@ -274,12 +274,13 @@ TEST_F(RegistryTest, GivesPartsOfBlobs) {
     EXPECT_EQ(header(whole, "Content-Range"), "bytes 0-9/10");
     EXPECT_EQ(get(target, "bytes=10-").status, 416U);
     EXPECT_EQ(get(target, "", "\"sha256:" + layer_ + "\"").status, 304U);
-    EXPECT_EQ(registry_.answer({"HEAD", target, "bytes=2-4", {}, {}}).status, 200U) << "ranges are GET's";
+    EXPECT_EQ(registry_.answer({"HEAD", target, "bytes=2-4", {}, {}}).status, 200U)
+        << "ranges apply only to GET";
     EXPECT_EQ(registry_.answer({"GET", target, "bytes=2-4", "\"other\"", {}}).status, 200U);
     EXPECT_EQ(registry_.answer({"GET", target, "bytes=2-4", "\"sha256:" + layer_ + "\"", {}}).status, 206U);
 }
 
-TEST_F(RegistryTest, OpensOnlyFilesOfTheStore) {
+TEST_F(RegistryTest, LinksAndPipesInTheStoreAreRefused) {
     directory_.write("etc/passwd", "secret");
     const std::string link(64, 'b');
     const std::string pipe(64, 'c');
@@ -294,7 +295,7 @@ TEST_F(RegistryTest, OpensOnlyFilesOfTheStore) {
     }
 }
 
-TEST_F(RegistryTest, SaysWhyThereIsNoManifest) {
+TEST_F(RegistryTest, MissingManifestHasAReason) {
     const auto lost = get("/v2/lost/manifests/v1");
     EXPECT_EQ(lost.status, 404U);
     EXPECT_NE(lost.why.find("sha256:" + hex + ", listed in bundle 'one'"), std::string::npos) << lost.why;
@@ -305,7 +306,7 @@ TEST_F(RegistryTest, SaysWhyThereIsNoManifest) {
     EXPECT_EQ(get("/v2/team/app/manifests/sha256:" + large).status, 404U);
 }
 
-TEST_F(RegistryTest, ALargeManifestIsSentFromItsFile) {
+TEST_F(RegistryTest, LargeManifestIsSentFromItsFile) {
     const std::string text = text_ + std::string(300'000, ' ');
     const auto answer = get("/v2/team/app/manifests/sha256:" + store(text));
     EXPECT_EQ(answer.status, 200U);
@@ -315,7 +316,7 @@ TEST_F(RegistryTest, ALargeManifestIsSentFromItsFile) {
     EXPECT_EQ(header(answer, "Content-Type"), type_);
 }
 
-TEST_F(RegistryTest, NothingIsFoundByAnotherAlgorithm) {
+TEST_F(RegistryTest, OtherDigestAlgorithmsAreNotFound) {
     const std::string sha512 = "sha512:" + std::string(128, 'a');
     EXPECT_NE(body(get("/v2/team/app/blobs/" + sha512)).find("BLOB_UNKNOWN"), std::string::npos);
     EXPECT_EQ(get("/v2/team/app/blobs/" + sha512).status, 404U);
@@ -324,7 +325,7 @@ TEST_F(RegistryTest, NothingIsFoundByAnotherAlgorithm) {
     EXPECT_EQ(get("/v2/team/app/referrers/" + sha512).status, 200U);
 }
 
-TEST_F(RegistryTest, ARepositoryHasNoEmptyComponents) {
+TEST_F(RegistryTest, EmptyNameComponentsAreRefused) {
     for (const char* target :
          {"/v2//team/app/manifests/v1", "/v2/team//app/manifests/v1", "/v2/team/app//manifests/v1"}) {
         const auto answer = get(target);
@@ -333,7 +334,7 @@ TEST_F(RegistryTest, ARepositoryHasNoEmptyComponents) {
     }
 }
 
-TEST_F(RegistryTest, ListsAnswersAreDocuments) {
+TEST_F(RegistryTest, ListsAndErrorsAreJson) {
     for (const char* target :
          {"/v2/", "/v2/team/app/tags/list", "/v2/team/app/manifests/v9", "/v2/x/tags/list?n=x"}) {
         const auto answer = get(target);
@@ -343,7 +344,7 @@ TEST_F(RegistryTest, ListsAnswersAreDocuments) {
     }
 }
 
-TEST_F(RegistryTest, EscapesWhatAPageGoesOnAfter) {
+TEST_F(RegistryTest, NextPageLinkIsEscaped) {
     put("two", 2,
         {{"r.io:5000/many:a", manifest_, type_, 1, {}}, {"r.io:5000/many:b", manifest_, type_, 1, {}}});
     EXPECT_EQ(header(get("/v2/many/tags/list?n=1&ns=r.io:5000"), "Link"),
@@ -352,17 +353,17 @@ TEST_F(RegistryTest, EscapesWhatAPageGoesOnAfter) {
     EXPECT_EQ(header(get("/v2/many/tags/list"), "Link"), "");
 }
 
-TEST_F(RegistryTest, OnlyReads) {
+TEST_F(RegistryTest, WritingMethodsAreRefused) {
     for (const char* method : {"PUT", "POST", "PATCH", "DELETE", "OPTIONS", "", "get"}) {
         const auto answer = registry_.answer({method, "/v2/team/app/manifests/v1", {}, {}, {}});
         EXPECT_EQ(answer.status, 405U) << method;
         EXPECT_EQ(header(answer, "Allow"), "GET, HEAD");
     }
     EXPECT_EQ(registry_.answer({"POST", "/v2/team/app/blobs/uploads/", {}, {}, {}}).status, 405U)
-        << "before its path";
+        << "the method is checked before the path";
 }
 
-TEST_F(RegistryTest, ListsOnlyReferrersThatAreHere) {
+TEST_F(RegistryTest, OnlyReferrersInTheStoreAreListed) {
     BundleImage signature{"", store("{}"), type_, 2, {}, manifest_, "type/a", {{"by", "us"}}};
     BundleImage elsewhere{"", std::string(64, 'd'), type_, 2, {}, manifest_, "type/a", {}};
     put("signed", 2, {signature, elsewhere});
@@ -373,7 +374,7 @@ TEST_F(RegistryTest, ListsOnlyReferrersThatAreHere) {
     EXPECT_EQ((*list)["manifests"][0]["annotations"]["by"], "us");
     const auto other = base::parse_json(body(get("/v2/unknown/referrers/sha256:" + manifest_)), "x");
     ASSERT_TRUE(other);
-    EXPECT_TRUE((*other)["manifests"].empty()) << "and only to who knows the repository";
+    EXPECT_TRUE((*other)["manifests"].empty()) << "an unknown repository has no referrers";
 }
 
 } // namespace

@@ -51,10 +51,10 @@ UniqueFd bound_socket(const std::string& host) {
     return fd;
 }
 
-/// A server on loopback, and clients that say nothing: those whom it let in, it waits for.
-class AServer : public ::testing::Test {
+/// A server on loopback, and idle clients. The server waits for requests of accepted clients.
+class ServerTest : public ::testing::Test {
   protected:
-    AServer() {
+    ServerTest() {
         sockets_.push_back(bound_socket("127.0.0.1"));
         sockaddr_in address{};
         socklen_t size = sizeof address;
@@ -62,7 +62,7 @@ class AServer : public ::testing::Test {
         EXPECT_EQ(::listen(sockets_[0].get(), 128), 0);
         port_ = address.sin_port;
     }
-    /// With the key of that one and the certificate of `site`.
+    /// Returns the identity's key with the certificate of `site`.
     [[nodiscard]] TlsKeys keys(const tests::Identity& own) const {
         return {site_.certificate, site_.certificate, own.key};
     }
@@ -86,7 +86,7 @@ class AServer : public ::testing::Test {
         char byte = 0;
         return ::poll(&look, 1, 0) == 1 && ::read(client.get(), &byte, 1) <= 0;
     }
-    /// Whether it comes to that many who are let in and that many who are turned away.
+    /// Waits until this many clients are accepted and refused. Returns false after the time limit.
     [[nodiscard]] bool comes_to(int let_in, std::ptrdiff_t shut) {
         return tests::eventually([&] {
             return service_.metrics().connections() == let_in &&
@@ -94,7 +94,7 @@ class AServer : public ::testing::Test {
         });
     }
 
-    /// As far as the first read gets.
+    /// Returns the bytes of the first read.
     std::string answer_to(const std::string& head) {
         connect(1);
         const int fd = clients_.back().get();
@@ -113,17 +113,17 @@ class AServer : public ::testing::Test {
     std::vector<UniqueFd> clients_;
 };
 
-TEST_F(AServer, LetsInSoManyOfAPeersConnections) {
+TEST_F(ServerTest, ConnectionsOfAPeerAreLimited) {
     ASSERT_TRUE(start(keys(site_)));
     ASSERT_NO_FATAL_FAILURE(connect(40));
     EXPECT_TRUE(comes_to(32, 8)) << service_.metrics().connections();
     ASSERT_NO_FATAL_FAILURE(connect(1, "127.0.0.2"));
-    EXPECT_TRUE(comes_to(33, 8)) << "another peer has places of its own";
+    EXPECT_TRUE(comes_to(33, 8)) << "another peer has its own limit";
     std::erase_if(clients_, [](const UniqueFd& client) { return is_shut(client); });
     clients_.erase(clients_.begin());
-    EXPECT_TRUE(comes_to(32, 0)) << "who went away";
+    EXPECT_TRUE(comes_to(32, 0)) << "closed connections are not counted";
     ASSERT_NO_FATAL_FAILURE(connect(1));
-    EXPECT_TRUE(comes_to(33, 0)) << "has left a place";
+    EXPECT_TRUE(comes_to(33, 0)) << "a new connection is accepted again";
 }
 
 sockaddr_storage storage_of(const char* text) {
@@ -137,14 +137,14 @@ sockaddr_storage storage_of(const char* text) {
     return storage;
 }
 
-TEST(PeerAddress, HostsOfOneNetworkHaveTheirOwn) {
+TEST(PeerAddress, EachHostOfANetworkHasItsOwn) {
     const auto address = [](const char* text) { return peer_address(storage_of(text)); };
     EXPECT_NE(address("2001:db8::1"), address("2001:db8::ffff:2"));
     EXPECT_EQ(address("::ffff:10.0.0.1"), address("10.0.0.1"));
     EXPECT_EQ(address("none"), "");
 }
 
-TEST(PeerNetwork, IsOfAllAddressesThatAPeerCanTake) {
+TEST(PeerNetwork, AddressesOfOnePrefixAreOneNetwork) {
     const auto network = [](const char* text) { return peer_network(storage_of(text)); };
     EXPECT_EQ(network("2001:db8::1"), network("2001:db8::ffff:2"));
     EXPECT_NE(network("2001:db8::1"), network("2001:db8:0:1::1"));
@@ -153,14 +153,14 @@ TEST(PeerNetwork, IsOfAllAddressesThatAPeerCanTake) {
     EXPECT_EQ(network("none"), "");
 }
 
-/// All runtimes of a host come from one address.
-TEST_F(AServer, LetsInAllOfItsOwnHost) {
+/// All runtimes of a host have the same address.
+TEST_F(ServerTest, ConnectionsOfThisHostAreNotLimited) {
     ASSERT_TRUE(start({}));
     ASSERT_NO_FATAL_FAILURE(connect(40));
     EXPECT_TRUE(comes_to(40, 0)) << service_.metrics().connections();
 }
 
-TEST_F(AServer, ShutsConnectionsThatAskForNothing) {
+TEST_F(ServerTest, IdleConnectionsAreClosed) {
     ASSERT_TRUE(start({}, {.patience = std::chrono::seconds(0)}));
     ASSERT_NO_FATAL_FAILURE(connect(3));
     ASSERT_TRUE(comes_to(3, 0));
@@ -168,18 +168,18 @@ TEST_F(AServer, ShutsConnectionsThatAskForNothing) {
     EXPECT_TRUE(comes_to(0, 3));
 }
 
-TEST_F(AServer, WhoAsksForNothingKeepsNobodyOut) {
+TEST_F(ServerTest, IdleConnectionsGiveWayToNewOnes) {
     ASSERT_TRUE(start({}, {.threads = 1, .connections = 8}));
     ASSERT_NO_FATAL_FAILURE(connect(6));
     ASSERT_TRUE(comes_to(6, 0));
     for (std::ptrdiff_t more = 1; more <= 20; ++more) {
         ASSERT_NO_FATAL_FAILURE(connect(1));
-        ASSERT_TRUE(comes_to(6, more)) << "who waits longest leaves a place";
+        ASSERT_TRUE(comes_to(6, more)) << "the longest idle connection is closed";
     }
     EXPECT_FALSE(is_shut(clients_.back()));
 }
 
-TEST_F(AServer, KeptConnectionIsShutForANewClient) {
+TEST_F(ServerTest, KeptConnectionIsClosedForANewClient) {
     ASSERT_TRUE(start({}, {.threads = 1, .connections = 8}));
     for (int kept = 1; kept <= 6; ++kept)
         ASSERT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n").rfind("HTTP/1.1 404", 0), 0U);
@@ -187,7 +187,7 @@ TEST_F(AServer, KeptConnectionIsShutForANewClient) {
     EXPECT_TRUE(comes_to(6, 1));
 }
 
-TEST_F(AServer, RefusesARequestWithTwoHosts) {
+TEST_F(ServerTest, RequestWithTwoHostsIsRefused) {
     ASSERT_TRUE(start({}));
     const auto answer_to = [this](const std::string& head) {
         const std::string answer = this->answer_to(head);
@@ -198,17 +198,17 @@ TEST_F(AServer, RefusesARequestWithTwoHosts) {
     EXPECT_EQ(answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"), "HTTP/1.1 400 Bad Request");
 }
 
-TEST_F(AServer, NotModifiedSaysTheLengthOfWhatTheClientHas) {
+TEST_F(ServerTest, NotModifiedHasTheContentLength) {
     service_.status = 304;
     ASSERT_TRUE(start({}));
     const std::string answer = answer_to("GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_NE(answer.find("Content-Length: 7\r\n"), std::string::npos) << answer;
-    EXPECT_EQ(answer.find("\r\n\r\n") + 4, answer.size()) << "and no body";
+    EXPECT_EQ(answer.find("\r\n\r\n") + 4, answer.size()) << "without a body";
     EXPECT_EQ(answer.rfind("HTTP/1.1 304", 0), 0U) << answer;
 }
 
-/// While certificates are renewed they may not fit: whoever comes meanwhile is for the caller to turn away.
-TEST_F(AServer, LeavesTheSocketsWhereItDoesNotStart) {
+/// A renewed certificate may mismatch its key for a moment. The caller refuses clients meanwhile.
+TEST_F(ServerTest, FailedStartKeepsTheSocketsOpen) {
     EXPECT_FALSE(start(keys(tests::make_identity({}))));
     ASSERT_NO_FATAL_FAILURE(connect(1));
     const UniqueFd accepted(::accept4(sockets_[0].get(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -8,7 +8,7 @@
 namespace gpuhost::images {
 namespace {
 
-TEST(LinkTreeTest, NamesArePathsThatCanAllBeThere) {
+TEST(LinkTreeTest, InvalidAndConflictingPathsAreRefused) {
     for (const char* good : {"a.deb", "pool/main/a+b~1_amd64.deb", "pool/a b"})
         EXPECT_TRUE(is_path_in_tree(good)) << good;
     for (const std::string& bad : std::vector<std::string>{
@@ -45,13 +45,13 @@ class EntryTest : public ::testing::Test {
     Catalogue catalogue_{root_};
 };
 
-TEST_F(EntryTest, LinksLeadIntoTheStore) {
+TEST_F(EntryTest, LinksPointIntoTheStore) {
     EXPECT_EQ(read(packages_directory("site", "debian-12") + "/pool/main/a.deb"), "bb");
     EXPECT_EQ(read(files_directory("site", "runbooks") + "/start.pdf"), "cc");
     EXPECT_EQ(read(files_directory("site", "runbooks") + "/en/start.pdf"), "cc");
 }
 
-TEST_F(EntryTest, ARecordSaysWhichFilesAreThere) {
+TEST_F(EntryTest, RecordListsItsFiles) {
     const auto record = catalogue_.record("site");
     ASSERT_TRUE(record) << record.error().message;
     ASSERT_EQ(record->files.size(), 1U);
@@ -64,7 +64,7 @@ TEST_F(EntryTest, ARecordSaysWhichFilesAreThere) {
     EXPECT_FALSE(record_from_json(bad));
 }
 
-TEST_F(EntryTest, WhatIsLargeGoesBeforeTheEntryDoes) {
+TEST_F(EntryTest, StripRemovesTreesButKeepsTheRecord) {
     ASSERT_TRUE(catalogue_.strip("site"));
     EXPECT_FALSE(root_.exists(files_directory("site", "runbooks")));
     EXPECT_FALSE(root_.exists(packages_directory("site", "debian-12")));

@@ -32,7 +32,7 @@ std::vector<std::string> suites_of(const PackageTree& tree) {
     return said;
 }
 
-TEST(Distribution, IsWhatOsReleaseSays) {
+TEST(Distribution, DistributionsFollowFromOsRelease) {
     tests::TempDir directory;
     const base::Root root = directory.root();
     directory.write("usr/lib/os-release",
@@ -43,7 +43,7 @@ TEST(Distribution, IsWhatOsReleaseSays) {
     EXPECT_EQ(distributions_of(read_os_release(root)), std::vector<std::string>{"arch"});
 }
 
-TEST(Distribution, FitsByNameAndVersion) {
+TEST(Distribution, MatchesByNameAndVersion) {
     const std::vector<std::string> rocky{"rocky-9.4", "rhel-9.4"};
     for (const char* good : {"rhel-9", "rocky-9", "rocky-9.4"})
         EXPECT_TRUE(fits_distribution(rocky, good)) << good;
@@ -52,7 +52,7 @@ TEST(Distribution, FitsByNameAndVersion) {
     EXPECT_FALSE(fits_distribution({"debian-1"}, "debian-12"));
 }
 
-TEST(Distribution, HasANameThatCanBeADirectory) {
+TEST(Distribution, UnsafeDirectoryNamesAreRefused) {
     for (const char* good : {"debian-12", "opensuse-leap-15.6", "amzn-2023"})
         EXPECT_TRUE(is_distribution(good)) << good;
     for (const std::string& bad :
@@ -61,7 +61,7 @@ TEST(Distribution, HasANameThatCanBeADirectory) {
         EXPECT_FALSE(is_distribution(bad)) << bad;
 }
 
-TEST(HostWordTest, IsTakenApartAndPutTogether) {
+TEST(HostWordTest, RoundTripKeepsHostWords) {
     for (const char* word :
          {"linux/arm64", "kernel=6.6.1", "os=debian-12", "linux/arm/v7,os=rhel-9,kernel=6.6.1",
           "unknown/unknown", "gpu=nvidia", "linux/amd64,kernel=6.6.1,flavour=open,gpu=10de:2330"}) {
@@ -90,7 +90,7 @@ TEST(HostWordTest, AllPartsMustFit) {
     EXPECT_FALSE(needs("linux/amd64,gpu=h100")) << "a part that is not known fits nobody";
 }
 
-TEST(HostWordTest, ADriverIsForAFlavourAndAGpu) {
+TEST(HostWordTest, DriverMembersMatchFlavourAndGpu) {
     HostFacts host{"linux/amd64", {}, {}, {{"10de:2330", "10de:2331"}, "open", false}};
     const auto needs = [&](const char* word) {
         Member member;
@@ -102,14 +102,14 @@ TEST(HostWordTest, ADriverIsForAFlavourAndAGpu) {
     EXPECT_TRUE(needs("gpu=10de:2331"));
     EXPECT_FALSE(needs("gpu=10de:1eb8"));
     host.driver.flavour.clear();
-    EXPECT_TRUE(needs("flavour=proprietary")) << "either will do";
+    EXPECT_TRUE(needs("flavour=proprietary")) << "either flavour matches";
     host.driver.wanted = true;
-    EXPECT_FALSE(needs("gpu=10de:1eb8")) << "its GPUs are known";
+    EXPECT_FALSE(needs("gpu=10de:1eb8")) << "the host's GPUs are known";
     host.driver.gpus.clear();
-    EXPECT_TRUE(needs("gpu=nvidia") && needs("gpu=10de:1eb8")) << "somebody wants a driver there";
+    EXPECT_TRUE(needs("gpu=nvidia") && needs("gpu=10de:1eb8")) << "a driver is required there";
     host.driver.wanted = false;
     EXPECT_FALSE(needs("gpu=nvidia"));
-    EXPECT_TRUE(needs("linux/amd64")) << "as bundles had it before";
+    EXPECT_TRUE(needs("linux/amd64")) << "as in older bundles";
     const HostFacts back = host_facts_from_json(
         to_json(HostFacts{"linux/amd64", {"6.6.1"}, {"debian-12"}, {{"10de:2330"}, "open", true}}));
     EXPECT_EQ(back.kernels, std::vector<std::string>{"6.6.1"});
@@ -119,7 +119,7 @@ TEST(HostWordTest, ADriverIsForAFlavourAndAGpu) {
     EXPECT_TRUE(back.is("linux/amd64") && back.driver.wanted);
 }
 
-TEST(PackageTreeTest, FollowsFromItsNames) {
+TEST(PackageTreeTest, SuitesFollowFromFileNames) {
     EXPECT_EQ(suites_of(tree_of({"Packages", "Release", "a.deb"})), std::vector<std::string>{"./"});
     EXPECT_EQ(suites_of(tree_of({"tools/Packages.gz", "tools/InRelease"})),
               std::vector<std::string>{"tools/!"});
@@ -147,7 +147,7 @@ TEST(PackageTreeTest, FollowsFromItsNames) {
     EXPECT_TRUE(dnf.apt.empty());
 }
 
-TEST(PackageTreeTest, KnowsWhereItsSignaturesAre) {
+TEST(PackageTreeTest, FindsTheSignaturesOfEachRepository) {
     const std::vector<std::string> names{"InRelease",
                                          "Packages",
                                          "Release",
@@ -175,13 +175,13 @@ TEST(PackageTreeTest, KnowsWhereItsSignaturesAre) {
                                                "el/repodata/repomd.xml.asc el/repodata/repomd.xml"}));
 }
 
-TEST(PackageTreeTest, LeavesOutWhatConfigurationCanNotName) {
+TEST(PackageTreeTest, NamesWithBlanksAndQuotesAreOmitted) {
     EXPECT_TRUE(tree_of({"a b/Packages", "a\"b/repodata/repomd.xml", "dists/x y/Release",
                          "dists/x y/main/binary-amd64/Packages", "#/Packages"})
                     .empty());
 }
 
-TEST(PackageTreeTest, ARecordIsNotTrustedWithWords) {
+TEST(PackageTreeTest, RecordsWithUnsafeWordsAreRefused) {
     const Json good =
         to_json(tree_of({"dists/x/Release", "dists/x/main/binary-all/Packages", "repodata/repomd.xml"}));
     ASSERT_TRUE(package_tree_from_json(good));
@@ -230,10 +230,10 @@ class RepositoriesTest : public ::testing::Test {
     const std::string source_ = "/etc/apt/sources.list.d/gpuhost-site.sources";
 };
 
-TEST_F(RepositoriesTest, FollowTheCatalogue) {
+TEST_F(RepositoriesTest, RepositoryFilesFollowTheCatalogue) {
     put("site");
     put("airgap", false);
-    EXPECT_EQ(change(), std::vector<std::string>{source_}) << "nobody signed the other one";
+    EXPECT_EQ(change(), std::vector<std::string>{source_}) << "the other one is not signed";
     EXPECT_EQ(root_.read(source_).value_or(""),
               "# Written by gpuhostd; changes are lost.\n"
               "# Packages of bundle site, generation 0\n"
@@ -241,14 +241,15 @@ TEST_F(RepositoriesTest, FollowTheCatalogue) {
               "# The bundle's signature covers each file.\nTrusted: yes\n"
               "# An imported index may be old, and the clock wrong. A bundle has generations instead.\n"
               "Check-Valid-Until: no\nCheck-Date: no\n");
-    EXPECT_TRUE(change().empty()) << "what is right is not written again";
+    EXPECT_TRUE(change().empty()) << "correct files are not written again";
     ASSERT_TRUE(Catalogue(root_).remove("site"));
     directory_.write("etc/apt/sources.list.d/gpuhost-mine.sources", "Types: deb\n");
     EXPECT_EQ(change(), std::vector<std::string>{source_});
-    EXPECT_TRUE(root_.exists("/etc/apt/sources.list.d/gpuhost-mine.sources")) << "somebody's own";
+    EXPECT_TRUE(root_.exists("/etc/apt/sources.list.d/gpuhost-mine.sources"))
+        << "a file of the administrator";
 }
 
-TEST_F(RepositoriesTest, ARecordThatCanNotBeReadTakesNothingAway) {
+TEST_F(RepositoriesTest, UnreadableRecordRemovesNoRepository) {
     put("site");
     EXPECT_EQ(change().size(), 1U);
     directory_.write("var/lib/gpuhost/catalogue/site/record.json", "damaged");
@@ -257,11 +258,11 @@ TEST_F(RepositoriesTest, ARecordThatCanNotBeReadTakesNothingAway) {
     put("other");
     EXPECT_EQ(change().size(), 1U);
     ASSERT_TRUE(Catalogue(root_).remove("other"));
-    EXPECT_EQ(change().size(), 1U) << "nor does it keep another's";
-    EXPECT_EQ(change(false), std::vector<std::string>{source_}) << "switched off is off";
+    EXPECT_EQ(change().size(), 1U) << "files of removed bundles are removed";
+    EXPECT_EQ(change(false), std::vector<std::string>{source_}) << "disabling removes the file";
 }
 
-TEST_F(RepositoriesTest, GoBeforeTheirBundleDoes) {
+TEST_F(RepositoriesTest, RepositoryIsRemovedBeforeItsBundle) {
     put("site");
     EXPECT_EQ(change().size(), 1U);
     const Repositories found = observe_repositories(root_, true, "site");
@@ -270,8 +271,8 @@ TEST_F(RepositoriesTest, GoBeforeTheirBundleDoes) {
     EXPECT_EQ(found.wrong[0].type, content::FileOperation::Type::Remove);
 }
 
-/// The file is root's, the record is not.
-TEST_F(RepositoriesTest, ARecordPutsNoWordsIntoTheHeading) {
+/// The file belongs to root, the record to another user.
+TEST_F(RepositoriesTest, RecordCannotInjectIntoTheHeading) {
     CatalogueEntry entry;
     BundleRecord record;
     record.name = "site";
@@ -284,7 +285,7 @@ TEST_F(RepositoriesTest, ARecordPutsNoWordsIntoTheHeading) {
     EXPECT_EQ(root_.read(source_).value_or("").find("evil"), std::string::npos);
 }
 
-TEST_F(RepositoriesTest, EachDirectoryHasAnIdThatDnfTakes) {
+TEST_F(RepositoriesTest, DnfIdsAreValidAndUnique) {
     BundleRecord record;
     record.name = "site";
     const std::string text =
@@ -295,7 +296,7 @@ TEST_F(RepositoriesTest, EachDirectoryHasAnIdThatDnfTakes) {
         EXPECT_NE(text.find(id), std::string::npos) << text;
 }
 
-TEST_F(RepositoriesTest, AreForThisDistributionOnly) {
+TEST_F(RepositoriesTest, OtherDistributionsRepositoriesAreRemoved) {
     put("site");
     EXPECT_EQ(change().size(), 1U);
     directory_.write("etc/os-release", "ID=debian\nVERSION_ID=13\n");

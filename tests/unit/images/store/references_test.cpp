@@ -35,7 +35,7 @@ void put(const base::Root& root, const std::string& bundle, std::uint64_t create
     ASSERT_TRUE(done) << done.error().message;
 }
 
-TEST(ReferencesTest, LeadsFromANameToADigest) {
+TEST(ReferencesTest, NameIsResolvedToADigest) {
     const References references({{"site", 7, 1, {image("docker.io/library/busybox:latest", 'a')}}});
     const auto claim = references.find(name("busybox"));
     ASSERT_TRUE(claim);
@@ -49,26 +49,26 @@ TEST(ReferencesTest, LeadsFromANameToADigest) {
     EXPECT_EQ(claim->generation, 7U);
     EXPECT_FALSE(references.find(name("busybox:1")));
     EXPECT_FALSE(references.find(name("alpine")));
-    EXPECT_FALSE(references.find(name("busybox@sha256:" + hex('a')))) << "names no tag";
+    EXPECT_FALSE(references.find(name("busybox@sha256:" + hex('a')))) << "the name has no tag";
 }
 
-TEST(ReferencesTest, WhatIsSignedGoesBeforeWhatIsNot) {
+TEST(ReferencesTest, SignedBundlesPrecedeUnsignedOnes) {
     const BundleClaims vouched_for{"a", 1, 1, {image("r.io/a:v1", 'a')}};
     const BundleClaims not_vouched_for{"b", 2, 2, {image("r.io/a:v1", 'b'), image("r.io/b:v1", 'b')}, false};
     const References references({vouched_for, not_vouched_for});
-    EXPECT_EQ(references.find(name("r.io/a:v1"))->hex, hex('a')) << "however old it is";
+    EXPECT_EQ(references.find(name("r.io/a:v1"))->hex, hex('a')) << "regardless of its age";
     EXPECT_EQ(references.find(name("r.io/b:v1"))->hex, hex('b'));
     EXPECT_EQ(references.claims(name("r.io/a:v1")).size(), 2U);
 }
 
-TEST(ReferencesTest, KeepsEveryDigitOfADigest) {
+TEST(ReferencesTest, DigestsAreKeptCompletely) {
     const std::string digits = "0123456789abcdef0f1e2d3c4b5a69788796a5b4c3d2e1f0fedcba9876543210";
     BundleImage one = image("r.io/a:v1", 'a');
     one.hex = digits;
     EXPECT_EQ(References({{"site", 1, 1, {one}}}).find(name("r.io/a:v1"))->hex, digits);
 }
 
-TEST(ReferencesTest, TheNewestBundleHasTheName) {
+TEST(ReferencesTest, NewestBundleOwnsTheName) {
     const auto winner = [](const BundleClaims& a, const BundleClaims& b) {
         const References one({a, b});
         const References other({b, a});
@@ -76,16 +76,16 @@ TEST(ReferencesTest, TheNewestBundleHasTheName) {
         EXPECT_EQ(one.claims(name("r.io/a:v1")).size(), 2U);
         EXPECT_EQ(one.claims(name("r.io/a:v1"))[0].bundle, one.find(name("r.io/a:v1"))->bundle);
         EXPECT_EQ(one.find(name("r.io/a:v1"))->bundle, other.find(name("r.io/a:v1"))->bundle)
-            << "whatever the order in which they are read";
+            << "in any order of reading";
         return std::string(one.find(name("r.io/a:v1"))->bundle);
     };
     const std::vector<BundleImage> images{image("r.io/a:v1", 'a')};
     EXPECT_EQ(winner({"x", 1, 20, images}, {"y", 9, 10, images}), "x") << "signed later";
     EXPECT_EQ(winner({"x", 2, 10, images}, {"y", 1, 10, images}), "x") << "the higher generation";
-    EXPECT_EQ(winner({"x", 1, 10, images}, {"y", 1, 10, images}), "y") << "the last by name";
+    EXPECT_EQ(winner({"x", 1, 10, images}, {"y", 1, 10, images}), "y") << "the last name";
 }
 
-TEST(ReferencesTest, ListsEachNameOnceInOrder) {
+TEST(ReferencesTest, EachNameIsListedOnceInOrder) {
     const References references({{"old", 1, 1, {image("r.io/a:v2", 'a'), image("r.io/a:v1", 'b')}},
                                  {"new", 1, 2, {image("r.io/a:v2", 'c'), image("busybox", 'd')}}});
     std::string seen;
@@ -96,7 +96,7 @@ TEST(ReferencesTest, ListsEachNameOnceInOrder) {
     EXPECT_EQ(references.registries(), (std::vector<std::string>{"docker.io", "r.io"}));
 }
 
-TEST(ReferencesTest, PagesThroughTags) {
+TEST(ReferencesTest, TagsAreListedInPages) {
     std::vector<BundleImage> images;
     for (const char* tag : {"v1", "v2", "v10", "Upper", "_"})
         images.push_back(image(std::string("r.io/a:") + tag, 'a'));
@@ -107,7 +107,7 @@ TEST(ReferencesTest, PagesThroughTags) {
     EXPECT_EQ(references.tags("r.io/a", "", 100), (Tags{"Upper", "_", "v1", "v10", "v2"}));
     EXPECT_EQ(references.tags("r.io/a", "", 2), (Tags{"Upper", "_"}));
     EXPECT_EQ(references.tags("r.io/a", "_", 2), (Tags{"v1", "v10"}));
-    EXPECT_EQ(references.tags("r.io/a", "between", 1), (Tags{"v1"})) << "'last' need not be one";
+    EXPECT_EQ(references.tags("r.io/a", "between", 1), (Tags{"v1"})) << "'last' need not exist";
     EXPECT_EQ(references.tags("r.io/a", "v2", 2), Tags{});
     EXPECT_EQ(references.tags("r.io/a", "", 0), Tags{});
     EXPECT_EQ(references.tags("r.io/none", "", 9), Tags{});
@@ -117,7 +117,7 @@ TEST(ReferencesTest, PagesThroughTags) {
         EXPECT_FALSE(references.has_repository(repository)) << repository;
 }
 
-TEST(ReferencesTest, KnowsWhatIsAboutAnImage) {
+TEST(ReferencesTest, FindsReferrersOfAnImage) {
     BundleImage signature = image("", '2');
     signature.subject = hex('a');
     signature.artifact_type = "application/example.signature";
@@ -127,16 +127,16 @@ TEST(ReferencesTest, KnowsWhatIsAboutAnImage) {
     const References references(
         {{"x", 1, 1, {image("r.io/a:v1", 'a'), signature, bill}}, {"y", 1, 1, {signature}}});
     const auto found = references.referrers(hex('a'));
-    ASSERT_EQ(found.size(), 2U) << "each once";
+    ASSERT_EQ(found.size(), 2U) << "each is listed once";
     EXPECT_EQ(*found[0], bill);
     EXPECT_EQ(*found[1], signature);
     EXPECT_TRUE(references.referrers(hex('1')).empty());
-    EXPECT_EQ(references.size(), 1U) << "they have no name";
+    EXPECT_EQ(references.size(), 1U) << "referrers have no name";
 }
 
-TEST(ReferencesTest, ComesFromTheCatalogue) {
+TEST(ReferencesTest, LoadSkipsDamagedEntries) {
     const tests::TempDir directory;
-    ASSERT_TRUE(References::load(directory.root())) << "nothing was ever imported";
+    ASSERT_TRUE(References::load(directory.root())) << "an empty catalogue";
     BundleImage signature = image("", '2');
     signature.subject = hex('a');
     signature.artifact_type = "type";
@@ -148,7 +148,7 @@ TEST(ReferencesTest, ComesFromTheCatalogue) {
     const auto references = References::load(directory.root());
     ASSERT_TRUE(references) << references.error().message;
     EXPECT_TRUE(references->find(name("r.io/a:v1")));
-    EXPECT_TRUE(references->find(name("r.io/c:v1"))) << "what stands beside a broken one is still there";
+    EXPECT_TRUE(references->find(name("r.io/c:v1"))) << "a broken entry does not hide others";
     EXPECT_FALSE(references->find(name("r.io/b:v1")));
     ASSERT_EQ(references->problems().size(), 2U);
     EXPECT_EQ(references->problems()[0].message.find("bundle 'broken': "), 0U)
@@ -156,12 +156,12 @@ TEST(ReferencesTest, ComesFromTheCatalogue) {
     EXPECT_EQ(references->problems()[1].message.find("bundle 'odd': "), 0U)
         << references->problems()[1].message;
     ASSERT_EQ(references->referrers(hex('a')).size(), 1U);
-    EXPECT_EQ(*references->referrers(hex('a'))[0], signature) << "all that a record says of it";
+    EXPECT_EQ(*references->referrers(hex('a'))[0], signature) << "all its members in the record";
 }
 
-class LiveReferencesTest : public ::testing::Test {
+class CachedCatalogueTest : public ::testing::Test {
   protected:
-    /// As if the last change were long ago.
+    /// Makes the last change appear old.
     void finalize() const {
         const struct timespec times[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
         ASSERT_EQ(
@@ -173,7 +173,7 @@ class LiveReferencesTest : public ::testing::Test {
     CachedCatalogue<References> live_{root_};
 };
 
-TEST_F(LiveReferencesTest, SeesAnImportAtOnce) {
+TEST_F(CachedCatalogueTest, ImportIsVisibleImmediately) {
     ASSERT_TRUE(live_.current());
     for (char digit = 'a'; digit <= 'f'; ++digit) { // several in one tick of the clock
         put(root_, "site", 1, {image("r.io/a:v1", digit)});
@@ -185,14 +185,14 @@ TEST_F(LiveReferencesTest, SeesAnImportAtOnce) {
     EXPECT_EQ((*live_.current())->size(), 0U);
 }
 
-TEST_F(LiveReferencesTest, LoadsNothingTwice) {
+TEST_F(CachedCatalogueTest, UnchangedCatalogueIsNotReloaded) {
     put(root_, "site", 1, {image("r.io/a:v1", 'a')});
     finalize();
     const auto before = live_.current().value();
     EXPECT_EQ(live_.current().value(), before);
     put(root_, "site", 1, {image("r.io/a:v1", 'b')});
     EXPECT_NE(live_.current().value(), before);
-    EXPECT_EQ(before->find(name("r.io/a:v1"))->hex, hex('a')) << "who holds the old one may go on reading it";
+    EXPECT_EQ(before->find(name("r.io/a:v1"))->hex, hex('a')) << "an old copy stays readable";
 }
 
 } // namespace

@@ -20,10 +20,10 @@ namespace {
 
 using base::Json;
 
-// What the seam, a C function, knows.
-unsigned unreadable; // NOLINT: reads of blobs that fail, from the first on
+// State of the seam, a C function.
+unsigned unreadable; // NOLINT: number of reads of blobs that fail first
 
-std::set<std::string> bad_sectors; // NOLINT: blobs of which all reads fail
+std::set<std::string> bad_sectors; // NOLINT: blobs whose reads all fail
 
 bool is_unreadable(int fd) {
     std::array<char, 512> path{};
@@ -64,14 +64,14 @@ class Scrubbing : public ::testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(Scrubbing, FindsNothingInAWholeStore) {
+TEST_F(Scrubbing, IntactStoreHasNoDamage) {
     add_blob("one");
     add_blob("two2");
     add_bundle("a", {"one", "two2"});
     add_bundle("b", {"two2"});
     std::uint64_t told = 0;
     const Scrubber scrubber = Scrubber::open(root_).value();
-    EXPECT_EQ(scrubber.total_bytes(), 7U); // each once
+    EXPECT_EQ(scrubber.total_bytes(), 7U); // each blob once
     const Scrub found = scrubber.run([&](std::uint64_t n) { told += n; });
     EXPECT_TRUE(found.damages.empty());
     EXPECT_EQ(found.blobs, 2U);
@@ -80,7 +80,7 @@ TEST_F(Scrubbing, FindsNothingInAWholeStore) {
     EXPECT_TRUE(found.problems.empty());
 }
 
-TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
+TEST_F(Scrubbing, DamagedBlobIsUnlinkedAndItsBundlesNamed) {
     const std::string good = add_blob("good");
     const std::string bad = add_blob("fine");
     const std::string cut = add_blob("whole");
@@ -103,13 +103,13 @@ TEST_F(Scrubbing, TakesTheNameOfWhatIsDamagedAndNamesAllItsBundles) {
     EXPECT_EQ(root_.list(blobs_directory).value(), std::vector<std::string>{good});
 }
 
-TEST_F(Scrubbing, ADiskThatIsAwayForAWhileLosesNothing) {
+TEST_F(Scrubbing, TemporaryDiskErrorsRemoveNothing) {
     for (const unsigned count : {1U, 10U, 17U}) {
         std::vector<std::string> contents;
         for (unsigned i = 0; i < count; ++i)
             add_blob(contents.emplace_back("blob " + std::to_string(i)));
         add_bundle("a", contents);
-        unreadable = 2 * count; // each is read twice, and once more when all were
+        unreadable = 2 * count; // each blob is read twice, and once more at the end
         seam_read_fails = is_unreadable;
         const Scrub found = scrub();
         seam_read_fails = nullptr;
@@ -119,8 +119,8 @@ TEST_F(Scrubbing, ADiskThatIsAwayForAWhileLosesNothing) {
     }
 }
 
-TEST_F(Scrubbing, ADiskThatStaysAwayLosesNothing) {
-    // {blobs, of which the first are not readable, and whether these are bad sectors}
+TEST_F(Scrubbing, UnreadableDiskLosesNoBlobs) {
+    // {blobs, number of unreadable ones, whether these are bad sectors}
     for (const auto& [count, bad, removed] :
          {std::tuple(1U, 1U, false), {10U, 10U, false}, {17U, 16U, true}, {18U, 17U, false}}) {
         ASSERT_TRUE(root_.remove_tree(blobs_directory));
@@ -147,7 +147,7 @@ TEST_F(Scrubbing, ADiskThatStaysAwayLosesNothing) {
     }
 }
 
-TEST_F(Scrubbing, WhatIsReadTheSecondTimeIsWhole) {
+TEST_F(Scrubbing, BlobReadableOnRetryIsIntact) {
     add_blob("one");
     add_bundle("a", {"one"});
     unreadable = 1;
@@ -158,7 +158,7 @@ TEST_F(Scrubbing, WhatIsReadTheSecondTimeIsWhole) {
     EXPECT_TRUE(found.damages.empty());
 }
 
-TEST_F(Scrubbing, ReadsNoLinkAndWaitsForNoPipe) {
+TEST_F(Scrubbing, LinksAndPipesAreDamageWithoutBlocking) {
     const std::string pipe = content::sha256("pipe");
     const std::string link = content::sha256("link");
     add_blob("other");
@@ -172,7 +172,7 @@ TEST_F(Scrubbing, ReadsNoLinkAndWaitsForNoPipe) {
     EXPECT_TRUE(root_.exists("/elsewhere"));
 }
 
-TEST_F(Scrubbing, SaysWhichBundleItCouldNotRead) {
+TEST_F(Scrubbing, UnreadableBundleIsReported) {
     add_blob("one");
     add_bundle("a", {"one"});
     directory_.write("var/lib/gpuhost/catalogue/b/blobs", "nonsense\n");
@@ -182,7 +182,7 @@ TEST_F(Scrubbing, SaysWhichBundleItCouldNotRead) {
     EXPECT_NE(found.problems[0].find("bundle 'b'"), std::string::npos) << found.problems[0];
 }
 
-TEST_F(Scrubbing, ABundleThatWentMeanwhileLostNothing) {
+TEST_F(Scrubbing, BundleRemovedMeanwhileIsNotDamaged) {
     add_blob("one");
     add_bundle("a", {"one", "two"});
     add_bundle("b", {"two"});
@@ -194,7 +194,7 @@ TEST_F(Scrubbing, ABundleThatWentMeanwhileLostNothing) {
     EXPECT_TRUE(found.damages.empty());
 }
 
-TEST_F(Scrubbing, IsForgottenOnceTheBlobIsBackOrNobodyWantsIt) {
+TEST_F(Scrubbing, DamageEndsWithRepairOrWithoutOwners) {
     EXPECT_TRUE(last_scrub(root_).is_null());
     const std::vector<std::string> contents{"one", "two", "three", "four"};
     for (const std::string& content : contents) {
@@ -213,7 +213,7 @@ TEST_F(Scrubbing, IsForgottenOnceTheBlobIsBackOrNobodyWantsIt) {
     EXPECT_EQ(last_scrub(root_)["blobs"], 4U);
 }
 
-TEST_F(Scrubbing, TheDaemonBelievesNothingOfADamagedReport) {
+TEST_F(Scrubbing, InvalidReportIsIgnored) {
     add_bundle("a", {"one"});
     const std::string manifest = Catalogue(root_).record("a").value().manifest;
     const auto report = [&](const std::string& digest, const std::string& bundle, const std::string& of) {
@@ -235,7 +235,7 @@ TEST_F(Scrubbing, TheDaemonBelievesNothingOfADamagedReport) {
     }
 }
 
-TEST_F(Scrubbing, TellsAThousandAndCountsTheOthers) {
+TEST_F(Scrubbing, ReportListsAThousandAndCountsOthers) {
     Scrub many;
     many.damages.resize(1200);
     const Json told = to_json(many);
