@@ -106,21 +106,21 @@ def check_files(t, maker):
 def check_terminal(t, maker):
     p12 = ["--sign-key", maker.site.file("site.p12")]
     status, shown = maker.type_in("s3cret", *p12)
-    t.ok(status == 0 and "Passphrase of " in shown and "s3cret" not in shown,
+    t.ok(status == 0 and "Passphrase for " in shown and "s3cret" not in shown,
          "the passphrase is read from the terminal without echo",
          status, shown)
     status, shown = maker.type_in("other", *p12)
-    t.ok(status == NOT_ALLOWED and shown.count("Passphrase of") == 1,
+    t.ok(status == NOT_ALLOWED and shown.count("Passphrase for") == 1,
          "a wrong passphrase from the terminal is refused", status, shown)
     status, shown = maker.type_in(None, *p12, "--no-ask-password")
-    t.ok(status == NOT_ALLOWED and "Passphrase of" not in shown,
+    t.ok(status == NOT_ALLOWED and "Passphrase for" not in shown,
          "--no-ask-password asks for no passphrase", status, shown)
 
 
 def check_uri(t, maker):
     cert = ["--cert", maker.site.file("bundle.pem")]
     run = maker.create("--sign-key", URI + "?pin-value=1234", *cert)
-    t.ok(run.returncode == BAD_ARGUMENT and "PIN must not stand in its URI" in run.stderr,
+    t.ok(run.returncode == BAD_ARGUMENT and "PIN must not be in its URI" in run.stderr,
          "a PIN in the key's URI is refused", run.stderr)
     run = maker.create("--sign-key", URI)
     t.ok(run.returncode == BAD_ARGUMENT and "--cert is missing" in run.stderr,

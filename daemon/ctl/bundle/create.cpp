@@ -32,7 +32,7 @@ std::string described(const images::BundleManifest& manifest) {
            (manifest.artifacts.empty() ? "" : ", " + artifacts);
 }
 
-constexpr Option dry_run_option{"dry-run", "", "name what would go in, and write nothing"};
+constexpr Option dry_run_option{"dry-run", "", "list the content and write nothing; needs no key"};
 constexpr std::array options{for_option,         output_option,     volume_size_option, sign_key_option,
                              certificate_option, passphrase_option, dry_run_option,     option::json};
 
@@ -44,7 +44,7 @@ Result<std::uint64_t> time_of_creation() {
         return base::realtime_us() / 1'000'000;
     if (const auto seconds = base::parse_uint(epoch))
         return *seconds;
-    return base::fail(Errc::InvalidArgument, "SOURCE_DATE_EPOCH is no number of seconds");
+    return base::fail(Errc::InvalidArgument, "SOURCE_DATE_EPOCH is not a number of seconds");
 }
 
 Result<void> write_files(BundleFiles& files, const images::Contents& contents,
@@ -113,14 +113,13 @@ const Verb bundle_create_verb{
     "bundle create",
     "SPEC",
     "make a signed bundle",
-    "Makes one file of all that SPEC names, signed with the key of --sign-key. gpuhost-bundle(5) describes "
-    "both. Images come from OCI image layouts and from archives as 'docker save' writes them. The "
-    "file is a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
-    "key whose "
-    "signatures have no chance in them, the same input makes the same bytes. With --volume-size it is split "
-    "into PATH.001, PATH.002 …, which 'bundle import PATH.*' joins again. With --for, once for each host, "
-    "it has what these hosts need and lack, and says what that leaves out and what a host would not find "
-    "(exit status 4). Needs no daemon and no privileges.",
+    "Makes one signed file of the images, drivers and packages that SPEC names. Images come from OCI image "
+    "layouts and from archives as 'docker save' writes them. gpuhost-bundle(5) describes SPEC, keys and the "
+    "file, a tar that skopeo and containerd read as an OCI image layout. With SOURCE_DATE_EPOCH set, and a "
+    "key whose signatures have no random part, the same input makes the same bytes. With --volume-size the "
+    "bundle is split into PATH.001, PATH.002 and so on, which 'bundle import PATH.*' joins again. With "
+    "--for, once for each host, the bundle is the smallest one for these hosts. It prints what was left out "
+    "and why, and what a host would lack (exit status 4). Needs no daemon and no privileges.",
     1,
     1,
     options,

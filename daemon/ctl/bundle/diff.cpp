@@ -26,8 +26,8 @@ Result<BundleReader> open_bundle(const std::vector<client::InputFile>& files,
                                  const content::TrustAnchors& trust) {
     GPUHOST_TRY(input, bundle_input(files));
     if (!input.seekable())
-        return base::fail(Errc::InvalidArgument, "'" + files.front().name + "' is no regular file",
-                          "Two bundles are compared as files; a pipe can be read only once.");
+        return base::fail(Errc::InvalidArgument, "'" + files.front().name + "' is not a regular file",
+                          "Save the bundle to a file first: a pipe can be read only once.");
     return BundleReader::open(std::move(input), trust);
 }
 
@@ -115,13 +115,10 @@ Result<int> run(Session& session) {
 const Verb bundle_diff_verb{
     "bundle diff",
     "OLD NEW",
-    "make a bundle of what NEW has and OLD has not",
-    "Makes a bundle that is NEW without the blobs that OLD has. Hosts that have OLD take it as they would "
-    "take NEW; others "
-    "refuse it and name the blobs that they lack. A bundle in volumes is named by the first of them, "
-    "PATH.001; "
-    "the others stand beside it. With --volume-size the result is split so. "
-    "Needs no daemon and no privileges.",
+    "make a bundle of NEW without the blobs of OLD",
+    "Makes a bundle that is NEW without the blobs of OLD, for hosts that have OLD. Other hosts refuse it and "
+    "name some of the blobs that they lack; 'bundle show' names all. For a bundle in volumes, name the first "
+    "one, PATH.001. With --volume-size the result is split into volumes. Needs no daemon and no privileges.",
     2,
     2,
     options,

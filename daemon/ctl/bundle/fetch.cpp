@@ -15,7 +15,8 @@ using base::Result;
 
 namespace {
 
-constexpr Option socket_option{"socket", "PATH", "where gpuhost-fetch listens, if not at /run/gpuhost/fetch"};
+constexpr Option socket_option{"socket", "PATH",
+                               "the socket of gpuhost-fetch.socket, by default /run/gpuhost/fetch"};
 constexpr std::array options{socket_option, option::json};
 
 Result<Json> follow(Session& session, std::uint64_t id) {
@@ -29,7 +30,7 @@ Result<int> listen(Session& session, int socket, Json& document) {
     std::string buffer;
     for (;;) {
         GPUHOST_TRY(text, client::read_fetch_line(socket, buffer, -1));
-        GPUHOST_TRY(line, base::parse_json(text, "what gpuhost-fetch says"));
+        GPUHOST_TRY(line, base::parse_json(text, "the output of gpuhost-fetch"));
         if (line.contains("note"))
             session.note(text_of(line, "note") + "\n");
         if (line.contains("operation")) {
@@ -69,20 +70,13 @@ Result<int> run(Session& session) {
 const Verb bundle_fetch_verb{
     "bundle fetch",
     "[NAME…]",
-    "bring in bundles that other hosts of the site have",
-    "Asks this host's peers, which Peers= and Domains= in gpuhostd.conf(5) name, for the newest generation "
-    "of "
-    "these bundles, and brings in "
-    "what is missing of it here, from several of them at once. It is an import like any other: the signature "
-    "is "
-    "verified against the "
-    "certificates in /etc/gpuhost/trust.d, and an older generation is never taken. Blobs that a scrub found "
-    "damaged "
-    "come again. "
-    "Without NAME, the bundles that Bundles= names. gpuhost-fetch.service does the work, which "
-    "gpuhost-fetch.timer "
-    "can start from time to "
-    "time; gpuhost-peers(8) says how to set up peers. Only root can ask for it.",
+    "fetch bundles from other hosts of the site",
+    "Fetches the newest generation of these bundles from other hosts of the site, from several at once: the "
+    "peers of Peers= and Domains= in gpuhostd.conf(5). Replaces blobs of bundles on this host that a scrub "
+    "found damaged. Without NAME it fetches those of Bundles=. Each is imported like any other: the "
+    "signature is verified against the certificates in /etc/gpuhost/trust.d, and an older generation is "
+    "never imported. gpuhost-fetch.service does the work, and continues if this command is interrupted; "
+    "gpuhost-fetch.timer can start it from time to time. See gpuhost-peers(8). Only root may use it.",
     0,
     1000,
     options,

@@ -66,7 +66,7 @@ Result<std::vector<client::InputFile>> open_bundle_files(std::span<const std::st
         if (!fd)
             return base::fail_errno("'" + path + "'", errno);
         if (::isatty(fd.get()) == 1)
-            return base::fail(Errc::InvalidArgument, "a bundle does not come from a terminal");
+            return base::fail(Errc::InvalidArgument, "a bundle cannot be read from a terminal");
         files.push_back({standard ? "standard input" : base_name(path), std::move(fd)});
     }
     if (beside.size() > 1) // error messages name all volumes that were read

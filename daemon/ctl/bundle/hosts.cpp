@@ -108,8 +108,8 @@ Result<int> verdict(const BundleHosts& hosts) {
         names.insert(one.host);
     return base::fail(Errc::NotFound,
                       std::to_string(names.size()) + " of " + plural(hosts.hosts.size(), "host", "hosts") +
-                          " would not find all that they look for",
-                      "Add what is missing to the specification.");
+                          " would lack content that they need",
+                      "Add the missing content to the specification.");
 }
 
 } // namespace gpuhost::ctl

@@ -13,7 +13,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-inline constexpr Option for_option{"for", "FILE", "make it for the host with this inventory", false, true};
+inline constexpr Option for_option{
+    "for", "FILE", "make it for the host whose 'inventory export' wrote this file", false, true};
 
 struct BundleHosts {
     std::vector<images::Inventory> hosts; ///< from --for; empty: any host

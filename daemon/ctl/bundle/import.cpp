@@ -10,10 +10,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr Option allow_downgrade{"allow-downgrade", "", "take an older generation than the one that is here"};
-constexpr Option unsigned_images{"unsigned", "", "take images that nobody signed"};
-constexpr Option name{"name", "NAME", "call that bundle so; else after the file"};
-constexpr Option image_name{"image-name", "REPOSITORY:TAG", "call its one image so; else as it says itself"};
+constexpr Option allow_downgrade{"allow-downgrade", "", "accept an older generation than the present one"};
+constexpr Option unsigned_images{"unsigned", "", "accept images without a signature"};
+constexpr Option name{"name", "NAME", "the name of an unsigned bundle; default: the file's name"};
+constexpr Option image_name{"image-name", "REPOSITORY:TAG",
+                            "the name of the only image in the file, instead of the name there"};
 constexpr std::array options{allow_downgrade, unsigned_images, name,        image_name,
                              option::dry_run, option::no_wait, option::json};
 
@@ -28,8 +29,8 @@ base::Result<int> run(Session& session) {
         if (auto called = session.arguments().value(option)) {
             if (!session.arguments().has(unsigned_images))
                 return base::fail(base::Errc::InvalidArgument,
-                                  "--" + std::string(option.name) + " is for --unsigned",
-                                  "A signed bundle has its names inside.");
+                                  "--" + std::string(option.name) + " needs --unsigned",
+                                  "Leave it out: a signed bundle contains its names.");
             wanted.emplace(option.name, *std::move(called));
         }
     return run_operation(session, client::request_of(client::bundle_call("Import", {files}), wanted));
@@ -40,15 +41,12 @@ base::Result<int> run(Session& session) {
 const Verb bundle_import_verb{
     "bundle import",
     "FILE…|DIRECTORY|-",
-    "bring in a signed bundle",
-    "Takes one bundle: its file, all volumes of it in their order, or standard input. The signature is "
-    "verified "
-    "against the certificates in /etc/gpuhost/trust.d before anything is written. Only what is missing is "
-    "written; "
-    "nothing of the bundle can be seen until all of it is here. An import that was interrupted goes on where "
-    "it ended. With --unsigned it is an archive as 'docker save' writes it, or an OCI image layout in a tar "
-    "or a "
-    "directory; AllowUnsigned= in gpuhostd.conf(5) must allow that.",
+    "import a bundle",
+    "Imports a bundle from its file, from its volumes in order, or from standard input. The signature is "
+    "verified against the certificates in /etc/gpuhost/trust.d before anything is written. Only missing "
+    "blobs are written, and the content becomes visible only when all of it is imported. An interrupted "
+    "import continues where it stopped. With --unsigned the input is an archive as 'docker save' writes it, "
+    "or an OCI image layout in a tar or a directory; AllowUnsigned= in gpuhostd.conf(5) must permit it.",
     1,
     100'000, // input_files.hpp has the real limit, with its own error
     options,

@@ -14,8 +14,7 @@ using base::Result;
 
 namespace {
 
-constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
-                             false,    false,  'o'};
+constexpr Option file_option{"output", "PATH", "the file to write instead of stdout", false, false, 'o'};
 constexpr std::array options{file_option, root_option};
 
 Result<int> run(Session& session) {
@@ -31,9 +30,10 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(file, OutputFile::create(*path));
     GPUHOST_CHECK(base::write_all(file.fd(), text, *path));
     GPUHOST_CHECK(file.finish());
-    session.note("Wrote the inventory of " + printable(inventory.hostname) + ", with " +
-                 plural(inventory.blobs.size(), "blob", "blobs") + ", to " + *path +
-                 ".\nNext: take it to where bundles are made, for 'gpuhostctl bundle create --for'.\n");
+    session.note(
+        "Wrote the inventory of " + printable(inventory.hostname) + ", with " +
+        plural(inventory.blobs.size(), "blob", "blobs") + ", to " + *path +
+        ".\nNext: copy it to the machine that makes bundles, for 'gpuhostctl bundle create --for'.\n");
     return 0;
 }
 
@@ -42,10 +42,10 @@ Result<int> run(Session& session) {
 const Verb inventory_export_verb{
     "inventory export",
     "",
-    "write what this host is and has, for those who make bundles",
-    "Writes a JSON document that gpuhost-bundle(5) describes: kernels, GPUs, drivers, container runtimes, "
-    "bundles, images and blobs. 'gpuhostctl bundle create --for' makes the smallest bundle from it that the "
-    "host needs. It has no secrets. Needs no daemon and no privileges.",
+    "write a description of this host, to make bundles for it",
+    "Writes a description of this host: kernels, GPUs, drivers, container runtimes, bundles, images, blobs. "
+    "'gpuhostctl bundle create --for' makes the smallest bundle for this host from it. gpuhost-bundle(5) "
+    "describes the JSON document. It has no secrets. Needs no daemon and no privileges.",
     0,
     0,
     options,

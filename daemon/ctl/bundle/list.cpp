@@ -26,10 +26,9 @@ base::Result<int> run(Session& session) {
 const Verb bundle_list_verb{
     "bundle list",
     "",
-    "list the bundles that are here",
-    "Lists every bundle in the catalogue: its generation, how many images it has, what it takes in the "
-    "store, and who "
-    "signed it.",
+    "list the bundles on this host",
+    "Lists the bundles on this host: generation, number of images, the distributions whose packages this "
+    "host imported, the names of its plain files, size in the store, signer.",
     0,
     0,
     options,

@@ -36,11 +36,11 @@ Result<std::uint64_t> chosen_volume_size(const Session& session) {
         return std::uint64_t{0};
     const auto size = base::parse_size(*text);
     if (!size)
-        return base::fail(Errc::InvalidArgument, "--volume-size: '" + printable(*text) + "' is no size",
-                          "A number of bytes, with K, M, G or T behind it for powers of 1024: 4000M.");
+        return base::fail(Errc::InvalidArgument, "--volume-size: '" + printable(*text) + "' is not a size",
+                          "Write a number of bytes, with K, M, G or T for powers of 1024: 4000M.");
     if (*size < least_volume)
         return base::fail(Errc::InvalidArgument, "--volume-size: " + *text + " is too small",
-                          "A volume has at least 1M.");
+                          "Use at least 1M.");
     return *size / images::data_alignment * images::data_alignment;
 }
 
@@ -51,8 +51,8 @@ Result<void> BundleFiles::begin(std::uint64_t size) {
     const std::uint64_t enough = parts_of(parts_of(size, most_volumes), mebibyte);
     return base::fail(Errc::InvalidArgument,
                       "the bundle has " + human_bytes(size) + ", which makes " + std::to_string(volumes) +
-                          " volumes; an import takes " + std::to_string(most_volumes),
-                      "It would fit with --volume-size " + std::to_string(enough) + "M.");
+                          " volumes; an import accepts " + std::to_string(most_volumes),
+                      "Use --volume-size " + std::to_string(enough) + "M.");
 }
 
 Result<void> BundleFiles::next_file() {

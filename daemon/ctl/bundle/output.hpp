@@ -14,7 +14,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-inline constexpr Option volume_size_option{"volume-size", "SIZE", "split it into volumes of at most SIZE"};
+inline constexpr Option volume_size_option{"volume-size", "SIZE",
+                                           "split the bundle into volumes of at most SIZE bytes"};
 
 /// Returns --volume-size rounded down to the alignment of a bundle's data; 0 without the option.
 [[nodiscard]] base::Result<std::uint64_t> chosen_volume_size(const Session& session);

@@ -21,8 +21,8 @@ base::Result<int> run(Session& session) {
 const Verb bundle_remove_verb{
     "bundle remove",
     "NAME",
-    "take a bundle out of the store",
-    "Removes a bundle from the catalogue and frees what no other bundle owns.",
+    "remove a bundle from the store",
+    "Removes a bundle and the blobs that no other bundle owns.",
     1,
     1,
     options,

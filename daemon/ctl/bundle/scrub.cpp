@@ -38,7 +38,7 @@ void yield_to_jobs() {
 
 std::string line_of(const images::Damage& damage) {
     return "sha256:" + damage.blob.hex + " of " + base::join(damage.bundles, ", ") + ": " +
-           printable(damage.why) + (damage.removed || damage.missing ? "" : "; it is still there") + "\n";
+           printable(damage.why) + (damage.removed || damage.missing ? "" : "; not removed") + "\n";
 }
 
 /// Returns the hint for damaged blobs: import the removed ones again, and how to handle those still there.
@@ -51,12 +51,13 @@ std::string hint_of(const images::Scrub& scrub) {
         else
             stays = true;
     const std::vector<std::string> names(gone.begin(), gone.end());
-    std::string hint = names.empty() ? "" : "Import again: " + base::join(names, ", ") + ".";
+    std::string hint = names.empty() ? "" : "Import these bundles again: " + base::join(names, ", ") + ".";
     if (stays && ::geteuid() != 0)
         hint += std::string(hint.empty() ? "" : " ") +
-                "What is still there only root can remove: systemctl start gpuhost-scrub.";
+                "Remove the damaged blobs as root: systemctl start gpuhost-scrub.";
     else if (stays)
-        hint += std::string(hint.empty() ? "" : " ") + "See what the kernel says of the disk: journalctl -k.";
+        hint += std::string(hint.empty() ? "" : " ") +
+                "Look for errors of the disk in the kernel's log: journalctl -k.";
     return hint;
 }
 
@@ -78,7 +79,7 @@ void show(const Session& session, const images::Scrub& scrub) {
         session.print(line_of(damage));
     if (scrub.damages.empty())
         session.print("Read " + plural(scrub.blobs, "blob", "blobs") + ", " + human_bytes(scrub.bytes) +
-                      ": all whole.\n");
+                      ": no damage found.\n");
 }
 
 Result<int> run(Session& session) {
@@ -89,7 +90,7 @@ Result<int> run(Session& session) {
     const images::Scrub scrub = scrubber.run([&](std::uint64_t n) { meter->add(n); });
     meter.reset(); // clears the bar before the report is printed
     if (const auto kept = images::write_scrub(root, scrub); !kept && scrub.blobs > 0)
-        session.note("Not kept for 'gpuhostctl status': " + kept.error().message + "\n");
+        session.note("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
     show(session, scrub);
     return verdict(scrub);
 }
@@ -99,14 +100,11 @@ Result<int> run(Session& session) {
 const Verb bundle_scrub_verb{
     "bundle scrub",
     "",
-    "read all blobs again and find those that a disk has damaged",
-    "Compares every blob in the store with its digest, at idle priority. One that is damaged is removed, so "
-    "that it is "
-    "served to nobody and the next import of its bundle brings it again; which bundles these are is said "
-    "here and by "
-    "'gpuhostctl status'. gpuhost-scrub.timer does this once a week. Only root and the owner of the store "
-    "can remove "
-    "anything. Needs no daemon.",
+    "read all blobs again and remove damaged ones",
+    "Reads every blob in the store again from the disk, at idle priority, and compares it with its digest. A "
+    "damaged blob is removed, so that it is no longer served, and its bundles are named. Importing them "
+    "again restores only the missing blobs; until then 'gpuhostctl status' reports them. gpuhost-scrub.timer "
+    "runs it once a week. Only root and the owner of the store can remove blobs. Needs no daemon.",
     0,
     0,
     options,

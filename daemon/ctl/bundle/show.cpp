@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-constexpr Option root_option{"root", "DIRECTORY", "say what the system mounted there would take"};
+constexpr Option root_option{"root", "DIRECTORY", "show what the system that is mounted there would import"};
 constexpr std::array options{trust_option, root_option, option::json};
 
 Result<int> run(Session& session) {
@@ -36,14 +36,11 @@ Result<int> run(Session& session) {
 const Verb bundle_show_verb{
     "bundle show",
     "FILE…|-",
-    "show what a bundle has",
-    "Shows a bundle's name, generation, signer, images, drivers, packages and files with their sizes, what "
-    "of them "
-    "this "
-    "host would take, and how much of that is missing in its store. Reads the signed manifest and the "
-    "documents of "
-    "images, not the rest; of a pipe the manifest alone, which says no sizes. Needs no daemon and no "
-    "privileges.",
+    "show the content of a bundle",
+    "Shows a bundle's name, generation, signer, images, drivers, packages and files with their sizes; which "
+    "of them this host would import and how much of each its store lacks; and whether an import would be "
+    "refused. Reads the signed manifest and the documents of the content; from a pipe only the manifest, "
+    "which has no sizes. Needs no daemon and no privileges.",
     1,
     100'000,
     options,

@@ -39,8 +39,8 @@ Result<void> check_uri(const std::string& uri) {
     if (uri.find("pin-value=") == std::string::npos)
         return {};
     return base::fail(Errc::InvalidArgument,
-                      "the key's PIN must not stand in its URI, where others can see it",
-                      "Leave out pin-value=, and pass --passphrase-file, or type it on the terminal.");
+                      "the key's PIN must not be in its URI: other users can read it there",
+                      "Leave out pin-value=. Pass --passphrase-file, or enter the PIN on the terminal.");
 }
 
 bool is_pkcs12(const std::string& path) {
@@ -48,9 +48,9 @@ bool is_pkcs12(const std::string& path) {
 }
 
 Result<KeySource> read_source(const Session& session) {
-    GPUHOST_TRY(path, needed(session, sign_key_option,
-                             "Hosts take signed bundles only. See gpuhost-bundle(5) for how to make "
-                             "a key."));
+    GPUHOST_TRY(path,
+                needed(session, sign_key_option,
+                       "Name the key that signs the bundle; gpuhost-bundle(5) describes how to make one."));
     KeySource source{path, base::starts_with(path, "pkcs11:"), {}, {}};
     if (source.is_uri) {
         GPUHOST_CHECK(check_uri(path));
@@ -60,8 +60,8 @@ Result<KeySource> read_source(const Session& session) {
         if (is_pkcs12(path))
             return source;
     }
-    GPUHOST_TRY(cert_path,
-                needed(session, certificate_option, "It belongs to the key, and goes into the bundle."));
+    GPUHOST_TRY(cert_path, needed(session, certificate_option,
+                                  "Name the key's certificate, which becomes part of the bundle."));
     GPUHOST_TRY(certificates, read_small_file(cert_path, base::Root::default_limit));
     source.certificates = std::move(certificates);
     return source;
@@ -93,7 +93,7 @@ Result<content::SigningKey> chosen_key(const Session& session) {
     auto key = make_key(source, secret);
     if (key || key.error().code != Errc::AccessDenied)
         return key;
-    const auto asked = ask_passphrase(session, "Passphrase of " + printable(source.path) + ": ");
+    const auto asked = ask_passphrase(session, "Passphrase for " + printable(source.path) + ": ");
     return asked ? make_key(source, *asked) : std::move(key);
 }
 

@@ -47,7 +47,7 @@ Result<void> verify_member(images::BundleInput& input, const images::Member& mem
     }
     if (tasks.failed() || hash.finish() == member.hex)
         return {};
-    return base::fail(Errc::BadContent, input.name() + ": " + member.place() + " is damaged",
+    return base::fail(Errc::BadContent, input.name() + ": " + member.place() + ": digest mismatch",
                       "Copy the file again.");
 }
 
@@ -94,7 +94,7 @@ Result<int> run(Session& session) {
     }
     session.print(
         "Bundle " + manifest.name + ", generation " + std::to_string(manifest.generation) +
-        ", is whole and signed by " + printable(bundle.signer().subject) + ": " +
+        ", is intact and signed by " + printable(bundle.signer().subject) + ": " +
         plural(verified.members, "member", "members") + ", " + human_bytes(verified.bytes) +
         (verified.absent == 0 ? "" : "; it leaves out " + plural(verified.absent, "blob", "blobs")) + ".\n");
     return 0;
@@ -106,9 +106,8 @@ const Verb bundle_verify_verb{
     "bundle verify",
     "FILE…|-",
     "check a bundle's signature and all of its content",
-    "Reads a bundle from its first byte to its last: the signature, against the certificates in "
-    "/etc/gpuhost/trust.d or "
-    "those of --trust, then each member against its digest. Needs no daemon and no privileges.",
+    "Reads a whole bundle, and checks its signature and the digest of each member. Trusts the certificates "
+    "in /etc/gpuhost/trust.d, or those of --trust. Needs no daemon and no privileges.",
     1,
     100'000,
     options,

@@ -41,8 +41,8 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
                       screen.paint(Style::Bad, text_of(image, "name") + " is not in " +
                                                    text_of(image, "runtime") + ": " + text_of(image, "why")));
     for (const std::string& pin : base::strings_or_empty(placement, "absent"))
-        facts.add("Absent", screen.paint(Style::Warn, printable(pin)) +
-                                ", which is pinned: no bundle has brought it yet");
+        facts.add("Absent",
+                  screen.paint(Style::Warn, printable(pin)) + ", which is pinned: not in any bundle yet");
     for (const std::string& problem : base::strings_or_empty(placement, "problems"))
         facts.add("Problem", screen.paint(Style::Bad, printable(problem)));
     if (good > 0)
@@ -66,7 +66,7 @@ std::string damage_line(const Json& scrub, bool peers) {
            (names.empty() ? std::string()
             : peers       ? ": gpuhostctl bundle fetch " + base::join(names, " ") + ", or import again"
                           : ": import again " + base::join(names, ", ")) +
-           (stays ? "; some can't be read and are still there: see what the kernel says of the disk" : "");
+           (stays ? "; some can't be read and were not removed: see journalctl -k" : "");
 }
 
 } // namespace
@@ -89,7 +89,7 @@ std::string render_bundles(const Screen& screen, const Json& list) {
                        names_of(bundle, "packages", "distribution"), names_of(bundle, "files", "name"),
                        human_bytes(number_of(bundle, "bytes")), signer_of(bundle)});
     }
-    return table.empty() ? "No bundle is here. See 'gpuhostctl bundle import'.\n" : table.render(screen);
+    return table.empty() ? "No bundles. Import one: gpuhostctl bundle import FILE…\n" : table.render(screen);
 }
 
 namespace {
@@ -118,9 +118,9 @@ std::string share_of(const Json& item) {
     if (std::string problem = text_of(item, "problem"); !problem.empty())
         return problem;
     if (!base::bool_or(item, "selected", false))
-        return "not for it";
+        return "not needed";
     if (!item.contains("missing_bytes"))
-        return "takes it";
+        return "needs it";
     const std::uint64_t missing = number_of(item, "missing_bytes");
     return missing == 0 ? "has it" : "lacks " + human_bytes(missing);
 }
@@ -128,10 +128,10 @@ std::string share_of(const Json& item) {
 void add_host_lines(Facts& facts, const Json& host) {
     std::string takes = plural(number_of(host, "blobs"), "blob", "blobs") + ", " + size_of(host);
     if (host.contains("missing_bytes"))
-        takes += ", and lacks " + human_bytes(number_of(host, "missing_bytes")) + " of that";
-    facts.add("This host", "takes " + takes);
+        takes += ", of which it lacks " + human_bytes(number_of(host, "missing_bytes"));
+    facts.add("This host", "needs " + takes);
     if (const std::string why = text_of(host, "problem"); !why.empty())
-        facts.add("Problem", "what it has is not known: " + why);
+        facts.add("Problem", "the content of its store is not known: " + why);
     if (const std::string why = text_of(host, "refused"); !why.empty())
         facts.add("Problem", "it would refuse this bundle: " + why);
     for (const Json& blob : list_of(host, "missing"))
@@ -151,7 +151,7 @@ std::string render_bundle(const Screen& screen, const Json& bundle) {
     if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
         facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
     add_host_lines(facts, base::member(bundle, "host"));
-    Table artifacts({{"CARRIES"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}});
+    Table artifacts({{"CONTENT"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}});
     for (const Json& artifact : list_of(bundle, "artifacts"))
         artifacts.add({described(artifact), size_of(artifact), share_of(artifact)});
     Table table({{"IMAGE"}, {"PLATFORMS"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}, {"DIGEST"}});

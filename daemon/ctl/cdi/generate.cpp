@@ -23,8 +23,7 @@ namespace {
 
 constexpr Option mode_option{"mode", "gpu|management|imex|gds|gdrcopy|mofed|nvswitch",
                              "for who computes, who looks after GPUs, or what is beside them"};
-constexpr Option file_option{"output", "PATH", "write it there and not to the standard output",
-                             false,    false,  'o'};
+constexpr Option file_option{"output", "PATH", "the file to write instead of stdout", false, false, 'o'};
 constexpr Option driver_option{"driver-root", "DIRECTORY",
                                "take the driver that is installed below DIRECTORY"};
 constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes in DIRECTORY/dev"};

@@ -105,7 +105,7 @@ def killed(host):
             raise AssertionError(f"the fetch ended before a peer was killed: {programs.outputs(fetch)}")
         _, said = programs.outputs(fetch)
         assert fetch.returncode == 0 and ADDRESSES["host1"] in said, said
-        assert "all whole" in host.daemon.ctl("bundle", "scrub", f"--root={host.daemon.root}")
+        assert "no damage found" in host.daemon.ctl("bundle", "scrub", f"--root={host.daemon.root}")
         assert "rack" in host.daemon.ctl("bundle", "list")
     finally:
         for process in serving.values():

@@ -104,7 +104,7 @@ def scrub(host):
     host.check(f"chmod 644 {STORE}/sha256/{blob} && printf X | dd of={STORE}/sha256/{blob} bs=1 seek=9 conv=notrunc status=none && sync")
     result = host.run("systemctl start gpuhost-scrub")
     log = host.check("journalctl -b -u gpuhost-scrub -o cat")
-    assert result.rc != 0 and f"sha256:{blob} of site-images" in log and "Import again: site-images" in log, f"{result} {log}"
+    assert result.rc != 0 and f"sha256:{blob} of site-images" in log and "Import these bundles again: site-images" in log, f"{result} {log}"
     assert host.run(f"test -e {STORE}/sha256/{blob}").rc != 0
     assert "import again site-images" in host.ctl_ok("status").out
     host.ctl_ok("bundle", "import", "/root/2.bundle")

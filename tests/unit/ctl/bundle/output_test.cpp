@@ -66,7 +66,7 @@ TEST_F(BundleFilesTest, RefusesTooManyVolumesWithASizeHint) {
     const auto refused = files(mebibyte).begin(16 * mebibyte + 1);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, base::Errc::InvalidArgument);
-    EXPECT_NE(refused.error().message.find("17 volumes; an import takes 16"), std::string::npos)
+    EXPECT_NE(refused.error().message.find("17 volumes; an import accepts 16"), std::string::npos)
         << refused.error().message;
     EXPECT_NE(refused.error().hint.find("--volume-size 2M"), std::string::npos) << refused.error().hint;
     EXPECT_EQ(names(), Names{});
