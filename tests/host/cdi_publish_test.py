@@ -95,7 +95,7 @@ def check_settings(t, host):
     configure(host, "[CDI]\nDirectory=/etc/cdi\nGroups=no\n")
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "is another program's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
+    t.ok(run.returncode == 0 and "belongs to another program" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
          "apply keeps and reports another program's file in /etc/cdi", run.returncode, run.stderr)
     t.equal(host.json("plan")["steps"], [], "the plan is empty while another program's file exists")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
@@ -239,11 +239,11 @@ def check_in_the_way(t, host):
     os.unlink(host.path(SPEC))
     os.makedirs(host.path(SPEC) + "/full")
     run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW and host.told(MANAGEMENT) == NEW and "get not all of the driver" in status(host),
+    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW and host.told(MANAGEMENT) == NEW and "do not get all of the driver" in status(host),
          "a swap succeeds and reports an unwritable specification", run.stderr, status(host))
     os.rmdir(host.path(SPEC) + "/full")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and host.told() == NEW and "get not all" not in status(host),
+    t.ok(run.returncode == 0 and host.told() == NEW and "do not get all" not in status(host),
          "apply publishes after the directory is emptied", run.stderr)
     host.ctl("driver", "swap", OLD, check=0)
 
@@ -391,7 +391,7 @@ def check_all_split(t, host):
     t.equal(host.told(), None, "without an answer of NVML nothing is published")
     write(host.path("/stub-nvml"), answer)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and devices(host) == names and "get not all" not in status(host),
+    t.ok(run.returncode == 0 and devices(host) == names and "do not get all" not in status(host),
          "apply publishes after NVML answers again", status(host))
 
 
@@ -414,7 +414,7 @@ def check_nvml_problems(t, host):
          "status reports an invalid mig-minors", status(host))
     write(host.path(MINORS), minors)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "get not all" not in status(host) and "0:3" in devices(host),
+    t.ok(run.returncode == 0 and "do not get all" not in status(host) and "0:3" in devices(host),
          "apply publishes all MIG instances after NVML recovers", status(host))
 
 

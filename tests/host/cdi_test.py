@@ -64,7 +64,7 @@ def check_refusals(t, host):
             (["generate", "--mode", "management"], NOT_FOUND, "there is no device node"),
             *((["generate", "--mode", mode], NOT_FOUND, f"there is no device node of {mode}") for mode in SERVICES),
             (["generate", "--driver-root", "/usr/share"], NOT_FOUND, "No such file"),
-            (["generate", "--driver-root", "relative"], BAD_ARGUMENT, "--driver-root is no absolute path"),
+            (["generate", "--driver-root", "relative"], BAD_ARGUMENT, "--driver-root is not an absolute path"),
             (["generate", "--mode", "mig"], BAD_ARGUMENT, "mig")):
         output = host.path("/out/out.json")
         run = host.cdi(*words, "--output", output)
@@ -209,7 +209,7 @@ def check_warnings(t, host):
     information = host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information")
     write(information, "GPU UUID: GPU-????????\nDevice Minor: 0\n")
     run = host.cdi("generate")
-    t.ok(run.returncode == 0 and f"for driver {VERSION}, and 580.65.06 is loaded" in run.stderr and "no UUID yet of 1 GPU" in run.stderr,
+    t.ok(run.returncode == 0 and f"for driver {VERSION}, and 580.65.06 is loaded" in run.stderr and "does not have the UUID yet of 1 GPU" in run.stderr,
          "cdi generate warns of another driver and missing UUIDs", run.stderr)
     write(information, "GPU UUID: GPU-a\nDevice Minor: 0\n")
     for node in ("nvidia0", "nvidia-uvm"):

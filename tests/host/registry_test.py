@@ -245,7 +245,7 @@ def check_imports(t, host, registry, images):
     t.ok(shown["missing"] == 0 and [c["bundle"] for c in shown["claims"]] == ["newer", "site"] and shown["generation"] == 7,
          "image show says who else claims it", shown)
     text = host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout
-    t.ok(images.v2["digest"] in text and "Claimed by: site" in text and "all of that bundle is there" in text, "to people too", text)
+    t.ok(images.v2["digest"] in text and "Claimed by: site" in text and "all blobs of that bundle are in the store" in text, "to people too", text)
     t.equal(host.ctl("image", "show", "nobody", "--root=" + host.path("/")).returncode, 4, "and that there is none")
     host.ctl("bundle", "remove", "newer", check=0)
     t.equal(registry.ask(APP + "/manifests/v1").headers.get("docker-content-digest"), before, "removed, the tag goes back")

@@ -90,7 +90,7 @@ def check_select(t, host):
     t.equal(written["nvidia-container-cli"]["environment"], [f"LD_LIBRARY_PATH={CURRENT}/usr/lib/{TRIPLET}"], "and to its libraries")
     t.equal((written["nvidia-container-runtime"]["mode"], written["features"]["allow-ldconfig-from-container"]), ("auto", False),
             "all else is NVIDIA's default")
-    t.ok(f"{NEW} selected, mode auto; config.toml ours" in host.ctl("status").stdout, "status says so", host.ctl("status").stdout)
+    t.ok(f"{NEW} selected, mode auto; config.toml from gpuhost" in host.ctl("status").stdout, "status says so", host.ctl("status").stdout)
     t.equal(host.json("plan", "--only", "toolkit")["steps"], [], "there is nothing more to do")
 
 
@@ -259,7 +259,7 @@ def check_others(t, host):
     theirs = "# mine\naccept-nvidia-visible-devices-as-volume-mounts = true\n[nvidia-container-runtime]\nmode = \"legacy\"\n"
     write(host.path(CONFIG), theirs)
     t.equal(host.json("plan", "--only", "toolkit")["steps"], [], "a file of somebody else's is nothing to do about")
-    t.ok("config.toml is another's and has the last word" in host.ctl("status").stdout, "status says whose it is")
+    t.ok("config.toml of another program takes precedence" in host.ctl("status").stdout, "status says whose it is")
     shown = host.ctl("toolkit", "show", "--root", host.root).stdout
     t.ok('nvidia-container-runtime.mode is "legacy" there, and would be "auto"' in shown and "as-volume-mounts is true there" in shown,
          "show says which options differ", shown)

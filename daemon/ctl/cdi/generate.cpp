@@ -21,22 +21,23 @@ using base::Result;
 
 namespace {
 
-constexpr Option mode_option{"mode", "gpu|management|imex|gds|gdrcopy|mofed|nvswitch",
-                             "for who computes, who looks after GPUs, or what is beside them"};
+constexpr Option mode_option{
+    "mode", "gpu|management|imex|gds|gdrcopy|mofed|nvswitch",
+    "for programs that compute, for programs that manage GPUs, or for other devices"};
 constexpr Option file_option{"output", "PATH", "the file to write instead of stdout", false, false, 'o'};
 constexpr Option driver_option{"driver-root", "DIRECTORY",
-                               "take the driver that is installed below DIRECTORY"};
-constexpr Option device_option{"dev-root", "DIRECTORY", "take the device nodes in DIRECTORY/dev"};
+                               "use the driver that is installed below DIRECTORY"};
+constexpr Option device_option{"dev-root", "DIRECTORY", "use the device nodes in DIRECTORY/dev"};
 constexpr Option groups_option{"without-groups", "",
-                               "leave out the groups of nodes, which are new in CDI 0.7"};
+                               "leave out the groups of restricted nodes, which CDI 0.7.0 added"};
 constexpr std::array options{mode_option,   file_option,   driver_option,
                              device_option, groups_option, root_option};
 
 Result<std::optional<std::string>> chosen_directory(const Arguments& given, const Option& option) {
     const auto path = given.value(option);
     if (path && (path->empty() || path->front() != '/'))
-        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + " is no absolute path",
-                          "Name it as the host's runtimes see it: they find the files by it.");
+        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + " is not an absolute path",
+                          "Write the path by which the host's runtimes find the files.");
     return path;
 }
 
@@ -84,9 +85,9 @@ void warn_of_host(const Session& session, const base::Root& root, const runtime:
     for (const std::string& stale : runtime::check_spec_file(root, "new.json", text).stale)
         session.note("Warning: " + printable(stale) + ".\n");
     if (const auto unnamed = made.spec.kind == "nvidia.com/gpu" ? unnamed_gpus(made.spec) : 0)
-        session.note(
-            "Warning: the driver knows no UUID yet of " + plural(unnamed, "GPU", "GPUs") +
-            ", to be asked for by index alone. Use each once, as nvidia-smi does, and write it again.\n");
+        session.note("Warning: the driver does not have the UUID yet of " + plural(unnamed, "GPU", "GPUs") +
+                     ", so containers can ask for them by index only. Use each once, for example with "
+                     "nvidia-smi, and run this again.\n");
 }
 
 Result<int> run(Session& session) {
@@ -109,7 +110,7 @@ Result<int> run(Session& session) {
     session.note(
         "Wrote " + plural(spec.devices.size(), "device", "devices") + " of " + spec.kind + " to " + path +
         ".\n" +
-        (runtime::is_spec_file(path) ? "" : "Runtimes look at files that end in .json or .yaml alone.\n"));
+        (runtime::is_spec_file(path) ? "" : "Runtimes read only files that end in .json or .yaml.\n"));
     warn_of_conflict(session, root, path);
     return 0;
 }
@@ -119,11 +120,12 @@ Result<int> run(Session& session) {
 const Verb cdi_generate_verb{
     "cdi generate",
     "",
-    "write what container runtimes need to give containers GPUs",
-    "Writes a specification of the Container Device Interface, in JSON: the driver's device nodes, "
-    "libraries, programs and firmware, and the hooks that make them found in a container. Its devices are "
-    "nvidia.com/gpu by index and by UUID, and 'all'. The driver is the one that gpuhostd has selected, else "
-    "the one that is installed. Needs no daemon, no privileges, and NVML for names of MIG alone.",
+    "write a CDI specification, by which containers get GPUs",
+    "Writes a specification of the Container Device Interface in JSON: the driver's device nodes, libraries, "
+    "programs, firmware and sockets, and the hooks that make a container find them. Its devices are "
+    "nvidia.com/gpu by index and by UUID, and 'all'. The driver is the selected one, else the installed one. "
+    "The file is not updated automatically: run this again after each swap of the driver and each boot. "
+    "Needs no daemon, no privileges, and NVML only for the names of MIG's instances.",
     0,
     0,
     options,

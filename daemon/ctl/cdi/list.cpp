@@ -28,9 +28,9 @@ const Verb cdi_list_verb{
     "cdi list",
     "",
     "list the devices that containers can ask for",
-    "Lists what the files in /etc/cdi and /run/cdi offer, whoever wrote them: each device, its file, the "
-    "driver that it is for, and whether another file takes its name. What is wrong with a file stands below. "
-    "Needs no daemon and no privileges.",
+    "Lists the devices that containers can ask for, from all files in /etc/cdi and /run/cdi, also those of "
+    "other programs: each device, its file, the driver of its libraries, and whether another file has the "
+    "same name. Problems of files are printed below the list. Needs no daemon and no privileges.",
     0,
     0,
     options,

@@ -28,9 +28,10 @@ base::Result<int> run(Session& session) {
 const Verb cdi_show_verb{
     "cdi show",
     "DEVICE",
-    "show what a container gets with a device",
-    "Shows the device nodes, mounts, variables and hooks that a container gets which asks for DEVICE, as "
-    "'nvidia.com/gpu=0', and what of them is not on the host. Needs no daemon and no privileges.",
+    "show what a container gets that asks for a device",
+    "Shows what a container gets that asks for this device, by its full name such as 'nvidia.com/gpu=0': "
+    "device nodes, mounts, variables, groups and hooks. Also shows which of these are not on the host. Needs "
+    "no daemon and no privileges.",
     1,
     1,
     options,

@@ -50,10 +50,9 @@ const Verb cdi_validate_verb{
     "cdi validate",
     "[FILE…]",
     "check specifications against CDI's rules and against the host",
-    "Checks files, or all in /etc/cdi and /run/cdi, as a container runtime does, and whether what they name "
-    "is on the host, with the numbers that they say, for the driver that is loaded. Exit status 9 if "
-    "anything "
-    "is wrong. Needs no daemon and no privileges.",
+    "Checks files, or all in /etc/cdi and /run/cdi. Checks them as runtimes do, and against the host: their "
+    "paths, the numbers of device nodes, and the loaded driver. The exit status is 9 if anything is wrong. "
+    "Needs no daemon and no privileges.",
     0,
     1000,
     options,

@@ -75,7 +75,7 @@ void add_all(Facts& facts, const std::string& label, const Json& list, Text text
 
 std::string render_cdi_devices(const Screen& screen, const Json& list) {
     if (list_of(list, "devices").empty() && list_of(list, "files").empty())
-        return "No specification is here.\nNext: gpuhostctl apply --only cdi\n";
+        return "No CDI specification found.\nNext: gpuhostctl apply --only cdi\n";
     Table table({{"DEVICE"}, {"FILE"}, {"DRIVER"}, {"STATE"}});
     for (const Json& device : list_of(list, "devices"))
         table.add(
@@ -108,7 +108,7 @@ std::string render_cdi_device(const Screen& screen, const Json& device) {
 
 std::string render_cdi_files(const Screen& screen, const Json& checked) {
     if (list_of(checked, "files").empty())
-        return "No specification is here.\n";
+        return "No CDI specification found.\n";
     std::string text;
     for (const Json& file : list_of(checked, "files"))
         if (list_of(file, "problems").empty() && list_of(file, "stale").empty())
@@ -143,13 +143,13 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
                                     printable(text_of(base::member(record, "inputs"), "driver")));
     if (!problem.empty())
         facts.add("Containers",
-                  screen.paint(Style::Warn, "get not all of the driver") + ": " + printable(problem));
+                  screen.paint(Style::Warn, "do not get all of the driver") + ": " + printable(problem));
     for (const std::string& path : base::strings_or_empty(cdi, "changed"))
         facts.add("", printable(path) + " was changed by another program");
     for (const auto& [name, one] : base::member(cdi, "validations").items())
         if (text_of(one, "file") == "other")
-            facts.add("Operands",
-                      "/run/nvidia/validations/" + printable(name) + " is another program's, and stays");
+            facts.add("Operands", "/run/nvidia/validations/" + printable(name) +
+                                      " belongs to another program and is kept");
 }
 
 } // namespace gpuhost::ctl

@@ -13,7 +13,7 @@ using images::PullPolicy;
 namespace {
 
 constexpr Option policy_option{"policy", "Always|IfNotPresent|Never",
-                               "as imagePullPolicy; left out, by the tag"};
+                               "like a pod's imagePullPolicy; default: by the tag, as the API server does"};
 constexpr std::array options{policy_option, place_root_option, option::dry_run, option::json};
 
 Result<PullPolicy> chosen_policy(const Session& session, const std::string& image) {
@@ -31,7 +31,7 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(root, chosen_root(session));
     if (words.empty() && session.arguments().has(policy_option))
         return base::fail(Errc::InvalidArgument,
-                          "--policy needs an image: what is pinned is always up to date");
+                          "--policy needs an image: pinned images are always kept up to date");
     if (words.empty())
         return place_pinned(session, root, dry_run);
     GPUHOST_TRY(reference, images::parse_reference(words.front()));
@@ -47,12 +47,13 @@ Result<int> run(Session& session) {
 const Verb image_ensure_verb{
     "image ensure",
     "[IMAGE]",
-    "have the container runtimes pull an image of a bundle ahead of need",
-    "Does for each containerd and Docker on the host, and for CRI-O, or a Podman that gpuhostd.conf(5) "
-    "names, what the kubelet would do for a pod with that image and policy: Always pulls unless the runtime "
-    "has what the name leads to now, IfNotPresent unless it has anything by that name, Never pulls nothing. "
-    "It is pulled from this host's bundles and from nowhere else. Without IMAGE, everything that is pinned, "
-    "which gpuhost-images.service does whenever a bundle or a runtime comes. Only root can talk to them.",
+    "pull an image in advance into the container runtimes",
+    "Pulls IMAGE in advance into the container runtimes of this host, only from this host's bundles. The "
+    "runtimes are every containerd, Docker, and Podman if CRI-O is installed or gpuhostd.conf(5) names "
+    "Podman. It does what the kubelet would do for a pod with that image and policy: Always pulls the image "
+    "unless the runtime has the one that the name leads to now; IfNotPresent pulls it unless the runtime has "
+    "any image of that name; Never pulls nothing. Without IMAGE it pulls all pinned images, as "
+    "gpuhost-images.service does after each new bundle and each start of containerd. Only root may use it.",
     0,
     1,
     options,

@@ -28,11 +28,10 @@ base::Result<int> run(Session& session) {
 const Verb image_list_verb{
     "image list",
     "[PATTERN]",
-    "list the images that container runtimes find here",
-    "Lists every image by the name that pods call it: its digest, and the bundle that has it. With a PATTERN "
-    "only those whose "
-    "names it fits: a shell's, as '*/team/*:v1'; a word without '*', '?' and '[' may stand anywhere in the "
-    "name.",
+    "list the images in this host's registry",
+    "Lists the images that container runtimes find in this host's registry, gpuhost-registry(8): name, "
+    "platforms, bundle, digest. With PATTERN it lists only those whose full names match: a shell pattern, "
+    "such as '*/team/*:v1'; a word without '*', '?' and '[' matches anywhere in the name.",
     0,
     1,
     options,

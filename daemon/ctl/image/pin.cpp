@@ -51,11 +51,12 @@ Result<int> run(Session& session) {
 const Verb image_pin_verb{
     "image pin",
     "IMAGE…",
-    "keep images in the container runtimes, ahead of need and for good",
-    "Adds names, or a shell's patterns over full names, to Pin= of gpuhostd.conf(5) and places what they "
-    "fit, as 'image ensure' does: each of those container runtimes has the newest image by that "
-    "name, gets it back when somebody removes it, and the kubelet's garbage collector leaves it alone. A "
-    "name that no bundle has yet is placed when one brings it.",
+    "keep images in the container runtimes",
+    "Keeps images in the container runtimes that 'image ensure' places them in. Adds names, or shell "
+    "patterns for full names, to Pin= of gpuhostd.conf(5), and places the matching images like 'image "
+    "ensure'. If a newer bundle moves a tag, its image is pulled again; so is an image that was removed. The "
+    "kubelet's garbage collector keeps pinned images. A name that is not in any bundle yet is pulled when a "
+    "bundle with it is imported.",
     1,
     1000,
     options,
@@ -66,8 +67,8 @@ const Verb image_unpin_verb{
     "image unpin",
     "IMAGE…",
     "no longer keep images in the container runtimes",
-    "Takes names or patterns out of Pin= of gpuhostd.conf(5), as they stand there. The images stay in the "
-    "runtimes, where the kubelet's garbage collector may remove them again.",
+    "Removes names or patterns, as written there, from Pin= of gpuhostd.conf(5). The images stay until the "
+    "kubelet's garbage collector or a user removes them.",
     1,
     1000,
     options,

@@ -107,7 +107,7 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     }
     if (!dry_run)
         if (const auto kept = root.write_atomic(images::placement_file, base::dump(to_json(report))); !kept)
-            session.note("Not kept for 'gpuhostctl status': " + kept.error().message + "\n");
+            session.note("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
     return conclude(session, report);
 }
 

@@ -31,7 +31,7 @@ std::string_view name(PullPolicy policy) {
 std::string outcome(const Json& image) {
     const std::string state = text_of(image, "state");
     if (state == "present")
-        return "runs what is there";
+        return "uses the present image";
     return state == "wanted" ? "pulls " + text_of(image, "digest") : "fails: " + text_of(image, "why");
 }
 
@@ -42,7 +42,7 @@ std::string outcome_of(const Json& report) {
     std::string text;
     for (const Json& image : list_of(report, "images"))
         text += (text.empty() ? "" : "; ") + outcome(image) + " (" + text_of(image, "runtime") + ")";
-    return text.empty() ? "no container runtime is on this host" : text;
+    return text.empty() ? "no container runtime found on this host" : text;
 }
 
 Result<int> run(Session& session) {
@@ -71,11 +71,10 @@ Result<int> run(Session& session) {
 const Verb image_policy_verb{
     "image policy",
     "IMAGE",
-    "say what each pull policy would do on this host",
-    "Says which imagePullPolicy a pod with that image has if it names none, and what each of the three would "
-    "do now in "
-    "every container runtime on the host that images are placed in. Changes nothing. Only root can talk to "
-    "them.",
+    "show what each pull policy would do on this host",
+    "Shows the imagePullPolicy of a pod with that image that names none. Also shows what each policy would "
+    "do now in every container runtime on the host that images are placed in. Changes nothing. Only root may "
+    "use it.",
     1,
     1,
     options,

@@ -28,9 +28,8 @@ std::string render_images(const Screen& screen, const Json& list, bool selects) 
         table.add({text_of(image, "name"), platforms_of(image), text_of(image, "bundle"),
                    text_of(image, "digest")});
     const std::string none = selects ? "No such image." : "No images.";
-    std::string text = table.empty()
-                           ? none + " Import a bundle that has some: gpuhostctl bundle import FILE\n"
-                           : table.render(screen);
+    std::string text = table.empty() ? none + " Import a bundle with images: gpuhostctl bundle import FILE\n"
+                                     : table.render(screen);
     for (const std::string& problem : base::strings_or_empty(list, "problems"))
         text += screen.paint(Style::Bad, printable(problem)) + "\n";
     return text;
@@ -45,7 +44,7 @@ std::string render_image(const Screen& screen, const Json& image) {
     facts.add("Bundle", origin_of(image));
     const std::uint64_t missing = number_of(image, "missing");
     facts.add("Content", missing == 0
-                             ? "all of that bundle is there"
+                             ? "all blobs of that bundle are in the store"
                              : screen.paint(Style::Bad, plural(missing, "blob", "blobs") +
                                                             " of that bundle missing: import it again"));
     for (const Json& claim : list_of(image, "claims"))
@@ -69,9 +68,9 @@ std::string render_placement(const Screen& screen, const Json& placement) {
     for (const std::string& problem : base::strings_or_empty(placement, "problems"))
         text += screen.paint(Style::Bad, printable(problem)) + "\n";
     for (const std::string& pin : base::strings_or_empty(placement, "absent"))
-        text += screen.paint(Style::Warn, printable(pin)) + ": no bundle has brought it yet\n";
+        text += screen.paint(Style::Warn, printable(pin)) + ": not in any bundle yet\n";
     if (list_of(placement, "runtimes").empty())
-        text += "No container runtime is on this host.\n";
+        text += "No container runtime found on this host.\n";
     else if (text.empty())
         text = "Nothing is pinned.\n";
     return text;

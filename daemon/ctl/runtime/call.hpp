@@ -8,7 +8,7 @@
 namespace gpuhost::ctl {
 
 inline constexpr Option no_restart_option{
-    "no-restart", "", "leave runtimes that run as they are, and say which want a restart"};
+    "no-restart", "", "do not restart running runtimes; 'status' lists those that need a restart"};
 
 /// Returns a request to org.gpuhost1.Runtime for the named runtimes, or for all.
 [[nodiscard]] inline client::Request runtime_request(std::string method, const Arguments& given) {

@@ -19,12 +19,12 @@ base::Result<int> run(Session& session) {
 const Verb runtime_configure_verb{
     "runtime configure",
     "[NAME…]",
-    "have container runtimes give containers GPUs",
-    "Does what runtime plan shows, as one operation: writes the runtimes' configuration, restarts each once "
-    "where what it is configured to do has changed, and looks whether it does that. If a step fails, the "
-    "files "
-    "are as they were. Without NAME, all runtimes that gpuhostd.conf(5) names. Containers go on "
-    "meanwhile; Docker's do where its live-restore is on.",
+    "configure container runtimes to give containers GPUs",
+    "Configures these runtimes, or all of Runtimes= in gpuhostd.conf(5), to give containers GPUs: by CDI if "
+    "their version supports it, and with NVIDIA's runtime classes if configured. Writes the files as "
+    "'runtime plan' shows them, restarts each runtime once if its effective configuration has changed, and "
+    "checks the result. If a step fails, the previous files are restored. Containers keep running during the "
+    "restart; Docker's do if its live-restore is on.",
     0,
     100,
     options,

@@ -32,11 +32,9 @@ const Verb runtime_plan_verb{
     "runtime plan",
     "[NAME]",
     "show what runtime configure would change",
-    "Prints for each container runtime why its configuration is to change, the lines of each file that "
-    "would, "
-    "and what would be restarted; or what stands in the way, or is left to a person. Changes nothing and "
-    "needs "
-    "no daemon. Root sees all of it; others see what they may read.",
+    "Shows what 'runtime configure' would change: for each runtime, or for NAME only, the reason, the lines "
+    "of each file, and the restarts. Also shows obstacles, and changes that are left to the administrator "
+    "because another program writes the file. Changes nothing; needs no daemon, and root to see all.",
     0,
     1,
     options,

@@ -19,10 +19,9 @@ base::Result<int> run(Session& session) {
 const Verb runtime_restore_verb{
     "runtime restore",
     "[NAME…]",
-    "take gpuhostd's part out of runtimes' configuration",
-    "Takes out of the runtimes' configuration what gpuhostd has written there, and leaves what others have "
-    "written. Without NAME, of all runtimes. They stay so: apply leaves them alone until 'runtime configure' "
-    "names them or all.",
+    "remove gpuhostd's changes from the configuration of runtimes",
+    "Removes gpuhostd's changes from the configuration of these runtimes, or of all; other changes stay. "
+    "From then on 'apply' leaves these runtimes alone, until 'runtime configure' names them or all.",
     0,
     100,
     options,

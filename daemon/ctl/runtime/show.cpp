@@ -37,11 +37,9 @@ const Verb runtime_show_verb{
     "runtime show",
     "[NAME]",
     "show container runtimes and how their containers get GPUs",
-    "Shows the container runtimes of this host, by its services, processes and sockets: the files that each "
-    "really "
-    "reads, what its configuration comes to, and what is still to do for GPUs. With NAME, one of them in "
-    "full. Changes "
-    "nothing and needs no daemon. Root sees all of it; others see what they may read.",
+    "Shows the container runtimes of this host and how their containers get GPUs; with NAME one of them in "
+    "full. Runtimes are found by their services, processes and sockets. The last sentence states what is "
+    "left to do. Changes nothing; needs no daemon, and root to see all.",
     0,
     1,
     options,

@@ -23,7 +23,8 @@ base::Result<int> conclude(const base::Json& checked) {
             bad += (bad.empty() ? "" : ", ") + text_of(runtime, "name");
     if (bad.empty())
         return 0;
-    return base::fail(base::Errc::BadContent, "not as wanted: " + bad, "see: gpuhostctl runtime plan");
+    return base::fail(base::Errc::BadContent, "not configured as intended: " + bad,
+                      "Show the differences: gpuhostctl runtime plan.");
 }
 
 base::Result<int> run(Session& session) {
@@ -42,10 +43,10 @@ base::Result<int> run(Session& session) {
 const Verb runtime_verify_verb{
     "runtime verify",
     "[NAME]",
-    "check whether container runtimes are as wanted",
-    "Checks of each container runtime whether its configuration, as it really reads it, is what runtime "
-    "configure would make it, and whether it runs with that. Exit status 9 if one does not; stdout has its "
-    "checks then too. Changes nothing and needs no daemon. Root sees all of it.",
+    "check the configuration of container runtimes",
+    "Checks for each runtime, or for NAME only, whether the files that it reads match the result of 'runtime "
+    "configure', and whether it runs with them. The exit status is 9 if one does not; its checks are on "
+    "stdout then too. Changes nothing; needs no daemon, and root to see all.",
     0,
     1,
     options,

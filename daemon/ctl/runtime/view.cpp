@@ -21,8 +21,8 @@ Table::Cell cdi_of(const Json& runtime) {
 
 std::string state_of(const Json& runtime) {
     if (base::bool_or(runtime, "running", false))
-        return "runs";
-    return text_of(runtime, "kind") == "podman" ? "runs when called" : "does not run";
+        return "running";
+    return text_of(runtime, "kind") == "podman" ? "runs when called" : "not running";
 }
 
 std::string file_text(const Screen& screen, const Json& file) {
@@ -30,7 +30,7 @@ std::string file_text(const Screen& screen, const Json& file) {
     if (const std::string problem = text_of(file, "problem"); !problem.empty())
         return text + " " + screen.paint(Style::Bad, "(not read)");
     if (!base::bool_or(file, "exists", true))
-        return text + " (is not there: defaults)";
+        return text + " (not found: defaults)";
     const std::uint64_t version = number_of(file, "version");
     return version == 0 ? text : text + " (version " + std::to_string(version) + ")";
 }
@@ -55,7 +55,7 @@ void add_some(Facts& facts, const std::string& label, const std::string& value) 
 
 std::string render_runtimes(const Screen& screen, const Json& list) {
     if (list_of(list, "runtimes").empty())
-        return "No container runtime is here.\n";
+        return "No container runtime found.\n";
     Table table({{"NAME"}, {"KIND"}, {"VERSION"}, {"STATE"}, {"CDI"}, {"CONFIGURATION"}});
     std::string verdicts;
     for (const Json& runtime : list_of(list, "runtimes")) {

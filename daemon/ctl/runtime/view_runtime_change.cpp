@@ -14,7 +14,7 @@ using base::Json;
 
 namespace {
 
-constexpr const char* nobody = "No container runtime is here.\n";
+constexpr const char* nobody = "No container runtime found.\n";
 
 Style style_of_line(const std::string& line) {
     switch (line.front()) {
@@ -133,7 +133,7 @@ std::string state_line(const Screen& screen, const Json& runtime) {
     if (!text.empty())
         line += ": " + text;
     if (base::bool_or(runtime, "restart_wanted", false))
-        line += ", " + screen.paint(Style::Warn, "wants a restart");
+        line += ", " + screen.paint(Style::Warn, "needs a restart");
     return line;
 }
 

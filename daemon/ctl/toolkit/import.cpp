@@ -21,10 +21,11 @@ base::Result<int> run(Session& session) {
 const Verb toolkit_import_verb{
     "toolkit import",
     "FILE…",
-    "bring NVIDIA's container toolkit into the store",
-    "Takes the packages of one version, .deb or .rpm, or a tar of these or of their files, at most 16. Of "
-    "these nvidia-container-toolkit-base is enough for the modes cdi and jit-cdi. Nothing in them is "
-    "executed, and nothing that runs changes: apply selects what came in.",
+    "import NVIDIA's container toolkit into the store",
+    "Imports NVIDIA's container toolkit into the store, at most 16 files: .deb or .rpm packages of one "
+    "version, a tar of these, or a tar of a tree below usr/ whose name states the version. "
+    "nvidia-container-toolkit-base alone is enough for the modes cdi and jit-cdi. None of the files is "
+    "executed. Nothing that runs changes: 'apply' selects the imported version.",
     1,
     100'000, // input_files.hpp has the real limit, with its own error
     options,

@@ -27,7 +27,7 @@ const Verb toolkit_list_verb{
     "toolkit list",
     "",
     "list the container toolkits in the store",
-    "Lists every version of NVIDIA's container toolkit in the store, and which one is selected.",
+    "Lists the versions of NVIDIA's container toolkit in the store, newest first, and the selected one.",
     0,
     0,
     options,

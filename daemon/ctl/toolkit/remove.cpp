@@ -20,9 +20,9 @@ base::Result<int> run(Session& session) {
 const Verb toolkit_remove_verb{
     "toolkit remove",
     "VERSION",
-    "take a version of the toolkit out of the store",
-    "Removes all that the store has of one version. Refused while it is selected, while a process uses its "
-    "files, and while a container runs that was started by it.",
+    "remove a version of the toolkit from the store",
+    "Removes a version from the store. Refused while it is selected, while a process uses its files, and "
+    "while a container exists whose runtime was started by the version's path.",
     1,
     1,
     options,

@@ -29,9 +29,10 @@ base::Result<int> run(Session& session) {
 const Verb toolkit_show_verb{
     "toolkit show",
     "",
-    "show which container toolkit is used, and how",
-    "Shows the selected version, its packages and programs, the mode of nvidia-container-runtime, and whose "
-    "config.toml it reads: of one that gpuhost did not write, the options that differ. Needs no daemon.",
+    "show the container toolkit in use",
+    "Shows the toolkit in use: its version, packages and programs, the mode, and the author of the "
+    "config.toml that runtimes read. If gpuhost did not write that file, the options that differ are shown. "
+    "Changes nothing; needs no daemon.",
     0,
     0,
     options,

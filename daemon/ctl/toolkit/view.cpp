@@ -15,10 +15,11 @@ namespace {
 /// Returns whether config.toml is gpuhost's: "config.toml ours".
 std::string config_words(const Screen& screen, const std::string& state) {
     if (state == "other")
-        return screen.paint(Style::Warn, "config.toml is another's and has the last word");
+        return screen.paint(Style::Warn, "config.toml of another program takes precedence");
     if (state == "ours")
-        return "config.toml ours";
-    return screen.paint(Style::Warn, state == "none" ? "no config.toml" : "config.toml is not as wanted");
+        return "config.toml from gpuhost";
+    return screen.paint(Style::Warn,
+                        state == "none" ? "no config.toml" : "config.toml differs from the settings");
 }
 
 std::string used_line(const Screen& screen, const Json& toolkit) {
@@ -45,9 +46,8 @@ std::string render_toolkits(const Screen& screen, const Json& list) {
                    human_bytes(number_of(set, "bytes")),
                    {is_selected ? "selected" : "", is_selected ? Style::Good : Style::Plain}});
     }
-    std::string out = table.empty()
-                          ? "No toolkit is in the store. Bring one in with: gpuhostctl toolkit import FILE…\n"
-                          : table.render(screen);
+    std::string out = table.empty() ? "No toolkit in the store. Import one: gpuhostctl toolkit import FILE…\n"
+                                    : table.render(screen);
     for (const std::string& problem : base::strings_or_empty(list, "problems"))
         out += screen.paint(Style::Bad, printable(problem)) + "\n";
     return out;

@@ -41,7 +41,7 @@ TEST(CdiView, ListShowsConflictsAndProblems) {
 TEST(CdiView, EmptyListHintsHowToPublish) {
     const Json nothing{{"devices", Json::array()}, {"files", Json::array()}};
     EXPECT_NE(render_cdi_devices({}, nothing).find("gpuhostctl apply --only cdi"), std::string::npos);
-    EXPECT_EQ(render_cdi_files({}, nothing), "No specification is here.\n");
+    EXPECT_EQ(render_cdi_files({}, nothing), "No CDI specification found.\n");
 }
 
 TEST(CdiView, DeviceShowsItsContainerEdits) {

@@ -71,9 +71,9 @@ TEST(PlanView, CleanWithoutStepsListsWhatIsKept) {
 TEST(ImageView, EmptyListHintsAtBundleImport) {
     const Json none{{"images", Json::array()}};
     EXPECT_EQ(render_images({}, none, false),
-              "No images. Import a bundle that has some: gpuhostctl bundle import FILE\n");
+              "No images. Import a bundle with images: gpuhostctl bundle import FILE\n");
     EXPECT_EQ(render_images({}, none, true),
-              "No such image. Import a bundle that has some: gpuhostctl bundle import FILE\n");
+              "No such image. Import a bundle with images: gpuhostctl bundle import FILE\n");
 }
 
 TEST(PlanView, WarningsOfChecksAreShownLast) {

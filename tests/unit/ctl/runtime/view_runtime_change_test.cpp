@@ -51,7 +51,7 @@ TEST(RuntimeChangeView, UnchangedRuntimeIsOneLine) {
     EXPECT_EQ(render_runtime_plan({}, {{"runtimes", {nothing("podman"), nothing("cri-o")}}}),
               "podman: nothing to do: it reads CDI by itself\n"
               "cri-o: nothing to do: it reads CDI by itself\n");
-    EXPECT_EQ(render_runtime_plan({}, {{"runtimes", Json::array()}}), "No container runtime is here.\n");
+    EXPECT_EQ(render_runtime_plan({}, {{"runtimes", Json::array()}}), "No container runtime found.\n");
 }
 
 TEST(RuntimeChangeView, ChangeShowsItsDiff) {
@@ -111,7 +111,7 @@ TEST(RuntimeChangeView, ChecksShowGoodOrBad) {
               "containerd: bad\n"
               "  good  files\n"
               "  bad   running: it runs since before?\n");
-    EXPECT_EQ(render_runtime_checks({}, Json::object()), "No container runtime is here.\n");
+    EXPECT_EQ(render_runtime_checks({}, Json::object()), "No container runtime found.\n");
 }
 
 TEST(RuntimeChangeView, StatusHasOneLinePerRuntime) {
@@ -126,7 +126,7 @@ TEST(RuntimeChangeView, StatusHasOneLinePerRuntime) {
                         {"changed", {"/etc/docker/daemon.json"}}};
     Facts facts;
     add_runtime_lines(facts, {}, observed);
-    EXPECT_EQ(facts.render({}), "Runtimes: containerd configured: CDI is on, wants a restart\n"
+    EXPECT_EQ(facts.render({}), "Runtimes: containerd configured: CDI is on, needs a restart\n"
                                 "          k3s by hand\n"
                                 "          /etc/docker/daemon.json was changed by another program\n");
     Facts off;

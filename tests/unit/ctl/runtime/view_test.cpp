@@ -39,18 +39,18 @@ TEST(RuntimeView, ListEndsWithTheNextStep) {
         {"name", "podman"}, {"kind", "podman"}, {"cdi", "on"}, {"config", "/c"}, {"verdict", "good"}};
     EXPECT_EQ(render_runtimes({}, {{"runtimes", {containerd(), podman}}}),
               "NAME        KIND        VERSION  STATE             CDI  CONFIGURATION\n"
-              "containerd  containerd  1.7.24   runs              off  /etc/containerd/config.toml\n"
+              "containerd  containerd  1.7.24   running           off  /etc/containerd/config.toml\n"
               "podman      podman               runs when called  on   /c\n"
               "containerd: its configuration is wrong: it is wrong\n"
               "podman: good\n");
-    EXPECT_EQ(render_runtimes({}, {{"runtimes", Json::array()}}), "No container runtime is here.\n");
+    EXPECT_EQ(render_runtimes({}, {{"runtimes", Json::array()}}), "No container runtime found.\n");
 }
 
 TEST(RuntimeView, SingleRuntimeIsShownInFull) {
     EXPECT_EQ(render_runtime({}, containerd()),
               "   Runtime: containerd (containerd)\n"
               "   Version: 1.7.24\n"
-              "     State: runs, process 812\n"
+              "     State: running, process 812\n"
               "      Unit: containerd.service (/usr/lib/systemd/system/containerd.service)\n"
               "Executable: /usr/bin/containerd\n"
               "    Socket: /run/containerd/containerd.sock\n"
@@ -66,8 +66,8 @@ TEST(RuntimeView, SingleRuntimeIsShownInFull) {
     absent["pid"] = 0;
     absent["files"] = {{{"path", "/c"}, {"exists", false}, {"problem", ""}}};
     const std::string text = render_runtime({}, absent);
-    EXPECT_NE(text.find("State: does not run\n"), std::string::npos);
-    EXPECT_NE(text.find("Reads: /c (is not there: defaults)\n"), std::string::npos);
+    EXPECT_NE(text.find("State: not running\n"), std::string::npos);
+    EXPECT_NE(text.find("Reads: /c (not found: defaults)\n"), std::string::npos);
 }
 
 } // namespace
