@@ -81,7 +81,7 @@ def check_drift(t, host):
 def check_others(t, host):
     write(host.path(f"{VALIDATIONS}/driver-ready"), CONTAINER)
     write(host.path(f"{VALIDATIONS}/cuda-ready"), "")
-    t.ok("driver-ready is another program's" in host.ctl("status").stdout and host.json("plan")["steps"] == [], "what says something else is shown, and left alone")
+    t.ok("driver-ready belongs to another program" in host.ctl("status").stdout and host.json("plan")["steps"] == [], "what says something else is shown, and left alone")
     other = OLD if host.loaded()["nvidia"] == NEW else NEW
     run, seen = swap(host, other)
     t.ok(run.returncode == 0 and there(host)["driver-ready"] == CONTAINER and all("cuda-ready" in one[2] for one in seen), "by a swap too", run.stderr)
