@@ -21,8 +21,8 @@ struct PeersSettings {
 };
 [[nodiscard]] PeersSettings peers_settings(const core::Settings& settings);
 
-/// Returns "https://HOST:PORT" in lower case; nothing for an invalid host, which could lead to another place
-/// in a URL.
+/// Returns "https://HOST:PORT" in lower case; nothing for an invalid host, which could change the meaning of
+/// the URL.
 [[nodiscard]] std::string peer_url(std::string_view peer);
 /// Accepts host names by RFC 1123: labels of letters, digits and hyphens.
 [[nodiscard]] bool is_host_name(std::string_view name);

@@ -18,7 +18,7 @@
 
 namespace gpuhost::images {
 
-/// In bytes. The specification tells registries to accept documents of this size.
+/// In bytes. The OCI distribution specification expects registries to accept documents of this size.
 constexpr std::size_t document_limit = 4U << 20U;
 
 struct Descriptor {

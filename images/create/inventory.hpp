@@ -27,13 +27,13 @@ struct InventoryGpu {
     std::string address; ///< "0000:65:00.0"
     std::string vendor;  ///< "10de"
     std::string device;  ///< "2330"
-    std::string name;    ///< empty if nothing on the host tells it
+    std::string name;    ///< empty if unknown on the host
 };
 
 struct InventoryRuntime {
     std::string name;    ///< "containerd"
     std::string path;    ///< of its program
-    std::string version; ///< of its package; empty if no file tells it
+    std::string version; ///< of its package; empty if unknown
 };
 
 /// One version in the driver store, of the flavour that the host wants.
@@ -85,7 +85,7 @@ struct Inventory {
     OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
-    /// False if Version= says that others provide the driver, or that there is none.
+    /// False if Version= leaves the driver to others, or wants none.
     bool accepts_drivers = true;
     std::string wanted_driver;  ///< in gpuhostd.conf; empty: the selected one
     std::string wanted_flavour; ///< in gpuhostd.conf; empty: either

@@ -3,8 +3,8 @@
 //
 // config_path is empty by default before containerd 2.2, and certs.d then has no effect on pods. From 2.2 on
 // the default is "/etc/containerd/certs.d:/etc/docker/certs.d". Since 2.1 the CRI passes config_path to the
-// transfer service, which takes a list for the name of one directory and finds nothing there. One directory
-// is therefore the only setting that all versions read.
+// transfer service, which reads a list as the name of one directory and finds nothing there. One directory is
+// therefore the only setting that all versions read.
 #pragma once
 
 #include "daemon/base/root.hpp"

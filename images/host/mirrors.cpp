@@ -85,7 +85,7 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
 }
 
-/// Removes files of ours that are no longer wanted.
+/// Adds the removal of our files that are no longer wanted.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
     for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
         const std::string path = hosts_path(registry);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step images.mirrors: changes the runtimes' files as observe_mirrors() says. It follows the catalogue in its
-// state at that time, so it has no undo. Failures are warnings, because nothing is to be undone for them.
+// Step images.mirrors: changes the runtimes' files as observe_mirrors() states. It follows the catalogue in
+// its state at that time, so it has no undo. Failures are warnings, because nothing is to be undone for them.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -58,7 +58,7 @@ std::string file_of(const PackageManager& manager, const BundleRecord& bundle,
     return text.empty() ? text : heading(bundle) + text;
 }
 
-/// Removes files of ours that are no longer wanted.
+/// Adds the removal of our files that are no longer wanted.
 void add_stale(const Root& root, const PackageManager& manager, const std::set<std::string>& wanted,
                std::vector<FileOperation>& to) {
     for (const std::string& name : root.list(manager.directory).value_or(std::vector<std::string>())) {

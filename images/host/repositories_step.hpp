@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step packages.repositories: changes the package manager's files as observe_repositories() says, after apt
+// Step packages.repositories: changes the package manager's files as observe_repositories() states, after apt
 // has read the indexes. It follows the catalogue, like images.mirrors. Its undo restores the file of a bundle
 // whose removal failed. Failures are warnings.
 #pragma once

@@ -114,7 +114,7 @@ std::uint64_t bytes_in_file(const BundleManifest& manifest) {
     return total;
 }
 
-/// Fails on the second call: a pipe can be read once, and the worker that read it is gone.
+/// Fails on the second call: a pipe can be read once, and the worker that read it has ended.
 Result<void> receive_pipe(const StepContext& context) {
     const std::string taken = context.staging + "/pipe-was-read";
     if (context.root.exists(taken))

@@ -58,7 +58,7 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
         request.artifact_type = *value;
     else if (key == "n" && !(request.most = base::parse_uint(*value)))
         return refuse(Code::PageInvalid, 400, "'n' is not a number");
-    return {}; // other registries may know more parameters
+    return {}; // ignores parameters of other registries
 }
 
 /// Accepts sha512 digests: they are valid, although nothing here is found by them.

@@ -148,7 +148,7 @@ struct RegistryServer::Connection {
     std::atomic<std::uint64_t> waits_since_us = 0;
     std::atomic<bool> answered = false; ///< at least once
     std::atomic<bool> known = false;    ///< has a valid certificate
-    bool ended = false;                 ///< shut down here; its thread has not noticed yet
+    bool ended = false;                 ///< shut down here; listed until its thread ends it
     std::string target;
     std::uint64_t length = 0; ///< of the answer's body
 
