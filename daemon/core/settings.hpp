@@ -57,7 +57,8 @@ class Settings {
     [[nodiscard]] base::Json to_json() const;
 
     /// Sets one value. An empty one empties a list (Words) and resets any other key to its default. Fails
-    /// without a change: with NotFound for an unknown key, with InvalidArgument for a value of the wrong type.
+    /// without a change: with NotFound for an unknown key, with InvalidArgument for a value of the wrong
+    /// type.
     [[nodiscard]] base::Result<void> set(std::string_view section, std::string_view key, std::string value,
                                          std::string source);
 

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds document_accepts{60'000};
+constexpr milliseconds document_deadline{60'000};
 constexpr std::uint64_t least_speed = 16U << 10U; ///< bytes a second; a slower peer counts as silent
 constexpr std::size_t most_idle_connections = 64;
 
@@ -56,7 +56,7 @@ std::uint64_t PeerClient::start(PeerRequest asked) {
     request.first = asked.first;
     request.length = asked.length;
     request.limit = asked.limit;
-    request.deadline = asked.length == 0 ? document_accepts : milliseconds(0);
+    request.deadline = asked.length == 0 ? document_deadline : milliseconds(0);
     request.silence = transfers_->patience;
     request.least_speed = least_speed;
     return transfers_->last_id = transfers_->client.start(std::move(request));

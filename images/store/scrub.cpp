@@ -111,7 +111,7 @@ void drop_unowned(const Root& root, std::vector<Damage>& damages) {
 }
 
 /// Removes the damaged blob, unless an import has replaced it meanwhile.
-bool record_name(const Root& root, const Damage& damage) {
+bool remove_blob(const Root& root, const Damage& damage) {
     const auto named = root.lstat(path_of(damage.blob.hex));
     return named && damage.inode != 0 && named->st_ino == damage.inode &&
            changed_ns(*named) == damage.changed_ns && BlobStore(root).remove(damage.blob.hex).has_value();
@@ -133,13 +133,13 @@ void read_again(const Root& root, std::vector<Damage>& damages) {
     std::erase_if(damages, [](const Damage& damage) { return damage.why.empty(); });
 }
 
-void record_names(const Root& root, std::vector<Damage>& damages, std::uint64_t blobs) {
+void remove_damaged(const Root& root, std::vector<Damage>& damages, std::uint64_t blobs) {
     const auto unreadable =
         static_cast<std::size_t>(std::count_if(damages.begin(), damages.end(), is_unreadable));
     const bool is_away = unreadable > most_unreadable || unreadable == blobs;
     for (Damage& damage : damages)
         if (!damage.missing && (damage.readable || !is_away))
-            damage.removed = record_name(root, damage);
+            damage.removed = remove_blob(root, damage);
 }
 
 Json to_json(const Damage& damage) {
@@ -226,7 +226,7 @@ Scrub Scrubber::run(const OnBytes& on_bytes) const {
     });
     read_again(*root_, scrub.damages);
     drop_unowned(*root_, scrub.damages);
-    record_names(*root_, scrub.damages, blobs_);
+    remove_damaged(*root_, scrub.damages, blobs_);
     for (const Damage& damage : scrub.damages)
         for (const std::string& bundle : damage.bundles)
             if (scrub.bundles.count(bundle) == 0)

@@ -91,7 +91,7 @@ bool goes_on_below(std::string_view value) {
 }
 
 /// Expectation for the next line.
-enum class Next { Any, Value, client::Argument };
+enum class Next { Any, Value, Argument };
 
 /// Returns where the value starts that the previous line announced; npos: not on this line.
 std::size_t find_awaited(std::string_view line, Next next) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real leaders and hosts on a simulated network with faults. Never more hosts upgrade than allowed, and all
-// of them do once the faults end. Each seed is one story: STORIES= sets their number, SEED= the first seed.
+// The real leaders and hosts on a simulated network with faults. Never more hosts upgrade than allowed, and
+// all of them do once the faults end. Each seed is one story: STORIES= sets their number, SEED= the first
+// seed.
 #include "tests/unit/cluster/rollout_story.hpp"
 
 #include <cstdlib>

@@ -730,8 +730,8 @@ TEST(Admission, ResultIsRepeatableAndWaitingHostsHaveReasons) {
     }
 }
 
-/// Grants hosts one by one, as a leader with a lagging cache does. The limits hold at each step, and the total
-/// is the same as at once.
+/// Grants hosts one by one, as a leader with a lagging cache does. The limits hold at each step, and the
+/// total is the same as at once.
 TEST(Admission, SingleGrantsAdmitAsManyAsAtOnce) {
     for (unsigned seed = 1; seed < 500 && !HasFailure(); ++seed) {
         SCOPED_TRACE("SEED=" + std::to_string(seed));
