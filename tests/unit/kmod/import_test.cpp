@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.stage and store.publish: a driver on its way in.
+// store.stage and store.publish: the import of a driver.
 #include "daemon/content/crypto/sha256.hpp"
 #include "kmod/build/kernel_build.hpp"
 #include "kmod/store/manifest.hpp"
@@ -20,7 +20,7 @@ using Type = tests::Member::Type;
 
 using ImportTest = StoreTest;
 
-TEST_F(ImportTest, PackagesBecomeAUserlandAndASource) {
+TEST_F(ImportTest, PackagesBecomeUserlandAndSource) {
     ASSERT_TRUE(import(packages()));
     const Store now = store();
     ASSERT_EQ(now.problems, std::vector<std::string>{});
@@ -87,7 +87,7 @@ TEST_F(ImportTest, RpmPackagesBecomeTheSameSets) {
     EXPECT_EQ(set.sha256, content::sha256(dkms));
 }
 
-TEST_F(ImportTest, ModulesInAPackageBecomeASetForTheirKernel) {
+TEST_F(ImportTest, PackagedModulesBecomeASetForTheirKernel) {
     const std::string directory = "./lib/modules/" + test_kernel + "/extra/drivers/video/nvidia/";
     const auto kmod = [&](const std::string& version, const std::string& kernel) {
         return tests::rpm_of(
@@ -104,7 +104,7 @@ TEST_F(ImportTest, ModulesInAPackageBecomeASetForTheirKernel) {
     ASSERT_EQ(set->modules.size(), 2U);
     EXPECT_EQ(set->modules[1].file, "nvidia.ko");
     EXPECT_EQ(set->modules[1].sha256, content::sha256(modules()[0].second))
-        << "as when they come by themselves";
+        << "the same set as without a package";
     EXPECT_TRUE(now.versions[0].userland.empty());
     next_transaction();
     expect_error(stage({{"kmod.rpm", kmod("535.261.03", test_kernel)}}), Errc::BadContent,
@@ -133,7 +133,7 @@ TEST_F(ImportTest, RefusesRpmPackagesForOtherMachinesByName) {
                  Errc::BadContent, "leads out");
 }
 
-/// What NVIDIA's .run has, in small.
+/// Returns a small .run installer with the structure of NVIDIA's.
 std::string nvidia_run(const std::vector<tests::Member>& more = {},
                        const std::string& listed = test_version) {
     const std::string v = test_version;
@@ -165,7 +165,7 @@ std::string nvidia_run(const std::vector<tests::Member>& more = {},
         members);
 }
 
-TEST_F(ImportTest, NvidiasRunBecomesAUserlandAndBothSources) {
+TEST_F(ImportTest, RunInstallerBecomesUserlandAndBothSources) {
     const auto imported = import({{"NVIDIA-Linux-550.run", nvidia_run()}});
     ASSERT_TRUE(imported) << imported.error().message;
     const Store now = store();
@@ -194,10 +194,10 @@ TEST_F(ImportTest, NvidiasRunBecomesAUserlandAndBothSources) {
     ASSERT_TRUE(import({{"again.run", nvidia_run()}}));
     const Store again = store();
     for (const SourceSet& source : again.versions[0].sources)
-        EXPECT_EQ(source.digest, digests[source.flavour]) << "a function of what is in it";
+        EXPECT_EQ(source.digest, digests[source.flavour]) << "the digest depends only on the content";
 }
 
-TEST_F(ImportTest, TheListOfGpusBecomesTheUserlands) {
+TEST_F(ImportTest, ListOfGpusIsStoredWithTheUserland) {
     const std::string list =
         R"({"chips": [{"devid": "0x1DB6"}, {"devid": "0x2330", "features": ["kernelopen"]}]})";
     const auto smi = [](const std::string& text) {
@@ -258,7 +258,7 @@ TEST_F(ImportTest, ModulesBecomeASetForTheirKernel) {
     EXPECT_EQ(root_.read(set->path + "/nvidia.ko").value(), modules()[0].second);
 }
 
-TEST_F(ImportTest, CompressedAndRenamedModulesComeOutTheSame) {
+TEST_F(ImportTest, CompressedAndRenamedModulesGiveTheSameSet) {
     ASSERT_TRUE(import(modules()));
     const std::string digest = store().modules_for(test_version, test_kernel)->digest;
     Inputs renamed = modules();
@@ -269,7 +269,7 @@ TEST_F(ImportTest, CompressedAndRenamedModulesComeOutTheSame) {
     EXPECT_EQ(store().versions[0].modules[0].digest, digest);
 }
 
-TEST_F(ImportTest, RefusesPackagesOfDifferentVersionsAndNamesThem) {
+TEST_F(ImportTest, PackagesOfDifferentVersionsAreRefused) {
     Inputs mixed = packages();
     mixed[1].second =
         deb_of("nvidia-smi", "535.261.03-1", {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755}});
@@ -289,7 +289,7 @@ TEST_F(ImportTest, RefusesFilesThatContradictTheirPackage) {
                  Errc::BadContent, "soname");
 }
 
-TEST_F(ImportTest, RefusesWhatIsNoPackage) {
+TEST_F(ImportTest, RefusesInvalidPackages) {
     expect_error(stage({{"x.deb", "no archive"}}), Errc::BadContent, "x.deb");
     expect_error(stage({{"x.deb", tests::ar_of({{"debian-binary", "2.0\n"}})}}), Errc::BadContent,
                  "control.tar");
@@ -320,11 +320,10 @@ TEST_F(ImportTest, RefusesHostilePackages) {
                                 {{"./usr/bin/nvidia-smi", "x", Type::File, "", 0755},
                                  {library_directory() + "libcuda.so.1", "", Type::Link, "/etc/passwd"}})}});
     ASSERT_TRUE(linked);
-    EXPECT_FALSE(root_.exists(staging_ + "/userland/lib/libcuda.so.1"))
-        << "a link that leads nowhere inside is dropped";
+    EXPECT_FALSE(root_.exists(staging_ + "/userland/lib/libcuda.so.1")) << "a dangling link is dropped";
 }
 
-TEST_F(ImportTest, ATruncatedPackageIsRefusedAtEveryLength) {
+TEST_F(ImportTest, TruncatedPackageIsRefusedAtEveryLength) {
     const std::string whole = packages()[0].second;
     for (std::size_t size = 0; size + 1 < whole.size(); size += 41)
         EXPECT_FALSE(stage({{"ml.deb", whole.substr(0, size)}})) << size << " of " << whole.size();
@@ -353,7 +352,7 @@ TEST_F(ImportTest, RefusesModulesThatDoNotBelongTogether) {
     expect_error(stage(mixed), Errc::BadContent, "invalid module name");
 }
 
-TEST_F(ImportTest, ChecksTheSpaceBeforeTheFirstByte) {
+TEST_F(ImportTest, SpaceIsCheckedBeforeTheFirstByte) {
     const std::string control =
         "Package: nvidia-smi\nVersion: 550.163.01-2\nArchitecture: all\nInstalled-Size: 60000000000\n";
     const std::string huge =
@@ -365,7 +364,7 @@ TEST_F(ImportTest, ChecksTheSpaceBeforeTheFirstByte) {
     EXPECT_EQ(root_.list(staging_).value(), std::vector<std::string>{});
 }
 
-TEST_F(ImportTest, WhatAPackageSaysOfItsSizeIsNotBelieved) {
+TEST_F(ImportTest, UnpackedSizeIsLimitedDespiteInstalledSize) {
     constexpr std::uint64_t mib = std::uint64_t{1} << 20U;
     const std::string control =
         "Package: nvidia-smi\nVersion: 550.163.01-2\nArchitecture: all\nInstalled-Size: 1\n";
@@ -388,14 +387,14 @@ TEST_F(ImportTest, WhatAPackageSaysOfItsSizeIsNotBelieved) {
     EXPECT_TRUE(import(mib));
 }
 
-TEST_F(ImportTest, WithoutItsFilesItSaysSo) {
+TEST_F(ImportTest, MissingInputsAreInterrupted) {
     auto made = context();
     const auto staged = kind("store.stage").apply(made, names_of(packages()));
     ASSERT_FALSE(staged);
     EXPECT_EQ(staged.error().code, Errc::Interrupted);
 }
 
-TEST_F(ImportTest, StagingAgainAfterAnInterruptionEndsTheSame) {
+TEST_F(ImportTest, StagingAgainAfterAnInterruptionSucceeds) {
     ASSERT_TRUE(stage(packages()));
     directory_.write(staging_.substr(1) + "/userland/lib/half", "left by a killed worker");
     ASSERT_TRUE(stage(packages()));
@@ -404,16 +403,16 @@ TEST_F(ImportTest, StagingAgainAfterAnInterruptionEndsTheSame) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
-// --- publishing
+// --- publish
 
-TEST_F(ImportTest, PublishingRefusesWhatChangedAfterStaging) {
+TEST_F(ImportTest, PublishRefusesFilesChangedAfterStaging) {
     ASSERT_TRUE(stage(packages()));
     directory_.write(staging_.substr(1) + "/userland/bin/nvidia-smi", "PROGRAM");
     expect_error(apply("store.publish"), Errc::BadContent, "bin/nvidia-smi: digest mismatch");
     EXPECT_TRUE(store().versions.empty());
 }
 
-TEST_F(ImportTest, PublishingRefusesWhatAHostileParserCouldLeave) {
+TEST_F(ImportTest, PublishRefusesFilesOfAHostileParser) {
     const std::string tree = staging_ + "/userland";
     ASSERT_TRUE(stage(packages()));
     ASSERT_TRUE(root_.symlink_atomic("../../../../../../../etc/shadow", tree + "/lib/evil"));
@@ -446,7 +445,7 @@ TEST_F(ImportTest, LinksToSetsElsewhereAreNotPublished) {
     EXPECT_TRUE(root_.exists("/elsewhere/userland"));
 }
 
-TEST_F(ImportTest, PublishingTwiceIsPublishingOnce) {
+TEST_F(ImportTest, SecondPublishChangesNothing) {
     ASSERT_TRUE(stage(packages()));
     ASSERT_TRUE(apply("store.publish"));
     ASSERT_TRUE(apply("store.publish")) << "as after a crash between its last rename and its answer";
@@ -456,7 +455,7 @@ TEST_F(ImportTest, PublishingTwiceIsPublishingOnce) {
     EXPECT_TRUE(root_.list("/var/lib/gpuhost/driver").value().empty());
 }
 
-TEST_F(ImportTest, UndoTakesBackOnlyWhatThisTransactionPublished) {
+TEST_F(ImportTest, UndoRemovesOnlySetsOfThisTransaction) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(stage(packages()));
@@ -473,7 +472,7 @@ TEST_F(ImportTest, UndoWithoutApplyChangesNothing) {
     EXPECT_EQ(store().versions.size(), 1U);
 }
 
-TEST_F(ImportTest, ADamagedSetIsMendedByImportingItAgain) {
+TEST_F(ImportTest, ImportRepairsADamagedSet) {
     ASSERT_TRUE(import(modules()));
     const std::string path = store().versions[0].modules[0].path;
     ASSERT_EQ(::chmod(directory_.path(path + "/nvidia.ko").c_str(), 0644), 0);
@@ -484,7 +483,7 @@ TEST_F(ImportTest, ADamagedSetIsMendedByImportingItAgain) {
     EXPECT_EQ(store().versions[0].modules.size(), 1U);
 }
 
-TEST_F(ImportTest, MendingADamagedSetTwiceIsMendingItOnce) {
+TEST_F(ImportTest, SecondRepairOfASetChangesNothing) {
     ASSERT_TRUE(import(modules()));
     const std::string path = store().versions[0].modules[0].path;
     ASSERT_EQ(::chmod(directory_.path(path + "/nvidia.ko").c_str(), 0644), 0);
@@ -497,7 +496,7 @@ TEST_F(ImportTest, MendingADamagedSetTwiceIsMendingItOnce) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
-TEST_F(ImportTest, WhatIsImportedAgainIsTheNewest) {
+TEST_F(ImportTest, ReimportedSetIsTheNewest) {
     const auto with_drm = [this] {
         Inputs more = modules();
         more.emplace_back("nvidia-drm.ko",
@@ -516,7 +515,7 @@ TEST_F(ImportTest, WhatIsImportedAgainIsTheNewest) {
     EXPECT_EQ(store().modules_for(test_version, test_kernel)->digest, older);
 }
 
-TEST_F(ImportTest, ADamagedSetsErrorSaysWhatMendsIt) {
+TEST_F(ImportTest, DamagedSetsErrorHintsAtItsRepair) {
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(import(modules()));
     const DriverVersion version = store().versions[0];
@@ -532,7 +531,7 @@ TEST_F(ImportTest, ADamagedSetsErrorSaysWhatMendsIt) {
         << verified.error().hint;
 }
 
-TEST_F(ImportTest, PublishingChecksThatWhatWasAskedForIsThere) {
+TEST_F(ImportTest, PublishChecksVersionAndKernels) {
     ASSERT_TRUE(stage(modules()));
     expect_error(apply("store.publish", {{"version", "535.261.03"}}), Errc::BadContent,
                  "expected 535.261.03");

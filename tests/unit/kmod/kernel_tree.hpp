@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's kernel, devices and driver files in a temporary tree, over tests/support/fake_loader.cpp.
+// A host's kernel, devices and driver files in a temporary tree, for tests/support/fake_loader.cpp.
 #pragma once
 
 #include "kmod/boot/selection_files.hpp"
@@ -23,16 +23,16 @@ class KernelTree {
     [[nodiscard]] const TempDir& directory() const { return directory_; }
 
     void add_gpu(const std::string& address, const std::string& driver = {}) const;
-    /// Module files of one version, as a set lies in the store (without its manifest).
+    /// Writes module files of one version like a set of the store, without its manifest.
     [[nodiscard]] kmod::ModuleGoal add_modules(const std::string& version) const;
-    /// Lines of the fake kernel's control file.
+    /// Sets the lines of the fake kernel's control file.
     void misbehave(const std::string& lines) const { directory_.write("fake-kernel/control", lines); }
     [[nodiscard]] std::string kernel_log() const { return directory_.read("fake-kernel/log"); }
     void forget_log() const { directory_.write("fake-kernel/log", ""); }
-    /// A process of the tree with this device node open.
+    /// Adds a process to the tree that has this device node open.
     void add_process(int pid, const std::string& command, const std::string& cgroup,
                      const std::string& node) const;
-    /// What /sys/module says is there, leaf to root: "nvidia_drm 535.261.03, …".
+    /// Returns the modules in /sys/module, leaf to root: "nvidia_drm 535.261.03, …".
     [[nodiscard]] std::string loaded() const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debian's own driver packages, where $GPUHOST_TEST_DEBS names a directory that has them.
+// Debian's driver packages, if $GPUHOST_TEST_DEBS names a directory with them.
 #include "tests/unit/kmod/store_fixture.hpp"
 
 #include <cstdlib>
@@ -51,10 +51,10 @@ class RealPackagesTest : public StoreTest {
     }
 };
 
-TEST_F(RealPackagesTest, Imports535) {
+TEST_F(RealPackagesTest, ImportsDebiansPackagesOf535) {
     import_version("535.261.03");
 }
-TEST_F(RealPackagesTest, Imports550) {
+TEST_F(RealPackagesTest, ImportsDebiansPackagesOf550) {
     import_version("550.163.01");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver store in a temporary root, and the store's steps run on it as a worker runs them.
+// A driver store in a temporary root. Runs the store's steps on it as a worker does.
 #pragma once
 
 #include "daemon/core/plan.hpp"
@@ -64,7 +64,7 @@ class StoreTest : public testing::Test {
         return kind(name).undo ? kind(name).undo(made, args) : base::Result<void>();
     }
 
-    /// Stage and publish, and a clean staging directory afterwards, as the runner leaves it.
+    /// Runs stage and publish, then empties the staging directory as the runner does.
     base::Result<void> import(const Inputs& inputs) {
         GPUHOST_CHECK(stage(inputs));
         GPUHOST_CHECK(apply("store.publish"));
@@ -95,7 +95,7 @@ class StoreTest : public testing::Test {
 #endif
     }
 
-    /// What Debian's packages are, in small.
+    /// Returns small packages with the structure of Debian's.
     [[nodiscard]] static Inputs packages(const std::string& version = test_version) {
         const std::string library = "libnvidia-ml.so." + version;
         return {

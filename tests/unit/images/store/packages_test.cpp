@@ -87,7 +87,7 @@ TEST(HostWordTest, AllPartsMustFit) {
     EXPECT_TRUE(needs("os=debian-12,kernel=6.6.1"));
     EXPECT_FALSE(needs("linux/arm64,os=debian-12"));
     EXPECT_FALSE(needs("linux/amd64,os=debian-13"));
-    EXPECT_FALSE(needs("linux/amd64,gpu=h100")) << "a part that is not known fits nobody";
+    EXPECT_FALSE(needs("linux/amd64,gpu=h100")) << "an unknown part matches no host";
 }
 
 TEST(HostWordTest, DriverMembersMatchFlavourAndGpu) {

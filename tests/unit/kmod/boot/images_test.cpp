@@ -31,17 +31,17 @@ class BootImagesTest : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(BootImagesTest, AreFoundByTheirKernelsRelease) {
+TEST_F(BootImagesTest, ImagesAreFoundByKernelRelease) {
     EXPECT_EQ(paths(), Paths());
     for (const char* file : {"boot/initrd.img-6.1.0-50-amd64", "boot/initramfs-6.1.0-50-amd64.img",
                              "boot/initrd.img-6.1.0-51-amd64", "boot/initrd.img-6.1.0-50-amd64.bak"})
         directory_.write(file, "");
     std::filesystem::create_directories(directory_.path("boot/initrd.img-6.1.0-52-amd64"));
     EXPECT_EQ(paths(), (Paths{"/boot/initrd.img-6.1.0-50-amd64", "/boot/initramfs-6.1.0-50-amd64.img"}));
-    EXPECT_EQ(paths("6.1.0-52-amd64"), Paths()) << "it is no file";
+    EXPECT_EQ(paths("6.1.0-52-amd64"), Paths()) << "not a regular file";
 }
 
-TEST_F(BootImagesTest, ThisSystemsEntriesAreThoseOfItsTokens) {
+TEST_F(BootImagesTest, EntriesAreFoundByTheSystemsTokens) {
     directory_.write("etc/kernel/entry-token", "site\n");
     directory_.write("etc/machine-id", "5f3c\n");
     directory_.write("etc/os-release", "ID='debian'\nIMAGE_ID=\"gpu\"\nVERSION_ID=12\n");
@@ -52,20 +52,20 @@ TEST_F(BootImagesTest, ThisSystemsEntriesAreThoseOfItsTokens) {
         directory_.write(path, "");
     directory_.write("efi/another/6.1.0-50-amd64/initrd", "");
     directory_.write("efi/5f3c/6.1.0-51-amd64/initrd", "");
-    EXPECT_EQ(paths(), Paths{wanted.front()}) << "one that is set is the only one";
+    EXPECT_EQ(paths(), Paths{wanted.front()}) << "a configured token is the only one";
     directory_.write("etc/kernel/entry-token", "../efi/another\n");
     wanted.erase(wanted.begin());
-    EXPECT_EQ(paths(), wanted) << "a token is a name";
+    EXPECT_EQ(paths(), wanted) << "a token must be a file name";
 }
 
-/// Makes `directory` an automount that nobody serves, in a mount namespace of the caller's own.
+/// Makes `directory` an unserved automount in a private mount namespace.
 bool mount_on_demand(const std::string& directory, int pipe) {
     const std::string options = "fd=" + std::to_string(pipe) + ",pgrp=1,minproto=5,maxproto=5,direct";
     return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            ::mount("test", directory.c_str(), "autofs", 0, options.c_str()) == 0;
 }
 
-TEST_F(BootImagesTest, OnDemandMountsAreLeftAlone) {
+TEST_F(BootImagesTest, AutomountsAreNotTriggered) {
     constexpr int cannot_mount = 77;
     directory_.write("boot/efi/EFI/Linux/a.efi", "");
     std::array<int, 2> pipe{};
@@ -89,13 +89,13 @@ TEST_F(BootImagesTest, OnDemandMountsAreLeftAlone) {
     }
     ::close(pipe[0]);
     ::close(pipe[1]);
-    ASSERT_TRUE(ended) << "it waits for the mount";
+    ASSERT_TRUE(ended) << "it blocks on the mount";
     if (WEXITSTATUS(status) == cannot_mount)
-        GTEST_SKIP() << "mounting autofs takes root";
+        GTEST_SKIP() << "mounting autofs needs root";
     EXPECT_EQ(status, 0);
 }
 
-TEST_F(BootImagesTest, OfAnEntryWhatBeginsAsAnImageCounts) {
+TEST_F(BootImagesTest, OnlyInitrdFilesOfAnEntryCount) {
     directory_.write("etc/machine-id", "5f3c\n");
     const std::string entry = "/boot/efi/5f3c/6.1.0-50-amd64/";
     for (const char* name : {"initrd", "initrd.img-6.1.0-50-amd64", "initrd-2", "initrd.gpuhost",
@@ -104,7 +104,7 @@ TEST_F(BootImagesTest, OfAnEntryWhatBeginsAsAnImageCounts) {
     EXPECT_EQ(paths(), (Paths{entry + "initrd", entry + "initrd-2", entry + "initrd.img-6.1.0-50-amd64"}));
 }
 
-TEST_F(BootImagesTest, UnifiedOnesAreNamedByWhoeverMadeThem) {
+TEST_F(BootImagesTest, UnifiedImagesMatchByTheirRelease) {
     const std::string linux = "/efi/EFI/Linux/";
     for (const char* name : {"5f3c-6.1.0-50-amd64.efi", "a-6.1.0-50-amd64+3.efi", "b-6.1.0-50-amd64+2-1.efi",
                              "6.1.0-50-amd64.efi", "a-6.1.0-51-amd64.efi", "a-6.1.0-50-amd64+x.efi",
@@ -113,17 +113,17 @@ TEST_F(BootImagesTest, UnifiedOnesAreNamedByWhoeverMadeThem) {
     EXPECT_EQ(paths(), (Paths{linux + "5f3c-6.1.0-50-amd64.efi", linux + "6.1.0-50-amd64.efi",
                               linux + "a-6.1.0-50-amd64+3.efi", linux + "b-6.1.0-50-amd64+2-1.efi"}));
     directory_.write(linux + "a-6.12+4.efi", "");
-    EXPECT_EQ(paths("6.12+4"), Paths{linux + "a-6.12+4.efi"}) << "a release may end as a count does";
+    EXPECT_EQ(paths("6.12+4"), Paths{linux + "a-6.12+4.efi"}) << "a release may end like a boot counter";
 }
 
-TEST_F(BootImagesTest, OneDirectoryByTwoNamesIsThereOnce) {
+TEST_F(BootImagesTest, DirectoryWithTwoNamesIsListedOnce) {
     directory_.write("boot/efi/EFI/Linux/a-6.1.0-50-amd64.efi", "");
     std::filesystem::create_directory_symlink("boot/efi", directory_.path("efi"));
     EXPECT_EQ(boot_directories(root_), (Paths{"/boot", "/efi"}));
     EXPECT_EQ(paths(), Paths{"/efi/EFI/Linux/a-6.1.0-50-amd64.efi"});
 }
 
-TEST_F(BootImagesTest, EachHasACommandThatMakesIt) {
+TEST_F(BootImagesTest, EachImageHasACommandToRebuildIt) {
     const auto command = [&](BootImage::Kind kind) {
         return command_to_make(root_, {kind, "/boot/i"}, "6.1");
     };

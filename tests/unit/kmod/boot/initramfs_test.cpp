@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// initramfs.clear with programs of a tree, which tests/support/fake_host_programs.cpp has run.
+// initramfs.clear with programs of a tree, which tests/support/fake_host_programs.cpp runs.
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/step_kind.hpp"
 #include "tests/support/archives.hpp"
@@ -23,7 +23,7 @@ const std::string clean = tests::cpio_of({{"init", "#!/bin/sh\n"}}, tests::Packi
 const std::string stale =
     tests::cpio_of({{"early", "microcode"}}) +
     tests::cpio_of({{"usr/lib/modules/" + kernel + "/nvidia.ko", "535"}}, tests::Packing::Gzip);
-/// What mkinitramfs runs in the midst of it: leaves the driver out where packaging/initramfs/gpuhost would.
+/// A script that mkinitramfs runs. It omits the driver where packaging/initramfs/gpuhost does.
 const std::string update = R"(#!/bin/sh
 root=${0%/usr/sbin/update-initramfs}
 echo "making $*"
@@ -65,7 +65,7 @@ class InitramfsTest : public testing::Test {
     std::string warning() {
         warning_.clear();
         auto made = context();
-        EXPECT_TRUE(kind_.preflight(made, args_).value().empty()) << "what is clean needs nothing";
+        EXPECT_TRUE(kind_.preflight(made, args_).value().empty()) << "a clean image needs nothing";
         return warning_;
     }
     [[nodiscard]] std::map<std::string, std::string> unknown() const {
@@ -86,25 +86,25 @@ class InitramfsTest : public testing::Test {
     core::StepKind kind_ = initramfs_clear_kind();
 };
 
-TEST_F(InitramfsTest, OneThatIsCleanIsReadOnce) {
-    EXPECT_TRUE(unknown().empty()) << "there is none";
+TEST_F(InitramfsTest, CleanImageIsReadOnce) {
+    EXPECT_TRUE(unknown().empty()) << "without an image";
     directory_.write(debian, clean);
     EXPECT_EQ(unknown(), (std::map<std::string, std::string>{{kernel, debian}}));
     const auto done = clear();
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ((*done)["made"], false);
-    EXPECT_TRUE(unknown().empty()) << "as long as it is the one that was read";
+    EXPECT_TRUE(unknown().empty()) << "while the image is unchanged";
     directory_.write(debian, stale);
     EXPECT_FALSE(unknown().empty());
     directory_.write(std::string(initramfs_directory) + "/" + kernel, "{");
-    EXPECT_FALSE(unknown().empty()) << "nor is what can't be read a record";
+    EXPECT_FALSE(unknown().empty()) << "an unreadable record does not count";
 }
 
-TEST_F(InitramfsTest, ARecordOfOneImageAloneStillCounts) {
+TEST_F(InitramfsTest, RecordOfASingleImageStillCounts) {
     directory_.write(debian, clean);
     ASSERT_TRUE(clear());
     const std::string record = std::string(initramfs_directory) + "/" + kernel;
-    directory_.write(record, Json::parse(directory_.read(record)).at(0).dump()); // as 0.1.0 had it
+    directory_.write(record, Json::parse(directory_.read(record)).at(0).dump()); // the format of 0.1.0
     EXPECT_TRUE(unknown().empty());
 }
 
@@ -118,17 +118,17 @@ TEST_F(InitramfsTest, EachImageOfAKernelIsCleared) {
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(directory_.read(fedora), clean);
     EXPECT_EQ(directory_.read(entry), clean);
-    EXPECT_EQ(root_.list("/efi/5f3c/" + kernel)->size(), 1U) << "nothing is left beside it";
+    EXPECT_EQ(root_.list("/efi/5f3c/" + kernel)->size(), 1U) << "no other file is left";
     EXPECT_TRUE(unknown().empty()) << "both are recorded";
     directory_.write(entry, stale);
     EXPECT_EQ(unknown(), (std::map<std::string, std::string>{{kernel, entry}}));
     directory_.write(entry + ".gpuhost", "half");
     auto made = context();
     ASSERT_TRUE(kind_.undo(made, args_));
-    EXPECT_EQ(root_.list("/efi/5f3c/" + kernel)->size(), 1U) << "the old one alone";
+    EXPECT_EQ(root_.list("/efi/5f3c/" + kernel)->size(), 1U) << "only the old image";
 }
 
-TEST_F(InitramfsTest, WhatIsCopiedForTheBootLoaderIsMadeByTheSameProgram) {
+TEST_F(InitramfsTest, CopyForTheBootLoaderIsRebuiltToo) {
     const std::string copy = "/boot/efi/debian/" + kernel + "/initrd.img-" + kernel;
     directory_.write("usr/lib/os-release", "NAME=\"Debian\"\nID=debian\n");
     directory_.write(debian, stale);
@@ -142,10 +142,10 @@ TEST_F(InitramfsTest, WhatIsCopiedForTheBootLoaderIsMadeByTheSameProgram) {
     EXPECT_EQ(unknown(), (std::map<std::string, std::string>{{kernel, copy}}));
     const auto again = clear();
     ASSERT_TRUE(again) << again.error().message;
-    EXPECT_EQ(directory_.read(copy), clean) << "though the one that it is copied from was clean";
+    EXPECT_EQ(directory_.read(copy), clean) << "although its source was clean";
 }
 
-TEST_F(InitramfsTest, AUnifiedImageIsReadAndNotMade) {
+TEST_F(InitramfsTest, UnifiedImageIsReadButNotRebuilt) {
     const std::string unified = "/efi/EFI/Linux/5f3c-" + kernel + "+3.efi";
     directory_.write(unified, tests::efi_program({{".uname", kernel}, {".initrd", clean}}));
     program("usr/bin/dracut", dracut);
@@ -154,7 +154,7 @@ TEST_F(InitramfsTest, AUnifiedImageIsReadAndNotMade) {
     const auto done = clear();
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_TRUE(unknown().empty());
-    EXPECT_EQ(warning(), "") << "it is known to be clean";
+    EXPECT_EQ(warning(), "") << "a record says that it is clean";
 
     const std::string held = tests::efi_program({{".uname", kernel}, {".initrd", stale}});
     directory_.write(unified, held);
@@ -165,12 +165,12 @@ TEST_F(InitramfsTest, AUnifiedImageIsReadAndNotMade) {
               std::string::npos);
     EXPECT_EQ(directory_.read(unified), held);
     directory_.write(unified, tests::efi_program({{".uname", "6.1.0-51-amd64"}, {".initrd", stale}}));
-    EXPECT_TRUE(clear()) << "another kernel's";
+    EXPECT_TRUE(clear()) << "the image of another kernel";
     directory_.write(unified, "MZ");
     expect_failure(clear(), Errc::BadContent, "cannot list the modules in an initramfs");
 }
 
-TEST_F(InitramfsTest, OneThatHasADriverIsMadeAnew) {
+TEST_F(InitramfsTest, ImageWithADriverIsRebuilt) {
     directory_.write(debian, stale);
     program("usr/sbin/update-initramfs", update);
     EXPECT_EQ(warning(), "");
@@ -185,7 +185,7 @@ TEST_F(InitramfsTest, OneThatHasADriverIsMadeAnew) {
     EXPECT_EQ((*again)["made"], false);
 }
 
-TEST_F(InitramfsTest, DracutWritesBesideIt) {
+TEST_F(InitramfsTest, DracutWritesATemporaryFile) {
     program("usr/bin/dracut", dracut);
     for (const std::string& image : {fedora, debian}) {
         directory_.write(image, stale);
@@ -194,10 +194,10 @@ TEST_F(InitramfsTest, DracutWritesBesideIt) {
         ASSERT_TRUE(done) << done.error().message;
         EXPECT_EQ(directory_.read(image), clean);
     }
-    EXPECT_EQ(root_.list("/boot")->size(), 3U) << "nothing is left beside them";
+    EXPECT_EQ(root_.list("/boot")->size(), 3U) << "no other file is left";
 }
 
-TEST_F(InitramfsTest, OneThatWouldHoldItAgainTakesNothingsPlace) {
+TEST_F(InitramfsTest, RebuiltImageWithADriverIsDiscarded) {
     directory_.write("next", stale + std::string(4, '\0'));
     directory_.write(fedora, stale);
     program("usr/bin/dracut", dracut);
@@ -207,10 +207,10 @@ TEST_F(InitramfsTest, OneThatWouldHoldItAgainTakesNothingsPlace) {
     auto made = context();
     for (int i = 0; i < 2; ++i)
         ASSERT_TRUE(kind_.undo(made, args_));
-    EXPECT_EQ(root_.list("/boot")->size(), 2U) << "the old one alone";
+    EXPECT_EQ(root_.list("/boot")->size(), 2U) << "only the old image";
 }
 
-TEST_F(InitramfsTest, WhatFailsSaysWhatTheProgramSaidLast) {
+TEST_F(InitramfsTest, FailureReportsTheProgramsLastLine) {
     directory_.write(debian, stale);
     EXPECT_NE(warning().find("neither update-initramfs nor dracut"), std::string::npos);
     expect_failure(clear(), Errc::Unsupported, "neither update-initramfs nor dracut");
@@ -221,10 +221,10 @@ TEST_F(InitramfsTest, WhatFailsSaysWhatTheProgramSaidLast) {
     EXPECT_FALSE(unknown().empty());
 }
 
-TEST_F(InitramfsTest, ACleanImageWhoseProgramDidNotEndIsMadeOnceMore) {
+TEST_F(InitramfsTest, UnfinishedRebuildIsRepeated) {
     directory_.write(debian, stale);
     program("usr/sbin/update-initramfs",
-            std::string(update) + "exit 1\n"); // its image is in place, boot loaders know nothing
+            std::string(update) + "exit 1\n"); // its image is written, but boot loaders are not updated
     EXPECT_FALSE(clear());
     ASSERT_EQ(directory_.read(debian), clean);
     program("usr/sbin/update-initramfs", update);
@@ -236,7 +236,7 @@ TEST_F(InitramfsTest, ACleanImageWhoseProgramDidNotEndIsMadeOnceMore) {
     EXPECT_EQ((*again)["made"], false);
 }
 
-TEST_F(InitramfsTest, UndoLeavesNothingHalfMade) {
+TEST_F(InitramfsTest, UndoRemovesUnfinishedImages) {
     directory_.write(debian, stale);
     for (const char* ending : {".new", ".gpuhost"})
         directory_.write(debian + ending, "half");
@@ -246,11 +246,11 @@ TEST_F(InitramfsTest, UndoLeavesNothingHalfMade) {
     EXPECT_EQ(directory_.read(debian), stale);
 }
 
-TEST_F(InitramfsTest, AnImageThatIsGoneNeedsNothing) {
+TEST_F(InitramfsTest, MissingImageNeedsNothing) {
     EXPECT_EQ(warning(), "");
     EXPECT_TRUE(clear());
     auto made = context();
-    EXPECT_FALSE(kind_.apply(made, {{"kernel", "../etc"}})) << "it is a kernel's release";
+    EXPECT_FALSE(kind_.apply(made, {{"kernel", "../etc"}})) << "not a kernel release";
 }
 
 } // namespace

@@ -41,24 +41,24 @@ class GoneKernels : public StoreTest {
     const std::string gone_ = "6.1.0-40-amd64";
 };
 
-TEST_F(GoneKernels, AreThoseThatSomethingIsLeftOf) {
+TEST_F(GoneKernels, KernelsWithLeftoversAreFound) {
     const base::Json kernels = found();
     ASSERT_EQ(kernels.size(), 1U) << kernels;
     EXPECT_EQ(kernels[0]["kernel"], gone_);
     EXPECT_EQ(kernels[0]["boot"], "../generation/x");
     EXPECT_EQ(kernels[0]["modules"], boot(gone_) + "/modules");
     directory_.write("lib/modules/" + gone_ + "/kernel/x.ko", "");
-    EXPECT_TRUE(found().empty()) << "it is installed";
+    EXPECT_TRUE(found().empty()) << "the kernel is installed";
     ASSERT_TRUE(root_.remove_tree("/lib/modules"));
-    EXPECT_EQ(found().size(), 1U) << "the one that runs is none";
+    EXPECT_EQ(found().size(), 1U) << "the running kernel does not count";
     EXPECT_EQ(found()[0]["modules"], "");
     ASSERT_TRUE(root_.remove(record(gone_)));
-    EXPECT_EQ(found().size(), 1U) << "a link alone";
+    EXPECT_EQ(found().size(), 1U) << "only a link is left";
     ASSERT_TRUE(root_.remove(boot(gone_)));
     EXPECT_TRUE(found().empty());
 }
 
-TEST_F(GoneKernels, AreForgottenAndRemembered) {
+TEST_F(GoneKernels, ForgetAndUndoAreRepeatable) {
     const base::Json args = found()[0];
     for (const char* ending : {"", ".log", ".unfinished"})
         directory_.write("var/lib/gpuhost/driver/initramfs/" + gone_ + ending, "");
@@ -67,7 +67,8 @@ TEST_F(GoneKernels, AreForgottenAndRemembered) {
         for (int i = 0; i < 2; ++i)
             ASSERT_TRUE(apply("store.forget", args)) << "run again after a crash";
         EXPECT_EQ(left(gone_), 0U);
-        EXPECT_FALSE(root_.exists("/lib/modules/" + gone_)) << "it stood there for our link";
+        EXPECT_FALSE(root_.exists("/lib/modules/" + gone_))
+            << "the directory was created for gpuhostd's link";
         EXPECT_TRUE(found().empty());
         EXPECT_EQ(root_.list("/var/lib/gpuhost/driver/initramfs")->size(), 0U);
         for (int i = 0; i < 2; ++i)
@@ -77,8 +78,8 @@ TEST_F(GoneKernels, AreForgottenAndRemembered) {
     EXPECT_EQ(left(test_kernel), 3U);
 }
 
-/// What a killed worker left.
-TEST_F(GoneKernels, AreRememberedFromAnyHalf) {
+/// Leftovers of a killed worker.
+TEST_F(GoneKernels, UndoRestoresPartlyRemovedKernels) {
     const base::Json args = found()[0];
     for (const std::string& path : {updates(gone_), record(gone_), boot(gone_)}) {
         ASSERT_TRUE(root_.remove(path));
@@ -90,7 +91,7 @@ TEST_F(GoneKernels, AreRememberedFromAnyHalf) {
     }
 }
 
-TEST_F(GoneKernels, KeepsWhatIsNotGpuhosts) {
+TEST_F(GoneKernels, ForeignFilesAreKept) {
     ASSERT_TRUE(root_.symlink_atomic("/somebody/elses", updates(gone_)));
     directory_.write("lib/modules/" + gone_ + "/updates/other.ko", "");
     const base::Json args = found()[0];
@@ -100,7 +101,7 @@ TEST_F(GoneKernels, KeepsWhatIsNotGpuhosts) {
     EXPECT_FALSE(root_.exists(boot(gone_)));
 }
 
-TEST_F(GoneKernels, OneThatCameBackIsNotForgotten) {
+TEST_F(GoneKernels, ReinstalledKernelIsNotForgotten) {
     const base::Json args = found()[0];
     directory_.write("lib/modules/" + gone_ + "/modules.builtin", "");
     auto made = context();

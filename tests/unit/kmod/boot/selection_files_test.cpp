@@ -9,7 +9,7 @@ namespace {
 
 const std::string kernel = "6.1.0-50-amd64";
 
-/// A tree with two drivers in the store, each file saying which version it is of.
+/// A tree with two drivers in the store. Each file contains its version.
 class Selecting : public testing::Test {
   protected:
     Selecting() : root_(directory_.root()) {
@@ -29,7 +29,7 @@ class Selecting : public testing::Test {
         return driver;
     }
 
-    /// What a host that starts with this tree runs: modules by the link, libraries by the linker's directory.
+    /// Returns the version that a host with this tree boots: modules by the link, libraries by ld.so.conf.d.
     std::string boots() const {
         const std::string modules =
             root_.read("/lib/modules/" + kernel + "/updates/gpuhost/nvidia.ko").value_or("none");
@@ -59,7 +59,7 @@ class Selecting : public testing::Test {
     base::Root root_;
 };
 
-TEST_F(Selecting, EveryPrefixBootsOneVersion) {
+TEST_F(Selecting, EveryInterruptionBootsASingleVersion) {
     const Driver old = add("535.261.03", {"nvidia-smi", "nvidia-old"});
     const Driver next = add("550.163.01", {"nvidia-smi", "nvidia-new"});
     select(old, std::nullopt);
@@ -73,7 +73,7 @@ TEST_F(Selecting, EveryPrefixBootsOneVersion) {
         switched = switched || boots() == "550.163.01";
         EXPECT_EQ(boots(), switched ? "550.163.01" : "535.261.03")
             << "after " << cut << " of " << there.size();
-        // and from each of them the way back ends where it began
+        // the undo from each of these states restores the first one
         if (cut < there.size()) {
             for (const content::FileOperation& operation : back)
                 ASSERT_TRUE(perform(root_, operation));
@@ -86,7 +86,7 @@ TEST_F(Selecting, EveryPrefixBootsOneVersion) {
     EXPECT_FALSE(root_.exists("/usr/bin/nvidia-old"));
 }
 
-TEST_F(Selecting, ModulesAndLibrariesChangeByOneOperation) {
+TEST_F(Selecting, ModulesAndLibrariesChangeInOneOperation) {
     const Driver old = add("535.261.03", {});
     const Driver next = add("550.163.01", {});
     select(old, std::nullopt);
@@ -100,7 +100,7 @@ TEST_F(Selecting, ModulesAndLibrariesChangeByOneOperation) {
     EXPECT_EQ(changes, 1);
 }
 
-TEST_F(Selecting, TheFirstDriverCanBeTakenBackWhole) {
+TEST_F(Selecting, FirstDriverIsUndoneCompletely) {
     const Driver driver = add("535.261.03", {"nvidia-smi"});
     select(driver, std::nullopt);
     select(std::nullopt, driver);
@@ -111,7 +111,7 @@ TEST_F(Selecting, TheFirstDriverCanBeTakenBackWhole) {
         EXPECT_FALSE(root_.exists(path)) << path;
 }
 
-TEST_F(Selecting, LeavesOthersFilesAlone) {
+TEST_F(Selecting, ForeignFilesAreKept) {
     const Driver driver = add("535.261.03", {"nvidia-smi"});
     directory_.write("usr/bin/nvidia-smi", "a package's");
     for (const content::FileOperation& operation : operations(driver, std::nullopt))
@@ -123,7 +123,7 @@ TEST_F(Selecting, LeavesOthersFilesAlone) {
 
 constexpr const char* fabric_drop_in = "/etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf";
 
-TEST_F(Selecting, TheUnitOfAPackageIsLedToTheDriversProgram) {
+TEST_F(Selecting, PackagedUnitGetsTheDriversProgram) {
     const Driver old = add("535.261.03", {"nvidia-smi"});
     const Driver next =
         add("550.163.01", {"nvidia-smi", "nv-fabricmanager", "nvidia-imex", "nvidia-imex-ctl"});
@@ -136,17 +136,17 @@ TEST_F(Selecting, TheUnitOfAPackageIsLedToTheDriversProgram) {
                                                        "BindReadOnlyPaths=-/var/lib/gpuhost/driver/current/"
                                                        "bin/nv-fabricmanager:/usr/bin/nv-fabricmanager\n");
     EXPECT_EQ(directory_.read("usr/bin/nv-fabricmanager"), "a package's");
-    EXPECT_EQ(root_.read("/usr/bin/nvidia-imex").value_or(""), "550.163.01") << "nobody else's";
+    EXPECT_EQ(root_.read("/usr/bin/nvidia-imex").value_or(""), "550.163.01") << "no other package has it";
     EXPECT_EQ(directory_.read("usr/bin/nvidia-imex-ctl"), "a package's");
     select(next, next);
     EXPECT_FALSE(root_.exists("/etc/systemd/system/nvidia-imex.service.d/50-gpuhost.conf"))
-        << "the link is not a package's";
+        << "the link does not belong to a package";
     select(old, next);
-    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "the package's own works with it again";
+    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "the package's program works with this driver again";
     EXPECT_FALSE(root_.exists("/usr/bin/nvidia-imex"));
 }
 
-TEST_F(Selecting, ADropInIsTheSameForEachDriver) {
+TEST_F(Selecting, DropInIsTheSameForEachDriver) {
     const Driver one = add("550.163.01", {"nv-fabricmanager", "nvidia-fabricmanager-start.sh"});
     const Driver other = add("570.1", {"nv-fabricmanager"});
     for (const char* name : {"nv-fabricmanager", "nvidia-fabricmanager-start.sh"})
@@ -157,11 +157,11 @@ TEST_F(Selecting, ADropInIsTheSameForEachDriver) {
     EXPECT_EQ(root_.read(fabric_drop_in).value_or(""), drop_in);
     EXPECT_EQ(directory_.read("usr/bin/nvidia-fabricmanager-start.sh"), "a package's");
     select(std::nullopt, other);
-    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "let go of";
+    EXPECT_FALSE(root_.exists(fabric_drop_in)) << "released";
     EXPECT_EQ(directory_.read("usr/bin/nv-fabricmanager"), "a package's");
 }
 
-TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {
+TEST_F(Selecting, DropInIsRemovedWithThePackage) {
     const Driver driver = add("550.163.01", {"nv-fabricmanager"});
     directory_.write("usr/bin/nv-fabricmanager", "a package's");
     select(driver, std::nullopt);
@@ -172,7 +172,7 @@ TEST_F(Selecting, ADropInGoesWhenThePackageIsGone) {
     EXPECT_EQ(root_.read("/usr/bin/nv-fabricmanager").value_or(""), "550.163.01");
 }
 
-TEST_F(Selecting, KnowsItsOwnFiles) {
+TEST_F(Selecting, OwnFilesAreRecognized) {
     ASSERT_TRUE(root_.symlink_atomic("/var/lib/gpuhost/driver/current/bin/x", "/usr/bin/ours"));
     ASSERT_TRUE(root_.symlink_atomic("/etc/alternatives/x", "/usr/bin/theirs"));
     directory_.write("etc/modprobe.d/gpuhost.conf", modprobe_options({}));
@@ -183,7 +183,7 @@ TEST_F(Selecting, KnowsItsOwnFiles) {
     EXPECT_FALSE(content::is_ours(root_, "/usr/bin/sh"));
 }
 
-TEST_F(Selecting, FirmwareHasADirectoryForEachVersion) {
+TEST_F(Selecting, EachVersionHasAFirmwareDirectory) {
     const Driver driver = add("535.261.03", {});
     const auto link = firmware_link(root_, driver);
     ASSERT_TRUE(link);
@@ -192,7 +192,7 @@ TEST_F(Selecting, FirmwareHasADirectoryForEachVersion) {
     EXPECT_EQ(root_.read(link->path + "/gsp_ga10x.bin").value_or(""), "535.261.03");
 }
 
-TEST(ModprobeOptions, KeepNouveauAwayAndSetParameters) {
+TEST(ModprobeOptions, BlacklistNouveauAndSetParameters) {
     const std::string text =
         modprobe_options({"nvidia.NVreg_A=1", "nvidia.NVreg_B=2", "nvidia-drm.modeset=1"});
     EXPECT_EQ(
@@ -204,7 +204,7 @@ TEST(ModprobeOptions, KeepNouveauAwayAndSetParameters) {
     EXPECT_NE(text.find("options nvidia_drm modeset=1\n"), std::string::npos);
 }
 
-TEST(DriverValue, SurvivesTheJournal) {
+TEST(DriverValue, JsonRoundTripKeepsTheDriver) {
     const Driver driver{{"550.163.01", "u", "m"}, "/u", "/m"};
     const auto back = driver_from_json(to_json(driver));
     ASSERT_TRUE(back);

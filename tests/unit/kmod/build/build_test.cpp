@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// build.compile with a real make and a real compiler, on a source that takes no time.
+// build.compile with a real make and a real compiler, on a tiny source.
 #include "daemon/base/parse.hpp"
 #include "kmod/build/build.hpp"
 #include "kmod/module/headers.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using base::Errc;
 
-/// Makes nvidia.ko out of C alone: what matters of a module here is its .modinfo.
+/// Builds nvidia.ko from C only. The tests need only its .modinfo.
 const std::string good_makefile = R"(modules:
 	@echo "  CC [M]  $(CURDIR)/nvidia/nv.o"
 	printf '#define M(n,s) __attribute__((used,section(".modinfo"))) static const char n[] = s;\n' > m.c
@@ -64,7 +64,7 @@ class BuildTest : public StoreTest {
     core::Plan plan_;
 };
 
-TEST_F(BuildTest, ASourceBecomesAModuleSet) {
+TEST_F(BuildTest, SourceBecomesAModuleSet) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
     headers();
@@ -73,7 +73,7 @@ TEST_F(BuildTest, ASourceBecomesAModuleSet) {
     const auto built = compile();
     ASSERT_TRUE(built) << built.error().message << "\n" << log();
     EXPECT_EQ(root_.list(staging_).value(), std::vector<std::string>{"modules"})
-        << "the scratch directory is gone";
+        << "the scratch directory is removed";
     ASSERT_TRUE(apply("store.publish", plan_.steps[1].args));
     const Store now = store();
     const ModuleSet* set = now.modules_for(test_version, test_kernel, "open");
@@ -83,17 +83,17 @@ TEST_F(BuildTest, ASourceBecomesAModuleSet) {
     EXPECT_NE(log().find("CC [M]"), std::string::npos);
     const std::string writable = kind("build.compile").writable.at(0) + "/";
     EXPECT_TRUE(base::starts_with((*built)["logs"][0].get<std::string>(), writable))
-        << "as its sandbox lets it";
+        << "allowed by its sandbox";
 }
 
-TEST_F(BuildTest, KernelsAreBuiltAtOnceWithinTheJobsOfTheHost) {
+TEST_F(BuildTest, KernelsAreBuiltInParallelWithSharedJobs) {
     if (!has_tools() || ::sysconf(_SC_NPROCESSORS_ONLN) < 2)
         GTEST_SKIP() << "no compiler, or one processor";
     if (free_space(root_).value() < 2 * build_space)
-        GTEST_SKIP() << "not enough room on the disk for two builds";
+        GTEST_SKIP() << "not enough disk space for two builds";
     headers();
     headers_of("6.1.0-56-amd64");
-    // Each waits until the other one has begun.
+    // Each build waits until the other one started.
     const std::string meet = directory_.path("meet");
     std::string makefile = good_makefile;
     makefile.insert(makefile.find("\tprintf"),
@@ -113,7 +113,7 @@ TEST_F(BuildTest, KernelsAreBuiltAtOnceWithinTheJobsOfTheHost) {
         EXPECT_NE(store().modules_for(test_version, kernel, "open"), nullptr) << kernel;
 }
 
-TEST_F(BuildTest, WhatFailsForSomeKernelsIsSaidOfEach) {
+TEST_F(BuildTest, FailedKernelsAreReportedEach) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
     headers();
@@ -132,7 +132,7 @@ TEST_F(BuildTest, WhatFailsForSomeKernelsIsSaidOfEach) {
     EXPECT_EQ(built.error().message.find("6.1.0-56-amd64"), std::string::npos) << built.error().message;
 }
 
-TEST_F(BuildTest, TheSourceOfAnInstallerIsBuiltLikeAPackages) {
+TEST_F(BuildTest, SourceOfARunInstallerIsBuilt) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
     headers();
@@ -153,7 +153,7 @@ TEST_F(BuildTest, TheSourceOfAnInstallerIsBuiltLikeAPackages) {
     EXPECT_NE(store().modules_for(test_version, test_kernel, "open"), nullptr);
 }
 
-TEST_F(BuildTest, TheFirstRealErrorIsShownAndNothingIsLeft) {
+TEST_F(BuildTest, FirstCompilerErrorIsShown) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
     headers();
@@ -168,7 +168,7 @@ TEST_F(BuildTest, TheFirstRealErrorIsShownAndNothingIsLeft) {
     EXPECT_TRUE(store().versions[0].modules.empty());
 }
 
-TEST_F(BuildTest, ALogHasAnEnd) {
+TEST_F(BuildTest, LogSizeIsLimited) {
     if (!has_tools())
         GTEST_SKIP() << "no compiler here";
     headers();
@@ -189,7 +189,7 @@ TEST_F(BuildTest, ModulesOfAnotherKernelAreRefused) {
     expect_error(compile(), Errc::BadContent, "550.163.01 for 6.9.9-other instead of");
 }
 
-TEST_F(BuildTest, AnAlteredSourceIsNotBuilt) {
+TEST_F(BuildTest, ModifiedSourceIsNotBuilt) {
     headers();
     source(good_makefile);
     const std::string package =
@@ -198,7 +198,7 @@ TEST_F(BuildTest, AnAlteredSourceIsNotBuilt) {
     expect_error(compile(), Errc::BadContent, "digest mismatch");
 }
 
-TEST_F(BuildTest, PreflightNamesAllThatIsMissing) {
+TEST_F(BuildTest, PreflightNamesEverythingMissing) {
     source(good_makefile);
     const auto none = preflight();
     ASSERT_EQ(none.size(), 1U);
@@ -214,7 +214,7 @@ TEST_F(BuildTest, PreflightNamesAllThatIsMissing) {
     EXPECT_EQ(problems[2].code, Errc::NotFound);
 }
 
-TEST_F(BuildTest, AMissingCompilerIsNamed) {
+TEST_F(BuildTest, MissingCompilerIsNamed) {
     headers();
     EXPECT_EQ(wanted_compiler(root_, test_kernel), "cc") << "the configuration names neither gcc nor clang";
     directory_.write("lib/modules/" + test_kernel + "/build/.config",

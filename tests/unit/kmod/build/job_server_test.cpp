@@ -9,7 +9,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// How many jobs makes can take from it beside their own.
+/// Returns the number of shared jobs besides one per make.
 int shared_by(const JobServer& server) {
     int jobs = 0;
     int reader = -1;
@@ -23,13 +23,13 @@ int shared_by(const JobServer& server) {
     return bytes;
 }
 
-TEST(JobServer, EachMakeHasOneOfTheJobs) {
+TEST(JobServer, EachMakeOwnsOneJob) {
     EXPECT_EQ(shared_by(*JobServer::create(8, 3)), 5);
     EXPECT_EQ(shared_by(*JobServer::create(64, 1)), 63);
     EXPECT_EQ(shared_by(*JobServer::create(1, 1)), 0);
 }
 
-TEST(JobServer, WhatAMakeHadIsTheOthersOnceItHasEnded) {
+TEST(JobServer, EndedMakeReleasesItsJob) {
     const auto server = JobServer::create(4, 2);
     ASSERT_TRUE(server);
     EXPECT_EQ(shared_by(*server), 2);

@@ -18,7 +18,7 @@ BuildLog read(const std::string& text, std::size_t sources = 10) {
     return log;
 }
 
-TEST(BuildLogTest, ShowsTheCompilersErrorAndNotMakesLastWord) {
+TEST(BuildLogTest, CompilerErrorPrecedesMakesError) {
     const BuildLog log = read(R"(  CC [M]  /scratch/source/nvidia/nv-pci.o
 /scratch/source/nvidia/nv-pci.c: In function 'nv_resize_pcie_bars':
 /scratch/source/nvidia/nv-pci.c:237:9: error: too few arguments to function 'pci_resize_resource'
@@ -30,7 +30,7 @@ make: *** [Makefile:82: modules] Error 2)");
     EXPECT_EQ(log.doing(), "compiling nvidia/nv-pci.o");
 }
 
-TEST(BuildLogTest, KnowsTheOtherWaysToFail) {
+TEST(BuildLogTest, OtherKindsOfErrorsAreFound) {
     EXPECT_EQ(read("/bin/sh: 1: gcc-12: not found\nmake: *** [x] Error 127").first_error(),
               "/bin/sh: 1: gcc-12: not found");
     EXPECT_EQ(read("ERROR: modpost: \"foo\" [/scratch/source/nvidia.ko] undefined!").first_error(),
@@ -45,13 +45,13 @@ TEST(BuildLogTest, KnowsTheOtherWaysToFail) {
               "cc1: x.c:1:2: error: #error dma_buf_export() conftest failed!");
 }
 
-TEST(BuildLogTest, WarningsAndMakesEchoAreNoErrors) {
+TEST(BuildLogTest, WarningsAndEchoAreNotErrors) {
     EXPECT_EQ(read("x.c:1:1: warning: unused\n  CC [M]  error.o\nmake[1]: *** [Makefile:1: modules] Error 2")
                   .first_error(),
               "");
 }
 
-TEST(BuildLogTest, ProgressGrowsToOneAndNeverBeyond) {
+TEST(BuildLogTest, ProgressGrowsToOne) {
     BuildLog log(10, "/scratch/source");
     double last = log.fraction();
     EXPECT_EQ(last, 0);

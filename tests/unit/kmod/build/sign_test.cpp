@@ -52,7 +52,7 @@ class SignTest : public StoreTest {
         }
         return texts;
     }
-    /// Of the newest set in the store: each module fits its signature by the site's key.
+    /// Expects that each module of the newest set has a valid signature of the site's key.
     void expect_signed(const std::string& hash) {
         const Store now = store();
         const ModuleSet* const set = now.modules_for(test_version, test_kernel);
@@ -73,18 +73,18 @@ class SignTest : public StoreTest {
     std::string warnings_;
 };
 
-TEST_F(SignTest, WhatWasStagedIsSignedInItsPlace) {
+TEST_F(SignTest, StagedModulesAreSignedInPlace) {
     ASSERT_TRUE(stage(modules()));
     const auto made = apply("build.sign", args());
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(made->at("signed"), 2);
     EXPECT_EQ(root_.list(staging_).value(), std::vector<std::string>{"modules"});
-    EXPECT_EQ(apply("build.sign", args())->at("signed"), 0) << "done once more";
+    EXPECT_EQ(apply("build.sign", args())->at("signed"), 0) << "a second run signs nothing";
     ASSERT_TRUE(apply("store.publish", {{"version", test_version}, {"kernels", {test_kernel}}}));
     expect_signed("sha512");
 }
 
-TEST_F(SignTest, ASetInTheStoreGetsASignedOneBesideIt) {
+TEST_F(SignTest, SetInTheStoreGetsASignedCopy) {
     ASSERT_TRUE(import(modules()));
     const Store before = store();
     const std::string path = before.modules_for(test_version, test_kernel)->path;
@@ -93,11 +93,11 @@ TEST_F(SignTest, ASetInTheStoreGetsASignedOneBesideIt) {
     ASSERT_TRUE(made) << made.error().message;
     ASSERT_TRUE(apply("store.publish"));
     expect_signed("sha512");
-    EXPECT_EQ(root_.read(path + "/nvidia.ko").value(), image) << "a set never changes";
+    EXPECT_EQ(root_.read(path + "/nvidia.ko").value(), image) << "a published set does not change";
     EXPECT_EQ(store().versions[0].modules.size(), 2U);
 }
 
-TEST_F(SignTest, WhatSomebodySignedStaysAsItIs) {
+TEST_F(SignTest, SignedModulesAreKept) {
     const tests::Identity vendor = tests::make_identity({});
     const auto key = content::SigningKey::from_pem(vendor.key, vendor.certificate, "").value();
     Inputs inputs = modules();
@@ -108,7 +108,7 @@ TEST_F(SignTest, WhatSomebodySignedStaysAsItIs) {
     EXPECT_EQ(root_.read(staging_ + "/modules/" + test_kernel + "-open/nvidia.ko").value(), content);
 }
 
-TEST_F(SignTest, WhatCannotBeReadAsASignatureIsNotTakenForOne) {
+TEST_F(SignTest, UnreadableSignatureIsAnError) {
     Inputs inputs = modules();
     inputs[0].second += "no signature" + std::string(content::module_signature_magic);
     ASSERT_TRUE(stage(inputs));
@@ -118,13 +118,13 @@ TEST_F(SignTest, WhatCannotBeReadAsASignatureIsNotTakenForOne) {
         << made.error().message;
 }
 
-TEST_F(SignTest, AChangedModuleIsNotSigned) {
+TEST_F(SignTest, ModifiedModuleIsNotSigned) {
     ASSERT_TRUE(stage(modules()));
     directory_.write(staging_.substr(1) + "/modules/" + test_kernel + "-open/nvidia.ko", "something else");
     expect_error(apply("build.sign", args()), Errc::BadContent, "digest mismatch");
 }
 
-TEST_F(SignTest, AKeyThatCannotSignFailsTheBuild) {
+TEST_F(SignTest, UnusableKeyFailsTheBuild) {
     ASSERT_TRUE(stage(modules()));
     directory_.write("etc/gpuhost/site.pem", tests::make_identity({}).certificate);
     expect_error(apply("build.sign", args()), Errc::InvalidArgument, "does not belong");
@@ -132,7 +132,7 @@ TEST_F(SignTest, AKeyThatCannotSignFailsTheBuild) {
     EXPECT_FALSE(apply("build.sign", args()));
 }
 
-TEST_F(SignTest, AnEncryptedKeyNeedsItsPassphrase) {
+TEST_F(SignTest, EncryptedKeyNeedsItsPassphrase) {
     ASSERT_TRUE(stage(modules()));
     write_key(tests::encrypted_key(identity_, "secret"));
     EXPECT_NE(problems().find("cannot sign modules"), std::string::npos);
@@ -145,7 +145,7 @@ TEST_F(SignTest, AnEncryptedKeyNeedsItsPassphrase) {
     EXPECT_TRUE(apply("build.sign", args()));
 }
 
-TEST_F(SignTest, PreflightLooksAtTheKeyItsCertificateAndTheKernel) {
+TEST_F(SignTest, PreflightChecksKeyCertificateAndKernel) {
     EXPECT_EQ(problems(), "");
     directory_.write("boot/config-" + test_kernel, "CONFIG_A=y\n# CONFIG_CRYPTO_SHA512 is not set\n");
     EXPECT_NE(problems().find("without sha512"), std::string::npos);
@@ -169,7 +169,7 @@ TEST_F(SignTest, PreflightLooksAtTheKeyItsCertificateAndTheKernel) {
     EXPECT_NE(warnings_.find("expired"), std::string::npos);
 }
 
-TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
+TEST_F(SignTest, StatusShowsWhichSetsTheKernelAccepts) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(modules("535.261.03")));
     ASSERT_TRUE(apply("build.sign", args(store().modules_for(test_version, test_kernel)->path)));
@@ -187,10 +187,10 @@ TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
     settings.signing = signing_;
     const SecureBoot boot = read_secure_boot(root_, settings).value();
     EXPECT_EQ(boot.state, "enabled");
-    ASSERT_EQ(boot.sets.size(), 2U) << "of each version one, and nothing is selected";
+    ASSERT_EQ(boot.sets.size(), 2U) << "one set of each version; no set is selected";
     EXPECT_EQ(boot.sets[0].version, test_version);
     EXPECT_TRUE(boot.sets[0].problems.empty()) << boot.sets[0].problems[0].text;
-    EXPECT_EQ(boot.sets[1].problems.size(), 2U) << "each module of the other is not signed";
+    EXPECT_EQ(boot.sets[1].problems.size(), 2U) << "no module of the other set is signed";
     const Json document = to_json(boot);
     EXPECT_EQ(document["certificate"]["kernel"], "known");
     EXPECT_EQ(document["keys"][0]["name"], "Site modules");
@@ -198,7 +198,7 @@ TEST_F(SignTest, StatusSaysOfEachSetWhetherTheKernelWouldTakeIt) {
     settings.signing.certificate = "/nowhere";
     EXPECT_NE(read_secure_boot(root_, settings)->site_error.find("/nowhere"), std::string::npos);
     settings.flavour = "proprietary";
-    EXPECT_TRUE(read_secure_boot(root_, settings)->sets.empty()) << "a swap would take none of these";
+    EXPECT_TRUE(read_secure_boot(root_, settings)->sets.empty()) << "a swap would use none of these sets";
 }
 
 } // namespace

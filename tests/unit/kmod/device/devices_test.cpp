@@ -25,7 +25,7 @@ class Devices : public testing::Test {
     tests::KernelTree tree_;
 };
 
-TEST_F(Devices, AreMadeWithTheirLinks) {
+TEST_F(Devices, NodesAreCreatedWithTheirLinks) {
     EXPECT_FALSE(devices_complete(tree_.root()));
     ASSERT_TRUE(make_devices(tree_.root()));
     EXPECT_TRUE(missing_devices(tree_.root()).empty());
@@ -39,7 +39,7 @@ TEST_F(Devices, AreMadeWithTheirLinks) {
     EXPECT_EQ(link("234:1"), "../nvidia-caps/nvidia-cap1");
 }
 
-TEST_F(Devices, FollowAMajorThatChanged) {
+TEST_F(Devices, ChangedMajorReplacesTheNodes) {
     ASSERT_TRUE(make_devices(tree_.root()));
     std::string devices = tree_.directory().read("proc/devices");
     devices.replace(devices.find("236 nvidia-uvm"), 3, "510");
@@ -48,10 +48,10 @@ TEST_F(Devices, FollowAMajorThatChanged) {
     ASSERT_TRUE(make_devices(tree_.root()));
     EXPECT_EQ(tree_.directory().read("dev/nvidia-uvm"), "c 510:0 666\n");
     EXPECT_EQ(link("510:0"), "../nvidia-uvm");
-    EXPECT_EQ(link("236:0"), "none") << "the old number may be another driver's";
+    EXPECT_EQ(link("236:0"), "none") << "the old number may belong to another driver";
 }
 
-TEST_F(Devices, GetTheModeThatTheDriverAsksFor) {
+TEST_F(Devices, NodesGetTheDriversMode) {
     ASSERT_TRUE(make_devices(tree_.root()));
     tree_.directory().write("dev/nvidiactl", "c 195:255 600\n");
     EXPECT_FALSE(devices_complete(tree_.root()));
@@ -59,13 +59,13 @@ TEST_F(Devices, GetTheModeThatTheDriverAsksFor) {
     EXPECT_EQ(tree_.directory().read("dev/nvidiactl"), "c 195:255 666\n");
 }
 
-TEST_F(Devices, AreLeftAloneIfTheDriverSaysSo) {
+TEST_F(Devices, NodesAreKeptIfModifyDeviceFilesIs0) {
     tree_.directory().write("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
     EXPECT_TRUE(wanted_devices(tree_.root()).empty());
     EXPECT_TRUE(devices_complete(tree_.root()));
 }
 
-TEST(DeviceRules, AreTheDrivers) {
+TEST(DeviceRules, RulesAreReadFromTheDriversParameters) {
     const DeviceRules rules = parse_device_rules(
         "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 44\n"
         "DeviceFileMode: 432\nVisibleDevices: \"\"\n");

@@ -21,7 +21,7 @@ TEST(RunIsolated, AnswersFromAnotherProcess) {
     EXPECT_NE(base::int_or(*answer, "pid", ::getpid()), ::getpid());
 }
 
-TEST(RunIsolated, AnErrorComesAsItIs) {
+TEST(RunIsolated, ErrorIsPassedUnchanged) {
     const auto failed =
         run_isolated("it", []() -> Result<Json> { return base::fail(Errc::Busy, "not yet", "wait"); });
     ASSERT_FALSE(failed);
@@ -33,7 +33,7 @@ TEST(RunIsolated, AnErrorComesAsItIs) {
     EXPECT_NE(threw.error().message.find("boom"), std::string::npos);
 }
 
-TEST(RunIsolated, ACrashIsAnErrorThatNamesIt) {
+TEST(RunIsolated, CrashIsAnErrorWithTheName) {
     const auto killed = run_isolated("CUDA", []() -> Result<Json> {
         (void)::kill(::getpid(), SIGKILL);
         return Json();
@@ -45,7 +45,7 @@ TEST(RunIsolated, ACrashIsAnErrorThatNamesIt) {
     EXPECT_EQ(ended.error().message, "CUDA crashed: exit status 7");
 }
 
-TEST(RunIsolated, AnAnswerThatIsTooLongHangsNobody) {
+TEST(RunIsolated, TooLongAnswerFailsWithoutBlocking) {
     const auto answer = run_isolated("it", []() -> Result<Json> {
         return Json{{"long", std::string(4U << 20, 'x')}};
     });

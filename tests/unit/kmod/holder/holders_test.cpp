@@ -29,7 +29,7 @@ class Holders : public testing::Test {
     tests::KernelTree tree_;
 };
 
-TEST_F(Holders, AreFoundByDeviceNumberOrMapping) {
+TEST_F(Holders, FoundByDeviceNumberOrMapping) {
     tree_.add_process(100, "smi", "/user.slice/user-0.slice/session-1.scope", "/dev/nvidiactl");
     tree_.add_process(101, "uvm", "/system.slice/train.service", "/dev/nvidia-uvm");
     tree_.add_process(102, "cat", "/system.slice/other.service", "/dev/null");
@@ -38,13 +38,13 @@ TEST_F(Holders, AreFoundByDeviceNumberOrMapping) {
     const auto found = find_holders(tree_.root());
     ASSERT_EQ(found.size(), 3U);
     EXPECT_EQ(found[0].devices, std::vector<std::string>{"195:255"});
-    EXPECT_EQ(found[1].devices, std::vector<std::string>{"236:0"}) << "its major is dynamic";
+    EXPECT_EQ(found[1].devices, std::vector<std::string>{"236:0"}) << "nvidia-uvm has a dynamic major";
     EXPECT_EQ(found[2].devices, std::vector<std::string>{"/dev/nvidia0 (mapped)"});
     EXPECT_TRUE(holds_driver(tree_.root(), 101));
     EXPECT_FALSE(holds_driver(tree_.root(), 102));
 }
 
-TEST_F(Holders, AreThoseOfAGpuInDriAndOfItsMemory) {
+TEST_F(Holders, DriAndGdrdrvDevicesCount) {
     tree_.directory().write("dev/dri/card0", "c 226:0 666\n");
     tree_.directory().write("dev/dri/card1", "c 226:1 666\n");
     tree_.directory().write("dev/dri/renderD129", "c 226:129 666\n");
@@ -65,11 +65,11 @@ TEST_F(Holders, AreThoseOfAGpuInDriAndOfItsMemory) {
     std::vector<pid_t> found;
     for (const Holder& holder : find_holders(tree_.root()))
         found.push_back(holder.pid);
-    EXPECT_EQ(found, (std::vector<pid_t>{101, 102, 103})) << "the BMC's display is another driver's";
+    EXPECT_EQ(found, (std::vector<pid_t>{101, 102, 103})) << "the BMC's display has another driver";
     EXPECT_TRUE(holds_driver(tree_.root(), 101));
 }
 
-TEST_F(Holders, AreNotThoseWhoMapAFileOfSuchAName) {
+TEST_F(Holders, MappedFileWithSuchANameIsIgnored) {
     const std::string map = "7f00-7f01 r-xp 00000000 fd:01 131   /srv/dev/nvidia-sdk/x.so\n";
     tree_.directory().write("srv/dev/nvidia-sdk/x.so", "a library");
     tree_.add_process(100, "mapper", "/system.slice/mapper.service", "/dev/null");
@@ -77,7 +77,7 @@ TEST_F(Holders, AreNotThoseWhoMapAFileOfSuchAName) {
     EXPECT_EQ(find_holders(tree_.root()).size(), 0U);
 }
 
-TEST_F(Holders, AreThoseWhoMapADeviceThatOnlyTheySee) {
+TEST_F(Holders, MappedDeviceOfAContainerCounts) {
     tree_.add_process(100, "contained", "/docker/x", "/dev/null");
     tree_.directory().write("container/dev/nvidia7", "c 195:7 666\n");
     tree_.directory().write("proc/100/maps", "7f00-7f01 rw-s 00000000 00:6b 412   /dev/nvidia7\n");
@@ -86,7 +86,7 @@ TEST_F(Holders, AreThoseWhoMapADeviceThatOnlyTheySee) {
     EXPECT_EQ(find_holders(tree_.root()).size(), 1U);
 }
 
-TEST_F(Holders, OfUnitsThatAreStoppedDoNotCount) {
+TEST_F(Holders, HoldersInUnitsToBeStoppedAreIgnored) {
     tree_.add_process(100, "pd", "/system.slice/nvidia-persistenced.service", "/dev/nvidiactl");
     tree_.add_process(101, "python3", "/system.slice/train.service", "/dev/nvidiactl");
     const auto left = without_units(find_holders(tree_.root()), {"nvidia-persistenced.service"});
@@ -94,7 +94,7 @@ TEST_F(Holders, OfUnitsThatAreStoppedDoNotCount) {
     EXPECT_EQ(describe(left), "process 101 (python3) of train.service");
 }
 
-TEST_F(Holders, AreNamedWithPodAndContainer) {
+TEST_F(Holders, DescriptionNamesPodAndContainer) {
     Holder holder{7, "python3", {}, {}};
     holder.origin.container = std::string(64, 'a');
     EXPECT_EQ(describe(holder), "process 7 (python3) of container aaaaaaaaaaaa");
@@ -104,7 +104,7 @@ TEST_F(Holders, AreNamedWithPodAndContainer) {
     EXPECT_NE(describe(std::vector<Holder>(9, holder)).find("and 4 more"), std::string::npos);
 }
 
-TEST_F(Holders, OfOneOriginAreOneGroupAndPodsComeFirst) {
+TEST_F(Holders, HoldersAreGroupedByOriginPodsFirst) {
     std::vector<Holder> holders;
     for (pid_t pid = 100; pid < 107; ++pid)
         holders.push_back({pid, "python3", {"train.service", "", ""}, {}});
@@ -121,7 +121,7 @@ TEST_F(Holders, OfOneOriginAreOneGroupAndPodsComeFirst) {
     EXPECT_EQ(group_to_json(groups[1])["pid"], 100);
 }
 
-std::string held; ///< the link of the process that is told to end, in that process
+std::string held; ///< the descriptor's link in the process to be ended
 
 void let_go(int /*signal*/) {
     (void)::unlink(held.c_str());
@@ -133,10 +133,10 @@ void end_slowly(int /*signal*/) {
     ::_exit(0);
 }
 
-/// A real process that the tree says holds the driver.
+/// A real process that holds the driver according to the tree.
 class Terminating : public Holders {
   protected:
-    /// It lets go of all that it has, unless `others`, which stay open.
+    /// Starts the process. On a signal it closes everything, unless `others`.
     void start(void (*on_term)(int), const char* name = "sleeper", bool others = true) {
         std::array<int, 2> ready{};
         ASSERT_EQ(::pipe(ready.data()), 0);
@@ -146,7 +146,7 @@ class Terminating : public Holders {
         if (pid_ == 0)
             sleep(writer.get(), on_term);
         ASSERT_GT(pid_, 0);
-        writer.reset(); // so that its death is seen too
+        writer.reset(); // so that its death is visible too
         char byte = 0;
         ASSERT_EQ(::read(reader.get(), &byte, 1), 1);
         tree_.add_process(pid_, name, "/system.slice/train.service", "/dev/nvidiactl");
@@ -161,7 +161,7 @@ class Terminating : public Holders {
         ::waitpid(pid_, nullptr, 0);
     }
 
-    /// 0: none did.
+    /// Returns the signal that ended the process, or 0.
     int signal_that_ended_it() {
         int status = 0;
         if (!tests::eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }))
@@ -184,47 +184,47 @@ class Terminating : public Holders {
     }
 };
 
-TEST_F(Terminating, AsksFirst) {
+TEST_F(Terminating, SigtermIsSentFirst) {
     ASSERT_NO_FATAL_FAILURE(start(SIG_DFL));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
     EXPECT_EQ(signal_that_ended_it(), SIGTERM);
 }
 
-TEST_F(Terminating, KillsAfterTheGrace) {
+TEST_F(Terminating, SigkillFollowsAfterTheGracePeriod) {
     ASSERT_NO_FATAL_FAILURE(start(SIG_IGN));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(50)));
     EXPECT_EQ(signal_that_ended_it(), SIGKILL);
 }
 
-TEST_F(Terminating, SparesWhatLetsGoWhenAsked) {
+TEST_F(Terminating, ProcessThatClosesTheDeviceIsKept) {
     ASSERT_NO_FATAL_FAILURE(start(let_go));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(500)));
     EXPECT_TRUE(find_holders(tree_.root()).empty());
-    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "it lives";
+    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "the process is alive";
 }
 
-TEST_F(Terminating, AwaitsTheEndOfWhatIsEnding) {
+TEST_F(Terminating, EndingProcessIsAwaited) {
     ASSERT_NO_FATAL_FAILURE(start(end_slowly, "sleeper", false));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::milliseconds(300)));
     ASSERT_EQ(::waitpid(pid_, nullptr, WNOHANG), pid_) << "the driver may still be in use";
     pid_ = 0;
 }
 
-TEST_F(Terminating, KnowsNobodyByAName) {
+TEST_F(Terminating, ProcessNameDoesNotProtect) {
     ASSERT_NO_FATAL_FAILURE(start(SIG_DFL, "gpuhostd"));
     EXPECT_TRUE(terminate(tree_.root(), find_holders(tree_.root()), std::chrono::seconds(20)));
     EXPECT_EQ(signal_that_ended_it(), SIGTERM);
 }
 
-TEST_F(Terminating, SparesWhatDoesNotHoldTheDriverAnyMore) {
+TEST_F(Terminating, FormerHolderIsKept) {
     ASSERT_NO_FATAL_FAILURE(start(SIG_DFL));
     const auto holders = find_holders(tree_.root());
     ASSERT_TRUE(tree_.root().remove("/proc/" + std::to_string(pid_) + "/fd/7"));
     EXPECT_TRUE(terminate(tree_.root(), holders, std::chrono::milliseconds(50)));
-    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "it lives";
+    EXPECT_EQ(::waitpid(pid_, nullptr, WNOHANG), 0) << "the process is alive";
 }
 
-TEST_F(Terminating, NeverTouchesInitOrItself) {
+TEST_F(Terminating, InitAndItselfAreRefused) {
     Holder init{1, "systemd", {}, {}};
     Holder worker{99999, "x", {}, {}};
     worker.origin.unit = "gpuhost-worker-1.service";

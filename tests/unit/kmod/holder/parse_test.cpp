@@ -19,7 +19,7 @@ struct CgroupCase {
 
 class Cgroup : public testing::TestWithParam<CgroupCase> {};
 
-TEST_P(Cgroup, SaysWhereAProcessBelongs) {
+TEST_P(Cgroup, UnitContainerAndPodAreRead) {
     const Origin origin = parse_cgroup(GetParam().text);
     EXPECT_EQ(origin.unit, GetParam().unit);
     EXPECT_EQ(origin.container, GetParam().container);
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
         CgroupCase{"Garbage", "::::\n0:\n:/\n", "", "", ""}),
     [](const auto& param) { return param.param.name; });
 
-TEST(Maps, TakesFilesOnceAndNothingElse) {
+TEST(Maps, MappedFilesAreListedOnce) {
     const auto maps = parse_maps("7f00-7f01 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1\n"
                                  "7f01-7f02 r-xp 00001000 fd:01 131   /usr/lib/libcuda.so.1\n"
                                  "7f02-7f03 rw-p 00000000 00:00 0 \n"
@@ -69,7 +69,7 @@ TEST(Maps, TakesFilesOnceAndNothingElse) {
     EXPECT_EQ(maps[2].path, "/tmp/with blank (deleted)");
 }
 
-TEST(Maps, MayBeOfTheDriversDevices) {
+TEST(Maps, DriverDevicesAreRecognized) {
     EXPECT_EQ(may_be_driver_device("/dev/nvidia-uvm"), "/dev/nvidia-uvm");
     EXPECT_EQ(may_be_driver_device("/run/nvidia/driver/dev/nvidia0 (deleted)"),
               "/run/nvidia/driver/dev/nvidia0");

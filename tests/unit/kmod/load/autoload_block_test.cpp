@@ -29,14 +29,14 @@ base::Result<base::Finished> run(std::vector<std::string> argv) {
     return base::run(command);
 }
 
-/// What modprobe would do for a name, with the configuration of a tree alone.
+/// Returns the actions of modprobe for a name, with only the configuration of a tree.
 std::string modprobe(const tests::TempDir& directory, const std::string& name) {
     const auto done = run({"modprobe", "--dry-run", "--verbose", "--dirname", directory.path(""),
                            "--set-version", kernel, "--config", directory.path("run/modprobe.d"), name});
     return done ? done->output : done.error().message;
 }
 
-TEST(AutoloadBlock, KeepsModprobeOutWhateverSoftdepsOthersWrite) {
+TEST(AutoloadBlock, BlocksModprobeWithAnySoftdeps) {
     const tests::TempDir directory;
     const std::string modules = "lib/modules/" + kernel;
     for (const std::string name : {"nvidia", "nvidia_uvm", "vfio_pci"})
@@ -60,7 +60,7 @@ TEST(AutoloadBlock, KeepsModprobeOutWhateverSoftdepsOthersWrite) {
         EXPECT_EQ(modprobe(directory, name), "install /bin/false \n") << name;
 }
 
-TEST(AutoloadBlock, ShutsAndOpensAgainAndAgain) {
+TEST(AutoloadBlock, BlockAndUnblockAreRepeatable) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     EXPECT_FALSE(autoload_blocked(root));
@@ -76,7 +76,7 @@ TEST(AutoloadBlock, ShutsAndOpensAgainAndAgain) {
     }
 }
 
-TEST(AutoloadBlock, IsNoticedByThoseWhoDoNotKnowItsDirectory) {
+TEST(AutoloadBlock, BlockUpdatesTheMtimeOfModprobed) {
     const tests::TempDir directory;
     directory.write("etc/modprobe.d/x.conf", "");
     const std::string known = directory.path("etc/modprobe.d");

@@ -37,15 +37,15 @@ class ConsoleFiles : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(ConsoleFiles, AHostWithoutAScreenHasNone) {
+TEST_F(ConsoleFiles, HostWithoutAScreenHasNoConsole) {
     EXPECT_EQ(found(), "none");
     add_framebuffer("fb0", "nvidia-drmdrmfb");
-    EXPECT_EQ(found(), "none") << "a kernel without text consoles on framebuffers";
+    EXPECT_EQ(found(), "none") << "this kernel has no text console on framebuffers";
     add_console("vtcon0", "(S) dummy device", "1");
     EXPECT_EQ(found(), "none");
 }
 
-TEST_F(ConsoleFiles, ItIsTheOneOnFramebuffersWhereThatIsTheDrivers) {
+TEST_F(ConsoleFiles, ConsoleOnTheDriversFramebufferIsFound) {
     add_console("vtcon0", "(S) dummy device", "0");
     add_console("vtcon1", "(M) frame buffer device", "1");
     directory_.write("sys/class/graphics/fbcon/rotate", "0\n");
@@ -56,7 +56,7 @@ TEST_F(ConsoleFiles, ItIsTheOneOnFramebuffersWhereThatIsTheDrivers) {
     EXPECT_EQ(found(), "vtcon1");
 }
 
-TEST_F(ConsoleFiles, OthersFramebuffersAreNoneOfOurBusiness) {
+TEST_F(ConsoleFiles, FramebuffersOfOtherDriversAreIgnored) {
     add_console("vtcon1", "(M) frame buffer device", "1");
     for (const char* id : {"EFI VGA", "simpledrmdrmfb", "astdrmfb", "amdgpudrmfb", "nouveaudrmfb", ""}) {
         add_framebuffer("fb0", id);
@@ -64,7 +64,7 @@ TEST_F(ConsoleFiles, OthersFramebuffersAreNoneOfOurBusiness) {
     }
 }
 
-TEST_F(ConsoleFiles, OfSeveralFramebuffersItIsOnThePrimaryAdaptersOrOnTheFirst) {
+TEST_F(ConsoleFiles, PrimaryOrFirstFramebufferHasTheConsole) {
     add_console("vtcon1", "(M) frame buffer device", "1");
     add_framebuffer("fb0", "astdrmfb");
     add_framebuffer("fb2", "nvidia-drmdrmfb");
@@ -72,13 +72,13 @@ TEST_F(ConsoleFiles, OfSeveralFramebuffersItIsOnThePrimaryAdaptersOrOnTheFirst) 
     add_framebuffer("fb2", "nvidia-drmdrmfb", true);
     EXPECT_EQ(found(), "vtcon1 bound");
     add_framebuffer("fb0", "astdrmfb", true);
-    EXPECT_EQ(found(), "none") << "two say so, as no firmware does";
+    EXPECT_EQ(found(), "none") << "two primary adapters, which no firmware reports";
     ASSERT_TRUE(root_.remove_tree("/sys/class/graphics/fb0"));
     add_framebuffer("fb10", "astdrmfb", true);
-    EXPECT_EQ(found(), "vtcon1 bound") << "numbers, not names";
+    EXPECT_EQ(found(), "vtcon1 bound") << "ordered by number, not by name";
 }
 
-TEST_F(ConsoleFiles, BindingIsWrittenAndReadAgain) {
+TEST_F(ConsoleFiles, BindingIsWrittenAndVerified) {
     add_console("vtcon1", "(M) frame buffer device", "1");
     EXPECT_EQ(bind_console(root_, "vtcon1", false), 0);
     EXPECT_EQ(directory_.read("sys/class/vtconsole/vtcon1/bind"), "0\n");
@@ -90,7 +90,7 @@ TEST_F(ConsoleFiles, BindingIsWrittenAndReadAgain) {
     EXPECT_EQ(bind_console(root_, "vtcon1", false), EBUSY);
 }
 
-/// 535 runs with the console on its framebuffer, 550 brings one too.
+/// 535 runs with the console on its framebuffer; 550 has a framebuffer too.
 class ConsoleSwap : public testing::Test {
   protected:
     ConsoleSwap() : old_(tree_.add_modules("535.261.03")), new_(tree_.add_modules("550.163.01")) {
@@ -124,45 +124,45 @@ class ConsoleSwap : public testing::Test {
     ModuleGoal new_;
 };
 
-TEST_F(ConsoleSwap, IsOffTheDriverBeforeThatGoes) {
+TEST_F(ConsoleSwap, ConsoleIsUnboundBeforeTheUnload) {
     const auto report = to(new_, old_);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(tree_.kernel_log().find("unbind vtcon1 \nunload nvidia_drm 535.261.03\n"), 0U)
         << tree_.kernel_log();
     EXPECT_EQ(loaded(), "550.163.01");
     EXPECT_EQ(console(), "1");
-    EXPECT_EQ(report->unloaded.size(), 4U) << "modules alone";
+    EXPECT_EQ(report->unloaded.size(), 4U) << "only modules";
     EXPECT_EQ(report->loaded.size(), 4U);
     EXPECT_TRUE(report->notes.empty());
-    ASSERT_TRUE(to(old_, new_)) << "and so the way back";
+    ASSERT_TRUE(to(old_, new_)) << "the undo works the same way";
     EXPECT_EQ(loaded(), "535.261.03");
     EXPECT_EQ(console(), "1");
 }
 
-TEST_F(ConsoleSwap, ANewDriverWithoutAFramebufferGetsNone) {
+TEST_F(ConsoleSwap, NewDriverWithoutAFramebufferGetsNoConsole) {
     new_.modules[3].parameters = "modeset=1 fbdev=0";
     ASSERT_TRUE(to(new_, old_));
     EXPECT_EQ(console(), "gone");
     tree_.forget_log();
     ASSERT_TRUE(to(old_, new_));
-    EXPECT_EQ(tree_.kernel_log().find("bind"), std::string::npos) << "the kernel does so by itself";
+    EXPECT_EQ(tree_.kernel_log().find("bind"), std::string::npos) << "the kernel binds it automatically";
     EXPECT_EQ(console(), "1");
 }
 
-TEST_F(ConsoleSwap, AConsoleThatIsOnNothingOfTheDriversIsLeftAlone) {
+TEST_F(ConsoleSwap, ConsoleOnAnotherFramebufferIsKept) {
     tree_.directory().write("sys/class/graphics/fb0/name", "EFI VGA\n");
     ASSERT_TRUE(to(new_, old_));
     EXPECT_EQ(tree_.kernel_log().find("bind"), std::string::npos) << tree_.kernel_log();
 }
 
-TEST_F(ConsoleSwap, IsLeftOffWhereSomebodyHadTakenItOff) {
+TEST_F(ConsoleSwap, UnboundConsoleStaysUnbound) {
     ASSERT_EQ(bind_console(tree_.root(), "vtcon1", false), 0);
     tree_.misbehave("unload nvidia_uvm errno 16");
     ASSERT_FALSE(to(new_, old_, false));
     EXPECT_EQ(tree_.kernel_log().find("bind"), std::string::npos) << tree_.kernel_log();
 }
 
-TEST_F(ConsoleSwap, IsBackWhenSomethingElseIsInUse) {
+TEST_F(ConsoleSwap, ConsoleIsBoundAgainAfterARefusedUnload) {
     tree_.misbehave("unload nvidia_drm errno 16");
     const auto report = to(new_, old_, false);
     ASSERT_FALSE(report);
@@ -174,7 +174,7 @@ TEST_F(ConsoleSwap, IsBackWhenSomethingElseIsInUse) {
     EXPECT_EQ(loaded(), "535.261.03");
 }
 
-TEST_F(ConsoleSwap, IsNamedWhereItCannotBeTakenOff) {
+TEST_F(ConsoleSwap, ConsoleThatCannotBeUnboundIsNamed) {
     tree_.misbehave("unbind vtcon1 errno 16");
     const auto report = to(new_, old_);
     ASSERT_FALSE(report);
@@ -186,7 +186,7 @@ TEST_F(ConsoleSwap, IsNamedWhereItCannotBeTakenOff) {
     EXPECT_EQ(console(), "1");
 }
 
-TEST_F(ConsoleSwap, NoDriverGoesBackForWantOfAConsole) {
+TEST_F(ConsoleSwap, FailedBindDoesNotFailTheSwap) {
     ASSERT_EQ(bind_console(tree_.root(), "vtcon1", false), 0);
     tree_.misbehave("bind vtcon1 errno 5");
     const auto report = to(old_, new_);
@@ -196,7 +196,7 @@ TEST_F(ConsoleSwap, NoDriverGoesBackForWantOfAConsole) {
         << report->notes[0];
 }
 
-TEST_F(ConsoleSwap, OneThatHangsIsToldOfInTime) {
+TEST_F(ConsoleSwap, HangingUnbindIsReportedInTime) {
     deadline_ = std::chrono::seconds(3);
     tree_.misbehave("unbind vtcon1 hang");
     const auto report = to(new_, old_);
@@ -207,8 +207,8 @@ TEST_F(ConsoleSwap, OneThatHangsIsToldOfInTime) {
         << report.error().message;
 }
 
-/// Whatever a killed worker left, either way ends with the console where it was.
-TEST_F(ConsoleSwap, IsBackAfterACrashAnywhere) {
+/// After any crash of a worker, apply and undo end with the console bound as before.
+TEST_F(ConsoleSwap, ConsoleIsBoundAgainAfterAnyCrash) {
     for (const char* moment :
          {"unbind vtcon1", "unload nvidia_drm", "unload nvidia", "load nvidia", "load nvidia_drm"})
         for (const bool forward : {true, false}) {

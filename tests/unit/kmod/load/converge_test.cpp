@@ -24,7 +24,7 @@ const std::string all_535 =
 const std::string all_550 =
     "nvidia_drm 550.163.01, nvidia_modeset 550.163.01, nvidia_uvm 550.163.01, nvidia 550.163.01";
 
-/// Of each module udev is faster by a moment.
+/// A loader that is always slightly slower than udev.
 class BeatenLoader : public ModuleLoader {
   public:
     explicit BeatenLoader(const base::Root& root) : real_(make_module_loader(root)) {}
@@ -76,17 +76,17 @@ class Converge : public testing::Test {
     ModuleGoal new_;
 };
 
-TEST_F(Converge, LoadsFromNothing) {
+TEST_F(Converge, LoadsTheDriverWithoutModulesLoaded) {
     const auto report = to(old_);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
     EXPECT_EQ(served_version(tree_.root()), "535.261.03");
     EXPECT_EQ(served_gpus(tree_.root()).size(), 2U);
-    EXPECT_TRUE(loaded_module(tree_.root(), "video")) << "dependencies from the distribution";
+    EXPECT_TRUE(loaded_module(tree_.root(), "video")) << "the dependency from the distribution";
     EXPECT_EQ(report->first_unload_us, 0U);
 }
 
-TEST_F(Converge, ReachesItsGoalThoughSomebodyElseLoadsEachModuleOfIt) {
+TEST_F(Converge, ModulesLoadedByUdevMeanwhileAreAccepted) {
     BeatenLoader loader(tree_.root());
     ConvergeOptions options;
     options.kernel = tests::test_kernel;
@@ -97,7 +97,7 @@ TEST_F(Converge, ReachesItsGoalThoughSomebodyElseLoadsEachModuleOfIt) {
     EXPECT_TRUE(report->loaded.empty());
 }
 
-TEST_F(Converge, SwapsLeafToRootAndRootToLeaf) {
+TEST_F(Converge, UnloadsLeafFirstAndLoadsRootFirst) {
     start_with_old();
     const auto report = to(new_, old_);
     ASSERT_TRUE(report) << report.error().message;
@@ -110,7 +110,7 @@ TEST_F(Converge, SwapsLeafToRootAndRootToLeaf) {
     EXPECT_GT(report->validated_us, report->first_unload_us);
 }
 
-TEST_F(Converge, DoesNothingWhenThere) {
+TEST_F(Converge, ConvergedModulesAreKept) {
     start_with_old();
     const auto report = to(old_);
     ASSERT_TRUE(report);
@@ -118,9 +118,9 @@ TEST_F(Converge, DoesNothingWhenThere) {
     EXPECT_TRUE(report->loaded.empty() && report->unloaded.empty());
 }
 
-TEST_F(Converge, GoesOnFromAnyHalf) {
+TEST_F(Converge, ContinuesFromAnyPartialState) {
     start_with_old();
-    // each failure leaves another half behind
+    // each failure leaves a different partial state
     for (const char* control : {"unload nvidia_uvm errno 5", "unload nvidia errno 5", "load nvidia errno 5",
                                 "load nvidia_uvm errno 5", "load nvidia_drm errno 5"}) {
         ASSERT_TRUE(to(old_, new_));
@@ -132,13 +132,13 @@ TEST_F(Converge, GoesOnFromAnyHalf) {
     }
 }
 
-TEST_F(Converge, GoesToNothing) {
+TEST_F(Converge, EmptyGoalUnloadsTheDriver) {
     start_with_old();
     ASSERT_TRUE(to(ModuleGoal{}, old_));
     EXPECT_EQ(tree_.loaded(), "");
 }
 
-TEST_F(Converge, PutsBackWhatWasUnloadedWhenSomethingIsInUse) {
+TEST_F(Converge, UsedModuleReloadsTheUnloadedOnes) {
     start_with_old();
     tree_.add_process(4242, "python3", "/system.slice/train.service", "/dev/nvidiactl");
     const auto report = to(new_, old_);
@@ -147,10 +147,11 @@ TEST_F(Converge, PutsBackWhatWasUnloadedWhenSomethingIsInUse) {
     EXPECT_NE(report.error().message.find("process 4242 (python3) of train.service"), std::string::npos)
         << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
-    EXPECT_NE(tree_.kernel_log().find("unload nvidia_uvm"), std::string::npos) << "it was half way";
+    EXPECT_NE(tree_.kernel_log().find("unload nvidia_uvm"), std::string::npos)
+        << "some modules were unloaded";
 }
 
-TEST_F(Converge, SaysWhatDidNotComeBackWhenSomethingIsInUse) {
+TEST_F(Converge, ModulesThatFailToReloadAreReported) {
     tree_.directory().write(
         "modules/535.261.03/nvidia-peermem.ko",
         tests::nvidia_module("nvidia_peermem", "535.261.03", std::string(tests::test_kernel), "nvidia"));
@@ -166,7 +167,7 @@ TEST_F(Converge, SaysWhatDidNotComeBackWhenSomethingIsInUse) {
     EXPECT_EQ(tree_.loaded(), all_535);
 }
 
-TEST_F(Converge, LoadsWithTheOptionsOfModprobesConfiguration) {
+TEST_F(Converge, ModprobesOptionsAreApplied) {
     const auto parameters = [this](const std::string& module) {
         return tree_.directory().read("sys/module/" + module + "/fake-parameters");
     };
@@ -184,20 +185,20 @@ TEST_F(Converge, LoadsWithTheOptionsOfModprobesConfiguration) {
     ASSERT_TRUE(to(new_, old_));
     EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n");
     ASSERT_TRUE(to(old_, new_, std::nullopt));
-    EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n") << "and going back";
+    EXPECT_EQ(parameters("nvidia_uvm"), "uvm_disable_hmm=1\n") << "also during the undo";
 }
 
-TEST_F(Converge, NoticesADriverThatServesNoGpu) {
+TEST_F(Converge, DriverThatServesNoGpuFails) {
     start_with_old();
     tree_.misbehave("load nvidia@550.163.01 no-gpu");
     const auto report = to(new_, old_);
     ASSERT_FALSE(report);
     EXPECT_NE(report.error().message.find("0000:65:00.0"), std::string::npos) << report.error().message;
-    ASSERT_TRUE(to(old_, new_, std::nullopt)) << "and the way back is open";
+    ASSERT_TRUE(to(old_, new_, std::nullopt)) << "the undo still works";
     EXPECT_EQ(tree_.loaded(), all_535);
 }
 
-TEST_F(Converge, AGpuThatDoesNotProbeIsLeftOut) {
+TEST_F(Converge, GpuThatFailsToProbeIsReported) {
     tree_.misbehave("probe 0000:66:00.0 errno 1");
     const auto report = to(old_);
     ASSERT_TRUE(report) << report.error().message;
@@ -209,7 +210,7 @@ TEST_F(Converge, AGpuThatDoesNotProbeIsLeftOut) {
         << sentences[0];
 }
 
-TEST_F(Converge, AGpuThatWasServedHasToBeServed) {
+TEST_F(Converge, FormerlyServedGpuIsRequired) {
     start_with_old();
     tree_.misbehave("probe 0000:66:00.0@550.163.01 errno 1");
     EXPECT_TRUE(to(new_, old_, Gpus({"0000:65:00.0"})));
@@ -219,7 +220,7 @@ TEST_F(Converge, AGpuThatWasServedHasToBeServed) {
     EXPECT_NE(report.error().message.find("0000:66:00.0"), std::string::npos) << report.error().message;
 }
 
-TEST_F(Converge, AGpuThatFellOffItsBusIsNotRequired) {
+TEST_F(Converge, GpuMissingOnItsBusIsNotRequired) {
     start_with_old();
     tree_.misbehave("probe 0000:66:00.0 errno 1");
     tree_.directory().write("sys/bus/pci/devices/0000:66:00.0/config", "\xff\xff\xff\xff");
@@ -229,12 +230,12 @@ TEST_F(Converge, AGpuThatFellOffItsBusIsNotRequired) {
               std::string::npos);
 }
 
-TEST_F(Converge, LeavesGpusToOtherDrivers) {
+TEST_F(Converge, GpusOfOtherDriversAreIgnored) {
     tree_.add_gpu("0000:67:00.0", "vfio-pci");
     EXPECT_TRUE(to(old_));
 }
 
-TEST_F(Converge, TakesNouveauOut) {
+TEST_F(Converge, NouveauIsUnloaded) {
     tree_.directory().write("sys/module/nouveau/initstate", "live\n");
     tree_.directory().write("sys/module/nouveau/refcnt", "0\n");
     tree_.add_gpu("0000:67:00.0", "nouveau");
@@ -250,7 +251,7 @@ struct Refusal {
     const char* word;
 };
 
-TEST_F(Converge, SaysWhyAModuleDoesNotLoad) {
+TEST_F(Converge, LoadErrorsHaveCodeAndReason) {
     for (const Refusal& refusal :
          {Refusal{ENOKEY, Errc::AccessDenied, "key"}, Refusal{EKEYREJECTED, Errc::AccessDenied, "signature"},
           Refusal{EPERM, Errc::AccessDenied, "unsigned"}, Refusal{ENODEV, Errc::Failed, "GPU"},
@@ -265,7 +266,7 @@ TEST_F(Converge, SaysWhyAModuleDoesNotLoad) {
     }
 }
 
-TEST_F(Converge, OptionalModulesAreWorthANote) {
+TEST_F(Converge, MissingOptionalModuleIsANote) {
     old_.modules.push_back({"nvidia_peermem", "/absent.ko", "", "", {"nvidia", "ib_core"}, {}, true});
     tree_.misbehave("load ib_core errno 2");
     const auto report = to(old_);
@@ -275,29 +276,29 @@ TEST_F(Converge, OptionalModulesAreWorthANote) {
     EXPECT_EQ(report->loaded.size(), 4U);
 }
 
-TEST_F(Converge, GivesItsResultWhileAModuleHangs) {
+TEST_F(Converge, HangingModuleReportsRebootRequired) {
     start_with_old();
     tree_.misbehave("unload nvidia_uvm hang");
-    deadline_ = std::chrono::seconds(3); // of each module, and the others must keep it on a busy machine
+    deadline_ = std::chrono::seconds(3); // per module; the other modules must keep it on a busy machine
     const auto report = to(new_, old_);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::RebootRequired);
     EXPECT_NE(report.error().message.find("nvidia_uvm"), std::string::npos);
-    // whoever comes next is told at once, and does not wait out the deadline again
+    // the next call fails immediately, without another deadline
     const auto next = ModuleLock::take(tree_.root(), std::chrono::hours(1));
     ASSERT_FALSE(next);
     EXPECT_EQ(next.error().code, Errc::RebootRequired);
     EXPECT_NE(next.error().message.find("nvidia_uvm"), std::string::npos);
 }
 
-TEST_F(Converge, GoesOnWhenUdevWasFaster) {
+TEST_F(Converge, ModuleLoadedByUdevIsAccepted) {
     tree_.misbehave("load nvidia race");
     const auto report = to(old_);
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(tree_.loaded(), all_535);
 }
 
-TEST_F(Converge, NoticesThatItsChildDied) {
+TEST_F(Converge, DeadChildIsInterrupted) {
     tree_.misbehave("load nvidia_uvm die");
     const auto report = to(old_);
     ASSERT_FALSE(report);
@@ -306,7 +307,7 @@ TEST_F(Converge, NoticesThatItsChildDied) {
     EXPECT_TRUE(to(old_));
 }
 
-TEST_F(Converge, WaitsForWhatADeadWorkerBegan) {
+TEST_F(Converge, LoadOfADeadWorkerIsAwaited) {
     start_with_old();
     tree_.misbehave("load nvidia delay 300");
     const pid_t worker = ::fork();

@@ -39,11 +39,11 @@ const std::vector<LoadedModule> whole_driver{
     loaded("gdrdrv", {}), loaded("nvidia", {"nvidia_uvm", "nvidia_modeset", "gdrdrv"}),
     loaded("nvidia_drm", {}), loaded("nvidia_modeset", {"nvidia_drm"}), loaded("nvidia_uvm", {})};
 
-TEST(Graph, UnloadsHoldersBeforeWhatTheyHold) {
+TEST(Graph, HoldersAreUnloadedFirst) {
     EXPECT_EQ(names(unload_order(whole_driver)), "gdrdrv nvidia_drm nvidia_modeset nvidia_uvm nvidia");
 }
 
-TEST(Graph, UnloadsAllThatHoldsWhatGoes) {
+TEST(Graph, HoldersOfUnloadedModulesAreUnloaded) {
     EXPECT_EQ(names(to_unload(whole_driver, ModuleGoal{})),
               "gdrdrv nvidia_drm nvidia_modeset nvidia_uvm nvidia");
     ModuleGoal goal{"535",
@@ -53,14 +53,14 @@ TEST(Graph, UnloadsAllThatHoldsWhatGoes) {
     EXPECT_EQ(names(to_unload(whole_driver, goal)), "nvidia_drm nvidia_modeset");
 }
 
-TEST(Graph, LeavesAloneWhatIsAsWanted) {
+TEST(Graph, ConvergedModulesAreKept) {
     ModuleGoal goal{"535",
                     {wanted("nvidia", {}), wanted("nvidia_uvm", {}), wanted("nvidia_drm", {}),
                      wanted("nvidia_modeset", {}), wanted("gdrdrv", {})}};
     EXPECT_TRUE(to_unload(whole_driver, goal).empty());
 }
 
-TEST(Graph, TellsModulesApartBySrcversionToo) {
+TEST(Graph, DifferentSrcversionIsADifferentModule) {
     ModuleGoal goal{"535", {wanted("nvidia_uvm", {})}};
     goal.modules[0].srcversion = "rebuilt";
     EXPECT_FALSE(is_as_wanted(loaded("nvidia_uvm", {}), goal));
@@ -73,11 +73,11 @@ TEST(Graph, LoadsDependenciesFirst) {
     EXPECT_EQ(names(*order), "nvidia nvidia_modeset nvidia_drm");
 }
 
-TEST(Graph, RefusesACircle) {
+TEST(Graph, RefusesCircularDependencies) {
     EXPECT_FALSE(load_order({wanted("a", {"b"}), wanted("b", {"a"})}));
 }
 
-TEST(Graph, FindsWhatTheDistributionHasToBring) {
+TEST(Graph, FindsDependenciesOutsideTheSet) {
     EXPECT_EQ(outside_dependencies({wanted("nvidia_drm", {"drm", "nvidia_modeset"}),
                                     wanted("nvidia_modeset", {"video", "drm"})}),
               (std::vector<std::string>{"drm", "video"}));
@@ -91,7 +91,7 @@ TEST(ModuleGoal, SplitsParametersByModule) {
     EXPECT_EQ(parameters.at("nvidia_uvm"), "b=2");
 }
 
-TEST(ModuleGoal, SurvivesTheJournal) {
+TEST(ModuleGoal, JsonRoundTripKeepsTheGoal) {
     ModuleGoal goal{"550", {wanted("nvidia", {"drm"}, "550")}};
     goal.modules[0].path = "/a/nvidia.ko";
     goal.modules[0].parameters = "x=1";

@@ -10,7 +10,7 @@ namespace {
 using base::Errc;
 using tests::module_image;
 
-TEST(ModuleInfoTest, ReadsWhatAModuleSaysAboutItself) {
+TEST(ModuleInfoTest, ReadsModinfoAndSymbolVersions) {
     const std::string image = module_image({{"firmware", "nvidia/550.163.01/gsp_ga10x.bin"},
                                             {"version", "550.163.01"},
                                             {"license", "Dual MIT/GPL"},
@@ -34,14 +34,14 @@ TEST(ModuleInfoTest, ReadsWhatAModuleSaysAboutItself) {
     EXPECT_EQ(versions->at("printk"), 7U);
 }
 
-TEST(ModuleInfoTest, NvidiasOwnLicenceIsTheProprietaryFlavour) {
+TEST(ModuleInfoTest, NvidiaLicenceIsTheProprietaryFlavour) {
     const auto info = parse_module_info(
         module_image({{"name", "nvidia"}, {"vermagic", "6.1 "}, {"license", "NVIDIA"}}), "x");
     ASSERT_TRUE(info);
     EXPECT_EQ(info->flavour(), "proprietary");
 }
 
-TEST(ModuleInfoTest, NamesParametersThatAModuleDoesNotTake) {
+TEST(ModuleInfoTest, UnknownParametersAreNamed) {
     const auto info = parse_module_info(
         module_image({{"name", "nvidia"}, {"vermagic", "6.1 "}, {"parmtype", "NVreg_A_b:int"}}), "x");
     ASSERT_TRUE(info);
@@ -60,13 +60,13 @@ TEST(ModuleInfoTest, EveryTruncationIsRefused) {
     }
 }
 
-TEST(ModuleInfoTest, NoBytesMakeItReadOutside) {
+TEST(ModuleInfoTest, ModifiedBytesAreReadSafely) {
     const std::string image = module_image({{"name", "nvidia"}, {"vermagic", "6.1 "}}, {{"printk", 7}});
     for (std::size_t at = 0; at < image.size(); ++at)
         for (const char value : {'\x00', '\x7f', '\xff'}) {
             std::string broken = image;
             broken[at] = value;
-            (void)parse_module_info(broken, "x"); // the sanitizers watch
+            (void)parse_module_info(broken, "x"); // checked by the sanitizers
             (void)parse_symbol_versions(broken, "x");
         }
 }

@@ -9,12 +9,12 @@
 namespace gpuhost::kmod {
 namespace {
 
-TEST(ModuleName, IsTheKernels) {
+TEST(ModuleName, NameHasUnderscoresAndNoSuffix) {
     EXPECT_EQ(module_name("/a/b/nvidia-uvm.ko.xz"), "nvidia_uvm");
     EXPECT_EQ(module_name("nvidia_drm"), "nvidia_drm");
 }
 
-TEST(CharDrivers, EndWhereBlockDevicesBegin) {
+TEST(CharDrivers, BlockDevicesAreIgnored) {
     const std::string text =
         "Character devices:\n  1 mem\n195 nvidia-frontend\n510 nvidia-uvm\n\nBlock devices:\n259 nvidia-no\n";
     EXPECT_EQ(parse_char_drivers(text).size(), 3U);
@@ -28,12 +28,12 @@ class KernelState : public testing::Test {
     base::Root root_ = directory_.root();
 };
 
-TEST_F(KernelState, ABuiltInModuleIsNotLoaded) {
+TEST_F(KernelState, BuiltInModuleIsNotLoaded) {
     directory_.write("sys/module/drm/parameters/debug", "0\n");
     EXPECT_FALSE(loaded_module(root_, "drm"));
 }
 
-TEST_F(KernelState, TheClosureFollowsHolders) {
+TEST_F(KernelState, LoadedDriverIncludesItsHolders) {
     for (const char* name : {"nvidia", "gdrdrv", "nvidia_fs", "unrelated"}) {
         directory_.write("sys/module/" + std::string(name) + "/initstate", "live\n");
         directory_.write("sys/module/" + std::string(name) + "/refcnt", "2\n");
@@ -46,20 +46,20 @@ TEST_F(KernelState, TheClosureFollowsHolders) {
     EXPECT_EQ(modules[1].refcnt, 2);
 }
 
-/// As in Debian's kernels for clouds.
-TEST_F(KernelState, ADriverIsWholeWithoutDrm) {
+/// Debian's cloud kernels have no DRM.
+TEST_F(KernelState, DriverIsCompleteWithoutDrm) {
     for (const char* name : {"nvidia", "nvidia_drm"})
         directory_.write("sys/module/" + std::string(name) + "/initstate", "live\n");
-    EXPECT_EQ(loaded_driver(root_).size(), 2U) << "nothing holds nvidia_drm there, and it holds nothing";
+    EXPECT_EQ(loaded_driver(root_).size(), 2U) << "nvidia_drm has no holders and holds no module there";
 }
 
-TEST_F(KernelState, ADriverIsWholeWhereNoModuleCanBeUnloaded) {
+TEST_F(KernelState, DriverIsCompleteWithoutModuleUnload) {
     for (const char* name : {"nvidia", "nvidia_uvm", "nvidia_modeset"})
         directory_.write("sys/module/" + std::string(name) + "/initstate", "live\n");
     EXPECT_EQ(loaded_driver(root_).size(), 3U) << "without CONFIG_MODULE_UNLOAD there are no holders";
 }
 
-TEST_F(KernelState, GpusAreNvidiasDisplayControllers) {
+TEST_F(KernelState, NvidiasDisplayControllersAreGpus) {
     const auto add = [&](const std::string& address, const char* vendor, const char* type) {
         directory_.write("sys/bus/pci/devices/" + address + "/vendor", vendor);
         directory_.write("sys/bus/pci/devices/" + address + "/class", type);
@@ -77,7 +77,7 @@ struct Enforcement {
     const char* why;
 };
 
-TEST_F(KernelState, KnowsWhenUnsignedModulesAreRefused) {
+TEST_F(KernelState, EnforcementOfSignaturesIsRead) {
     for (const Enforcement& row : {Enforcement{"N\n", "[none] integrity confidentiality\n", ""},
                                    Enforcement{"Y\n", "[none] integrity\n", "sig_enforce"},
                                    Enforcement{"N\n", "none [integrity] confidentiality\n", "integrity"}}) {
@@ -89,7 +89,7 @@ TEST_F(KernelState, KnowsWhenUnsignedModulesAreRefused) {
     }
 }
 
-TEST_F(KernelState, ReadsTheVersionOfBothKindsOfDriver) {
+TEST_F(KernelState, VersionOfBothFlavoursIsRead) {
     directory_.write("proc/driver/nvidia/version",
                      "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.163.01  "
                      "Release Build\nGCC version:  gcc version 12.2.0\n");
@@ -116,10 +116,10 @@ TEST_F(KernelState, ServicesAreFoundInAnySlice) {
                      "14\n");
     EXPECT_EQ(active_units(root_, {"a.service", "b@0.service", "c.service"}),
               (std::vector<std::string>{"a.service", "b@0.service"}))
-        << "a user's own is another";
+        << "a user's service with this name is a different one";
 }
 
-TEST_F(KernelState, SymbolVersionsComeFromTheHeaders) {
+TEST_F(KernelState, SymbolVersionsAreReadFromTheHeaders) {
     const std::string text =
         "0x12345678\tprintk\tvmlinux\tEXPORT_SYMBOL\t\n0xffffffff\tpci_iomap\tvmlinux\tEXPORT_SYMBOL\n"
         "garbage\n0xzz\tbad\n";

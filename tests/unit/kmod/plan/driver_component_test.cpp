@@ -5,13 +5,13 @@
 namespace gpuhost::kmod {
 namespace {
 
-TEST(DriverComponent, ConvergesAtStartUnlessSomebodyElsesDriverRuns) {
+TEST(DriverComponent, ConvergesAtStartUnlessAForeignDriverRuns) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     const DriverComponent component(root);
     Observed observed;
     observed.kernel = "6.1.0-50-amd64";
-    EXPECT_TRUE(component.converge_at_start(to_json(observed))) << "none runs: Version= may want one";
+    EXPECT_TRUE(component.converge_at_start(to_json(observed))) << "no driver runs: Version= may name one";
     observed.loaded_version = "535.261.03";
     EXPECT_FALSE(component.converge_at_start(to_json(observed)));
     observed.store.selected[observed.kernel] = {{"550.163.01", "u", "m"}, {}};
@@ -29,7 +29,7 @@ class DriverComponentTest : public StoreTest {
     }
 };
 
-TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
+TEST_F(DriverComponentTest, MissingSelectionFilesAreObserved) {
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(import(modules()));
     directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
@@ -50,7 +50,7 @@ TEST_F(DriverComponentTest, SeesEachFileOfTheSelectionButModprobesOptions) {
     }
 }
 
-TEST_F(DriverComponentTest, SeesTheConsoleOnTheDriverAndKernelsThatAreGone) {
+TEST_F(DriverComponentTest, ConsoleAndRemovedKernelsAreObserved) {
     directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
     directory_.write("sys/class/graphics/fb0/name", "nvidia-drmdrmfb\n");
     directory_.write("sys/class/vtconsole/vtcon1/name", "(M) frame buffer device\n");

@@ -47,7 +47,7 @@ Generation generation(const std::string& version) {
     return {version, "u" + version, "m" + version};
 }
 
-/// A host on which 535 runs and 550 lies ready.
+/// Returns a host that runs 535 and has 550 in the store.
 Observed serving_535() {
     Observed observed;
     observed.kernel = kernel;
@@ -105,13 +105,13 @@ struct PlanCase {
 
 class DriverPlan : public testing::TestWithParam<PlanCase> {};
 
-TEST_P(DriverPlan, HasTheStepsThatItTakes) {
+TEST_P(DriverPlan, PlanHasTheExpectedSteps) {
     const PlanCase& param = GetParam();
     core::Settings settings({driver_setting_keys()});
     Observed observed = param.fresh ? fresh_host() : serving_535();
     if (param.change)
         param.change(observed, settings);
-    // by way of JSON, as the daemon does it
+    // through JSON, as in the daemon
     const core::Plan plan = driver_plan({settings, param.request}, observed_from_json(to_json(observed)));
     if (param.problems.empty()) {
         EXPECT_EQ(kinds(plan), param.steps);
@@ -131,8 +131,8 @@ void set(core::Settings& settings, const char* key, const char* value) {
 INSTANTIATE_TEST_SUITE_P(
     Hosts, DriverPlan,
     testing::Values(
-        PlanCase{"AsWanted", {}, Json::object(), "", {}},
-        PlanCase{"SwapToWhatRuns", {}, swap("535.261.03"), "", {}},
+        PlanCase{"Converged", {}, Json::object(), "", {}},
+        PlanCase{"SwapToTheRunningDriver", {}, swap("535.261.03"), "", {}},
         PlanCase{"Swap", {}, swap("550.163.01"), whole_swap, {}},
         PlanCase{"VersionFromConfiguration",
                  [](Observed&, core::Settings& settings) { set(settings, "Version", "550.163.01"); },
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
                  whole_swap,
                  {}},
         PlanCase{
-            "InitramfsThatNobodyLookedAt",
+            "UnreadInitramfs",
             [](Observed& observed, core::Settings&) {
                 observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}, {"6.1.0-56-amd64", "/boot/i"}};
             },
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                  swap("550.163.01"),
                  whole_swap,
                  {}},
-        PlanCase{"InitramfsOfASelectionThatStays",
+        PlanCase{"InitramfsOfAnUnchangedSelection",
                  [](Observed& observed, core::Settings&) {
                      observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
                      observed.wrong_files = {"/usr/bin/nvidia-smi"};
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "units.quiesce "
                  "driver.select driver.devices driver.validate driver.compute autoload.unblock units.start",
                  {}},
-        PlanCase{"WhatIsInUseComputesNothing",
+        PlanCase{"UsedGpusDoNotCompute",
                  [](Observed& observed, core::Settings& settings) {
                      set(settings, "Validation", "cuda");
                      observed.wrong_files = {"/usr/bin/nvidia-smi"};
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.prepare driver.select driver.validate",
                  {}},
-        PlanCase{"BehindSwitchesTheyComputeOnceTheFabricManagerIsBack",
+        PlanCase{"ComputeFollowsTheFabricManager",
                  [](Observed& observed, core::Settings& settings) {
                      set(settings, "Validation", "cuda");
                      observed.units.emplace_back("nvidia-fabricmanager.service");
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "modules.converge driver.devices driver.validate",
                  {}},
         PlanCase{
-            "AskedForWhereNothingIsLoaded",
+            "RequestedWithoutALoadedDriver",
             [](Observed& observed, core::Settings&) {
                 observed.loaded.clear();
                 observed.loaded_version.clear();
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "modules.converge driver.devices driver.validate",
                  {}},
-        PlanCase{"UdevIsAboutToLoadTheLast",
+        PlanCase{"UdevLoadsTheLastModule",
                  [](Observed& observed, core::Settings&) { observed.loaded[1].state = "coming"; },
                  Json::object(),
                  "modules.converge driver.devices driver.validate",
@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(
                  Json::object(),
                  "driver.devices driver.validate",
                  {}},
-        PlanCase{"DoorWasLeftShut",
+        PlanCase{"AutoloadIsStillBlocked",
                  [](Observed& observed, core::Settings&) { observed.autoload_blocked = true; },
                  Json::object(),
                  "driver.validate autoload.unblock",
@@ -330,7 +330,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "",
                  {Errc::Unsupported}},
         PlanCase{
-            "NothingToGoBackTo",
+            "NothingToRollBackTo",
             [](Observed& observed, core::Settings&) { observed.store.selected[kernel].previous.reset(); },
             {{"driver", {{"request", "rollback"}}}},
             "",
@@ -351,20 +351,20 @@ core::Plan plan_of(const Observed& observed, const Json& request) {
     return driver_plan({settings, request}, observed);
 }
 
-/// Of another room: kind "a" before, "b" after.
+/// Plans with steps of another subsystem: kind "a" before, "b" after.
 std::string kinds_around(const Observed& observed, const Json& request) {
     const core::Settings settings({driver_setting_keys()});
     return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
 }
 
-TEST(DriverPlanAround, NobodyBeginsOnceClientsHaveGoneAndTheySeeItWhenTheyComeBack) {
+TEST(DriverPlanAround, OuterStepsFollowUnitsStopAndPrecedeStart) {
     EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
               "driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
               "units.quiesce driver.select "
               "driver.devices driver.validate autoload.unblock b units.start b");
 }
 
-TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
+TEST(DriverPlan, AutoloadUnblockIsThePointOfNoReturn) {
     const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
     std::vector<std::string> forward;
     for (const core::Step& step : plan.steps)
@@ -373,25 +373,25 @@ TEST(DriverPlan, OpeningTheDoorIsThePointOfNoReturn) {
     EXPECT_EQ(forward, std::vector<std::string>{"autoload.unblock"});
 }
 
-TEST(DriverPlanAround, WithoutADriverNobodyHasToBeKeptOut) {
+TEST(DriverPlanAround, FirstDriverHasNoStepsBefore) {
     const std::string steps = kinds_around(fresh_host(), swap("550.163.01"));
     EXPECT_EQ(steps.find(" a "), std::string::npos);
     EXPECT_NE(steps.find("driver.validate autoload.unblock b"), std::string::npos) << steps;
     EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
 }
 
-TEST(DriverPlanArgs, ModulesKnowTheirFilesOnBothSides) {
+TEST(DriverPlanArgs, ModulesHaveFilesForBothDirections) {
     const core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
     const ModuleGoal from = goal_from_json(step(plan, "modules.converge").args["from"]);
     const ModuleGoal to = goal_from_json(step(plan, "modules.converge").args["to"]);
     ASSERT_EQ(from.modules.size(), 4U);
     for (const GoalModule& module : from.modules)
         EXPECT_NE(module.path.find("/535.261.03/"), std::string::npos);
-    ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither asked for nor loaded";
+    ASSERT_EQ(to.modules.size(), 4U) << "peermem was neither requested nor loaded";
     EXPECT_EQ(to.version, "550.163.01");
 }
 
-TEST(DriverPlanArgs, ASwapHasToServeTheGpusThatAreServed) {
+TEST(DriverPlanArgs, SwapRequiresTheServedGpus) {
     Observed observed = serving_535();
     observed.gpus.push_back({"0000:66:00.0", "0x2330", ""});
     observed.gpus.push_back({"0000:67:00.0", "0x2330", "vfio-pci"});
@@ -409,7 +409,7 @@ TEST(DriverPlanArgs, LoadingAtBootRequiresNoParticularGpu) {
         EXPECT_EQ(step(plan, kind).args["gpus"], Json::array()) << kind;
 }
 
-TEST(DriverPlanArgs, AGpuThatFitsNoFlavourLeavesTheSelectedDriver) {
+TEST(DriverPlanArgs, GpuWithoutAFlavourKeepsTheSelectedDriver) {
     Observed observed = serving_535();
     observed.gpus.push_back({"0000:66:00.0", "0x1db6", ""});
     observed.store.versions[0].userland[0].closed_gpus = {"10de:1db6"};
@@ -418,10 +418,11 @@ TEST(DriverPlanArgs, AGpuThatFitsNoFlavourLeavesTheSelectedDriver) {
     EXPECT_TRUE(kept.problems.empty());
     EXPECT_NE(base::join(kept.reasons, "\n").find("do not drive 0000:66:00.0 (10de:1db6)"),
               std::string::npos);
-    EXPECT_EQ(plan_of(observed, swap("550.163.01")).problems.size(), 1U) << "a person may choose";
+    EXPECT_EQ(plan_of(observed, swap("550.163.01")).problems.size(), 1U)
+        << "an explicit swap reports the problem";
 }
 
-TEST(DriverPlanArgs, AGpuThatTheOpenModulesDoNotDriveGetsTheProprietaryOnes) {
+TEST(DriverPlanArgs, UnsupportedGpuSelectsTheProprietaryModules) {
     Observed observed = serving_535();
     ModuleSet proprietary = module_set("550.163.01");
     proprietary.flavour = "proprietary";
@@ -439,7 +440,7 @@ TEST(DriverPlanArgs, AGpuThatTheOpenModulesDoNotDriveGetsTheProprietaryOnes) {
               std::string::npos);
 }
 
-TEST(DriverPlanArgs, WhatAModuleUsesInItsSetComesWithIt) {
+TEST(DriverPlanArgs, DependenciesInTheSetAreLoadedToo) {
     core::Settings settings({driver_setting_keys()});
     set(settings, "Modules", "nvidia-drm");
     const core::Plan plan = driver_plan({settings, swap("550.163.01")}, fresh_host());
@@ -451,7 +452,7 @@ TEST(DriverPlanArgs, WhatAModuleUsesInItsSetComesWithIt) {
     EXPECT_EQ(names, (std::vector<std::string>{"nvidia", "nvidia_modeset", "nvidia_drm"}));
 }
 
-TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
+TEST(DriverPlanArgs, ExtraLoadedModulesAreOptional) {
     Observed observed = serving_535();
     for (const std::string name : {"nvidia_peermem", "gdrdrv", "nvidia_fs"}) {
         LoadedModule module;
@@ -466,9 +467,10 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
     ASSERT_EQ(to.modules.size(), 7U);
     EXPECT_EQ(to.modules[4].name, "nvidia_peermem");
     EXPECT_TRUE(to.modules[4].optional);
-    EXPECT_NE(to.modules[4].path, "") << "the set's own";
+    EXPECT_NE(to.modules[4].path, "") << "a module of the set";
     for (std::size_t i : {5U, 6U}) {
-        EXPECT_EQ(to.modules[i].name, i == 5 ? "gdrdrv" : "nvidia_fs") << "of no set, whatever their names";
+        EXPECT_EQ(to.modules[i].name, i == 5 ? "gdrdrv" : "nvidia_fs")
+            << "of no set, regardless of their names";
         EXPECT_TRUE(to.modules[i].optional);
         EXPECT_EQ(to.modules[i].path, "");
         EXPECT_EQ(to.modules[i].depends, std::vector<std::string>{"nvidia"});
@@ -476,10 +478,10 @@ TEST(DriverPlanArgs, WhatWasLoadedBeyondTheSettingsComesAlongIfItCan) {
     const ModuleGoal from = goal_from_json(args["from"]);
     ASSERT_EQ(from.modules.size(), 7U);
     EXPECT_FALSE(from.modules[4].optional);
-    EXPECT_TRUE(from.modules[6].optional) << "no way back fails for want of it";
+    EXPECT_TRUE(from.modules[6].optional) << "a missing module does not fail the undo";
 }
 
-TEST(DriverPlanReasons, TellWhatDiffersWithinAVersion) {
+TEST(DriverPlanReasons, ReasonsNameDifferencesWithinAVersion) {
     const auto reasons = [](const Observed& observed) {
         return base::join(plan_of(observed, swap("535.261.03")).reasons, "; ");
     };
@@ -497,7 +499,7 @@ TEST(DriverPlanReasons, TellWhatDiffersWithinAVersion) {
         << reasons(again);
 }
 
-TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
+TEST(DriverPlanReasons, ReasonsNameModulesMissingInTheNewDriver) {
     Observed observed = serving_535();
     LoadedModule peermem;
     peermem.name = "nvidia_peermem";
@@ -509,7 +511,7 @@ TEST(DriverPlanReasons, NameAModuleThatTheNewDriverLacks) {
     EXPECT_NE(reasons().find("'nvidia_peermem' is loaded, but"), std::string::npos) << reasons();
 }
 
-TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
+TEST(DriverPlanArgs, UndoLoadsWithTheOldParameters) {
     Observed observed = serving_535();
     observed.options = modprobe_options({"nvidia.NVreg_Old=1", "nvidia.NVreg_Both=2", "nvidia-uvm.uvm_x=3"});
     core::Settings settings({driver_setting_keys()});
@@ -522,7 +524,7 @@ TEST(DriverPlanArgs, TheWayBackLoadsWithTheOldParameters) {
     EXPECT_EQ(from.modules[1].parameters, "uvm_x=3");
 }
 
-TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
+TEST(DriverPlanArgs, ConsoleOnTheDriverIsRecordedAndNamed) {
     Observed observed = serving_535();
     const auto plan = [&](const std::string& version) {
         return plan_of(observed_from_json(to_json(observed)), swap(version));
@@ -533,10 +535,10 @@ TEST(DriverPlanArgs, TheConsoleThatIsOnTheDriverIsRememberedAndNamed) {
     EXPECT_NE(base::join(plan("550.163.01").reasons, "\n").find("text console (vtcon1) uses the driver"),
               std::string::npos);
     EXPECT_EQ(base::join(plan("535.261.03").reasons, "\n").find("vtcon1"), std::string::npos)
-        << "it stays where it is";
+        << "the console stays bound";
 }
 
-TEST(DriverPlanArgs, SystemdIsToldOfWhatLeadsAPackagesUnitToTheDriver) {
+TEST(DriverPlanArgs, DropInsOfPackagedUnitsReloadSystemd) {
     Observed observed = serving_535();
     observed.packaged_units = {"nvidia-fabricmanager.service"};
     observed = observed_from_json(to_json(observed));
@@ -546,13 +548,13 @@ TEST(DriverPlanArgs, SystemdIsToldOfWhatLeadsAPackagesUnitToTheDriver) {
     EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "nothing changes";
     observed.wrong_files = {"/etc/systemd/system/nvidia-fabricmanager.service.d/50-gpuhost.conf"};
     EXPECT_NE(kinds(plan_of(observed, Json::object())).find("units.reload"), std::string::npos)
-        << "a package came after the selection";
+        << "a package was installed after the selection";
 }
 
 TEST(DriverChoice, NamesVersionsOfStoreAndCommand) {
     const core::Plan plan = plan_of(fresh_host(), Json::object());
     EXPECT_EQ(kinds(plan), "");
-    EXPECT_TRUE(plan.problems.empty()) << "nothing keeps the other components from being applied";
+    EXPECT_TRUE(plan.problems.empty()) << "the other components can still be applied";
     ASSERT_TRUE(plan.undecided);
     EXPECT_EQ(plan.undecided->text, "no driver is chosen for 1 GPU: the store has 550.163.01, 535.261.03");
     EXPECT_EQ(plan.undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01.");
@@ -574,7 +576,7 @@ TEST(DriverChoice, PrefersVersionThatIsBuilt) {
               "Import one: gpuhostctl driver import FILE….");
 }
 
-TEST(DriverChoice, DriverOfTheHostsOwnMayStay) {
+TEST(DriverChoice, PreinstalledDriverMayBeKept) {
     Observed observed = serving_535();
     observed.store.selected.clear();
     const auto undecided = plan_of(observed, Json::object()).undecided;
@@ -582,7 +584,7 @@ TEST(DriverChoice, DriverOfTheHostsOwnMayStay) {
     EXPECT_EQ(undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01; or keep driver 535.261.03: "
                                "set Version=preinstalled in gpuhostd.conf.");
     observed.store.versions.clear();
-    EXPECT_FALSE(plan_of(observed, Json::object()).undecided) << "nothing was brought in";
+    EXPECT_FALSE(plan_of(observed, Json::object()).undecided) << "nothing was imported";
 }
 
 TEST(DriverChoice, NothingToChooseWithoutGpuOrWithSelection) {
@@ -592,12 +594,12 @@ TEST(DriverChoice, NothingToChooseWithoutGpuOrWithSelection) {
     EXPECT_FALSE(plan_of(serving_535(), Json::object()).undecided);
 }
 
-TEST(DriverPlanArgs, OnlyClientsThatRunAreStopped) {
+TEST(DriverPlanArgs, OnlyActiveUnitsAreStopped) {
     EXPECT_EQ(step(plan_of(serving_535(), swap("550.163.01")), "units.stop").args["units"],
               Json({"nvidia-persistenced.service"}));
 }
 
-TEST(DriverPlanArgs, RememberWhatKernelsShare) {
+TEST(DriverPlanArgs, SharedOptionsAndUserlandAreRecorded) {
     Observed observed = fresh_host();
     observed.options = modprobe_options({});
     observed.current = "boot/6.1.0-40-amd64/userland";
@@ -607,22 +609,22 @@ TEST(DriverPlanArgs, RememberWhatKernelsShare) {
     EXPECT_EQ(args["current_from"], "boot/6.1.0-40-amd64/userland");
 }
 
-TEST(DriverPlanArgs, RemembersWhatWasSelected) {
+TEST(DriverPlanArgs, PreviousSelectionIsRecorded) {
     const Json args = step(plan_of(serving_535(), swap("550.163.01")), "driver.select").args;
     EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("535.261.03"));
     EXPECT_EQ(selection_from_json(args["selection_from"])->generation, generation("535.261.03"));
 }
 
-TEST(DriverPlanHistory, NamesBothVersionsWhereOneTakesTheOthersPlace) {
+TEST(DriverPlanHistory, SwapRecordsBothVersions) {
     const auto of_a_swap = plan_of(serving_535(), swap("550.163.01")).driver;
     ASSERT_TRUE(of_a_swap);
     EXPECT_EQ(of_a_swap->kernel, serving_535().kernel);
     EXPECT_EQ(of_a_swap->from, "535.261.03");
     EXPECT_EQ(of_a_swap->to, "550.163.01");
-    EXPECT_FALSE(plan_of(serving_535(), swap("535.261.03")).driver) << "it stays what it is";
+    EXPECT_FALSE(plan_of(serving_535(), swap("535.261.03")).driver) << "the version does not change";
 }
 
-TEST(DriverPlanHistory, SurvivesTheJournal) {
+TEST(DriverPlanHistory, JsonRoundTripKeepsThePlan) {
     core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
     const auto read = core::plan_from_json(core::to_json(plan));
     ASSERT_TRUE(read);
@@ -630,7 +632,7 @@ TEST(DriverPlanHistory, SurvivesTheJournal) {
     EXPECT_EQ(core::to_json(*read), core::to_json(plan));
 }
 
-TEST(DriverPlanArgs, TheRequestOverridesThePolicy) {
+TEST(DriverPlanArgs, RequestOverridesTheHolderPolicy) {
     const Json request{{"driver",
                         {{"request", "swap"},
                          {"version", "550.163.01"},

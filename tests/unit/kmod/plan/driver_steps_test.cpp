@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The swap's steps as a worker runs them, on a tree.
+// The steps of a swap, run on a tree as a worker runs them.
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "kmod/module/index.hpp"
@@ -46,7 +46,7 @@ class DriverSteps : public testing::Test {
         auto made = context();
         return kinds_.find(name)->undo(made, args);
     }
-    /// "code text" of each.
+    /// Returns "code text" of each problem.
     std::vector<std::string> preflight(const std::string& name, const Json& args) {
         auto made = context();
         std::vector<std::string> texts;
@@ -66,7 +66,7 @@ class DriverSteps : public testing::Test {
         return false;
     }
 
-    /// Two drivers with their files, and a kernel with one module of its own.
+    /// Adds a driver with its files, for a kernel with one module of its own.
     Driver add_driver(const std::string& version) {
         (void)tree_.add_modules(version);
         const std::string userland = "/var/lib/gpuhost/driver/" + version + "/userland/u";
@@ -108,11 +108,11 @@ class DriverSteps : public testing::Test {
     std::string boot_ = "boot";
 };
 
-TEST_F(DriverSteps, SelectAndTakeBackTheFirstDriver) {
+TEST_F(DriverSteps, SelectOfTheFirstDriverIsUndone) {
     const Driver driver = add_driver("535.261.03");
     const Json args = select_args(std::nullopt, driver);
     ASSERT_TRUE(apply("driver.prepare", args));
-    EXPECT_EQ(module_file("modules.dep"), "") << "the index of the host is not touched yet";
+    EXPECT_EQ(module_file("modules.dep"), "") << "the host's index is unchanged so far";
     EXPECT_EQ(selected(), "none");
     for (int i = 0; i < 2; ++i) {
         const auto done = apply("driver.select", args);
@@ -135,7 +135,7 @@ TEST_F(DriverSteps, SelectAndTakeBackTheFirstDriver) {
     }
 }
 
-TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
+TEST_F(DriverSteps, SelectIsUndoneWithoutTheStagingDirectory) {
     const Driver old = add_driver("535.261.03");
     const Driver next = add_driver("550.163.01");
     const Json first = select_args(std::nullopt, old);
@@ -147,7 +147,7 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     ASSERT_TRUE(apply("driver.select", args));
     EXPECT_EQ(selected(), "550.163.01");
     EXPECT_EQ(library(), "550.163.01");
-    EXPECT_EQ(module_file("modules.dep"), index) << "the same names, by the same link";
+    EXPECT_EQ(module_file("modules.dep"), index) << "the same names through the same link";
     ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
     ASSERT_TRUE(undo("driver.select", args));
     EXPECT_EQ(selected(), "535.261.03");
@@ -155,7 +155,7 @@ TEST_F(DriverSteps, SelectAnotherAndGoBackWithoutTheStagingDirectory) {
     EXPECT_EQ(tree_.directory().read("etc/modprobe.d/gpuhost.conf"), modprobe_options({}));
 }
 
-TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
+TEST_F(DriverSteps, UndoOfOneKernelKeepsTheOthersDrivers) {
     const Driver old = add_driver("535.261.03");
     const Driver next = add_driver("550.163.01");
     tree_.directory().write(next.userland + "/bin/nvidia-new", "550.163.01");
@@ -186,7 +186,7 @@ TEST_F(DriverSteps, TakingBackAKernelsFirstDriverLeavesTheOtherKernelsTheirs) {
     }
 }
 
-TEST_F(DriverSteps, AGpuThatDoesNotProbeIsAWarning) {
+TEST_F(DriverSteps, GpuThatFailsToProbeIsAWarning) {
     tree_.add_gpu("0000:65:00.0");
     tree_.add_gpu("0000:66:00.0");
     tree_.misbehave("probe 0000:66:00.0 errno 1");
@@ -197,7 +197,7 @@ TEST_F(DriverSteps, AGpuThatDoesNotProbeIsAWarning) {
         << joined(warnings_);
 }
 
-TEST_F(DriverSteps, NothingIsLeftOfAKernelsOwnSelectionThatCannotBeRead) {
+TEST_F(DriverSteps, UndoRemovesAnUnreadableSelection) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -213,7 +213,7 @@ TEST_F(DriverSteps, NothingIsLeftOfAKernelsOwnSelectionThatCannotBeRead) {
         EXPECT_FALSE(tree_.root().lstat(path)) << path;
 }
 
-TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
+TEST_F(DriverSteps, PreparedIndexIsUsedByUndo) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -228,7 +228,7 @@ TEST_F(DriverSteps, TheIndexForGoingBackIsUsed) {
         "/var/lib/gpuhost/staging/1/index-" + std::string(test_kernel) + "-from/prepared";
     tree_.directory().write(prepared.substr(1), "");
     ASSERT_TRUE(apply("driver.select", args));
-    EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "another index";
+    EXPECT_NE(module_file("modules.dep").find("nvidia-peermem"), std::string::npos) << "a different index";
     ASSERT_TRUE(undo("driver.select", args));
     EXPECT_EQ(module_file("modules.dep").find("nvidia-peermem"), std::string::npos);
     EXPECT_TRUE(tree_.root().exists(prepared)) << "it was computed again";
@@ -256,7 +256,7 @@ TEST_F(DriverSteps, UndoAfterABootInstallsThePreparedIndex) {
     EXPECT_TRUE(tree_.root().exists(prepared)) << "it was computed again";
 }
 
-TEST_F(DriverSteps, UndoSelectsTheOldDriverThoughItsIndexFails) {
+TEST_F(DriverSteps, UndoSelectsTheOldDriverWithoutItsIndex) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -273,7 +273,7 @@ TEST_F(DriverSteps, UndoSelectsTheOldDriverThoughItsIndexFails) {
     EXPECT_TRUE(undo("driver.select", args));
 }
 
-TEST_F(DriverSteps, UndoKeepsTheFilesOfTheDriverInTheKernel) {
+TEST_F(DriverSteps, UndoKeepsFilesOfTheLoadedDriver) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -289,7 +289,7 @@ TEST_F(DriverSteps, UndoKeepsTheFilesOfTheDriverInTheKernel) {
     EXPECT_FALSE(tree_.root().exists("/lib/firmware/nvidia/550.163.01"));
 }
 
-TEST_F(DriverSteps, ModulesStayWhereTheFilesStay) {
+TEST_F(DriverSteps, UndoKeepsModulesIfItKeepsTheirFiles) {
     tree_.add_gpu("0000:65:00.0");
     Driver old = add_driver("535.261.03");
     Driver next = add_driver("550.163.01");
@@ -312,7 +312,7 @@ TEST_F(DriverSteps, ModulesStayWhereTheFilesStay) {
     EXPECT_NE(tree_.loaded(), loaded);
 }
 
-TEST_F(DriverSteps, UndoOfPrepareKeepsWhatAKernelBoots) {
+TEST_F(DriverSteps, UndoOfPrepareKeepsTheBootedDriver) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -320,12 +320,13 @@ TEST_F(DriverSteps, UndoOfPrepareKeepsWhatAKernelBoots) {
     const Json args = select_args(old, add_driver("550.163.01"));
     ASSERT_TRUE(apply("driver.prepare", args));
     ASSERT_TRUE(apply("driver.select", args));
-    ASSERT_TRUE(write_selection(tree_.root(), test_kernel, {old.generation, {}})) << "the links are not back";
+    ASSERT_TRUE(write_selection(tree_.root(), test_kernel, {old.generation, {}}))
+        << "the links are not restored yet";
     ASSERT_TRUE(undo("driver.prepare", args));
     EXPECT_EQ(library(), "550.163.01");
 }
 
-TEST_F(DriverSteps, AnIndexFromBeforeAnotherDepmodIsNotInstalled) {
+TEST_F(DriverSteps, IndexOlderThanAnotherDepmodIsRefused) {
     const Json args = select_args(std::nullopt, add_driver("535.261.03"));
     ASSERT_TRUE(apply("driver.prepare", args));
     const std::string modules = "lib/modules/" + std::string(test_kernel);
@@ -338,7 +339,7 @@ TEST_F(DriverSteps, AnIndexFromBeforeAnotherDepmodIsNotInstalled) {
         EXPECT_NE(module_file("modules.dep").find(path), std::string::npos) << path;
 }
 
-TEST_F(DriverSteps, AnIndexThatLeadsToAnotherFileIsNamed) {
+TEST_F(DriverSteps, IndexWithAnotherFileIsReported) {
     const Driver driver = add_driver("535.261.03");
     const std::string scratch = "/var/lib/gpuhost/staging/index";
     const auto check = [&](const std::string& modules_dep) {
@@ -355,18 +356,18 @@ TEST_F(DriverSteps, AnIndexThatLeadsToAnotherFileIsNamed) {
     EXPECT_NE(check(others).find("'nothing'"), std::string::npos);
 }
 
-TEST_F(DriverSteps, AnInstalledIndexThatIsAnotherIsNoticed) {
+TEST_F(DriverSteps, ChangedInstalledIndexIsDetected) {
     const Json args = select_args(std::nullopt, add_driver("535.261.03"));
     ASSERT_TRUE(apply("driver.prepare", args));
     ASSERT_TRUE(apply("driver.select", args));
     auto made = context();
     EXPECT_TRUE(kinds_.find("driver.select")->verify(made, args));
-    EXPECT_EQ(joined(preflight("driver.select", args)), "") << "what it made is no other's";
+    EXPECT_EQ(joined(preflight("driver.select", args)), "") << "its own files are not a conflict";
     tree_.directory().write("lib/modules/" + std::string(test_kernel) + "/modules.alias", "another's\n");
     EXPECT_FALSE(kinds_.find("driver.select")->verify(made, args));
 }
 
-TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
+TEST_F(DriverSteps, UndoWithoutApplyChangesNothing) {
     const Driver old = add_driver("535.261.03");
     const Json first = select_args(std::nullopt, old);
     ASSERT_TRUE(apply("driver.prepare", first));
@@ -381,7 +382,7 @@ TEST_F(DriverSteps, UndoingWhatNeverRanChangesNothing) {
     EXPECT_TRUE(tree_.root().exists("/lib/firmware/nvidia/535.261.03"));
 }
 
-TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
+TEST_F(DriverSteps, PreflightNamesAllConflictingFiles) {
     const Driver driver = add_driver("550.163.01");
     tree_.directory().write(driver.userland + "/bin/nvidia-debugdump", "550.163.01");
     const Json args = select_args(std::nullopt, driver);
@@ -403,13 +404,13 @@ TEST_F(DriverSteps, PreflightNamesAllThatIsInTheWayOfTheFiles) {
         EXPECT_TRUE(says(problems, "already-exists", word)) << word;
     tree_.directory().write("usr/bin/nvidia-debugdump", "a package's");
     const auto more = preflight("driver.select", args);
-    EXPECT_EQ(more.size(), 5U) << "a directory full of files is one thing to mend\n" << joined(more);
+    EXPECT_EQ(more.size(), 5U) << "many files in one directory are one problem\n" << joined(more);
     EXPECT_TRUE(
         says(more, "already-exists", "'/usr/bin/nvidia-debugdump' and 1 more in that directory were not"))
         << joined(more);
 }
 
-TEST_F(DriverSteps, PreflightNamesWhatIsInTheWayOfOldFilesToo) {
+TEST_F(DriverSteps, PreflightNamesConflictsWithOldFiles) {
     const Driver old = add_driver("535.261.03");
     tree_.directory().write(old.userland + "/bin/nvidia-old", "535.261.03");
     const Json args = select_args(old, add_driver("550.163.01"));
@@ -418,7 +419,7 @@ TEST_F(DriverSteps, PreflightNamesWhatIsInTheWayOfOldFilesToo) {
     EXPECT_TRUE(says(preflight("driver.select", args), "already-exists", "/usr/bin/nvidia-old"));
 }
 
-TEST_F(DriverSteps, ADriverWithoutUserlandHasNothingInTheHostsDirectories) {
+TEST_F(DriverSteps, DriverWithoutUserlandLinksNoFiles) {
     Driver driver = add_driver("550.163.01");
     driver.userland.clear();
     driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
@@ -437,7 +438,7 @@ TEST_F(DriverSteps, ADriverWithoutUserlandHasNothingInTheHostsDirectories) {
     EXPECT_TRUE(says(preflight("driver.prepare", args), "not-found", "gsp_ga10x.bin"));
 }
 
-TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
+TEST_F(DriverSteps, PreflightReportsDamagedSetsAndFirmware) {
     Driver driver = add_driver("550.163.01");
     ASSERT_TRUE(tree_.root().remove_tree(driver.userland + "/firmware"));
     driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
@@ -447,7 +448,7 @@ TEST_F(DriverSteps, PreflightMissesDamagedSetsAndFirmware) {
     EXPECT_TRUE(says(problems, "not-found", "GSP firmware")) << joined(problems);
 }
 
-TEST_F(DriverSteps, PreflightNamesTheFirmwareThatTheModuleAsksFor) {
+TEST_F(DriverSteps, PreflightNamesTheModulesMissingFirmware) {
     Driver driver = add_driver("550.163.01");
     driver.modules = "/var/lib/gpuhost/driver/550.163.01/modules/k-open/m";
     tree_.directory().write(driver.modules + "/nvidia.ko",
@@ -464,17 +465,17 @@ TEST_F(DriverSteps, PreflightNamesTheFirmwareThatTheModuleAsksFor) {
     EXPECT_FALSE(says(problems, "not-found", "gsp_")) << joined(problems);
 }
 
-TEST_F(DriverSteps, PreflightMissesADamagedDriverToGoBackTo) {
+TEST_F(DriverSteps, PreflightReportsADamagedPreviousDriver) {
     const Driver old = add_driver("535.261.03");
     const Driver next = add_driver("550.163.01");
     EXPECT_FALSE(says(preflight("driver.prepare", select_args(old, next)), "bad-content", old.userland))
-        << "it does not run";
+        << "that driver does not run";
     tree_.directory().write("sys/module/nvidia/initstate", "live\n");
     EXPECT_TRUE(says(preflight("driver.prepare", select_args(old, next)), "bad-content", old.userland));
     EXPECT_FALSE(says(preflight("driver.prepare", select_args(next, next)), "bad-content", old.userland));
 }
 
-TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
+TEST_F(DriverSteps, PreflightReadsTheModules) {
     const ModuleGoal goal = tree_.add_modules("550.163.01");
     const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(ModuleGoal{})}};
     EXPECT_EQ(joined(preflight("modules.converge", args)), "");
@@ -495,7 +496,7 @@ TEST_F(DriverSteps, PreflightLooksIntoTheModules) {
     EXPECT_TRUE(says(problems, "access-denied", "sig_enforce")) << joined(problems);
 }
 
-TEST_F(DriverSteps, PreflightComparesTheWholeVermagicWithTheKernelsOwn) {
+TEST_F(DriverSteps, PreflightComparesTheWholeVermagic) {
     const ModuleGoal goal = tree_.add_modules("550.163.01");
     const Json args{{"kernel", test_kernel}, {"to", to_json(goal)}};
     const std::string modules = "lib/modules/" + std::string(test_kernel) + "/";
@@ -511,7 +512,7 @@ TEST_F(DriverSteps, PreflightComparesTheWholeVermagicWithTheKernelsOwn) {
     EXPECT_NE(built_as(" SMP preempt mod_unload ").find("SMP preempt mod_unload"), std::string::npos);
 }
 
-TEST_F(DriverSteps, PreflightMissesFilesToGoBackTo) {
+TEST_F(DriverSteps, PreflightReportsMissingFilesForUndo) {
     ModuleGoal from = tree_.add_modules("535.261.03");
     const Json to = to_json(tree_.add_modules("550.163.01"));
     const auto problems = [&] {
@@ -537,7 +538,7 @@ TEST_F(DriverSteps, PreflightMissesFilesToGoBackTo) {
     EXPECT_EQ(joined(problems()), "");
 }
 
-TEST_F(DriverSteps, PreflightWaitsForAModuleThatIsStillLoading) {
+TEST_F(DriverSteps, PreflightWaitsForALoadingModule) {
     tree_.directory().write("sys/module/nvidia/initstate", "coming\n");
     Json args{{"kernel", test_kernel}, {"module_deadline_usec", 100'000}};
     EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "coming"));
@@ -552,7 +553,7 @@ TEST_F(DriverSteps, PreflightWaitsForAModuleThatIsStillLoading) {
     ::waitpid(udev, nullptr, 0);
 }
 
-TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
+TEST_F(DriverSteps, PreflightNamesConflictingModules) {
     tree_.add_gpu("0000:65:00.0");
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
@@ -565,7 +566,7 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     ModuleGoal to = tree_.add_modules("550.163.01");
     to.modules.push_back({"nvidia_fs", {}, {}, {}, {"nvidia"}, {}, true});
     Json args{{"kernel", test_kernel}, {"from", to_json(goal)}, {"to", to_json(to)}};
-    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv")) << "came after the plan";
+    EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "gdrdrv")) << "loaded after the plan";
     EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "nvidia_fs"));
     EXPECT_FALSE(says(preflight("modules.converge", args), "in-use", "nvidia_uvm"));
     EXPECT_TRUE(says(preflight("modules.converge", args), "in-use", "nouveau"));
@@ -575,7 +576,7 @@ TEST_F(DriverSteps, PreflightNamesModulesThatAreInTheWay) {
     EXPECT_TRUE(says(preflight("modules.converge", args), "reboot-required", "nvidia_uvm"));
 }
 
-TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
+TEST_F(DriverSteps, PreflightReportsKernelsWithoutLoadOrUnload) {
     tree_.add_gpu("0000:65:00.0");
     const ModuleGoal from = tree_.add_modules("535.261.03");
     const ModuleGoal to = tree_.add_modules("550.163.01");
@@ -585,11 +586,11 @@ TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
     EXPECT_EQ(joined(preflight("modules.converge", swap)), "");
     for (const GoalModule& module : from.modules)
         (void)tree_.root().remove("/sys/module/" + module.name + "/refcnt");
-    EXPECT_EQ(preflight("modules.converge", swap).size(), 1U) << "said once, not for each module";
+    EXPECT_EQ(preflight("modules.converge", swap).size(), 1U) << "reported once, not for each module";
     EXPECT_TRUE(says(preflight("modules.converge", swap), "unsupported", "CONFIG_MODULE_UNLOAD"));
-    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nothing has to go";
+    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nothing must be unloaded";
     tree_.directory().write("proc/sys/kernel/modules_disabled", "1\n");
-    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nor to come";
+    EXPECT_EQ(joined(preflight("modules.converge", load)), "") << "nor loaded";
     EXPECT_TRUE(says(preflight("modules.converge", swap), "reboot-required", "modules_disabled"));
     ASSERT_TRUE(tree_.root().remove_tree("/sys/module/nvidia_uvm"));
     EXPECT_TRUE(says(preflight("modules.converge", load), "reboot-required", "modules_disabled"));
@@ -597,7 +598,7 @@ TEST_F(DriverSteps, PreflightKnowsKernelsThatMoveNoModule) {
     EXPECT_EQ(joined(preflight("modules.converge", load)), "");
 }
 
-TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
+TEST_F(DriverSteps, ApplyAndUndoBindTheConsoleAgain) {
     tree_.add_gpu("0000:65:00.0");
     ModuleGoal from = tree_.add_modules("535.261.03");
     ModuleGoal to = tree_.add_modules("550.163.01");
@@ -605,8 +606,8 @@ TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(from)}}));
     const Json args{{"kernel", test_kernel}, {"from", to_json(from)}, {"to", to_json(to)}, {"console", true}};
     const std::string bind = "sys/class/vtconsole/vtcon1/bind";
-    EXPECT_EQ(joined(preflight("modules.converge", args)), "") << "it is in nobody's way";
-    tree_.directory().write(bind, "0\n"); // as a worker left it that was killed before it unloaded anything
+    EXPECT_EQ(joined(preflight("modules.converge", args)), "") << "the console is not a conflict";
+    tree_.directory().write(bind, "0\n"); // as after a worker was killed before the first unload
     ASSERT_TRUE(undo("modules.converge", args));
     EXPECT_EQ(tree_.directory().read(bind), "1\n");
     for (int i = 0; i < 2; ++i) {
@@ -620,18 +621,18 @@ TEST_F(DriverSteps, TheConsoleIsOnTheDriverAgainBothWays) {
     tree_.misbehave("bind vtcon1 errno 5\n");
     tree_.directory().write(bind, "0\n");
     warnings_.clear();
-    ASSERT_TRUE(undo("modules.converge", args)) << "no way back fails for want of it";
+    ASSERT_TRUE(undo("modules.converge", args)) << "an unbound console does not fail the undo";
     EXPECT_EQ(warnings_.size(), 1U) << joined(warnings_);
 }
 
-TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
+TEST_F(DriverSteps, UndoContinuesIfAProcessDoesNotEnd) {
     tree_.add_gpu("0000:65:00.0");
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     Json args{
         {"kernel", test_kernel}, {"to", to_json(goal)}, {"from", to_json(goal)}, {"policy", "terminate"}};
     ASSERT_TRUE(apply("modules.converge", args));
     ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
-    tree_.add_process(4242, "x", "/system.slice/gpuhost-x.service", "/dev/nvidia0"); // which nobody ends
+    tree_.add_process(4242, "x", "/system.slice/gpuhost-x.service", "/dev/nvidia0"); // not ended by any test
     const auto done = undo("modules.converge", args);
     EXPECT_TRUE(done) << done.error().message;
     args["from"] = to_json(tree_.add_modules("550.163.01"));
@@ -643,7 +644,7 @@ TEST_F(DriverSteps, TheWayBackIsTriedEvenIfAProcessDoesNotEnd) {
     EXPECT_NE(failed.error().message.find("unloading"), std::string::npos) << failed.error().message;
 }
 
-TEST_F(DriverSteps, TheWayBackEndsNobodyWhereNothingHasToGo) {
+TEST_F(DriverSteps, UndoWithoutUnloadEndsNoProcess) {
     tree_.add_gpu("0000:65:00.0");
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"kernel", test_kernel},
@@ -661,12 +662,12 @@ TEST_F(DriverSteps, TheWayBackEndsNobodyWhereNothingHasToGo) {
     }
     tree_.add_process(user, "python3", "/system.slice/train.service", "/dev/nvidia0");
     EXPECT_TRUE(undo("modules.converge", args));
-    EXPECT_EQ(::waitpid(user, nullptr, WNOHANG), 0) << "it was ended";
+    EXPECT_EQ(::waitpid(user, nullptr, WNOHANG), 0) << "the process was ended";
     ::kill(user, SIGKILL);
     ::waitpid(user, nullptr, 0);
 }
 
-TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
+TEST_F(DriverSteps, UndoWarnsAboutMissingOptionalModules) {
     tree_.add_gpu("0000:65:00.0");
     ModuleGoal goal = tree_.add_modules("535.261.03");
     goal.modules.push_back({"nvidia_peermem", "/absent.ko", "", "", {"nvidia"}, {}, true});
@@ -676,7 +677,7 @@ TEST_F(DriverSteps, TheWayBackSaysWhichOptionalModulesStayAway) {
     EXPECT_NE(warnings_[0].find("its file is missing"), std::string::npos) << warnings_[0];
 }
 
-TEST_F(DriverSteps, ParametersThatNoModuleTakesAreNamed) {
+TEST_F(DriverSteps, UnknownModuleParametersAreNamed) {
     tree_.add_gpu("0000:65:00.0");
     ModuleGoal goal = tree_.add_modules("535.261.03");
     goal.modules[0].parameters = "NVreg_Known=1 NVreg_Typo=2";
@@ -692,7 +693,7 @@ TEST_F(DriverSteps, ParametersThatNoModuleTakesAreNamed) {
         << warnings_[0];
 }
 
-TEST_F(DriverSteps, HoldersByPolicy) {
+TEST_F(DriverSteps, HolderPolicyRefusesWaitsOrTerminates) {
     tree_.add_gpu("0000:65:00.0");
     ASSERT_TRUE(apply("modules.converge",
                       {{"kernel", test_kernel}, {"to", to_json(tree_.add_modules("535.261.03"))}}));
@@ -709,12 +710,12 @@ TEST_F(DriverSteps, HoldersByPolicy) {
     ASSERT_FALSE(waited);
     EXPECT_NE(waited.error().message.find("4242"), std::string::npos);
     args["units"] = {"train.service"};
-    EXPECT_TRUE(apply("holders.wait", args)) << "a unit that is stopped later";
+    EXPECT_TRUE(apply("holders.wait", args)) << "the unit is stopped later";
     ASSERT_TRUE(tree_.root().remove("/proc/4242/fd/7"));
     EXPECT_TRUE(apply("holders.clear", args));
 }
 
-/// client.service, on which dependent.service, which has no processes, may depend.
+/// A systemctl for client.service. dependent.service, without processes, may depend on it.
 constexpr const char* systemctl = R"(#!/bin/sh
 cd "${0%/usr/bin/systemctl}" || exit 1
 echo "$*" >>log
@@ -731,7 +732,7 @@ case $* in *client.service*) ;; *) exit 0 ;; esac
 case $1 in stop) : ;; start) echo 12 ;; esac >sys/fs/cgroup/system.slice/client.service/cgroup.procs
 )";
 
-TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
+TEST_F(DriverSteps, UnitsAreStoppedAndStarted) {
     const std::string group = "sys/fs/cgroup/system.slice/client.service/cgroup.procs";
     tree_.directory().write("usr/bin/systemctl", systemctl);
     tree_.directory().write("dependents", "\n\n");
@@ -752,15 +753,15 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
     ASSERT_TRUE(undo("units.stop", args));
     EXPECT_EQ(tree_.directory().read(group), "12\n");
     EXPECT_NE(tree_.directory().read("log").find("start --no-block -- client.service"), std::string::npos)
-        << "a host that boots would wait for itself";
+        << "a blocking start would deadlock at boot";
     ASSERT_TRUE(undo("units.start", args));
     EXPECT_EQ(tree_.directory().read(group), "");
     tree_.directory().write(group, "13\n");
     ASSERT_TRUE(undo("units.quiesce", args));
-    EXPECT_EQ(tree_.directory().read(group), "") << "it came back by itself";
+    EXPECT_EQ(tree_.directory().read(group), "") << "the unit had restarted automatically";
     ASSERT_TRUE(tree_.root().remove_tree("/var/lib/gpuhost/staging"));
     ASSERT_TRUE(apply("units.start", {{"units", {"client.service", "gone.service"}}}))
-        << "no reason to go back";
+        << "a failed start is only a warning";
     ASSERT_EQ(warnings_.size(), 1U);
     EXPECT_EQ(warnings_[0].find("gone.service did not start again: "), 0U);
     tree_.directory().write("dependents", "\n");
@@ -769,7 +770,7 @@ TEST_F(DriverSteps, UnitsLeaveAndComeBack) {
     EXPECT_NE(stopped.error().message.find("no such unit"), std::string::npos);
 }
 
-TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
+TEST_F(DriverSteps, ListedDependentIsStartedWithItsUnit) {
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
                                  std::filesystem::perms::owner_all);
@@ -798,7 +799,7 @@ TEST_F(DriverSteps, ADependentThatIsNamedComesBackWithItsUnit) {
     EXPECT_NE(calls().find("stop -- client.service dependent.service\n"), std::string::npos);
 }
 
-TEST_F(DriverSteps, UnitsThatStartedMeanwhileStopAndComeBack) {
+TEST_F(DriverSteps, UnitsStartedMeanwhileAreStoppedAndRestarted) {
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
                                  std::filesystem::perms::owner_all);
@@ -810,8 +811,8 @@ TEST_F(DriverSteps, UnitsThatStartedMeanwhileStopAndComeBack) {
     ASSERT_TRUE(undo("units.quiesce", none));
     EXPECT_NE(tree_.directory().read("log").find("stop -- client.service\n"), std::string::npos);
     EXPECT_EQ(tree_.directory().read("log").find("stop -- idle.service"), std::string::npos)
-        << "a unit without processes holds nothing";
-    ASSERT_EQ(warnings_.size(), 1U) << "nothing starts them again";
+        << "a unit without processes holds no device";
+    ASSERT_EQ(warnings_.size(), 1U) << "they are not started again";
     EXPECT_NE(warnings_[0].find("client.service dependent.service"), std::string::npos) << warnings_[0];
     tree_.directory().write("sys/fs/cgroup/system.slice/client.service/cgroup.procs", "12\n");
     tree_.directory().write("var/lib/gpuhost/staging/1/stopped-units", "first.service");
@@ -822,7 +823,7 @@ TEST_F(DriverSteps, UnitsThatStartedMeanwhileStopAndComeBack) {
         << "the undo of units.stop starts them";
 }
 
-TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
+TEST_F(DriverSteps, EarlyUnitsStartWithoutTheOthers) {
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
                                  std::filesystem::perms::owner_all);
@@ -837,7 +838,7 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     ASSERT_TRUE(apply("units.start", ahead));
     EXPECT_NE(tree_.directory().read("log").find("start -- dependent.service\n"), std::string::npos);
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos)
-        << "the other stays blocked";
+        << "the other unit stays stopped";
     tree_.directory().write("log", "");
     ASSERT_TRUE(undo("units.start", ahead));
     EXPECT_EQ(tree_.directory().read("log").find("client.service"), std::string::npos);
@@ -845,7 +846,7 @@ TEST_F(DriverSteps, SomeUnitsStartAheadAndNoOtherWithThem) {
     EXPECT_NE(tree_.directory().read("log").find("start -- client.service\n"), std::string::npos);
 }
 
-TEST_F(DriverSteps, SystemdReadsUnitsAgainWhenADropInIsNewToIt) {
+TEST_F(DriverSteps, NewDropInReloadsSystemd) {
     const std::string drop_in = "/etc/systemd/system/nvidia-imex.service.d/50-gpuhost.conf";
     tree_.directory().write("usr/bin/systemctl", systemctl);
     std::filesystem::permissions(tree_.directory().path("usr/bin/systemctl"),
@@ -856,18 +857,18 @@ TEST_F(DriverSteps, SystemdReadsUnitsAgainWhenADropInIsNewToIt) {
         EXPECT_TRUE(apply("units.reload", args));
         return tree_.directory().read("log").find("daemon-reload") != std::string::npos;
     };
-    EXPECT_FALSE(reloads()) << "there is none";
+    EXPECT_FALSE(reloads()) << "without a drop-in";
     tree_.directory().write(drop_in.substr(1), "[Service]\n");
     EXPECT_TRUE(reloads());
     tree_.directory().write("known", "/run/x.conf " + drop_in + "\n");
     EXPECT_FALSE(reloads());
     EXPECT_TRUE(warnings_.empty());
     ASSERT_TRUE(tree_.root().remove("/usr/bin/systemctl"));
-    EXPECT_TRUE(apply("units.reload", args)) << "no reason to go back";
+    EXPECT_TRUE(apply("units.reload", args)) << "a failed reload is only a warning";
     EXPECT_EQ(warnings_.size(), 1U);
 }
 
-TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
+TEST_F(DriverSteps, UndoCreatesNodesOfThePreviousDriver) {
     tree_.add_gpu("0000:65:00.0");
     ASSERT_TRUE(apply("modules.converge",
                       {{"kernel", test_kernel}, {"to", to_json(tree_.add_modules("535.261.03"))}}));
@@ -877,12 +878,12 @@ TEST_F(DriverSteps, NodesOfTheDriverGoneBackToAreAnUndo) {
     EXPECT_TRUE(tree_.root().exists("/dev/nvidia0"));
 }
 
-TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
+TEST_F(DriverSteps, ValidationUsesTheConfiguredLevel) {
     tree_.add_gpu("0000:65:00.0");
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     ASSERT_TRUE(apply("modules.converge", {{"kernel", test_kernel}, {"to", to_json(goal)}}));
     Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/nowhere"}};
-    EXPECT_FALSE(apply("driver.validate", args)) << "without nodes";
+    EXPECT_FALSE(apply("driver.validate", args)) << "device nodes are missing";
     ASSERT_TRUE(apply("driver.devices", {{"when", "forward"}}));
     EXPECT_TRUE(apply("driver.validate", args));
     args["level"] = "nvml";
@@ -890,48 +891,48 @@ TEST_F(DriverSteps, ValidationNeedsTheLevelThatIsConfigured) {
     EXPECT_FALSE(apply("driver.validate", args));
 }
 
-TEST_F(DriverSteps, WhatGoesWithOneVersionAloneIsSwappedWithIt) {
+TEST_F(DriverSteps, VersionSpecificProgramsMustMatchTheDriver) {
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"level", "kernel"},
                     {"goal", to_json(goal)},
                     {"userland", "/userland"},
                     {"units", {"nvidia-fabricmanager.service", "nvidia-persistenced.service"}}};
-    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "one that is somewhere else nobody knows";
+    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "programs in other places are not checked";
     tree_.directory().write("usr/bin/nv-fabricmanager", "Fabric Manager 550.163.01");
     tree_.directory().write("usr/bin/nvidia-imex", "IMEX 550.163.01");
     EXPECT_TRUE(says(preflight("driver.validate", args), "unsupported", "not of driver 535.261.03"));
     tree_.directory().write("userland/bin/nv-fabricmanager", "Fabric Manager 535.261.03");
-    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "the driver's own comes with it";
+    EXPECT_TRUE(preflight("driver.validate", args).empty()) << "the driver has its own program";
 }
 
-TEST_F(DriverSteps, WhatDcgmSeesSwitchesByIsWarnedOfWhereItIsOfAnotherVersion) {
+TEST_F(DriverSteps, MismatchedSwitchLibraryIsAWarning) {
     const ModuleGoal goal = tree_.add_modules("535.261.03");
     const Json args{{"level", "kernel"}, {"goal", to_json(goal)}, {"userland", "/userland"}};
     const auto warned = [&](const Json& step_args) {
         warnings_.clear();
-        EXPECT_TRUE(preflight("driver.validate", step_args).empty()) << "GPUs work without";
+        EXPECT_TRUE(preflight("driver.validate", step_args).empty()) << "GPUs work without it";
         return joined(warnings_);
     };
     const std::string directory = "usr/lib64/";
     tree_.directory().write(directory + "libnvidia-nscq.so.550.163.01", "NSCQ 550.163.01");
     ASSERT_TRUE(
         tree_.root().symlink_atomic("libnvidia-nscq.so.550.163.01", "/usr/lib64/libnvidia-nscq.so.2"));
-    EXPECT_EQ(warned(args), "") << "there are no switches";
+    EXPECT_EQ(warned(args), "") << "without switches";
     tree_.directory().write("sys/bus/pci/devices/0000:05:00.0/vendor", "0x10de\n");
     tree_.directory().write("sys/bus/pci/devices/0000:05:00.0/class", "0x068000\n");
     EXPECT_NE(warned(args).find("'/usr/lib64/libnvidia-nscq.so.2' is not of driver 535.261.03"),
               std::string::npos);
     tree_.directory().write("userland/lib/libnvidia-nscq.so.2", "NSCQ 535.261.03");
-    EXPECT_EQ(warned(args), "") << "the driver's own comes with it";
+    EXPECT_EQ(warned(args), "") << "the driver has its own library";
     tree_.directory().write(directory + "libnvsdm.so.1", "NVSDM 550.163.01");
     EXPECT_NE(warned(args).find("libnvsdm.so.1' is not of driver 535.261.03"), std::string::npos);
     ASSERT_TRUE(tree_.root().remove_tree("/sys/bus/pci/devices/0000:05:00.0"));
     EXPECT_EQ(warned(args), "");
     Json managed = args;
     managed["units"] = {"nvidia-fabricmanager.service"};
-    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "switches that are not NVIDIA's on PCI";
+    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "switches without an NVIDIA PCI device";
     ASSERT_TRUE(tree_.root().symlink_atomic("gone", "/usr/lib64/libnvsdm.so.1"));
-    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "what leads nowhere is of no version";
+    EXPECT_NE(warned(managed).find("libnvsdm"), std::string::npos) << "a dangling link has no version";
 }
 
 /// driver.validate at level nvml, with tests/support/stub_nvml.c as the driver's library.
@@ -967,7 +968,7 @@ class Nvml : public DriverSteps {
     Json args_;
 };
 
-TEST_F(Nvml, HasToAnswerWithVersionAndAllGpus) {
+TEST_F(Nvml, AnswerMustHaveVersionAndAllGpus) {
     EXPECT_TRUE(preflight("driver.validate", args_).empty());
     EXPECT_EQ(failure(), "");
     EXPECT_EQ(output_["devices"], 1);
@@ -979,7 +980,7 @@ TEST_F(Nvml, HasToAnswerWithVersionAndAllGpus) {
     EXPECT_NE(failure().find("0 of 1 GPUs"), std::string::npos) << failure();
 }
 
-TEST_F(Nvml, AGpuThatItDoesNotSeeFailsOnlyWhereItIsRequired) {
+TEST_F(Nvml, MissingGpuFailsOnlyIfRequired) {
     tree_.add_gpu("0000:66:00.0");
     tree_.directory().write("proc/driver/nvidia/gpus/0000:66:00.0/information", "Device Minor: 1\n");
     tree_.directory().write("dev/nvidia1", "c 195:1 666\n");
@@ -990,7 +991,7 @@ TEST_F(Nvml, AGpuThatItDoesNotSeeFailsOnlyWhereItIsRequired) {
     EXPECT_NE(failure().find("NVML reports 1 of 2 GPUs"), std::string::npos) << failure();
 }
 
-TEST_F(Nvml, ThatCannotBeOpenedFails) {
+TEST_F(Nvml, LibraryThatCannotBeOpenedFails) {
     tree_.directory().write("userland/lib/libnvidia-ml.so.1", "no library");
     EXPECT_NE(failure().find("libnvidia-ml.so.1"), std::string::npos);
 }
@@ -1030,16 +1031,17 @@ class Cuda : public DriverSteps {
     Json args_{{"userland", "/userland"}, {"gpus", {"0000:65:00.0", "0000:66:00.0"}}, {"fabric", false}};
 };
 
-TEST_F(Cuda, EachGpuComputesRightSums) {
+TEST_F(Cuda, EachGpuMustComputeRightSums) {
     ASSERT_TRUE(apply("driver.compute", args_)) << failure().message;
-    EXPECT_EQ(output_["gpus"], (Json{"0000:64:00.0", "0000:65:00.0"})) << "the library's own addresses";
+    EXPECT_EQ(output_["gpus"], (Json{"0000:64:00.0", "0000:65:00.0"}))
+        << "the addresses that the library reports";
     ::setenv("STUB_CUDA_WRONG", "1", 1);
     EXPECT_NE(failure().message.find("GPU 0000:65:00.0 computes wrong sums"), std::string::npos)
         << failure().message;
     EXPECT_FALSE(failure().hint.empty());
 }
 
-TEST_F(Cuda, TheCompilerOfPtxIsTheOneBesideIt) {
+TEST_F(Cuda, PtxCompilerIsThatOfTheUserland) {
     ::setenv("STUB_CUDA_JIT", "1", 1);
     EXPECT_NE(failure().message.find("compiling for 0000:64:00.0: stub error 221"), std::string::npos)
         << failure().message;
@@ -1049,26 +1051,26 @@ TEST_F(Cuda, TheCompilerOfPtxIsTheOneBesideIt) {
     EXPECT_EQ(failure().message, "");
 }
 
-TEST_F(Cuda, AGpuThatItDoesNotShowIsMissed) {
+TEST_F(Cuda, MissingGpuFails) {
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
     EXPECT_NE(failure().message.find("CUDA reports 1 of 2 GPUs"), std::string::npos) << failure().message;
     tree_.directory().write("stub-nvml", "split 0\n");
-    EXPECT_EQ(failure().message, "") << "the other is whole";
+    EXPECT_EQ(failure().message, "") << "the other GPU is not split";
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     EXPECT_NE(failure().message.find("CUDA reports 0 of 1 GPUs"), std::string::npos) << failure().message;
     tree_.directory().write("stub-nvml", "split 0\nsplit 1\n");
-    EXPECT_EQ(failure().message, "") << "both are split, and have no instance";
+    EXPECT_EQ(failure().message, "") << "both GPUs are split and have no instance";
     tree_.directory().write("proc/driver/nvidia/capabilities/gpu1/mig/gi3/ci0/access", "");
     EXPECT_NE(failure().message.find("CUDA reports 0 of 1 GPUs"), std::string::npos) << failure().message;
     ::unsetenv("STUB_CUDA_FAIL");
-    EXPECT_EQ(failure().message, "") << "of split GPUs a process sees one instance";
+    EXPECT_EQ(failure().message, "") << "a process sees one instance of split GPUs";
     std::filesystem::remove_all(tree_.directory().path("proc/driver/nvidia/capabilities"));
     ::setenv("STUB_CUDA_FAIL", "cuInit:100", 1);
     tree_.directory().write("stub-nvml", "");
     EXPECT_NE(failure().message.find("CUDA reports 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 
-TEST_F(Cuda, AGpuThatItDoesNotShowIsAWarningWhereItIsNotRequired) {
+TEST_F(Cuda, MissingGpuIsAWarningIfNotRequired) {
     args_["gpus"] = Json::array();
     ::setenv("STUB_CUDA_DEVICES", "1", 1);
     EXPECT_EQ(failure().message, "");
@@ -1077,7 +1079,7 @@ TEST_F(Cuda, AGpuThatItDoesNotShowIsAWarningWhereItIsNotRequired) {
     EXPECT_NE(failure().message.find("CUDA reports 0 of 2 GPUs"), std::string::npos) << failure().message;
 }
 
-TEST_F(Cuda, WhateverFailsIsNamedWithTheGpuAndNothingIsLeftOpen) {
+TEST_F(Cuda, FailedCallNamesTheGpuAndCleansUp) {
     for (const char* function :
          {"cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2",
           "cuMemcpyHtoD_v2", "cuLaunchKernel", "cuCtxSynchronize", "cuMemcpyDtoH_v2"}) {
@@ -1090,7 +1092,7 @@ TEST_F(Cuda, WhateverFailsIsNamedWithTheGpuAndNothingIsLeftOpen) {
     }
 }
 
-TEST_F(Cuda, AtBootTheFabricManagerComesLater) {
+TEST_F(Cuda, MissingFabricManagerAtBootIsAccepted) {
     ::setenv("STUB_CUDA_FAIL", "cuInit:802", 1);
     ASSERT_TRUE(apply("driver.compute", args_));
     EXPECT_EQ(output_["waits"], "fabric");
@@ -1098,7 +1100,7 @@ TEST_F(Cuda, AtBootTheFabricManagerComesLater) {
     EXPECT_NE(failure().message.find("starting: stub error 999"), std::string::npos);
 }
 
-TEST_F(Cuda, WhatItNeedsIsMissedBeforeASwap) {
+TEST_F(Cuda, PreflightReportsMissingLibraries) {
     EXPECT_TRUE(says(preflight("driver.compute", args_), "not-found", "libnvidia-ptxjitcompiler.so.1"));
     tree_.directory().write("userland/lib/libnvidia-ptxjitcompiler.so.1", "");
     EXPECT_TRUE(preflight("driver.compute", args_).empty());

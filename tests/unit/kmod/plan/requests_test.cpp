@@ -37,7 +37,7 @@ DriverSettings signing() {
     return settings;
 }
 
-/// 550 has a source and modules for one kernel; 535 has modules only and is what runs.
+/// 550 has a source, and modules for one kernel. 535 has only modules, and runs.
 Json observed() {
     Store store;
     DriverVersion newer;
@@ -68,14 +68,14 @@ TEST(RequestsTest, ImportProtectsVersionsInUse) {
     const std::vector<std::string> in_use{"550.163.01"};
     const Plan other = import_plan({"libcuda1_535.261.03-1_amd64.deb"}, &in_use);
     EXPECT_TRUE(other.problems.empty());
-    EXPECT_EQ(other.steps.back().args["protect"], Json(in_use)) << "a name may lie";
+    EXPECT_EQ(other.steps.back().args["protect"], Json(in_use)) << "a file name may be wrong";
     expect_problem(import_plan({"libcuda1_550.163.01-2_amd64.deb"}, &in_use), Errc::AccessDenied,
                    "driver 550.163.01 is configured, loaded or selected");
     expect_problem(import_plan({"nvidia.ko"}, &in_use), Errc::AccessDenied,
                    "do not contain the driver version");
 }
 
-TEST(RequestsTest, VersionsInUse) {
+TEST(RequestsTest, ConfiguredLoadedAndSelectedVersionsAreInUse) {
     Json seen = observed();
     seen["configured"] = "560.35.03";
     EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03", "560.35.03"}));
@@ -84,12 +84,12 @@ TEST(RequestsTest, VersionsInUse) {
     EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03"})) << "selected";
 }
 
-TEST(RequestsTest, BuildWithoutVersionSaysSo) {
+TEST(RequestsTest, BuildWithoutAVersionIsRefused) {
     const Plan plan = build_plan("", {}, false, {}, Json{{"store", to_json(Store{})}});
     expect_problem(plan, Errc::InvalidArgument, "no driver version is given, configured or selected");
 }
 
-TEST(RequestsTest, ImportTakesPackagesOrModules) {
+TEST(RequestsTest, ImportAcceptsPackagesOrModules) {
     const Plan packages = import_plan({"a.deb", "b.deb"});
     EXPECT_EQ(kinds(packages), (std::vector<std::string>{"store.stage", "store.publish"}));
     EXPECT_EQ(packages.title, "import driver (2 packages)");
@@ -101,17 +101,17 @@ TEST(RequestsTest, ImportTakesPackagesOrModules) {
     expect_problem(import_plan({"NVIDIA-Linux.zip"}), Errc::InvalidArgument, "neither");
 }
 
-TEST(RequestsTest, BuildCompilesForEachKernelOnceAndPublishesTogether) {
+TEST(RequestsTest, BuildCompilesForEachKernelOnce) {
     const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64", "6.1.0-57-amd64", "6.1.0-56-amd64"}, false,
                                  flavour("any"), observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
     EXPECT_EQ(plan.steps[0].summary, "compile 550.163.01 (open) for 6.1.0-56-amd64, 6.1.0-57-amd64");
     EXPECT_EQ(plan.steps[0].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
-    EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules where there is a choice";
+    EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "open") << "the open modules if both are possible";
     EXPECT_EQ(plan.steps[1].args["kernels"], (Json{"6.1.0-56-amd64", "6.1.0-57-amd64"}));
 }
 
-TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
+TEST(RequestsTest, BuildOfAnExistingSetHasNoSteps) {
     const Plan plan = build_plan("550.163.01", {}, false, flavour("any"), observed());
     EXPECT_TRUE(plan.steps.empty());
     EXPECT_TRUE(plan.problems.empty());
@@ -119,13 +119,13 @@ TEST(RequestsTest, BuildOfWhatIsThereIsNoStep) {
               std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64 already"});
 }
 
-TEST(RequestsTest, BuildAgainCompilesWhatIsThere) {
+TEST(RequestsTest, BuildAgainCompilesAnExistingSet) {
     const Plan plan = build_plan("550.163.01", {}, true, flavour("any"), observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "store.publish"}));
     EXPECT_EQ(plan.reasons, std::vector<std::string>{"550.163.01 has open modules for 6.1.0-50-amd64"});
 }
 
-TEST(RequestsTest, BuildSaysWhatItLacks) {
+TEST(RequestsTest, BuildReportsMissingSourceAndVersion) {
     expect_problem(build_plan("1.2.3", {}, false, flavour("any"), observed()), Errc::NotFound,
                    "not in the store");
     expect_problem(build_plan("535.261.03", {}, false, flavour("any"), observed()), Errc::NotFound,
@@ -134,7 +134,7 @@ TEST(RequestsTest, BuildSaysWhatItLacks) {
                    Errc::InvalidArgument, "not a kernel release");
 }
 
-TEST(RequestsTest, BuildTakesTheFlavourThatIsConfigured) {
+TEST(RequestsTest, BuildUsesTheConfiguredFlavour) {
     const Plan plan = build_plan("550.163.01", {}, false, flavour("proprietary"), observed());
     ASSERT_FALSE(plan.steps.empty());
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "proprietary");
@@ -143,18 +143,18 @@ TEST(RequestsTest, BuildTakesTheFlavourThatIsConfigured) {
     const Plan lacking = build_plan("550.163.01", {}, false, flavour("proprietary"), open_only);
     expect_problem(lacking, Errc::NotFound, "no proprietary source");
     EXPECT_EQ(lacking.problems[0].hint.find("open-kernel"), std::string::npos)
-        << "it would lack the same again: " << lacking.problems[0].hint;
+        << "the hint would fail the same way: " << lacking.problems[0].hint;
     EXPECT_NE(lacking.problems[0].hint.find("Flavour=open"), std::string::npos);
 }
 
-TEST(RequestsTest, WithAKeyWhatIsBuiltIsSignedToo) {
+TEST(RequestsTest, WithAKeyBuiltModulesAreSigned) {
     const Plan plan = build_plan("550.163.01", {"6.1.0-56-amd64"}, false, signing(), observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.compile", "build.sign", "store.publish"}));
     EXPECT_EQ(plan.steps[1].args["signing"]["key"], "/etc/gpuhost/site.key");
     EXPECT_FALSE(plan.steps[1].args.contains("set"));
 }
 
-TEST(RequestsTest, WithAKeyWhatIsThereUnsignedIsSignedWithoutACompiler) {
+TEST(RequestsTest, WithAKeyUnsignedSetsAreSigned) {
     Json unsigned_sets = observed();
     const Json module{{"name", "nvidia"}, {"file", "nvidia.ko"}};
     for (Json& version : unsigned_sets["store"]["versions"])
@@ -167,12 +167,12 @@ TEST(RequestsTest, WithAKeyWhatIsThereUnsignedIsSignedWithoutACompiler) {
               std::vector<std::string>{
                   "550.163.01 has open modules for 6.1.0-50-amd64 already, which are not signed"});
     EXPECT_EQ(kinds(build_plan("535.261.03", {}, false, signing(), unsigned_sets)), kinds(plan))
-        << "needs no source";
+        << "signing needs no source";
     unsigned_sets["store"]["versions"][0]["modules"][0]["modules"][0]["signer"] = "Somebody";
     EXPECT_TRUE(build_plan("550.163.01", {}, false, signing(), unsigned_sets).steps.empty());
 }
 
-TEST(RequestsTest, AKeyWithoutACertificateOrWithItsPinIsRefused) {
+TEST(RequestsTest, KeyWithoutCertificateOrWithPinIsRefused) {
     DriverSettings settings = signing();
     settings.signing.certificate.clear();
     expect_problem(build_plan("550.163.01", {}, true, settings, observed()), Errc::InvalidArgument,
@@ -181,10 +181,11 @@ TEST(RequestsTest, AKeyWithoutACertificateOrWithItsPinIsRefused) {
     settings.signing.key = "pkcs11:object=site?pin-value=1234";
     const Plan plan = build_plan("550.163.01", {}, true, settings, observed());
     expect_problem(plan, Errc::InvalidArgument, "PIN");
-    EXPECT_EQ(base::dump(core::to_json(plan)).find("1234"), std::string::npos) << "no journal has it";
+    EXPECT_EQ(base::dump(core::to_json(plan)).find("1234"), std::string::npos)
+        << "the pin is not in the journal";
 }
 
-TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
+TEST(RequestsTest, DamagedSetCanBeRemovedAndVerified) {
     Json damaged = observed();
     damaged["store"]["problems"] = {
         "/var/lib/gpuhost/driver/1.2.3/userland/abc/manifest.json: digest mismatch"};
@@ -196,7 +197,7 @@ TEST(RequestsTest, WhatCannotBeReadCanBeRemovedAndVerified) {
     expect_problem(verify_plan("selected", damaged), Errc::NotFound, "not in the store");
 }
 
-TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
+TEST(RequestsTest, RemoveRefusesVersionsInUse) {
     const Plan used = remove_plan("535.261.03", {}, observed());
     expect_problem(used, Errc::InUse, "selected for kernel 6.1.0-50-amd64");
     ASSERT_EQ(used.problems.size(), 2U) << "all problems, not the first";
@@ -205,12 +206,12 @@ TEST(RequestsTest, RemoveRefusesWhatIsUsed) {
     expect_problem(remove_plan("550.163.01", {"550.163.01"}, observed()), Errc::Refused, "is pinned");
     const Plan plan = remove_plan("550.163.01", {}, observed());
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"store.remove", "store.purge"}));
-    EXPECT_TRUE(plan.steps[1].forward) << "deleted files do not come back";
+    EXPECT_TRUE(plan.steps[1].forward) << "deleted files cannot be restored";
     EXPECT_EQ(plan.reasons,
               std::vector<std::string>{"rollback on kernel 6.1.0-50-amd64 will no longer be possible"});
 }
 
-TEST(RequestsTest, VerifyTakesOneOrAll) {
+TEST(RequestsTest, VerifyChecksOneOrAllVersions) {
     EXPECT_EQ(verify_plan("550.163.01", observed()).steps[0].args["versions"], Json{"550.163.01"});
     EXPECT_EQ(verify_plan("", observed()).steps[0].args["versions"], Json::array());
     EXPECT_TRUE(verify_plan("", Json::object()).steps.empty());

@@ -30,7 +30,7 @@ DriverVersion driver_version(const std::string& version, const std::vector<std::
     return driver;
 }
 
-/// 550 runs and has modules for the next kernel too; 535 has them for the one that runs.
+/// 550 runs, and has modules for the next kernel too. 535 has modules for the running kernel.
 Observed host() {
     Observed observed;
     observed.kernel = running;
@@ -66,7 +66,7 @@ void expect_problem(const Plan& plan, Errc code, const std::string& text) {
     EXPECT_TRUE(plan.steps.empty()) << "a plan with problems has no steps";
 }
 
-TEST(HandsOff, AHostsOwnDriverIsLookedAtAndNotTouched) {
+TEST(HandsOff, PreinstalledDriverIsObservedButNotChanged) {
     Observed own = host();
     own.store.selected.clear();
     const Plan plan = hands_off_plan(DriverOwner::Preinstalled, "", own);
@@ -76,7 +76,7 @@ TEST(HandsOff, AHostsOwnDriverIsLookedAtAndNotTouched) {
     EXPECT_NE(plan.reasons[0].find("550.163.01 is preinstalled and loaded"), std::string::npos);
 }
 
-TEST(HandsOff, WhatIsWrongWithItIsSaid) {
+TEST(HandsOff, ProblemsOfAPreinstalledDriverAreReported) {
     Observed own = host();
     own.store.selected.clear();
     Observed none = own;
@@ -100,7 +100,7 @@ TEST(HandsOff, WhatIsWrongWithItIsSaid) {
     EXPECT_TRUE(hands_off_plan(DriverOwner::Preinstalled, "", without_gpu).problems.empty());
 }
 
-TEST(HandsOff, OffLooksAtNothing) {
+TEST(HandsOff, OffHasNoStepsAndProblems) {
     Observed none = host();
     none.loaded_version.clear();
     const Plan plan = hands_off_plan(DriverOwner::Nobody, "", none);
@@ -109,7 +109,7 @@ TEST(HandsOff, OffLooksAtNothing) {
     EXPECT_FALSE(plan.reasons.empty());
 }
 
-TEST(HandsOff, ASwapIsRefused) {
+TEST(HandsOff, SwapIsRefused) {
     for (const char* value : {"off", "preinstalled"}) {
         core::Settings values({driver_setting_keys()});
         ASSERT_TRUE(values.set("Driver", "Version", value, "test"));
@@ -121,18 +121,18 @@ TEST(HandsOff, ASwapIsRefused) {
     }
 }
 
-TEST(SelectPlan, AnotherKernelBootsWhatThisOneRuns) {
+TEST(SelectPlan, DefaultIsTheRunningVersion) {
     const Plan plan = select_plan("", {}, settings(), host());
     ASSERT_EQ(kinds(plan), "driver.prepare driver.select");
     const Json& args = plan.steps[1].args;
     EXPECT_EQ(args["kernel"], next);
-    EXPECT_EQ(args["boots_only"], true) << "what runs keeps its libraries, programs and parameters";
+    EXPECT_EQ(args["boots_only"], true) << "the running driver keeps its libraries, programs and parameters";
     EXPECT_EQ(args["to"]["modules_path"], "/modules/550.163.01" + next);
     EXPECT_EQ(args["from"], Json());
     EXPECT_EQ(args["selection_to"]["previous"], Json());
 }
 
-TEST(SelectPlan, ItsInitramfsIsClearedFirst) {
+TEST(SelectPlan, InitramfsIsClearedFirst) {
     Observed observed = host();
     observed.initramfs = {{running, "/boot/initrd.img-" + running}, {next, "/boot/initrd.img-" + next}};
     const Plan plan = select_plan("", {}, settings(), observed);
@@ -143,7 +143,7 @@ TEST(SelectPlan, ItsInitramfsIsClearedFirst) {
     EXPECT_EQ(kinds(select_plan("", {}, ignoring, observed)), "driver.prepare driver.select");
 }
 
-TEST(SelectPlan, ItIsNoStepTwiceAndRemembersWhatWasBefore) {
+TEST(SelectPlan, RepeatedSelectHasNoSteps) {
     Observed observed = host();
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
     const Plan again = select_plan("550.163.01", {next}, settings(), observed);
@@ -157,7 +157,7 @@ TEST(SelectPlan, ItIsNoStepTwiceAndRemembersWhatWasBefore) {
     EXPECT_EQ(other.steps[1].args["from"]["version"], "550.163.01");
 }
 
-TEST(SelectPlan, WhatItCannotDoItSays) {
+TEST(SelectPlan, ImpossibleSelectionsAreRefused) {
     expect_problem(select_plan("550.163.01", {"6.6.6"}, settings(), host()), Errc::NotFound, "6.6.6");
     expect_problem(select_plan("550.163.01", {running}, settings(), host()), Errc::InvalidArgument,
                    "is running");
@@ -169,14 +169,14 @@ TEST(SelectPlan, WhatItCannotDoItSays) {
     expect_problem(select_plan("", {}, settings(), fresh), Errc::InvalidArgument, "no driver version");
 }
 
-TEST(SelectPlan, WhatTheBootWouldTakeBackIsRefused) {
+TEST(SelectPlan, SelectionAgainstTheSettingsIsRefused) {
     expect_problem(select_plan("550.163.01", {next}, settings("535.261.03"), host()), Errc::Refused,
                    "Version=535.261.03");
     EXPECT_TRUE(select_plan("550.163.01", {next}, settings("550.163.01"), host()).problems.empty());
 }
 
-/// A system that does not run: its kernels are all the same, and it has no GPU to look at.
-TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
+/// In an offline system all kernels are equal, and no GPU can be observed.
+TEST(SelectPlan, WithoutGpusThePreviousFlavourIsUsed) {
     Observed observed = host();
     observed.kernel = "none";
     observed.gpus.clear();
@@ -194,7 +194,7 @@ TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
     const Plan plan = select_plan("550.163.01", {running}, settings(), observed);
     ASSERT_EQ(kinds(plan), "driver.prepare driver.select");
     EXPECT_EQ(plan.steps[1].args["selection_to"]["modules"], "closed");
-    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "libraries lead to this kernel";
+    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "the libraries belong to this kernel";
     EXPECT_NE(
         base::join(plan.reasons, "\n").find("no GPU is visible, so " + running + " gets proprietary modules"),
         std::string::npos)
@@ -205,28 +205,28 @@ TEST(SelectPlan, WithoutGpusTheFlavourOfBeforeIsTaken) {
     EXPECT_EQ(base::join(looked.reasons, "\n").find("no GPU is visible"), std::string::npos);
 }
 
-TEST(SelectPlan, AFreshlyBootedKernelUsesTheVersionOfTheOneBefore) {
+TEST(SelectPlan, NewlyBootedKernelUsesThePreviousVersion) {
     Observed observed = host();
     observed.kernel = next;
-    EXPECT_EQ(version_in_use(settings(), observed), "550.163.01") << "by where libraries lead";
+    EXPECT_EQ(version_in_use(settings(), observed), "550.163.01") << "by the target of the libraries' link";
     EXPECT_EQ(version_in_use(settings("535.261.03"), observed), "535.261.03");
     observed.current.clear();
     EXPECT_EQ(version_in_use(settings(), observed), "");
 }
 
-TEST(DeselectPlan, WhatAllKernelsShareGoesLast) {
+TEST(DeselectPlan, SharedFilesAreRemovedLast) {
     Observed observed = host();
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
     const Plan plan = deselect_plan(settings(), observed, {{}, {{"cdi.publish", "", {}}}});
     ASSERT_EQ(kinds(plan), "driver.select driver.select cdi.publish");
     EXPECT_EQ(plan.steps[0].args["kernel"], next);
     EXPECT_EQ(plan.steps[0].args["boots_only"], true);
-    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "the kernel that runs is the last";
+    EXPECT_EQ(plan.steps[1].args["boots_only"], false) << "the running kernel is the last";
     EXPECT_EQ(plan.steps[1].args["options_to"], "");
     EXPECT_EQ(plan.steps[1].args["to"], Json());
 }
 
-TEST(DeselectPlan, LibrariesThatLeadToAKernelThatDoesNotRunGoWithIt) {
+TEST(DeselectPlan, LibrariesOfAnotherKernelAreRemovedWithIt) {
     Observed observed = host();
     observed.kernel = next;
     const Plan plan = deselect_plan(settings(), observed);
@@ -234,10 +234,10 @@ TEST(DeselectPlan, LibrariesThatLeadToAKernelThatDoesNotRunGoWithIt) {
     EXPECT_EQ(plan.steps[0].args["boots_only"], false);
 }
 
-TEST(DeselectPlan, OfTheKernelsThatRanAndRunTheOneThatHasTheLibrariesGoesLast) {
+TEST(DeselectPlan, KernelWithTheLibrariesIsDeselectedLast) {
     Observed observed = host();
     const std::string ran = observed.kernel;
-    observed.kernel = next; // and libraries still lead to those of the kernel that ran
+    observed.kernel = next; // the libraries still belong to the previous kernel
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
     const Plan plan = deselect_plan(settings(), observed);
     ASSERT_EQ(plan.steps.size(), 2U);
@@ -245,15 +245,15 @@ TEST(DeselectPlan, OfTheKernelsThatRanAndRunTheOneThatHasTheLibrariesGoesLast) {
     EXPECT_EQ(plan.steps[1].args["kernel"], ran);
 }
 
-TEST(DeselectPlan, WhatAFileWantsIsTheAdministratorsToChange) {
+TEST(DeselectPlan, ConfiguredVersionIsRefused) {
     expect_problem(deselect_plan(settings("550.163.01"), host()), Errc::Refused, "Version=550.163.01");
     EXPECT_TRUE(deselect_plan(settings("preinstalled"), host()).problems.empty());
     Observed nothing = host();
     nothing.store.selected.clear();
-    EXPECT_TRUE(deselect_plan(settings("550.163.01"), nothing).problems.empty()) << "nothing is to be done";
+    EXPECT_TRUE(deselect_plan(settings("550.163.01"), nothing).problems.empty()) << "nothing to do";
 }
 
-/// What `clean` takes, in order.
+/// Returns the versions that `clean` removes, in order.
 std::string cleaned(const DriverSettings& wanted, const Observed& observed) {
     std::vector<std::string> versions;
     for (const core::Step& step : clean_plan(wanted, observed).steps)
@@ -262,18 +262,18 @@ std::string cleaned(const DriverSettings& wanted, const Observed& observed) {
     return base::join(versions, " ");
 }
 
-TEST(CleanPlan, TakesOldVersionsThatNothingLeadsTo) {
+TEST(CleanPlan, RemovesUnreferencedOldVersions) {
     Observed observed = host();
     observed.store.versions.insert(observed.store.versions.begin(), driver_version("570.86.15", {}));
     observed.store.versions.push_back(driver_version("525.147.05", {}));
-    EXPECT_EQ(cleaned(settings(), observed), "535.261.03 525.147.05") << "570 is there to be swapped to";
+    EXPECT_EQ(cleaned(settings(), observed), "535.261.03 525.147.05") << "570 is newer: a swap may use it";
     const Plan plan = clean_plan(settings(), observed);
     EXPECT_EQ(kinds(plan), "store.remove store.remove store.purge store.purge");
     EXPECT_TRUE(plan.steps[2].forward);
-    EXPECT_EQ(plan.reasons.size(), 4U) << "each version, with why it stays";
+    EXPECT_EQ(plan.reasons.size(), 4U) << "each kept version with its reason";
 }
 
-TEST(CleanPlan, TakesNothingInUseSelectedOrPinned) {
+TEST(CleanPlan, KeepsVersionsInUseSelectedOrPinned) {
     Observed observed = host();
     EXPECT_EQ(cleaned(settings(), observed), "535.261.03");
     DriverSettings pinned = settings();
@@ -289,13 +289,13 @@ TEST(CleanPlan, TakesNothingInUseSelectedOrPinned) {
     fresh.store.selected.clear();
     fresh.current.clear();
     fresh.loaded_version.clear();
-    EXPECT_EQ(cleaned(settings(), fresh), "") << "what was just brought in";
-    EXPECT_EQ(cleaned(settings("580.1.1"), fresh), "") << "of what is not there yet nothing is older";
+    EXPECT_EQ(cleaned(settings(), fresh), "") << "a newly imported version";
+    EXPECT_EQ(cleaned(settings("580.1.1"), fresh), "") << "no version is older than one that is not imported";
 }
 
 const std::string gone = "6.1.0-40-amd64";
 
-/// Both versions have modules for a kernel that is not installed, which booted the older one.
+/// Both versions have modules for a removed kernel, which booted the older one.
 Observed host_after_an_upgrade() {
     Observed observed = host();
     observed.store.versions = {driver_version("550.163.01", {running, next, gone}),
@@ -305,7 +305,7 @@ Observed host_after_an_upgrade() {
     return observed_from_json(to_json(observed));
 }
 
-/// What becomes of kernels' sets: "550.163.01 6.1.0-40-amd64, …".
+/// Returns the removed sets of kernels: "550.163.01 6.1.0-40-amd64, …".
 std::string cleaned_sets(const DriverSettings& wanted, const Observed& observed) {
     std::vector<std::string> sets;
     for (const core::Step& step : clean_plan(wanted, observed).steps)
@@ -315,10 +315,10 @@ std::string cleaned_sets(const DriverSettings& wanted, const Observed& observed)
     return base::join(sets, ", ");
 }
 
-TEST(CleanPlan, TakesTheModulesOfKernelsThatAreGone) {
+TEST(CleanPlan, RemovesModulesOfRemovedKernels) {
     const Plan plan = clean_plan(settings(), host_after_an_upgrade());
     EXPECT_EQ(kinds(plan), "store.forget store.remove store.remove store.purge store.purge")
-        << "what leads there first, and nothing is deleted before all is out";
+        << "links first, and no deletion before all sets are moved out";
     EXPECT_EQ(plan.steps[0].args, to_json(GoneKernel{gone, "modules", "record", "boot"}));
     EXPECT_EQ(plan.steps[1].args, (Json{{"version", "550.163.01"},
                                         {"kernel", gone},
@@ -333,7 +333,7 @@ TEST(CleanPlan, TakesTheModulesOfKernelsThatAreGone) {
               std::string::npos);
 }
 
-TEST(CleanPlan, AVersionThatGoesTakesItsSetsAlong) {
+TEST(CleanPlan, RemovedVersionIncludesItsSets) {
     Observed observed = host_after_an_upgrade();
     observed.store.selected[running].previous.reset();
     const Plan plan = clean_plan(settings(), observed);
@@ -342,23 +342,23 @@ TEST(CleanPlan, AVersionThatGoesTakesItsSetsAlong) {
     EXPECT_EQ(cleaned_sets(settings(), observed), "550.163.01 " + gone);
 }
 
-TEST(CleanPlan, LeavesModulesThatSomethingMayNeed) {
+TEST(CleanPlan, KeepsModulesThatMayBeNeeded) {
     DriverSettings pinned = settings();
     pinned.pins = {"550.163.01"};
     EXPECT_EQ(cleaned_sets(pinned, host_after_an_upgrade()), "535.261.03 " + gone);
     Observed early = host_after_an_upgrade();
-    early.kernels = {{running, true}}; // and `next` is yet to come
+    early.kernels = {{running, true}}; // `next` is not installed yet
     EXPECT_EQ(cleaned_sets(settings(), early), cleaned_sets(settings(), host_after_an_upgrade()));
     Observed running_one = host_after_an_upgrade();
-    running_one.kernel = gone; // its package went while it ran
+    running_one.kernel = gone; // its package was removed while it ran
     EXPECT_EQ(cleaned_sets(settings(), running_one), "");
     EXPECT_EQ(kinds(clean_plan(settings(), running_one)), "");
     Observed libraries = host_after_an_upgrade();
     libraries.current = "boot/" + gone + "/userland";
-    EXPECT_EQ(kinds(clean_plan(settings(), libraries)), "") << "programs find theirs through it";
+    EXPECT_EQ(kinds(clean_plan(settings(), libraries)), "") << "programs find the libraries through it";
     Observed none_known = host_after_an_upgrade();
     none_known.kernels.clear();
-    EXPECT_EQ(kinds(clean_plan(settings(), none_known)), "") << "/lib/modules is not there";
+    EXPECT_EQ(kinds(clean_plan(settings(), none_known)), "") << "/lib/modules is missing";
     for (const bool goes_back : {false, true}) {
         Observed selected = host_after_an_upgrade();
         const Generation other{"550.163.01", "", "m550.163.01" + gone};
@@ -370,7 +370,7 @@ TEST(CleanPlan, LeavesModulesThatSomethingMayNeed) {
     }
 }
 
-TEST(CleanPlan, ForgetsAKernelThatHasNothingInTheStore) {
+TEST(CleanPlan, ForgetsKernelsWithoutModulesInTheStore) {
     Observed observed = host();
     observed.removed_kernels = {{gone, "", "", "boot"}};
     observed.store.versions.pop_back();

@@ -16,7 +16,7 @@ const PciGpu volta{"0000:01:00.0", "0x1db6", ""};
 const PciGpu hopper{"0000:02:00.0", "0x2330", "nvidia"};
 const PciGpu given_away{"0000:03:00.0", "0x2330", "vfio-pci"};
 
-/// Both sources; the list has one GPU.
+/// Returns a store with both sources. The list has one GPU.
 Store store(bool with_list = true) {
     Store made;
     DriverVersion driver;
@@ -34,7 +34,7 @@ FlavourChoice choose(const std::string& wanted, const std::vector<PciGpu>& gpus,
     return choose_flavour(store(with_list), version, wanted, gpus);
 }
 
-TEST(SupportedGpusTest, ListsWhatTheOpenModulesDoNotDrive) {
+TEST(SupportedGpusTest, ListsGpusWithoutOpenModules) {
     const auto list = parse_supported_gpus(
         R"({"chips": [{"devid": "0x1DB6", "features": ["x"]}, {"devid": "0x2330", "features": ["kernelopen"]},
             {"devid": "0x1EB8", "features": []}, {"devid": "0x1EB8", "features": ["y", "kernelopen"]},
@@ -44,7 +44,7 @@ TEST(SupportedGpusTest, ListsWhatTheOpenModulesDoNotDrive) {
     EXPECT_EQ(*list, (std::vector<std::string>{"10de:15f7", "10de:1db6"}));
 }
 
-TEST(SupportedGpusTest, RefusesWhatIsNoList) {
+TEST(SupportedGpusTest, RefusesInvalidLists) {
     for (const char* text : {"", "[]", "{}", R"({"chips": {}})", R"({"chips": [{}]})", R"({"chips": [7]})",
                              R"({"chips": [{"devid": "0x1DB"}]})", R"({"chips": [{"devid": "0x../"}]})"}) {
         const auto list = parse_supported_gpus(text, "x.run");
@@ -53,17 +53,18 @@ TEST(SupportedGpusTest, RefusesWhatIsNoList) {
     }
 }
 
-TEST(FlavourChoiceTest, AnyIsWhatDrivesTheGpus) {
+TEST(FlavourChoiceTest, AnyChoosesTheFlavourForTheGpus) {
     EXPECT_EQ(choose("any", {volta}).flavour, "proprietary");
     ASSERT_EQ(choose("any", {volta}).reasons.size(), 1U);
     EXPECT_EQ(choose("any", {volta}).reasons[0], "the open modules of 550.163.01 do not drive 0000:01:00.0 "
                                                  "(10de:1db6): the proprietary modules are used");
     EXPECT_EQ(choose("any", {hopper}).flavour, "any");
-    EXPECT_EQ(choose("any", {volta, given_away}).flavour, "proprietary") << "vfio-pci's needs no driver";
+    EXPECT_EQ(choose("any", {volta, given_away}).flavour, "proprietary")
+        << "a GPU of vfio-pci needs no driver";
     EXPECT_EQ(choose("any", {}).flavour, "any");
 }
 
-TEST(FlavourChoiceTest, GpusOfBothKindsAreAProblemThatNamesThem) {
+TEST(FlavourChoiceTest, GpusOfBothKindsAreAProblem) {
     const FlavourChoice choice = choose("any", {volta, hopper});
     ASSERT_TRUE(choice.problem);
     EXPECT_EQ(choice.problem->code, Errc::Unsupported);
@@ -73,7 +74,7 @@ TEST(FlavourChoiceTest, GpusOfBothKindsAreAProblemThatNamesThem) {
     EXPECT_FALSE(choose("proprietary", {volta, hopper}).problem);
 }
 
-TEST(FlavourChoiceTest, WhatIsStatedIsObeyed) {
+TEST(FlavourChoiceTest, ConfiguredFlavourIsUsed) {
     const FlavourChoice open = choose("open", {volta});
     EXPECT_EQ(open.flavour, "open");
     ASSERT_EQ(open.reasons.size(), 1U);
@@ -83,7 +84,7 @@ TEST(FlavourChoiceTest, WhatIsStatedIsObeyed) {
     EXPECT_TRUE(choose("proprietary", {volta}).reasons.empty());
 }
 
-TEST(FlavourChoiceTest, WithoutAListNothingIsKnown) {
+TEST(FlavourChoiceTest, WithoutAListAnyIsKept) {
     const FlavourChoice choice = choose("any", {volta, hopper}, false);
     EXPECT_EQ(choice.flavour, "any");
     EXPECT_TRUE(choice.reasons.empty());
@@ -91,7 +92,7 @@ TEST(FlavourChoiceTest, WithoutAListNothingIsKnown) {
     EXPECT_EQ(choose_flavour(store(), "1.2.3", "any", {volta}).flavour, "any");
 }
 
-TEST(FlavourChoiceTest, ASwapTakesTheModulesThatDriveTheGpus) {
+TEST(FlavourChoiceTest, SwapUsesModulesForTheGpus) {
     Store made = store();
     const ModuleSet open{"6.1", "open", "o", "/o", {}, 0};
     const ModuleSet proprietary{"6.1", "proprietary", "p", "/p", {}, 0};
@@ -101,14 +102,14 @@ TEST(FlavourChoiceTest, ASwapTakesTheModulesThatDriveTheGpus) {
         return set != nullptr ? set->digest : "none";
     };
     EXPECT_EQ(taken("any", hopper), "o");
-    EXPECT_EQ(taken("any", volta), "none") << "the open ones do not drive it";
+    EXPECT_EQ(taken("any", volta), "none") << "the open modules do not support it";
     made.versions[0].modules = {open, proprietary};
     EXPECT_EQ(taken("any", volta), "p");
     EXPECT_EQ(taken("any", hopper), "o");
     EXPECT_EQ(taken("open", volta), "o");
 }
 
-TEST(FlavourChoiceTest, ABuildTakesTheSourceThatDrivesTheGpus) {
+TEST(FlavourChoiceTest, BuildUsesTheSourceForTheGpus) {
     const auto build = [](const std::string& flavour, const std::vector<PciGpu>& gpus) {
         Json listed = Json::array();
         for (const PciGpu& gpu : gpus)

@@ -63,14 +63,14 @@ TEST(LayoutTest, FindsBuiltModules) {
         EXPECT_EQ(module(path), "") << path;
 }
 
-TEST(LayoutTest, KeepsLinksOfLibrariesOnly) {
+TEST(LayoutTest, OnlyLinksOfLibrariesAreKept) {
     const auto link = ArchiveEntry::Type::SymbolicLink;
     EXPECT_EQ(placed("usr/lib/" + triplet + "/nvidia/current/libcuda.so.1", 0777, link), "lib/libcuda.so.1");
     EXPECT_EQ(placed("usr/bin/nvidia-smi", 0777, link), "");
     EXPECT_EQ(placed("usr/share/doc/libcuda1/copyright", 0777, link), "");
 }
 
-TEST(LayoutTest, LeavesTheRestOut) {
+TEST(LayoutTest, OtherFilesAreOmitted) {
     for (const char* path :
          {"usr/share/doc/libcuda1/changelog.gz", "usr/share/lintian/overrides/libcuda1",
           "usr/lib/nvidia/current/nvidia-smi.1.gz", "etc/nvidia/nvidia.conf", "lib/systemd/system/x.service",
@@ -80,7 +80,7 @@ TEST(LayoutTest, LeavesTheRestOut) {
     EXPECT_EQ(placed("usr/bin/data"), "") << "not executable";
 }
 
-TEST(LayoutTest, FindsTheVersionThatAPathNames) {
+TEST(LayoutTest, VersionIsReadFromThePath) {
     EXPECT_EQ(version_in_path("usr/lib/" + triplet + "/nvidia/current/libcuda.so.535.261.03"), "535.261.03");
     EXPECT_EQ(version_in_path("lib/firmware/nvidia/550.163.01/gsp_tu10x.bin"), "550.163.01");
     EXPECT_EQ(version_in_path("usr/lib/" + triplet + "/libnvidia-egl-wayland.so.1.1.10"), std::nullopt);
@@ -88,7 +88,7 @@ TEST(LayoutTest, FindsTheVersionThatAPathNames) {
     EXPECT_EQ(version_in_path("usr/bin/nvidia-smi"), std::nullopt);
 }
 
-TEST(LayoutTest, ASourceIsProvedByItsDkmsConfOrKbuild) {
+TEST(LayoutTest, SourceIsFoundByDkmsConfOrKbuild) {
     ArchiveEntry entry;
     entry.path = "usr/src/nvidia-current-open-550.163.01/dkms.conf";
     EXPECT_EQ(source_directory(entry), "usr/src/nvidia-current-open-550.163.01");

@@ -34,7 +34,7 @@ Manifest modules() {
     return manifest;
 }
 
-TEST(ManifestTest, ComesBackAsItWas) {
+TEST(ManifestTest, RoundTripKeepsTheManifest) {
     const Manifest manifest = modules();
     const auto read = decode_manifest(encode(manifest), "manifest");
     ASSERT_TRUE(read) << read.error().message;
@@ -43,11 +43,11 @@ TEST(ManifestTest, ComesBackAsItWas) {
     EXPECT_EQ(read->modules[0].size, 3U);
     EXPECT_EQ(read->modules[0].signer, "Site modules");
     EXPECT_EQ(encode(manifest).find("signer"), encode(manifest).rfind("signer"))
-        << "of those that nobody signed nothing";
+        << "unsigned modules have no signer";
     EXPECT_EQ(set_place(*read), "550.163.01/modules/6.1.0-50-amd64-open");
 }
 
-TEST(ManifestTest, HasOnePlaceForEveryKind) {
+TEST(ManifestTest, EachKindHasItsPath) {
     Manifest manifest;
     manifest.version = "535.261.03";
     EXPECT_EQ(set_place(manifest), "535.261.03/userland");
@@ -56,7 +56,7 @@ TEST(ManifestTest, HasOnePlaceForEveryKind) {
     EXPECT_EQ(set_place(manifest), "535.261.03/source/proprietary");
 }
 
-/// One change of a good manifest, which must be refused.
+/// Expects a refusal of a good manifest with this change.
 void expect_refused(const std::function<void(Json&)>& change, const std::string& why) {
     Json value = base::parse_json(encode(modules()), "manifest").value();
     change(value);
@@ -65,7 +65,7 @@ void expect_refused(const std::function<void(Json&)>& change, const std::string&
     EXPECT_EQ(read.error().code, Errc::BadContent) << why;
 }
 
-TEST(ManifestTest, RefusesWhatCouldLeadOutOfTheStore) {
+TEST(ManifestTest, PathsOutsideTheStoreAreRefused) {
     expect_refused([](Json& v) { v["version"] = "../../etc"; }, "version");
     expect_refused([](Json& v) { v["kernel"] = "../6.1"; }, "kernel");
     expect_refused([](Json& v) { v["kernel"] = ""; }, "no kernel");
@@ -78,7 +78,7 @@ TEST(ManifestTest, RefusesWhatCouldLeadOutOfTheStore) {
     expect_refused([](Json& v) { v["files"][0] = Json{{"path", "x"}, {"target", "../../x"}}; }, "link");
 }
 
-TEST(ManifestTest, RefusesWhatContradictsItself) {
+TEST(ManifestTest, ContradictionsAreRefused) {
     expect_refused([](Json& v) { v["modules"][0]["file"] = "absent.ko"; }, "module without file");
     expect_refused([](Json& v) { v["modules"].clear(); }, "no modules");
     expect_refused([](Json& v) { v["files"].clear(); }, "no files");
@@ -89,7 +89,7 @@ TEST(ManifestTest, RefusesWhatContradictsItself) {
     expect_refused([](Json& v) { v["files"] = "x"; }, "files of another type");
 }
 
-TEST(ManifestTest, RefusesAnotherSpellingOfTheSame) {
+TEST(ManifestTest, OtherFormattingIsRefused) {
     EXPECT_FALSE(decode_manifest(encode(modules()) + "\n", "manifest"));
     EXPECT_FALSE(decode_manifest(" " + encode(modules()), "manifest"));
 }

@@ -27,14 +27,14 @@ class RemoveTest : public StoreTest {
         ASSERT_EQ(problems.size(), 1U);
         EXPECT_EQ(problems[0].code, Errc::InUse);
         EXPECT_NE(problems[0].text.find(text), std::string::npos) << problems[0].text;
-        EXPECT_FALSE(apply("store.remove", args_)) << "apply looks again";
+        EXPECT_FALSE(apply("store.remove", args_)) << "apply checks again";
         EXPECT_TRUE(root_.exists(version_path()));
     }
 
     base::Json args_{{"version", test_version}};
 };
 
-TEST_F(RemoveTest, LeavesInOneRenameAndIsThenDeleted) {
+TEST_F(RemoveTest, VersionIsRenamedThenDeleted) {
     EXPECT_TRUE(preflight().empty());
     ASSERT_TRUE(apply("store.remove", args_));
     EXPECT_TRUE(store().versions.empty());
@@ -44,7 +44,7 @@ TEST_F(RemoveTest, LeavesInOneRenameAndIsThenDeleted) {
     EXPECT_FALSE(root_.exists("/var/lib/gpuhost/driver/.trash"));
 }
 
-TEST_F(RemoveTest, UndoPutsItBack) {
+TEST_F(RemoveTest, UndoRestoresTheVersion) {
     ASSERT_TRUE(undo("store.remove", args_)) << "before apply";
     ASSERT_TRUE(apply("store.remove", args_));
     ASSERT_TRUE(undo("store.remove", args_));
@@ -53,7 +53,7 @@ TEST_F(RemoveTest, UndoPutsItBack) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
-TEST_F(RemoveTest, UndoOfOneVersionLeavesTheOthersOfItsTransaction) {
+TEST_F(RemoveTest, UndoRestoresOneVersionAtATime) {
     const std::string other = "470.1.1";
     directory_.write("var/lib/gpuhost/driver/" + other + "/userland/x/file", "its content");
     const base::Json others{{"version", other}};
@@ -66,19 +66,19 @@ TEST_F(RemoveTest, UndoOfOneVersionLeavesTheOthersOfItsTransaction) {
     EXPECT_TRUE(root_.list("/var/lib/gpuhost/driver/.trash")->empty());
 }
 
-TEST_F(RemoveTest, NoKernelIsLeftWithWhatWasDeleted) {
+TEST_F(RemoveTest, PurgeRemovesTheVersionFromSelections) {
     const Generation gone{test_version, "", "digest"};
     const Generation other{"535.261.03", "", "other"};
     ASSERT_TRUE(write_selection(root_, test_kernel, {other, gone}));
     ASSERT_TRUE(write_selection(root_, "6.1.0-1-amd64", {gone, other})); // no longer installed
     ASSERT_TRUE(apply("store.remove", args_));
-    EXPECT_EQ(read_selection(root_, test_kernel).value()->previous, gone) << "it may come back";
+    EXPECT_EQ(read_selection(root_, test_kernel).value()->previous, gone) << "undo may restore it";
     ASSERT_TRUE(apply("store.purge", args_));
     EXPECT_EQ(read_selection(root_, test_kernel).value(), (Selection{other, std::nullopt}));
     EXPECT_EQ(read_selection(root_, "6.1.0-1-amd64").value(), std::nullopt);
 }
 
-TEST_F(RemoveTest, ASelectionThatCannotBeReadMightBeOfThisVersion) {
+TEST_F(RemoveTest, UnreadableSelectionRefusesTheRemoval) {
     directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
     directory_.write("var/lib/gpuhost/driver/selected/" + test_kernel, "damaged");
     auto made = context();
@@ -96,7 +96,7 @@ TEST_F(RemoveTest, RefusesTheLoadedVersion) {
     expect_refused("is loaded");
 }
 
-TEST_F(RemoveTest, AnUnknownVersionIsNotFound) {
+TEST_F(RemoveTest, UnknownVersionIsNotFound) {
     args_ = {{"version", "1.2.3"}};
     const auto problems = preflight();
     ASSERT_EQ(problems.size(), 1U);
@@ -106,7 +106,7 @@ TEST_F(RemoveTest, AnUnknownVersionIsNotFound) {
     EXPECT_FALSE(kind("store.remove").preflight(made, args_));
 }
 
-TEST_F(RemoveTest, RefusesWhatAProcessMapsUnderAnyName) {
+TEST_F(RemoveTest, RefusesFilesMappedUnderAnyName) {
     const std::string library = store().versions[0].userland[0].path + "/lib/libnvidia-ml.so." + test_version;
     const auto inode = root_.stat(library)->st_ino;
     directory_.write("proc/7/comm", "python3\n");
@@ -120,7 +120,7 @@ TEST_F(RemoveTest, RefusesWhatAProcessMapsUnderAnyName) {
     expect_refused("process 7 (python3) uses " + library);
 }
 
-TEST_F(RemoveTest, RefusesWhatAContainerHasMounted) {
+TEST_F(RemoveTest, RefusesFilesMountedInAContainer) {
     directory_.write("proc/9/comm", "sleep\n");
     directory_.write("proc/9/stat", "9 (sleep)");
     directory_.write("proc/9/maps", "");
@@ -132,7 +132,7 @@ TEST_F(RemoveTest, RefusesWhatAContainerHasMounted) {
     expect_refused("process 9 (sleep) uses /usr/lib/libcuda.so.1");
 }
 
-TEST_F(RemoveTest, OtherProcessesAreLetBe) {
+TEST_F(RemoveTest, OtherProcessesAreIgnored) {
     directory_.write("proc/7/comm", "bash\n");
     directory_.write("proc/7/stat", "7 (bash)");
     directory_.write("proc/7/maps", "7f0000000000-7f0000001000 r-xp 00000000 08:01 1    /usr/bin/bash\n"
@@ -145,8 +145,8 @@ TEST_F(RemoveTest, OtherProcessesAreLetBe) {
     EXPECT_TRUE(preflight().empty());
 }
 
-/// What this kernel really says of a process that maps a file of the store.
-TEST_F(RemoveTest, KnowsARealMapping) {
+/// Uses the real /proc of a process that maps a file of the store.
+TEST_F(RemoveTest, RealMappingIsRecognized) {
     const std::string library = store().versions[0].userland[0].path + "/lib/libnvidia-ml.so." + test_version;
     const base::UniqueFd fd(::open(directory_.path(library).c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(fd);
@@ -161,14 +161,14 @@ TEST_F(RemoveTest, KnowsARealMapping) {
     expect_refused("process 7 (python3) uses " + directory_.path(library));
 }
 
-TEST_F(RemoveTest, AProcessThatCannotBeLookedAtMightBeOneOfThem) {
+TEST_F(RemoveTest, UnreadableProcessRefusesTheRemoval) {
     directory_.write("proc/7/stat", "7 (secret)");
-    ASSERT_TRUE(root_.make_directories("/proc/7/maps")); // can't be read
+    ASSERT_TRUE(root_.make_directories("/proc/7/maps")); // cannot be read
     auto made = context();
     EXPECT_FALSE(kind("store.remove").preflight(made, args_));
 }
 
-/// One module set of a version, for a kernel that is gone.
+/// One module set of a version, for a removed kernel.
 class RemoveSetTest : public RemoveTest {
   protected:
     void SetUp() override {
@@ -193,7 +193,7 @@ class RemoveSetTest : public RemoveTest {
     const std::string gone_ = "6.1.0-40-amd64";
 };
 
-TEST_F(RemoveSetTest, GoesAndLeavesTheRestOfTheVersion) {
+TEST_F(RemoveSetTest, SetIsRemovedAndTheVersionKept) {
     EXPECT_TRUE(preflight().empty());
     ASSERT_TRUE(write_selection(root_, test_kernel, {{test_version, "", "digest"}, std::nullopt}));
     for (int i = 0; i < 2; ++i)
@@ -202,13 +202,13 @@ TEST_F(RemoveSetTest, GoesAndLeavesTheRestOfTheVersion) {
     for (int i = 0; i < 2; ++i)
         ASSERT_TRUE(apply("store.purge", args_)) << i;
     EXPECT_FALSE(root_.exists(version_path() + "/modules/" + gone_ + "-open"))
-        << "nor is an empty directory left";
+        << "no empty directory is left";
     EXPECT_FALSE(root_.exists("/var/lib/gpuhost/driver/.trash"));
     EXPECT_TRUE(apply("store.verify"));
-    EXPECT_TRUE(read_selection(root_, test_kernel).value()) << "what other kernels boot stays";
+    EXPECT_TRUE(read_selection(root_, test_kernel).value()) << "selections of other kernels are kept";
 }
 
-TEST_F(RemoveSetTest, UndoPutsItBack) {
+TEST_F(RemoveSetTest, UndoRestoresTheSet) {
     const std::string all = kernels();
     ASSERT_TRUE(undo("store.remove", args_)) << "before apply";
     ASSERT_TRUE(apply("store.remove", args_));
@@ -219,7 +219,7 @@ TEST_F(RemoveSetTest, UndoPutsItBack) {
     EXPECT_TRUE(apply("store.verify"));
 }
 
-TEST_F(RemoveSetTest, ComesBackOneByOneWithTheOthersOfItsTransaction) {
+TEST_F(RemoveSetTest, UndoRestoresOneSetAtATime) {
     const std::string all = kernels();
     Json other = args_;
     other["kernel"] = test_kernel;
@@ -232,7 +232,7 @@ TEST_F(RemoveSetTest, ComesBackOneByOneWithTheOthersOfItsTransaction) {
     EXPECT_EQ(kernels(), all);
 }
 
-TEST_F(RemoveSetTest, TheLastSetTakesItsVersionAlong) {
+TEST_F(RemoveSetTest, LastSetRemovesItsVersion) {
     ASSERT_TRUE(root_.remove_tree(version_path() + "/userland"));
     ASSERT_TRUE(root_.remove_tree(version_path() + "/source"));
     ASSERT_TRUE(root_.remove_tree(version_path() + "/modules/" + test_kernel + "-open"));
@@ -242,7 +242,7 @@ TEST_F(RemoveSetTest, TheLastSetTakesItsVersionAlong) {
     EXPECT_TRUE(root_.exists("/var/lib/gpuhost/driver"));
 }
 
-TEST_F(RemoveSetTest, IsRefusedWhereTheKernelIsThere) {
+TEST_F(RemoveSetTest, InstalledKernelRefusesTheRemoval) {
     directory_.write("lib/modules/" + gone_ + "/modules.builtin", "");
     expect_refused("kernel " + gone_ + " is installed");
     ASSERT_TRUE(root_.remove_tree("/lib/modules"));
@@ -250,7 +250,7 @@ TEST_F(RemoveSetTest, IsRefusedWhereTheKernelIsThere) {
     expect_refused("kernel " + gone_ + " is installed");
 }
 
-TEST_F(RemoveSetTest, NothingElseOfTheStoreIsTakenForASet) {
+TEST_F(RemoveSetTest, OtherPathsOfTheStoreAreRefused) {
     for (const auto& [key, value] :
          {std::pair("kernel", "../../x"), std::pair("flavour", "../x"), std::pair("digest", ".."),
           std::pair("digest", ""), std::pair("version", "..")}) {

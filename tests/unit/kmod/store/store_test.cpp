@@ -11,7 +11,7 @@ namespace {
 
 using StoreReadTest = StoreTest;
 
-TEST_F(StoreReadTest, AnAbsentStoreIsEmpty) {
+TEST_F(StoreReadTest, MissingStoreIsEmpty) {
     const tests::TempDir empty;
     const auto store = read_store(empty.root());
     ASSERT_TRUE(store);
@@ -19,7 +19,7 @@ TEST_F(StoreReadTest, AnAbsentStoreIsEmpty) {
     EXPECT_TRUE(store->selected.empty());
 }
 
-TEST_F(StoreReadTest, ADamagedSetIsAProblemAndTheOthersStay) {
+TEST_F(StoreReadTest, DamagedSetIsReportedAndOthersAreListed) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(packages()));
     const std::string manifest = store().versions[0].modules[0].path + "/manifest.json";
@@ -32,7 +32,7 @@ TEST_F(StoreReadTest, ADamagedSetIsAProblemAndTheOthersStay) {
     EXPECT_EQ(now.versions[0].userland.size(), 1U);
 }
 
-TEST_F(StoreReadTest, VerifyOfOneVersionSaysNothingOfTheOthers) {
+TEST_F(StoreReadTest, VerifyOfOneVersionIgnoresOthers) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(modules("535.261.03")));
     const std::string manifest = store().find("535.261.03")->modules[0].path + "/manifest.json";
@@ -43,7 +43,7 @@ TEST_F(StoreReadTest, VerifyOfOneVersionSaysNothingOfTheOthers) {
     EXPECT_FALSE(apply("store.verify"));
 }
 
-TEST_F(StoreReadTest, ASetInAnotherPlaceIsNotBelieved) {
+TEST_F(StoreReadTest, SetAtAnotherPathIsAProblem) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(
         root_.rename("/var/lib/gpuhost/driver/" + test_version, "/var/lib/gpuhost/driver/535.261.03"));
@@ -53,7 +53,7 @@ TEST_F(StoreReadTest, ASetInAnotherPlaceIsNotBelieved) {
     EXPECT_NE(now.problems[0].find("does not match its path in the store"), std::string::npos);
 }
 
-TEST_F(StoreReadTest, TheNewestSetComesFirst) {
+TEST_F(StoreReadTest, NewestSetIsFirst) {
     ASSERT_TRUE(import(modules()));
     const std::string first = store().versions[0].modules[0].path;
     timespec old[2] = {{1000, 0}, {1000, 0}};
@@ -68,7 +68,7 @@ TEST_F(StoreReadTest, TheNewestSetComesFirst) {
     EXPECT_EQ(now.versions[0].modules[1].path, first);
 }
 
-TEST_F(StoreReadTest, OpenModulesGoFirstWhereEitherWillDo) {
+TEST_F(StoreReadTest, OpenModulesArePreferredWithAny) {
     Store store;
     store.versions.push_back({});
     DriverVersion& version = store.versions.back();
@@ -90,7 +90,7 @@ TEST_F(StoreReadTest, OpenModulesGoFirstWhereEitherWillDo) {
     EXPECT_EQ(store.modules_for(test_version, test_kernel, "open"), nullptr);
 }
 
-TEST_F(StoreReadTest, JsonSaysAllOfIt) {
+TEST_F(StoreReadTest, JsonRoundTripKeepsTheStore) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(write_selection(root_, test_kernel,
@@ -101,14 +101,14 @@ TEST_F(StoreReadTest, JsonSaysAllOfIt) {
     EXPECT_EQ(json["selected"][test_kernel]["version"], test_version);
 }
 
-TEST_F(StoreReadTest, SurvivesAnyJson) {
+TEST_F(StoreReadTest, MalformedJsonIsHandled) {
     for (const char* text : {"null", "[]", "\"x\"", R"({"versions": 1})",
                              R"({"versions": [1, "x", null, []]})", R"({"selected": []})",
                              R"({"selected": "x"})", R"({"versions": [{"modules": [{"modules": "x"}]}]})"})
         (void)store_from_json(base::parse_json(text, "test").value());
 }
 
-TEST(SelectionTest, ComesBackAndGoes) {
+TEST(SelectionTest, SelectionIsReadBackAndRemoved) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     EXPECT_EQ(read_selection(root, test_kernel).value(), std::nullopt);
@@ -120,7 +120,7 @@ TEST(SelectionTest, ComesBackAndGoes) {
     ASSERT_TRUE(remove_selection(root, test_kernel));
 }
 
-TEST(SelectionTest, DamageIsSaidAndNamesCannotClimb) {
+TEST(SelectionTest, DamageIsReportedAndPathsAreRefused) {
     const tests::TempDir directory;
     const base::Root root = directory.root();
     directory.write("var/lib/gpuhost/driver/selected/6.1", "{}");

@@ -26,7 +26,7 @@ constexpr const char* proc_keys =
     "36da847f I------     1   5d 1f0b0000     0     0 keyring   .machine: empty\n"
     "no line of it\n36da";
 
-TEST(KernelKeysTest, ReadsWhatProcKeysSaysOfTheKernelsOwn) {
+TEST(KernelKeysTest, ReadsKeysAndKeyringsFromProcKeys) {
     const KernelKeys keys = parse_proc_keys(proc_keys);
     ASSERT_EQ(keys.keys.size(), 2U);
     EXPECT_EQ(keys.keys[0].serial, 0x2b1c8f4eU);
@@ -39,7 +39,7 @@ TEST(KernelKeysTest, ReadsWhatProcKeysSaysOfTheKernelsOwn) {
     EXPECT_FALSE(keys.in_keyrings);
 }
 
-TEST(KernelKeysTest, AsksTheKernelWhichKeyringHasThem) {
+TEST(KernelKeysTest, KeyringsOfKeysAreReadFromTheKernel) {
     const tests::TempDir directory;
     const base::Root root = base::Root::open(directory.path()).value();
     EXPECT_FALSE(kernel_keys(root));
@@ -47,7 +47,7 @@ TEST(KernelKeysTest, AsksTheKernelWhichKeyringHasThem) {
     directory.write("fake-kernel/keyrings/.user_reg", "");
     directory.write("fake-kernel/keyrings/.builtin_trusted_keys", "2b1c8f4e 0a1b2c3f");
     KernelKeys keys = kernel_keys(root).value();
-    EXPECT_FALSE(keys.in_keyrings) << ".machine was not told";
+    EXPECT_FALSE(keys.in_keyrings) << ".machine could not be read";
     EXPECT_EQ(keys.keys[0].keyrings, std::vector<std::string>{".builtin_trusted_keys"});
     directory.write("fake-kernel/keyrings/.machine", "0a1b2c3d 2b1c8f4e");
     keys = kernel_keys(root).value();
@@ -73,7 +73,7 @@ std::string signature_list(const std::string& type, const std::vector<std::strin
 
 const std::string x509("\xa1\x59\xc0\xa5\xe4\x94\xa7\x4a\x87\xb5\xab\x15\x5c\x2b\xf0\x72", 16);
 
-TEST(EfiSignaturesTest, TakesCertificatesOutOfListsOfAllKinds) {
+TEST(EfiSignaturesTest, CertificatesAreReadFromMixedLists) {
     const std::string lists = signature_list(std::string(16, 's'), {"a digest"}) +
                               signature_list(x509, {"one", "two"}) + signature_list(x509, {"three"});
     EXPECT_EQ(parse_signature_lists(lists), (std::vector<std::string>{"one", "two", "three"}));
@@ -88,7 +88,7 @@ TEST(EfiSignaturesTest, TakesCertificatesOutOfListsOfAllKinds) {
                     .empty());
 }
 
-TEST(EfiSignaturesTest, PrefersTheTableWhichHasTheWholeList) {
+TEST(EfiSignaturesTest, MokTablePrecedesTheVariable) {
     const tests::TempDir directory;
     const base::Root root = base::Root::open(directory.path()).value();
     EXPECT_TRUE(firmware_certificates(root).empty());

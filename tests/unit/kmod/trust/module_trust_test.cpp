@@ -58,7 +58,7 @@ class ModuleTrust : public testing::Test {
     std::string warnings_;
 };
 
-TEST_F(ModuleTrust, AnUnsignedModuleIsRefusedWhereSignaturesAreEnforced) {
+TEST_F(ModuleTrust, UnsignedModuleIsRefusedWithEnforcement) {
     const std::string file = tests::nvidia_module("nvidia", "550.163.01", "6.1");
     EXPECT_THAT(judge(file), HasSubstr("access-denied"));
     EXPECT_THAT(judge(file), HasSubstr("is not signed"));
@@ -67,7 +67,7 @@ TEST_F(ModuleTrust, AnUnsignedModuleIsRefusedWhereSignaturesAreEnforced) {
     EXPECT_EQ(judge(file), "");
 }
 
-TEST_F(ModuleTrust, ACertificateLeadsFromTheSignatureToTheKey) {
+TEST_F(ModuleTrust, CertificateLinksTheSignatureToAKey) {
     const tests::Identity ca = identity("Site CA");
     const tests::Identity signer = identity("Site modules", &ca, 99);
     rules_.certificates.push_back(certificate(signer));
@@ -75,14 +75,14 @@ TEST_F(ModuleTrust, ACertificateLeadsFromTheSignatureToTheKey) {
     const std::string refused = judge(file);
     EXPECT_THAT(refused, HasSubstr("'Site modules' (key " + certificate(signer).key_id));
     EXPECT_THAT(refused, HasSubstr("sig_enforce"));
-    kernel_has(ca, ".builtin_trusted_keys"); // who issued a key is not that key
+    kernel_has(ca, ".builtin_trusted_keys"); // the key of an issuer is a different key
     EXPECT_NE(judge(file), "");
     kernel_has(signer, ".machine");
     EXPECT_EQ(judge(file), "");
     EXPECT_EQ(warnings_, "");
 }
 
-TEST_F(ModuleTrust, TheKeyringDecides) {
+TEST_F(ModuleTrust, KeyringDecidesOverTrust) {
     const tests::Identity signer = identity("Site modules");
     rules_.certificates.push_back(certificate(signer));
     const std::string file = signed_by(signer);
@@ -94,7 +94,7 @@ TEST_F(ModuleTrust, TheKeyringDecides) {
     rules_.keys->keys.clear();
     kernel_has(signer, ".ima");
     EXPECT_NE(judge(file), "");
-    rules_.keys->in_keyrings = false; // it does not say
+    rules_.keys->in_keyrings = false; // the kernel does not report keyrings
     EXPECT_EQ(judge(file), "");
     rules_.keys->in_keyrings = true;
     rules_.keys->keys.clear();
@@ -106,7 +106,7 @@ TEST_F(ModuleTrust, TheKeyringDecides) {
     EXPECT_THAT(warnings_, HasSubstr("/proc/keys"));
 }
 
-TEST_F(ModuleTrust, ABlacklistedKeyIsRefusedInAnyCase) {
+TEST_F(ModuleTrust, BlacklistedKeyIsAlwaysRefused) {
     const tests::Identity signer = identity("Site modules");
     rules_.certificates.push_back(certificate(signer));
     rules_.enforcement.clear();
@@ -116,7 +116,7 @@ TEST_F(ModuleTrust, ABlacklistedKeyIsRefusedInAnyCase) {
     EXPECT_THAT(judge(signed_by(signer)), HasSubstr(".blacklist"));
 }
 
-TEST_F(ModuleTrust, WithoutACertificateTheNameIsAllThereIs) {
+TEST_F(ModuleTrust, WithoutACertificateKeysMatchByName) {
     const std::string file = signed_by(identity("Debian Secure Boot Signer"));
     EXPECT_THAT(judge(file), HasSubstr("a certificate of 'Debian Secure Boot Signer' (serial number 7)"));
     kernel_has(identity("Secure Boot Signer"), ".builtin_trusted_keys", "Debian ");
@@ -129,7 +129,7 @@ TEST_F(ModuleTrust, WithoutACertificateTheNameIsAllThereIs) {
     EXPECT_NE(judge(file), "");
 }
 
-TEST_F(ModuleTrust, ASignatureThatDoesNotFitIsRefusedWhereTheKernelWouldLook) {
+TEST_F(ModuleTrust, MismatchingSignatureIsRefusedWithKnownKey) {
     const tests::Identity signer = identity("Site modules");
     rules_.certificates.push_back(certificate(signer));
     kernel_has(signer, ".machine");
@@ -137,12 +137,12 @@ TEST_F(ModuleTrust, ASignatureThatDoesNotFitIsRefusedWhereTheKernelWouldLook) {
     file[file.find("550.163.01")] = '6';
     EXPECT_THAT(judge(file), HasSubstr("does not fit"));
     rules_.enforcement.clear();
-    EXPECT_THAT(judge(file), HasSubstr("does not fit")) << "the kernel has the key, and compares";
+    EXPECT_THAT(judge(file), HasSubstr("does not fit")) << "the kernel has the key and verifies";
     rules_.keys->keys.clear();
-    EXPECT_EQ(judge(file), "") << "it has not, and only taints";
+    EXPECT_EQ(judge(file), "") << "the kernel does not have the key and only taints";
 }
 
-TEST_F(ModuleTrust, AMalformedSignatureIsRefusedInAnyCase) {
+TEST_F(ModuleTrust, MalformedSignatureIsAlwaysRefused) {
     rules_.enforcement.clear();
     const std::string image = tests::nvidia_module("nvidia", "550.163.01", "6.1");
     EXPECT_THAT(judge(tests::with_signature(image, "DER")), HasSubstr("malformed"));
@@ -153,7 +153,7 @@ TEST_F(ModuleTrust, AMalformedSignatureIsRefusedInAnyCase) {
     EXPECT_THAT(judge(other_type), HasSubstr("locked down"));
 }
 
-TEST_F(ModuleTrust, AHashThatTheKernelLacksIsNoSignatureToIt) {
+TEST_F(ModuleTrust, UnsupportedHashCountsAsUnsigned) {
     const tests::Identity signer = identity("Site modules");
     rules_.certificates.push_back(certificate(signer));
     kernel_has(signer, ".machine");
@@ -165,7 +165,7 @@ TEST_F(ModuleTrust, AHashThatTheKernelLacksIsNoSignatureToIt) {
     EXPECT_TRUE(supports_hash("", "sha512"));
 }
 
-TEST_F(ModuleTrust, TheSitesCertificateIsAFile) {
+TEST_F(ModuleTrust, SitesCertificateIsReadFromAFile) {
     const tests::TempDir directory;
     const base::Root root = base::Root::open(directory.path()).value();
     EXPECT_TRUE(add_certificate(rules_, root, ""));
