@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one decision of a leader costs, for tests/bench/rollout:
+// Measures the cost of one decision of a leader, for tests/bench/rollout:
 //
 //   admission HOSTS
 //
-// A line a case: what the fleet is like, the median and the most milliseconds of CPU that the same decision
-// took.
+// Prints a line for each case: the fleet, the median and the maximum of milliseconds of CPU for the decision.
 #include "daemon/cluster/rollout/admission.hpp"
 
 #include <algorithm>
@@ -46,7 +45,7 @@ Policy one_pool() {
     return policy;
 }
 
-/// All that a policy can have to look at.
+/// A policy with every kind of rule that a decision evaluates.
 Policy pools_and_waves() {
     Policy policy;
     for (unsigned i = 0; i < pools; ++i) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients for tests/bench/registry that cost next to nothing, so that what is measured are the servers:
+// Clients for tests/bench/registry. Their own cost is minimal, so that the servers are measured:
 //
 //   blob-client PORT CLIENTS (each|shared) <FILE
 //
-// FILE has one path a line. With `each` every client gets all of them, with `shared` they divide them. Each
-// keeps its connection; the kernel drops the bodies. Prints the seconds from the first request to the end of
-// the last answer.
+// FILE has one path per line. With `each` every client requests all of them; with `shared` the clients divide
+// them. Each client uses one connection; the kernel drops the bodies. Prints the seconds from the first
+// request to the end of the last answer.
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -33,7 +33,7 @@ constexpr timeval patience{10, 0};
 
 [[noreturn]] void give_up(const char* what) {
     std::perror(what);
-    std::exit(1); // NOLINT(concurrency-mt-unsafe): the others are of no use then
+    std::exit(1); // NOLINT(concurrency-mt-unsafe): the other clients are useless then
 }
 
 class Client {
@@ -44,7 +44,7 @@ class Client {
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         (void)::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as connect(2) wants it
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): connect(2) requires it
         if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0)
             give_up("connect");
     }
@@ -69,7 +69,7 @@ class Client {
         return static_cast<std::size_t>(n);
     }
 
-    /// Reads the head, and says how much of the body has not come along with it.
+    /// Reads the head; returns how many bytes of the body were not received with it.
     std::size_t body_left() {
         std::size_t got = 0;
         std::size_t end = std::string_view::npos;
@@ -84,7 +84,7 @@ class Client {
         std::size_t length = 0;
         if (head.substr(0, 13) != "HTTP/1.1 200 " || field == std::string_view::npos ||
             std::from_chars(head.data() + field + 16, head.data() + head.size(), length).ec != std::errc())
-            give_up("not the answer that it should be");
+            give_up("unexpected answer");
         return length + end + 4 - got;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests/bench/holders: `hold PROCESSES FILES` has that many processes keep as many files each open and
-// mapped until stdin ends; `scan` looks once for who holds the driver, as a swap does, and prints how many
-// there are.
+// For tests/bench/holders. `hold PROCESSES FILES` starts that many processes, each with that many files open
+// and mapped, until stdin ends. `scan` searches once for holders of the driver, as a swap does, and prints
+// their number.
 #include "kmod/holder/holders.hpp"
 
 #include "daemon/base/handle.hpp"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Figures, each beside a baseline of the same run. Not in make check: a busy machine is no defect. make bench-vm: tests/vm.
+# Figures, each beside a baseline of the same run. Not part of make check, which must pass on a busy machine.
+# make bench-vm: tests/vm.
 EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/run_import %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
@@ -33,6 +34,6 @@ bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/run_import
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
 
-# Root and Go, as make check-cluster.
+# Needs root and Go, as make check-cluster does.
 bench-cluster: gpuhost-cluster tests/cluster/fleet/fleet %D%/admission
 	$(PYTHON) $(top_srcdir)/tests/bench/rollout --build .

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to lead, and to be one of, very many hosts: the real gpuhost-cluster, which finds no gpuhostd."""
+"""Measures a leader and a host among very many hosts: the real gpuhost-cluster, without gpuhostd."""
 
 import json
 import os
@@ -19,21 +19,21 @@ HOSTS = 10_000
 NEW = "550.163.01"
 MOST_DECISION_MS = 20
 MOST_LEADER_MIB, MOST_HOST_MIB = 96, 16
-CHANGES, BETWEEN = 100, 0.1  # of one Node; seconds, so that each is decided by itself
-# What a kubelet and node feature discovery say of a host, about as much.
+CHANGES, BETWEEN = 100, 0.1  # changes of one Node; seconds between them, so that each causes a decision
+# About the size of a Node with the data of a kubelet and node feature discovery.
 IMAGES = [{"names": [f"registry.example/team/application-{number}@sha256:{number:064x}", f"registry.example/team/application-{number}:v1"], "sizeBytes": 1 << 28}
           for number in range(50)]
 FEATURES = {f"feature.node.example/cpu-cpuid.FEATURE{number}": "true" for number in range(60)}
 
 
 def waiting(name):
-    """A Node whose host has checked everything, and waits for its place."""
+    """Returns a Node whose host has done its checks and waits for a grant."""
     record = {"state": "upgrade-required", "version": NEW, "from": "535.216.01", "since": 1_800_000_000, "prepared": True}
     return {"labels": {STATE: "upgrade-required", "rack": f"r{name[-2:]}", **FEATURES}, "annotations": {RECORD: json.dumps(record)}, "status": {"images": IMAGES}}
 
 
 class Agent(Service):
-    """gpuhost-cluster on a tree of its own."""
+    """gpuhost-cluster on its own root."""
     def __init__(self, stage, name, candidate):
         super().__init__(f"gpuhost-cluster-{name}", stage.place.logs)
         self.root = stage.place.state / name
@@ -56,13 +56,13 @@ class Agent(Service):
         except (OSError, ValueError):
             return {}
 
-    def knows(self):
-        """Of how many hosts it decides."""
+    def hosts(self):
+        """Returns the number of hosts that it decides about."""
         self.check_alive()
         return sum(pool["hosts"] for pool in self.status().get("leader", {}).get("pools", []))
 
     def cpu_ms(self):
-        """Of all its threads, since it began."""
+        """Returns the CPU time of all its threads since its start."""
         total = 0
         for thread in os.listdir(f"/proc/{self.process.pid}/task"):
             with open(f"/proc/{self.process.pid}/task/{thread}/schedstat", encoding="ascii") as file:
@@ -82,7 +82,7 @@ class Agent(Service):
 
 
 def decisions(stage, figures):
-    """The function alone."""
+    """Measures the function that decides."""
     done = programs.run([stage.build / "tests/bench/admission", str(HOSTS)], timeout=300)
     assert done.returncode == 0, done.stderr
     for row in done.stdout.splitlines():
@@ -91,18 +91,18 @@ def decisions(stage, figures):
 
 
 def live(stage, figures):
-    """A leader of all, and a host."""
+    """Measures the leader of all hosts, and another host."""
     names = [f"gpu{number:05}" for number in range(1, HOSTS + 1)]
     note(f"admission: {HOSTS} Nodes")
     stage.make_nodes(names, more=waiting)
     size = len(json.dumps(stage.ask("GET", f"{NODES}/{names[0]}")))
-    stage.wants(NEW, maxParallelUpgrades=10)
+    stage.set_policy(NEW, maxParallelUpgrades=10)
     leader, host = Agent(stage, names[0], True), Agent(stage, names[1], False)
     try:
         began = time.monotonic()
         leader.run()
         host.run()
-        while leader.knows() < HOSTS:
+        while leader.hosts() < HOSTS:
             assert time.monotonic() < began + 300, leader.tail()
             time.sleep(0.1)
         ready = time.monotonic() - began
@@ -114,14 +114,14 @@ def live(stage, figures):
             time.sleep(BETWEEN)
         figures.add(f"a leader of {HOSTS} hosts, for each change of a Node", (leader.cpu_ms() - before) / CHANGES, "ms of CPU", most=MOST_DECISION_MS,
                     bytes_a_node=size)
-        figures.add(f"a leader of {HOSTS} hosts, memory of its own", leader.mib(), "MiB", most=MOST_LEADER_MIB, peak_of_all=leader.peak_mib(), seconds_until_it_decides=ready)
-        figures.add(f"one host of {HOSTS}, memory of its own", host.mib(), "MiB", most=MOST_HOST_MIB, peak_of_all=host.peak_mib())
+        figures.add(f"a leader of {HOSTS} hosts, private memory", leader.mib(), "MiB", most=MOST_LEADER_MIB, peak_of_all=leader.peak_mib(), seconds_until_it_decides=ready)
+        figures.add(f"one host of {HOSTS}, private memory", host.mib(), "MiB", most=MOST_HOST_MIB, peak_of_all=host.peak_mib())
     finally:
         leader.end()
         host.end()
 
 
 def admission(stage, figures, _):
-    """What it costs to decide for 10,000 hosts."""
+    """Measures decisions about 10,000 hosts."""
     decisions(stage, figures)
     live(stage, figures)

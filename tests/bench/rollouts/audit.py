@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API server's audit log, which has every call: whose, and when."""
+"""The API server's audit log, which has the user and the time of every call."""
 
 import collections
 import json
@@ -24,32 +24,32 @@ class Call:
 
     @property
     def renews_leader(self):
-        """That of the leader's own Lease, which it owes as long as it leads."""
+        """Returns whether the call renews the leader's own Lease, which is required while it leads."""
         return self.kind == "patch leases" and self.name == LEADER
 
 
 class Audit:
-    """Reads on from where it was. A watch is logged when it begins and when it ends, and is one call."""
+    """Reads new rows of the log. A watch has a row at its start and at its end, but is one call."""
     def __init__(self, path):
         self.path = path
         self.file = open(path, encoding="utf-8")  # noqa: SIM115
         self.rest = ""
         self.calls = []
-        self.watches = {}  # those that are open, by the audit's own id
+        self.watches = {}  # open watches, by their auditID
 
     def read(self):
         while True:
             while line := self.file.readline():
                 self.rest += line
                 if self.rest.endswith("\n"):
-                    self.take(json.loads(self.rest))
+                    self.add(json.loads(self.rest))
                     self.rest = ""
             if self.rest or os.stat(self.path).st_ino == os.fstat(self.file.fileno()).st_ino:
                 return
-            self.file.close()  # the server has begun another
+            self.file.close()  # the server has started another file
             self.file = open(self.path, encoding="utf-8")  # noqa: SIM115
 
-    def take(self, row):
+    def add(self, row):
         about = row.get("objectRef", {})
         resource = "/".join(filter(None, (about.get("resource"), about.get("subresource"))))
         call = Call(row["user"]["username"], row["verb"], resource, about.get("name", ""), row.get("responseStatus", {}).get("code", 0))
@@ -60,7 +60,7 @@ class Audit:
         self.calls.append(call)
 
     def mark(self):
-        """From here on, for since()."""
+        """Returns the current position, for since()."""
         self.read()
         return len(self.calls)
 
@@ -69,12 +69,12 @@ class Audit:
         return [call for call in self.calls[mark:] if call.user == user]
 
     def open_watches(self, user):
-        """{resource: how many}"""
+        """Returns {resource: number of open watches}."""
         self.read()
         return dict(collections.Counter(call.resource for call in self.watches.values() if call.user == user))
 
     def quiet(self, user, seconds, patience=600):
-        """Waits until `user` has asked for nothing so long. Returns when its last call was seen."""
+        """Waits until `user` has sent no request for `seconds`. Returns the time of its last call."""
         deadline, last, mark = time.monotonic() + patience, time.monotonic(), self.mark()
         while time.monotonic() < last + seconds:
             if time.monotonic() > deadline:
@@ -87,5 +87,5 @@ class Audit:
 
 
 def kinds(calls, hosts):
-    """{kind: calls a host}, those that cost most first."""
+    """Returns {kind: calls per host}, most frequent first."""
     return {kind: round(count / hosts, 2) for kind, count in collections.Counter(call.kind for call in calls).most_common()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver's DaemonSet, as far as NVIDIA's library looks at it: one pod a node, which is replaced at once, by a stand-in for kubelets and
-the DaemonSet's controller."""
+"""A driver's DaemonSet as NVIDIA's library reads it: one pod per node. A fake of the kubelets and of the
+DaemonSet controller replaces each pod immediately."""
 
 from .watching import Watching
 
@@ -19,7 +19,7 @@ def template(image):
 
 
 class DriverPods:
-    """Nodes that are `away` have no kubelet that would end a pod."""
+    """Nodes in `away` have no kubelet that ends pods."""
     def __init__(self, stage, names, away=()):
         self.stage, self.away = stage, away
         self.replaced = set()  # nodes
@@ -32,7 +32,7 @@ class DriverPods:
         self.revise(0)
         stage.spread(lambda name: self.make(f"{NAME}-{name}", name, {**LABELS, "controller-revision-hash": HASHES[0]}, self.owner), names)
         stage.spread(lambda name: self.make(f"{VALIDATOR}-{name}", name, {"app": VALIDATOR}), names)
-        self.watching = Watching(stage.plane, PODS, self.take)
+        self.watching = Watching(stage.plane, PODS, self.replace)
 
     def revise(self, number):
         self.stage.ask("POST", REVISIONS, {"metadata": {"name": f"{NAME}-{HASHES[number]}", "labels": LABELS, "ownerReferences": [self.owner]},
@@ -43,14 +43,14 @@ class DriverPods:
         self.stage.ask("PATCH", f"{SETS}/{NAME}", {"spec": {"template": template("driver:new")}})
 
     def make(self, name, node, labels, *owners):
-        """A pod that is ready."""
+        """Creates a ready pod."""
         self.stage.ask("POST", PODS, {"metadata": {"name": name, "labels": labels, "ownerReferences": list(owners)}, "spec": {
             "nodeName": node, "automountServiceAccountToken": False, "containers": [{"name": "main", "image": "driver"}]}})
         self.stage.ask("PATCH", f"{PODS}/{name}/status", {"status": {
             "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
                 {"name": "main", "image": "driver", "imageID": "driver", "ready": True, "restartCount": 0}]}}, "strategic-merge-patch+json")
 
-    def take(self, _, pod):
+    def replace(self, _, pod):
         node = pod["spec"]["nodeName"]
         if "deletionTimestamp" not in pod["metadata"] or node in self.away or node in self.replaced:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, and whether it is what it should be."""
+"""Figures and their limits."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import time
 
 
 def note(text):
-    """Progress, for whoever waits."""
+    """Prints progress to stderr."""
     print(f"# {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
@@ -17,7 +17,8 @@ class Figures:
         self.rows = []
 
     def add(self, what, value, unit, most=None, least=None, baseline=None, **more):
-        """`baseline`: the library's figure of the same thing. `more` is said as it is."""
+        """Prints a figure. `baseline` is the library's value of the same figure; `more` is printed
+        unchanged."""
         row = {"what": what, "value": value, "unit": unit, **more}
         if most is not None:
             row.update(most=most, kept=value <= most)
@@ -41,7 +42,7 @@ class Figures:
         return f"{'' if row.get('kept', True) else 'MISSED: '}{row['what']}: {', '.join(parts)}{limit}"
 
     def finish(self):
-        """Whether all is as it should be."""
+        """Returns whether all limits were kept."""
         if self.as_json:
             print(json.dumps(self.rows, indent=1))
         return all(row.get("kept", True) for row in self.rows)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The baseline: NVIDIA's upgrade library on the same API server, driven as the GPU Operator drives it (tests/cluster/modules/upgrades)."""
+"""The baseline: NVIDIA's upgrade library on the same API server, driven as the GPU Operator drives it
+(tests/cluster/modules/upgrades)."""
 
 import contextlib
 import json
@@ -13,15 +14,16 @@ from .driver_pods import DriverPods
 from .stage import THEIRS
 from .states import States
 
-REQUEUE = 120  # seconds: the GPU Operator's, which the bench does not wait for
-SETTLED = 2    # seconds without a call, less than any requeue
+REQUEUE = 120  # seconds; the GPU Operator's, for which the bench does not wait
+SETTLED = 2    # seconds without a call; less than any requeue
 
 
 class Library(Service):
-    """`requeue`: seconds; longer than all that happens in between, or there would be reconciles that the GPU Operator does not make."""
+    """`requeue` is in seconds. It must be longer than the work between two requeues, else there are
+    reconciles that the GPU Operator does not make."""
     def __init__(self, stage, count, requeue, parallel, unavailable, away):
         super().__init__(f"library-{count}-{parallel}", stage.place.logs)
-        self.log.unlink(missing_ok=True)  # of an earlier one of the same name
+        self.log.unlink(missing_ok=True)  # an earlier run with the same name may have written it
         self.stage, self.names, self.requeue = stage, ours.names(count), requeue
         self.states = States(stage.plane)
         self.pods = DriverPods(stage, self.names, away)
@@ -39,15 +41,15 @@ class Library(Service):
         self.pods.remove()
 
     def reconciles(self):
-        """[{"took", "pause"}], of all until now."""
+        """Returns [{"took", "pause"}] of all reconciles until now."""
         return [json.loads(row) for row in self.log.read_text().splitlines() if row.startswith('{"pause"')]
 
     def waits(self):
-        """How many of them came only because the requeue did."""
+        """Returns the number of reconciles that the requeue caused."""
         return sum(one["pause"] > self.requeue * 0.9 for one in self.reconciles())
 
     def idle(self):
-        """The next reconcile, of those in which nothing is to be done: (calls, seconds)"""
+        """Waits for the next reconcile without work; returns its (calls, seconds)."""
         self.stage.audit.quiet(THEIRS, SETTLED)
         mark, before = self.stage.audit.mark(), len(self.reconciles())
         self.states.wait("the next reconcile", lambda: len(self.reconciles()) > before, self.requeue + 60)
@@ -57,7 +59,7 @@ class Library(Service):
         return calls, new[0]["took"]
 
     def upgrade(self, seconds=3600):
-        """(seconds it took, seconds that it would have taken with the GPU Operator's requeue, the calls that it cost)"""
+        """Upgrades all nodes. Returns (seconds, seconds with the GPU Operator's requeue, calls)."""
         mark, waits, began = self.stage.audit.mark(), self.waits(), time.monotonic()
         self.pods.upgrade()
         took = self.states.wait("all are upgraded", self.is_done, seconds) - began
@@ -78,4 +80,4 @@ def library(stage, count, requeue, parallel, unavailable="25%", away=()):
         yield made
     finally:
         made.end()
-        stage.wipe()
+        stage.delete_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our hosts: the agents of gpuhost-cluster, whose drivers swap at once, in a few processes."""
+"""Our hosts: agents of gpuhost-cluster in a few processes, with drivers that swap immediately."""
 
 import contextlib
 
@@ -16,7 +16,7 @@ SETTLED = 3      # seconds without a call
 class Hosts(Service):
     def __init__(self, stage, first, count, *options):
         super().__init__(f"fleet-{first}", stage.place.logs)
-        # The first one may lead.
+        # The first host is the only candidate for the lead.
         self.command = [stage.build / "tests/cluster/fleet/fleet", f"--kubeconfig={stage.kubeconfigs[OURS]}", f"--first={first}",
                         f"--hosts={count}", f"--candidates={1 if first == 1 else 0}", *options]
 
@@ -29,14 +29,14 @@ def names(count):
 
 
 class Fleet:
-    """`count` hosts that run OLD, and are quiet."""
+    """`count` hosts that run OLD; settle() waits until they send no calls."""
     def __init__(self, stage, count):
         self.stage, self.names = stage, names(count)
         self.states = States(stage.plane)
         self.services = [Hosts(stage, first, min(A_PROCESS, count + 1 - first)) for first in range(1, count + 1, A_PROCESS)]
 
     def settle(self):
-        self.stage.wants(OLD)
+        self.stage.set_policy(OLD)
         for service in self.services:
             service.run()
         self.states.wait_done(self.names, OLD, 300)
@@ -48,11 +48,12 @@ class Fleet:
         self.states.close()
 
     def upgrade(self, seconds=1800, who=None, **policy):
-        """(seconds it took `who`, which is all of them, the calls that it cost, the mark of the states' changes)"""
+        """Upgrades the hosts. Returns (seconds until `who`, by default all, were done, calls, mark of the
+        state changes)."""
         mark, changes = self.stage.audit.mark(), len(self.states.changes)
-        said = self.stage.wants(NEW, **policy)
-        took = self.states.wait_done(who or self.names, NEW, seconds) - said
-        self.states.wait("all grants are given back", lambda: not self.stage.grants(), 60)
+        began = self.stage.set_policy(NEW, **policy)
+        took = self.states.wait_done(who or self.names, NEW, seconds) - began
+        self.states.wait("all grants are released", lambda: not self.stage.grants(), 60)
         self.stage.audit.quiet(OURS, SETTLED)
         return took, self.stage.audit.since(mark, OURS), changes
 
@@ -69,4 +70,4 @@ def fleet(stage, count, away=()):
         yield made
     finally:
         made.end()
-        stage.wipe()
+        stage.delete_all()

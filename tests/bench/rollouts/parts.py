@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of rollouts."""
+"""The measured parts of rollouts."""
 
 import os
 import statistics
@@ -12,25 +12,26 @@ from .ours import NEW, fleet
 from .stage import OURS
 
 FULL = os.environ.get("FULL") == "1"
-MOST_CALLS = 25    # a host and upgrade, grants and heartbeats included
+MOST_CALLS = 25    # for each host and upgrade, including grants and heartbeats
 MOST_REACTION = 1  # seconds
-MOST_TEN = 10      # seconds, of ten hosts one by one
+MOST_TEN = 10      # seconds for ten hosts one by one
 PARALLEL = 10
 BASELINES = (10, 50, 200) if FULL else (10, 50)
 IDLE_SECONDS, IDLE_HOSTS = (300 if FULL else 60), 100
 
 
 def requeue_for(count):
-    """The GPU Operator's 2 minutes made short, but longer than what is done between two of them."""
+    """Returns a requeue shorter than the GPU Operator's 2 minutes, but longer than the work between two
+    requeues."""
     return max(10, count // 5)
 
 
-def says_requeue(baseline):
-    return f"{baseline.requeue} s where the GPU Operator has {REQUEUE} s"
+def describe_requeue(baseline):
+    return f"{baseline.requeue} s instead of the GPU Operator's {REQUEUE} s"
 
 
 def calls(stage, figures, hosts):
-    """What a rollout costs, by size."""
+    """Measures the calls of a rollout for each size of fleet."""
     for count in hosts:
         row = {}
         if count in BASELINES:
@@ -39,8 +40,8 @@ def calls(stage, figures, hosts):
                 idle, idle_took = other.idle()
                 took, would_take, cost = other.upgrade()
                 row = {"baseline": len(cost) / count, "library_total": len(cost), "library_seconds": took,
-                       f"library_seconds_with_{REQUEUE}_s": would_take, "library_requeue": says_requeue(other)}
-                figures.add(f"{count} nodes, one reconcile of the library's with nothing to do", len(idle), "calls", seconds=idle_took, a_node=len(idle) / count)
+                       f"library_seconds_with_{REQUEUE}_s": would_take, "library_requeue": describe_requeue(other)}
+                figures.add(f"{count} nodes, one reconcile of the library without work", len(idle), "calls", seconds=idle_took, a_node=len(idle) / count)
         note(f"calls: ours, {count} hosts")
         parallel = max(PARALLEL, count // 20)
         with fleet(stage, count) as some:
@@ -49,7 +50,7 @@ def calls(stage, figures, hosts):
 
 
 def idle(stage, figures, _):
-    """What nothing costs."""
+    """Measures the calls of idle hosts."""
     with fleet(stage, IDLE_HOSTS) as some:
         some.upgrade(maxParallelUpgrades=0)
         note(f"idle: {IDLE_HOSTS} hosts for {IDLE_SECONDS} s")
@@ -58,37 +59,37 @@ def idle(stage, figures, _):
         cost = stage.audit.since(mark, OURS)
         renewals = [call for call in cost if call.renews_leader]
         watches = stage.audit.open_watches(OURS)
-        figures.add(f"{IDLE_HOSTS} hosts for {IDLE_SECONDS} s, beside renewals of the leader's Lease", len(cost) - len(renewals), "calls", most=0,
+        figures.add(f"{IDLE_HOSTS} hosts idle for {IDLE_SECONDS} s, without renewals of the leader's Lease", len(cost) - len(renewals), "calls", most=0,
                     renewals=len(renewals))
-        figures.add(f"{IDLE_HOSTS} hosts, one of which leads, watches that are open", sum(watches.values()) / IDLE_HOSTS, "a host", of=watches)
+        figures.add(f"{IDLE_HOSTS} hosts including the leader, open watches", sum(watches.values()) / IDLE_HOSTS, "per host", of=watches)
 
 
 def reaction(stage, figures, _):
-    """How soon what is finished is acted on: ten hosts one by one, whose drivers swap at once."""
+    """Measures the delay between steps: ten hosts one by one, with drivers that swap immediately."""
     note("reaction: NVIDIA's library")
     with library(stage, 10, requeue_for(10), 1) as other:
         took, would_take, _ = other.upgrade()
-        requeue = says_requeue(other)
+        requeue = describe_requeue(other)
     note("reaction: ours")
     with fleet(stage, 10) as some:
         ten, _, changes = some.upgrade(maxParallelUpgrades=1)
         steps, gaps = some.states.steps(changes), some.states.handovers(changes)
-    figures.add("10 hosts one by one, with a driver that swaps at once", ten, "s", most=MOST_TEN, baseline=would_take, library_measured=took, library_requeue=requeue)
+    figures.add("10 hosts one by one, with a driver that swaps immediately", ten, "s", most=MOST_TEN, baseline=would_take, library_measured=took, library_requeue=requeue)
     figures.add("from a state to the next, at most", max(steps), "s", most=MOST_REACTION, median=statistics.median(steps), steps=len(steps))
-    figures.add("from a host's end to the next one's beginning, at most", max(gaps), "s", most=MOST_REACTION, median=statistics.median(gaps), times=len(gaps))
+    figures.add("from the end of a host's upgrade to the start of the next one's, at most", max(gaps), "s", most=MOST_REACTION, median=statistics.median(gaps), times=len(gaps))
 
 
 def away(stage, figures, _):
-    """Hosts that are not ready stop nobody, and say why they wait."""
+    """Measures that hosts which are not ready block no other hosts and report why they wait."""
     note("away: 30 of 100 hosts")
     gone = [f"sim{number:04}" for number in range(1, 101) if number % 10 in (0, 3, 7)]
     with fleet(stage, 100, gone) as some:
         there = [name for name in some.names if name not in gone]
         took, _, _ = some.upgrade(who=there, maxParallelUpgrades=0, maxUnavailable="25%")
-        figures.add("30 of 100 are not ready, maxUnavailable 25 %: of the others have upgraded", sum(some.states.done.get(name) == NEW for name in there),
+        figures.add("30 of 100 are not ready, maxUnavailable 25 %: upgraded of the others", sum(some.states.done.get(name) == NEW for name in there),
                     "hosts", least=70, seconds=took)
-        some.states.wait("they say why they wait", lambda: all("not ready" in some.states.reasons[name] for name in gone), 30)
-        figures.add("and say on their Nodes why they wait", sum("not ready" in some.states.reasons[name] for name in gone), "hosts", least=30,
+        some.states.wait("they report that they are not ready", lambda: all("not ready" in some.states.reasons[name] for name in gone), 30)
+        figures.add("30 of 100 are not ready: reported on their Nodes", sum("not ready" in some.states.reasons[name] for name in gone), "hosts", least=30,
                     for_one=some.states.reasons[gone[0]], upgraded=sum(some.states.done.get(name) == NEW for name in gone))
     note("away: 1 of 10, NVIDIA's library")
     rounds = 3
@@ -101,5 +102,5 @@ def away(stage, figures, _):
     with fleet(stage, 10, ["sim0001"]) as some:
         took, _, _ = some.upgrade(who=some.names[1:], maxParallelUpgrades=1)
         done = sum(version == NEW for version in some.states.done.values())
-    figures.add("1 of 10 is not ready, one by one: of the others have upgraded", done, "hosts", least=9, baseline=theirs, seconds=took,
+    figures.add("1 of 10 is not ready, one by one: upgraded of the others", done, "hosts", least=9, baseline=theirs, seconds=took,
                 library_after=f"{rounds} requeues, with the one that is not ready in {stuck}")

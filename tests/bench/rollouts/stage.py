@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control plane that all parts share. There is no controller manager: nobody takes back what a kubelet would say of its Node."""
+"""A control plane that all parts share. It has no controller manager, which would mark Nodes without a
+kubelet as not ready."""
 
 import json
 import ssl
@@ -16,7 +17,7 @@ from .audit import Audit
 NODES = "/api/v1/nodes"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpuhost/leases"
 POLICY = "/api/v1/namespaces/gpuhost/configmaps"
-OURS, THEIRS = "hosts", "library"  # whose calls are counted
+OURS, THEIRS = "hosts", "library"  # users whose calls are counted
 GPU = {"nvidia.com/gpu.present": "true"}
 AT_ONCE = 4
 
@@ -43,7 +44,7 @@ class Stage:
 
     @property
     def admin(self):
-        """A connection a thread."""
+        """Returns a session of this thread."""
         if not hasattr(self.local, "session"):
             self.local.session = Session(self.plane, "admin")
         return self.local.session
@@ -52,21 +53,21 @@ class Stage:
         kind = kind if method == "PATCH" else "json"
         try:
             status, answer = self.admin.ask(method, path, body, kind)
-        except (ConnectionError, ssl.SSLError):  # the server ends a connection over which nobody asks
+        except (ConnectionError, ssl.SSLError):  # the server ends an idle connection
             self.admin.connection.close()
             status, answer = self.admin.ask(method, path, body, kind)
         assert status in good, f"{method} {path}: {status} {str(answer)[:300]}"
         return answer
 
     def spread(self, call, items):
-        """Of each of many, by some at once."""
+        """Calls a function for each item, some in parallel; returns the results."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(call, items))
 
     # The cluster's objects
 
     def make_nodes(self, names, away=(), more=lambda name: {}):
-        """Those that are `away` are not ready; `more(name)` is what a Node has besides."""
+        """Creates Nodes; those in `away` are not ready. `more(name)` returns additional parts of a Node."""
         def make(name):
             has = more(name)
             ready = {"type": "Ready", "status": "Unknown" if name in away else "True", "reason": "Bench", "message": "as the bench has it"}
@@ -75,18 +76,18 @@ class Stage:
                 "status": {"conditions": [ready], **has.get("status", {})}})
         self.spread(make, names)
 
-    def wipe(self):
+    def delete_all(self):
         for path in (NODES, LEASES, POLICY):
             self.ask("DELETE", path)
 
-    def wants(self, version, **upgrade):
-        """Of our hosts. Returns when it was said."""
+    def set_policy(self, version, **upgrade):
+        """Sets the policy of our hosts. Returns the time before the request."""
         policy = {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, **upgrade}}}
         body = {"metadata": {"name": "gpuhost-policy"}, "data": {"policy.yaml": json.dumps(policy)}}
-        said = time.monotonic()
+        began = time.monotonic()
         if self.ask("POST", POLICY, body, good=(201, 409)).get("code") == 409:
             self.ask("PATCH", f"{POLICY}/gpuhost-policy", body)
-        return said
+        return began
 
     def grants(self):
         return [one["metadata"]["name"] for one in self.ask("GET", LEASES)["items"] if one["metadata"]["name"].startswith("gpuhost-upgrade-")]

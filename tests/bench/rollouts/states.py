@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nodes say of their upgrades, and when, as a watch hears it."""
+"""The upgrade states of Nodes and the times of their changes, from a watch."""
 
 import collections
 import json
@@ -16,12 +16,12 @@ class States:
     def __init__(self, plane):
         self.states = {}
         self.reasons = {}
-        self.done = {}     # those that are, and serve: {name: version}, which is "" where no record of ours says it
-        self.changes = []  # (when, name, its state from now on)
-        self.watching = Watching(plane, "/api/v1/nodes", self.take)
+        self.done = {}     # {name: version} of Nodes that are done and schedulable; "" without a record of ours
+        self.changes = []  # (time, name, new state)
+        self.watching = Watching(plane, "/api/v1/nodes", self.update)
         self.close = self.watching.close
 
-    def take(self, kind, node):
+    def update(self, kind, node):
         metadata = node["metadata"]
         name, annotations = metadata["name"], metadata.get("annotations", {})
         state = "" if kind == "DELETED" else metadata.get("labels", {}).get(STATE, "")
@@ -35,7 +35,7 @@ class States:
         self.states[name] = state
 
     def wait(self, what, true, seconds):
-        """Until `true()`; returns when it was."""
+        """Waits until `true()`; returns the time."""
         deadline = time.monotonic() + seconds
         while not true():
             if time.monotonic() > deadline:
@@ -47,7 +47,8 @@ class States:
         return self.wait(f"all run {version}", lambda: all(self.done.get(name) == version for name in names), seconds)
 
     def steps(self, mark, first="cordon-required"):
-        """Seconds from each state to the next of the same host, from `first` on, of all changes since the mark."""
+        """Returns the seconds between consecutive states of each host, from `first` on, for all changes
+        since the mark."""
         last, steps = {}, []
         for when, name, state in self.changes[mark:]:
             if name in last:
@@ -59,7 +60,8 @@ class States:
         return steps
 
     def handovers(self, mark):
-        """Seconds from the end of one host's upgrade to the beginning of the next one's, where one at a time may."""
+        """Returns the seconds from the end of each host's upgrade to the start of the next one's, if one
+        at a time may."""
         ended, gaps = None, []
         for when, _, state in self.changes[mark:]:
             if state == "cordon-required" and ended is not None:

@@ -11,19 +11,20 @@ from node.controlplane import Session
 
 
 class Watching(threading.Thread):
-    """Hands each event's type and object to `take`, in a thread of its own, from those that there are on until it is closed."""
-    def __init__(self, plane, path, take):
+    """Calls `handle` with the type and object of each event, in a thread of its own, until it is closed.
+    Existing objects count as added."""
+    def __init__(self, plane, path, handle):
         super().__init__(daemon=True)
         session = Session(plane, "admin")
         status, listed = session.ask("GET", path)
         assert status == 200, listed
         for one in listed["items"]:
-            take("ADDED", one)
-        self.path, self.take, self.closed = path, take, False
+            handle("ADDED", one)
+        self.path, self.handle, self.closed = path, handle, False
         self.version = listed["metadata"]["resourceVersion"]
         self.connection = session.connection
         self.connection.close()
-        self.connection.timeout = None  # there may be nothing to tell
+        self.connection.timeout = None  # there may be no event for a long time
         self.answer = self.ask()
         self.start()
 
@@ -44,8 +45,8 @@ class Watching(threading.Thread):
                     if self.closed:
                         return
                     if event["type"] != "BOOKMARK":
-                        self.take(event["type"], event["object"])
-                self.answer = self.ask()  # the server ends a watch whose reader is too slow
+                        self.handle(event["type"], event["object"])
+                self.answer = self.ask()  # the server has ended the watch: its reader was too slow
         except (OSError, HTTPException):
             if not self.closed:
                 raise
@@ -53,6 +54,6 @@ class Watching(threading.Thread):
     def close(self):
         self.closed = True
         if self.connection.sock:
-            with contextlib.suppress(OSError):  # the server was first
+            with contextlib.suppress(OSError):  # the server closed it first
                 self.connection.sock.shutdown(socket.SHUT_RDWR)
         self.join()

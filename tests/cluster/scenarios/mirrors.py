@@ -27,8 +27,7 @@ SHAPES = {
 
 @contextmanager
 def pods_images(host):
-    """Imports a bundle on the host; the registry of the node serves its images. Only pulls then change the
-    runtimes."""
+    """Configures only settings for pulls, and imports a bundle whose images the registry of the node serves."""
     made = host.site.bundle("mirrored", 1, {IMAGE: "app-1"})
     trusted = Path("/etc/gpuhost/trust.d/site.pem")
     trusted.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@
 import base64
 import itertools
 import json
-import os
 import queue
 import shlex
 import socket
