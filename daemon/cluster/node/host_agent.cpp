@@ -148,8 +148,8 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
         }
         held_until_ = std::min(held_until_.value_or(*until), *until);
         if (held_.empty())
-            held_ = patch.changes_made.empty() ? "annotation " + std::string(key::record)
-                                               : patch.changes_made.front();
+            held_ =
+                patch.log_lines.empty() ? "annotation " + std::string(key::record) : patch.log_lines.front();
     }
     return joined(std::move(free));
 }
@@ -178,11 +178,11 @@ void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
                      [this, status, authored, patch](ApiAnswer&& answer) {
                          if (answer.done()) {
-                             if (status && patch.changes_made.empty())
+                             if (status && patch.log_lines.empty())
                                  beat_at_ = now();
                              else
                                  damper_.wrote(patch.body, now());
-                             for (const std::string& line : patch.changes_made)
+                             for (const std::string& line : patch.log_lines)
                                  log_("node '" + name_ + "': " + line);
                          }
                          if (answer.done() && authored)

@@ -171,8 +171,7 @@ NodePatch joined(std::vector<NodePatch>&& patches) {
     NodePatch whole;
     for (NodePatch& patch : patches) {
         merge(whole.body, patch.body);
-        std::move(patch.changes_made.begin(), patch.changes_made.end(),
-                  std::back_inserter(whole.changes_made));
+        std::move(patch.log_lines.begin(), patch.log_lines.end(), std::back_inserter(whole.log_lines));
     }
     return whole;
 }

@@ -20,8 +20,8 @@ struct NodeDesired {
 };
 
 struct NodePatch {
-    base::Json body;                       ///< null: no change
-    std::vector<std::string> changes_made; ///< the changes, for the log, one line each
+    base::Json body;                    ///< null: no change
+    std::vector<std::string> log_lines; ///< one line for each change
 };
 
 struct NodeChange {

@@ -60,10 +60,10 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
     };
     if (change.label(key::state, state_name(move.state))) {
         more = true;
-        patch.node.said.push_back(move.state == UpgradeState::Unknown
-                                      ? "label " + std::string(key::state) + " is taken off"
-                                      : "upgrade state " + std::string(state_name(move.state)) +
-                                            (move.reason.empty() ? "" : ": " + move.reason));
+        patch.node.log_lines.push_back(move.state == UpgradeState::Unknown
+                                           ? "label " + std::string(key::state) + " is taken off"
+                                           : "upgrade state " + std::string(state_name(move.state)) +
+                                                 (move.reason.empty() ? "" : ": " + move.reason));
         if (move.state != UpgradeState::Unknown)
             patch.failures.push_back("Failed to update node state label to " +
                                      std::string(state_name(move.state)) + ", ");
@@ -85,7 +85,7 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
         annotate(key::validation_began, validates ? std::to_string(*move.validation_began) : "");
     if (move.cordon && *move.cordon != before.unschedulable) {
         change.body["spec"]["unschedulable"] = *move.cordon ? Json(true) : Json();
-        patch.node.said.emplace_back(*move.cordon ? "cordoned" : "uncordoned");
+        patch.node.log_lines.emplace_back(*move.cordon ? "cordoned" : "uncordoned");
         if (*move.cordon)
             patch.failures.emplace_back("Failed to cordon the node, ");
         more = true;
@@ -93,7 +93,7 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
     const bool reason = change.annotation(key::reason, move.reason);
     patch.only_reason = reason && !more;
     if (patch.only_reason && !move.reason.empty())
-        patch.node.said.push_back(move.reason);
+        patch.node.log_lines.push_back(move.reason);
     if (more || reason) {
         change.body["metadata"]["resourceVersion"] =
             string_or(member(node, "metadata"), "resourceVersion", "");
