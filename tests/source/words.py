@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanical part of HACKING.md's style page, for the comments of the sources."""
+"""The mechanical part of HACKING.md's style page, for comments and for names of unit tests."""
 import re
 
 from sources import main
 
-SOURCE = re.compile(r"(daemon|images|kmod)/.*\.[ch]pp$")
+SOURCE = re.compile(r"(daemon|images|kmod|tests/unit)/.*\.[ch]pp$")
 COMMENT = re.compile(r"^\s*(//[/!]?)<?\s?(.*)$")
 TRAILING = re.compile(r"///<\s?(.*)$")
 OPENING = re.compile(r"(?:^|[.!?]\s+)((?:Of|What|Who|Whose|Where|That)\b[^.]*)")
 TABLE = re.compile(r"\s*//[/!]? \|")
 COLUMNS = 110
+TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
+WORD = re.compile(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])")
+TEST_WORDS = 8
 
 
 def comments(text):
@@ -63,6 +66,13 @@ def broken_rule(tree):
                 yield f"{path}:{number}: the comment breaks its declaration; put it above"
 
 
+def test_name_rule(tree):
+    for path, text in tree.items():
+        for suite, name in TEST.findall(text) if path.startswith("tests/unit/") else []:
+            if (words := len(WORD.findall(name))) > TEST_WORDS:
+                yield f"{path}: {suite}.{name} has {words} words"
+
+
 main(
     ("no sentence of a comment begins with Of, What, Who, Whose, Where or That", opening_rule, {
         "a doc comment": {"kmod/a.hpp": "/// What a module needs.\nint a;\n"},
@@ -77,5 +87,9 @@ main(
     }),
     ("no trailing comment breaks a declaration", broken_rule, {
         "one that does": {"kmod/a.hpp": "std::string\n    name; ///< of the module\n"},
+    }),
+    (f"names of unit tests have at most {TEST_WORDS} words", test_name_rule, {
+        "a long name": {"tests/unit/a_test.cpp": "TEST(Load, ModuleThatIsLoadedAlreadyIsNotLoadedAgain) {\n}\n"},
+        "one on its own line": {"tests/unit/a_test.cpp": "TEST_F(Load,\n       EachOfTheModulesOfTheSetIsLoadedInOrder) {\n}\n"},
     }),
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One program a room; ROOM/FOO_test.cpp stands for the room's FOO. rollout-tests has the cluster's agents on a simulated network and clock.
+# One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on a simulated
+# network and clock.
 unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -294,7 +295,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/host/view_status_test.cpp \
     %D%/ctl/cli/wrap_test.cpp
 
-# The same seam under a real cmocka program.
+# The same seam in a program that uses cmocka directly.
 if HAVE_CMOCKA
 check_PROGRAMS += %D%/base-cmocka
 TESTS += %D%/base-cmocka

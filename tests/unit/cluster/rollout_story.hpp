@@ -193,8 +193,8 @@ class Story {
         Machine machine;
         std::unique_ptr<Process> process;
         Time paused_until{0};
-        bool given_on =
-            false; ///< its Node was deleted, or the host was silent: it counts again once it has a grant
+        /// Its Node was deleted, or the host was silent: it counts again once it has a grant.
+        bool given_on = false;
         unsigned turns = 0; ///< since the clock last advanced
     };
 

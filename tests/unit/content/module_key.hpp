@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A public key pair for modules, so that expected digests can be constants: RSA 2048, made with
 //   openssl req -new -x509 -newkey rsa:2048 -nodes -days 36500 -subj '/O=Site/CN=Module test key'
-//     -addext keyUsage=digitalSignature -addext extendedKeyUsage=codeSigning -addext basicConstraints=critical,CA:FALSE
+//     -addext keyUsage=digitalSignature -addext extendedKeyUsage=codeSigning
+//     -addext basicConstraints=critical,CA:FALSE
 #pragma once
 
 namespace gpuhost::tests {

@@ -234,7 +234,7 @@ TEST_F(Bundle, EveryModifiedByteOutsideContentIsRefused) {
         std::string other = bytes;
         other[at] = static_cast<char>(other[at] ^ 1);
         const auto members = read(other);
-        // CMS has insignificant bytes, such as the order of certificates. The manifest is the same in this case.
+        // CMS has insignificant bytes, such as the order of certificates. The manifest is then the same.
         if (signed_ && members)
             EXPECT_EQ(*members, expected()) << at;
         else

@@ -8,7 +8,8 @@
 //   unneeded formats: Foreign.OtherArchiveFormatsAreRefused_CVE_2024_20696
 //   bombs: Foreign.BombIsRefused_RSPEC_5042, ArchiveTest.RefusesFramesWithAHugeWindow
 //   indexes in indexes: Create.TooDeeplyNestedIndexesAreRefused
-//   duplicate members: Foreign.DuplicateMembersAreRefused; a name for two images: Create.SameNameForTwoImagesIsRefused
+//   duplicate members: Foreign.DuplicateMembersAreRefused
+//   a name for two images: Create.SameNameForTwoImagesIsRefused
 //   modified signed content: Cms.RefusesModifiedDocuments
 //   older generations: Import.OlderGenerationIsRefusedUnlessAllowed
 //   names before the bytes: Import.BlobsAreNamedOnlyAfterTheirSync, Import.PartsLeftByAPowerCutAreVerified

@@ -186,7 +186,7 @@ TEST_F(DirectLauncherTest, WorkerThatCannotBeWatchedIsKilled) {
 }
 
 /// A worker that runs its first job, and then waits for others.
-class RestingWorker : public DirectLauncherTest {
+class IdleWorker : public DirectLauncherTest {
   protected:
     void SetUp() override {
         script("job=$2\n"
@@ -229,7 +229,7 @@ class RestingWorker : public DirectLauncherTest {
     std::vector<JobEnd> ends;
 };
 
-TEST_F(RestingWorker, NextJobRunsInTheSameProcess) {
+TEST_F(IdleWorker, NextJobRunsInTheSameProcess) {
     start_resting();
     ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
     EXPECT_EQ(first_job(root, "1-2-1"), "1-1-1");
@@ -242,7 +242,7 @@ TEST_F(RestingWorker, NextJobRunsInTheSameProcess) {
     EXPECT_FALSE(worker->go_on(job("1-4-1", std::chrono::seconds(0)), quiet()));
 }
 
-TEST_F(RestingWorker, DismissEndsTheWorker) {
+TEST_F(IdleWorker, DismissEndsTheWorker) {
     start_resting();
     bool gone = false;
     worker->dismiss([&] {
@@ -253,7 +253,7 @@ TEST_F(RestingWorker, DismissEndsTheWorker) {
     EXPECT_EQ(ends.size(), 1U);
 }
 
-TEST_F(RestingWorker, DeadWorkerGetsNoJob) {
+TEST_F(IdleWorker, DeadWorkerGetsNoJob) {
     start_resting();
     worker->kill();
     const std::string process = "/proc/" + this->process(0); // until it is reaped
@@ -265,7 +265,7 @@ TEST_F(RestingWorker, DeadWorkerGetsNoJob) {
     EXPECT_TRUE(becomes([&] { return gone; }));
 }
 
-TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
+TEST_F(IdleWorker, EachJobHasItsOwnDeadline) {
     start_resting();
     Launch slow = job("1-2-1", std::chrono::seconds(20));
     slow.deadline = std::chrono::seconds(1);
@@ -276,14 +276,14 @@ TEST_F(RestingWorker, EachJobHasItsOwnDeadline) {
     EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
 }
 
-TEST_F(RestingWorker, KilledWorkerGetsNoJob) {
+TEST_F(IdleWorker, KilledWorkerGetsNoJob) {
     start_resting();
     EXPECT_TRUE(worker->can_go_on(std::chrono::seconds(1)));
     worker->kill();
     EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
 }
 
-TEST_F(RestingWorker, RecoveredByItsCurrentJob) {
+TEST_F(IdleWorker, RecoveredByItsCurrentJob) {
     start_resting();
     ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
     auto recovered = launcher.recover(job("1-2-1", std::chrono::seconds(0)), quiet());

@@ -355,7 +355,7 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
 // --- several jobs in one unit
 
 /// A unit whose worker ran its first job and waits for the next.
-class RestingUnit : public SystemdLauncherTest {
+class IdleUnit : public SystemdLauncherTest {
   protected:
     void SetUp() override {
         SystemdLauncherTest::SetUp();
@@ -376,7 +376,7 @@ class RestingUnit : public SystemdLauncherTest {
     }
 };
 
-TEST_F(RestingUnit, NextJobRunsAndLastEndsTheUnit) {
+TEST_F(IdleUnit, NextJobRunsAndLastEndsTheUnit) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     EXPECT_EQ(receive_job(systemd->input.get()), "3-3-1");
     EXPECT_TRUE(systemd->input_has_ended()) << "no other job will follow";
@@ -391,7 +391,7 @@ TEST_F(RestingUnit, NextJobRunsAndLastEndsTheUnit) {
     EXPECT_FALSE(ended->rests);
 }
 
-TEST_F(RestingUnit, DismissCompletesWhenTheUnitEnded) {
+TEST_F(IdleUnit, DismissCompletesWhenTheUnitEnded) {
     bool gone = false;
     worker->dismiss([&] { gone = true; });
     turn();
@@ -403,7 +403,7 @@ TEST_F(RestingUnit, DismissCompletesWhenTheUnitEnded) {
     EXPECT_FALSE(ended);
 }
 
-TEST_F(RestingUnit, FailedUnitGetsNoJob) {
+TEST_F(IdleUnit, FailedUnitGetsNoJob) {
     systemd->state("failed", 0);
     turn();
     EXPECT_FALSE(ended);
@@ -413,7 +413,7 @@ TEST_F(RestingUnit, FailedUnitGetsNoJob) {
     EXPECT_TRUE(gone);
 }
 
-TEST_F(RestingUnit, JobsDeadlineKillsTheUnit) {
+TEST_F(IdleUnit, JobsDeadlineKillsTheUnit) {
     Launch slow = next();
     slow.deadline = std::chrono::seconds(0);
     ASSERT_TRUE(worker->go_on(slow, callbacks()));
@@ -449,7 +449,7 @@ TEST_F(SystemdLauncherTest, FirstJobHasItsOwnDeadline) {
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
 }
 
-TEST_F(RestingUnit, DismissedUnitIsKilledAfterTenSeconds) {
+TEST_F(IdleUnit, DismissedUnitIsKilledAfterTenSeconds) {
     bool gone = false;
     worker->dismiss([&] { gone = true; });
     EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); })) << "after ten seconds";
@@ -458,7 +458,7 @@ TEST_F(RestingUnit, DismissedUnitIsKilledAfterTenSeconds) {
     EXPECT_TRUE(gone);
 }
 
-TEST_F(RestingUnit, RecoveredByItsCurrentJob) {
+TEST_F(IdleUnit, RecoveredByItsCurrentJob) {
     ASSERT_TRUE(worker->go_on(next(), callbacks()));
     systemd->known_state = "active";
     auto recovered = launcher->recover(next(), callbacks());

@@ -262,8 +262,8 @@ TEST_F(Foreign, AmbiguousDocumentsAreRefused_CVE_2021_41190) {
 }
 
 TEST_F(Foreign, PaxSizesOverrideUstar_CVE_2025_62518) {
-    // The pax header has a size of 1024 bytes, the ustar header has 0: a reader of the second one reads an archive
-    // in the content.
+    // The pax header has a size of 1024 bytes, the ustar header has 0: a reader of the second one reads an
+    // archive in the content.
     std::string inner = tests::tar_header("manifest.json", 2) + "[]" + std::string(510, '\0');
     const std::string tar = tests::pax_records({"size=1024"}) +
                             tests::tar_header("blobs/sha256/" + content::sha256(inner), 0) + inner +

@@ -205,7 +205,7 @@ TEST_F(PeersTest, OlderGenerationThanTheRemovedIsNotRequested) {
     EXPECT_EQ(generation(later), 8U);
 }
 
-/// The signer is no longer trusted, so the local bundle is not used. Its generation cannot have other content.
+/// The signer is no longer trusted, so the local bundle is not used. Its generation is fixed to its content.
 TEST_F(PeersTest, FormerSignersBundleNeedsANewerGeneration) {
     import(bundle_of("site", 8));
     site_ = named("Next year's key");

@@ -7,7 +7,7 @@ namespace {
 
 using base::Errc;
 
-class GoneKernels : public StoreTest {
+class RemovedKernels : public StoreTest {
   protected:
     void SetUp() override {
         directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
@@ -41,7 +41,7 @@ class GoneKernels : public StoreTest {
     const std::string gone_ = "6.1.0-40-amd64";
 };
 
-TEST_F(GoneKernels, KernelsWithLeftoversAreFound) {
+TEST_F(RemovedKernels, KernelsWithLeftoversAreFound) {
     const base::Json kernels = found();
     ASSERT_EQ(kernels.size(), 1U) << kernels;
     EXPECT_EQ(kernels[0]["kernel"], gone_);
@@ -58,7 +58,7 @@ TEST_F(GoneKernels, KernelsWithLeftoversAreFound) {
     EXPECT_TRUE(found().empty());
 }
 
-TEST_F(GoneKernels, ForgetAndUndoAreRepeatable) {
+TEST_F(RemovedKernels, ForgetAndUndoAreRepeatable) {
     const base::Json args = found()[0];
     for (const char* ending : {"", ".log", ".unfinished"})
         directory_.write("var/lib/gpuhost/driver/initramfs/" + gone_ + ending, "");
@@ -79,7 +79,7 @@ TEST_F(GoneKernels, ForgetAndUndoAreRepeatable) {
 }
 
 /// Leftovers of a killed worker.
-TEST_F(GoneKernels, UndoRestoresPartlyRemovedKernels) {
+TEST_F(RemovedKernels, UndoRestoresPartlyRemovedKernels) {
     const base::Json args = found()[0];
     for (const std::string& path : {updates(gone_), record(gone_), boot(gone_)}) {
         ASSERT_TRUE(root_.remove(path));
@@ -91,7 +91,7 @@ TEST_F(GoneKernels, UndoRestoresPartlyRemovedKernels) {
     }
 }
 
-TEST_F(GoneKernels, ForeignFilesAreKept) {
+TEST_F(RemovedKernels, ForeignFilesAreKept) {
     ASSERT_TRUE(root_.symlink_atomic("/somebody/elses", updates(gone_)));
     directory_.write("lib/modules/" + gone_ + "/updates/other.ko", "");
     const base::Json args = found()[0];
@@ -101,7 +101,7 @@ TEST_F(GoneKernels, ForeignFilesAreKept) {
     EXPECT_FALSE(root_.exists(boot(gone_)));
 }
 
-TEST_F(GoneKernels, ReinstalledKernelIsNotForgotten) {
+TEST_F(RemovedKernels, ReinstalledKernelIsNotForgotten) {
     const base::Json args = found()[0];
     directory_.write("lib/modules/" + gone_ + "/modules.builtin", "");
     auto made = context();

@@ -13,7 +13,7 @@ namespace {
 using base::Errc;
 using base::Json;
 
-class DaemonLookTest : public ::testing::Test {
+class DaemonObserverTest : public ::testing::Test {
   protected:
     tests::FakeDaemon daemon;
     std::vector<std::uint64_t> described; ///< ids to describe, in this order
@@ -27,7 +27,7 @@ class DaemonLookTest : public ::testing::Test {
                            [this](const DaemonState& state) { seen.push_back(state); }};
 };
 
-TEST_F(DaemonLookTest, HostIsDescribedAfterItsOperations) {
+TEST_F(DaemonObserverTest, HostIsDescribedAfterItsOperations) {
     described = {3, 5};
     daemon.rows.resize(2);
     observe.begin();
@@ -44,7 +44,7 @@ TEST_F(DaemonLookTest, HostIsDescribedAfterItsOperations) {
     EXPECT_EQ(seen.front().host.value(), (Json{{"state", "ready"}}));
 }
 
-TEST_F(DaemonLookTest, AnswersAfterCancelAreDropped) {
+TEST_F(DaemonObserverTest, AnswersAfterCancelAreDropped) {
     observe.begin();
     observe.cancel();
     EXPECT_FALSE(observe.busy());
@@ -58,7 +58,7 @@ TEST_F(DaemonLookTest, AnswersAfterCancelAreDropped) {
     EXPECT_TRUE(seen.front().host.has_value());
 }
 
-TEST_F(DaemonLookTest, FailedListEndsTheObservation) {
+TEST_F(DaemonObserverTest, FailedListEndsTheObservation) {
     observe.begin();
     ASSERT_TRUE(daemon.answer("ListOperations", base::fail(Errc::Timeout, "gpuhostd does not answer")));
     ASSERT_EQ(seen.size(), 1U);

@@ -82,14 +82,14 @@ struct Choice {
     friend void PrintTo(const Choice& one, std::ostream* out) { *out << one.compat << " on " << one.host; }
 };
 
-class NvidiasNotes : public ::testing::TestWithParam<Choice> {};
+class CompatNotes : public ::testing::TestWithParam<Choice> {};
 
-TEST_P(NvidiasNotes, ChooseLikeNvidiasHook) {
+TEST_P(CompatNotes, ChooseLikeNvidiasHook) {
     const Choice& one = GetParam();
     EXPECT_EQ(prefers_compat(one.compat, one.host, branches_of(library(one.note))), one.expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(CudaCompat, NvidiasNotes,
+INSTANTIATE_TEST_SUITE_P(CudaCompat, CompatNotes,
                          ::testing::Values(Choice{"575.57.08", note_of_575, "525.147.05", false},
                                            Choice{"575.57.08", note_of_575, "535.261.03", true},
                                            Choice{"575.57.08", note_of_575, "545.23.08", false},
