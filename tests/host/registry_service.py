@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-registry on a socket that the test listens on, as gpuhost-registry.socket would."""
+"""gpuhost-registry on a listening socket of the test, as with gpuhost-registry.socket."""
 import http.client
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 import programs
 import tap
 
-# Not a shell: not every one takes a descriptor of two digits.
+# Not a shell script: some shells do not support descriptors with two digits.
 HAND_OVER = """import os, sys
 os.dup2(int(sys.argv[1]), 3)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
@@ -19,7 +19,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 def hand_over(listener, command):
-    """The command of a program that gets the socket, as systemd would hand it over."""
+    """Returns a command that passes the socket to the program, as systemd does."""
     return [sys.executable, "-c", HAND_OVER, str(listener.fileno()), *command]
 
 
@@ -50,7 +50,7 @@ class RegistryService:
                                  stdout=self.log, stderr=self.log)
 
     def ended(self, patience=30):
-        """Its exit status if it ends by itself, else None."""
+        """Returns the exit status if the service ends in time, else None."""
         deadline = time.monotonic() + patience
         while self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -69,7 +69,7 @@ class RegistryService:
         return http.client.HTTPConnection(self.address, timeout=30)
 
     def ask(self, path, method="GET", **headers):
-        """Header names with "_" for "-"."""
+        """Sends a request. Header names have "_" for "-"."""
         connection = self.connect()
         try:
             connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
@@ -78,7 +78,7 @@ class RegistryService:
             connection.close()
 
     def raw(self, request, patience=60):
-        """What comes back for these bytes until the server closes."""
+        """Sends these bytes. Returns the data until the server closes the connection."""
         with socket.create_connection(self.socket.getsockname(), timeout=patience) as connection:
             received = b""
             try:
@@ -86,5 +86,5 @@ class RegistryService:
                 while data := connection.recv(65536):
                     received += data
             except ConnectionError:
-                pass  # closed before all was read, or sent
+                pass  # closed before everything was read or sent
             return received

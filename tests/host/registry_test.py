@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhost-registry for real: its program, a socket that it inherits, and a store that bundles were imported into."""
+"""The real gpuhost-registry with an inherited socket, and a store with imported bundles."""
 import concurrent.futures
 import hashlib
 import json
@@ -35,7 +35,7 @@ NOBODY = "sha256:" + "0" * 64
 
 
 class Images:
-    """Bundles, and what is in them."""
+    """Creates bundles and the images in them."""
     def __init__(self, directory):
         self.directory = directory
         self.site = Site(self.path("site"))
@@ -83,19 +83,22 @@ def code_of(answer):
 
 def check_manifests(t, registry, images):
     answer = registry.ask("/v2/")
-    t.ok(answer.status == 200 and answer.headers["docker-distribution-api-version"] == "registry/2.0", "is a registry", answer.headers)
+    t.ok(answer.status == 200 and answer.headers["docker-distribution-api-version"] == "registry/2.0",
+         "GET /v2/ returns the registry version header", answer.headers)
     answer = registry.ask(APP + "/manifests/v1")
     t.ok(answer.status == 200 and answer.body == images.blob(images.v1) and answer.headers["content-type"] == MANIFEST
          and answer.headers["docker-content-digest"] == images.v1["digest"] and answer.headers["cache-control"] == "no-cache",
-         "a tag leads to its manifest", answer.status, answer.headers)
+         "GET of a tag returns its manifest", answer.status, answer.headers)
     head = registry.ask(APP + "/manifests/v1", "HEAD")
     t.ok(head.status == 200 and head.body == b"" and head.headers["content-length"] == str(images.v1["size"])
-         and head.headers["docker-content-digest"] == images.v1["digest"], "HEAD has the same headers", head.headers)
+         and head.headers["docker-content-digest"] == images.v1["digest"],
+         "HEAD of a tag returns the same headers", head.headers)
     answer = registry.ask(APP + "/manifests/" + images.v2["digest"])
     t.ok(answer.status == 200 and answer.body == images.blob(images.v2) and "immutable" in answer.headers["cache-control"],
-         "a digest too, for ever", answer.status, answer.headers)
+         "GET of a digest is cacheable as immutable", answer.status, answer.headers)
     again = registry.ask(APP + "/manifests/v1", If_None_Match=f'"{images.v1["digest"]}"')
-    t.ok(again.status == 304 and again.body == b"", "who has it is told so", again.status)
+    t.ok(again.status == 304 and again.body == b"",
+         "If-None-Match with the current digest returns 304", again.status)
     for ns, path in (("docker.io", "/v2/library/busybox"), ("docker.io", "/v2/busybox"), (None, "/v2/docker.io/library/busybox"),
                      (None, "/v2/docker.io/busybox"), (None, "/v2/library/busybox"), ("registry.example:5000", "/v2/team/app")):
         query = f"?ns={ns}" if ns else ""
@@ -103,57 +106,68 @@ def check_manifests(t, registry, images):
         answer = registry.ask(f"{path}/manifests/{tag}{query}")
         wanted = images.v1 if "app" in path else images.many
         t.ok(answer.status == 200 and answer.headers["docker-content-digest"] == wanted["digest"]
-             and answer.headers["content-type"] == wanted["mediaType"], f"{path} with ns={ns} is known", answer.status, answer.body)
+             and answer.headers["content-type"] == wanted["mediaType"],
+             f"{path} with ns={ns} finds the image", answer.status, answer.body)
 
 
 def check_blobs(t, registry, images):
     content, path = images.layers[2], APP + "/blobs/" + digest_of(images.layers[2])
     answer = registry.ask(path)
     t.ok(answer.status == 200 and answer.body == content and answer.headers["accept-ranges"] == "bytes"
-         and answer.headers["docker-content-digest"] == digest_of(content), "a blob comes whole", answer.status, answer.headers)
+         and answer.headers["docker-content-digest"] == digest_of(content),
+         "GET of a blob returns its content", answer.status, answer.headers)
     head = registry.ask(path, "HEAD")
-    t.ok(head.status == 200 and head.headers["content-length"] == str(len(content)) and head.body == b"", "and HEAD says its size", head.headers)
+    t.ok(head.status == 200 and head.headers["content-length"] == str(len(content)) and head.body == b"",
+         "HEAD of a blob returns its size", head.headers)
     for asked, status, wanted in (("bytes=0-0", 206, content[:1]), ("bytes=1000-1999", 206, content[1000:2000]),
                                   ("bytes=2999990-", 206, content[-10:]), ("bytes=-5", 206, content[-5:]),
                                   ("bytes=-99999999", 206, content), ("bytes=2999999-9999999", 206, content[-1:]),
                                   ("bytes=0-1,5-6", 200, content), ("bytes=9-3", 200, content), ("lines=1-2", 200, content)):
         answer = registry.ask(path, Range=asked)
-        t.ok(answer.status == status and answer.body == wanted, f"Range: {asked} is {status}", answer.status, answer.headers, len(answer.body))
+        t.ok(answer.status == status and answer.body == wanted,
+             f"a blob with Range: {asked} returns {status}", answer.status, answer.headers, len(answer.body))
     for asked in ("bytes=3000000-", "bytes=-0"):
         answer = registry.ask(path, Range=asked)
-        t.ok(answer.status == 416 and answer.headers["content-range"] == "bytes */3000000", f"Range: {asked} is 416", answer.status, answer.headers)
+        t.ok(answer.status == 416 and answer.headers["content-range"] == "bytes */3000000",
+             f"a blob with Range: {asked} returns 416", answer.status, answer.headers)
     answer = registry.ask(path, Range="bytes=0-9", If_Range='"another"')
-    t.ok(answer.status == 200, "a range of what it was before is all of what it is", answer.status)
+    t.ok(answer.status == 200, "If-Range with another digest returns the whole blob", answer.status)
     answer = registry.ask(f"/v2/docker.io/library/busybox/blobs/{digest_of(content)}")
-    t.ok(answer.status == 200, "blobs are shared by all repositories", answer.status)
+    t.ok(answer.status == 200, "a blob is found in every repository", answer.status)
 
 
 def check_lists(t, registry, images):
     answer = registry.ask(APP + "/tags/list")
     t.ok(json.loads(answer.body) == {"name": "registry.example_5000/team/app", "tags": ["v1", "v2"]} and "link" not in answer.headers,
-         "tags are listed", answer.body)
+         "tags/list returns all tags", answer.body)
     page = registry.ask("/v2/team/app/tags/list?n=1&ns=registry.example:5000")
     link = page.headers.get("link", "")
-    t.ok(json.loads(page.body)["tags"] == ["v1"] and link.endswith('>; rel="next"'), "page by page", page.body, link)
+    t.ok(json.loads(page.body)["tags"] == ["v1"] and link.endswith('>; rel="next"'),
+         "tags/list with n=1 returns a page with next link", page.body, link)
     page = registry.ask(link[1:link.index(">")])
-    t.ok(json.loads(page.body)["tags"] == ["v2"] and "link" not in page.headers, "to the last", page.body, page.headers)
+    t.ok(json.loads(page.body)["tags"] == ["v2"] and "link" not in page.headers,
+         "the last page of tags/list has no next link", page.body, page.headers)
     page = registry.ask(APP + "/tags/list?n=0")
-    t.ok(json.loads(page.body)["tags"] == [] and "link" not in page.headers, "an empty page has no next", page.body)
+    t.ok(json.loads(page.body)["tags"] == [] and "link" not in page.headers,
+         "tags/list with n=0 returns an empty last page", page.body)
     answer = registry.ask(APP + "/tags/list?n=many")
-    t.ok(answer.status == 400 and code_of(answer) == "PAGINATION_NUMBER_INVALID", "n is a number", answer.body)
+    t.ok(answer.status == 400 and code_of(answer) == "PAGINATION_NUMBER_INVALID",
+         "tags/list with an invalid n returns 400", answer.body)
     wanted = {key: images.signature[key] for key in ("mediaType", "digest", "size")} | {
         "artifactType": "application/example.signature", "annotations": {"by": "the site"}}
     answer = registry.ask(f"{APP}/referrers/{images.v1['digest']}")
     t.ok(answer.status == 200 and answer.headers["content-type"] == INDEX and json.loads(answer.body)["manifests"] == [wanted],
-         "an image's signature is found by it", answer.status, answer.body)
-    t.ok(registry.ask(f"{APP}/manifests/{wanted['digest']}").body == images.blob(images.signature), "and read")
+         "referrers returns an image's signature", answer.status, answer.body)
+    t.ok(registry.ask(f"{APP}/manifests/{wanted['digest']}").body == images.blob(images.signature),
+         "GET returns the manifest of a signature")
     for kind, count in (("application/example.signature", 1), ("application/other", 0)):
         answer = registry.ask(f"{APP}/referrers/{images.v1['digest']}?artifactType={kind}")
         t.ok(len(json.loads(answer.body)["manifests"]) == count and answer.headers["oci-filters-applied"] == "artifactType",
-             f"{count} of type {kind}", answer.body, answer.headers)
+             f"referrers with artifactType={kind} returns {count}", answer.body, answer.headers)
     for path in (APP, "/v2/nobody"):
         answer = registry.ask(f"{path}/referrers/{NOBODY}")
-        t.ok(answer.status == 200 and json.loads(answer.body)["manifests"] == [], f"nothing is about what {path} has not", answer.status)
+        t.ok(answer.status == 200 and json.loads(answer.body)["manifests"] == [],
+             f"referrers of an unknown digest in {path} is empty", answer.status)
 
 
 def check_refusals(t, registry, log):
@@ -168,18 +182,20 @@ def check_refusals(t, registry, log):
             ("/v2/_catalog", 404, "UNSUPPORTED"), ("/", 404, "UNSUPPORTED"), ("/v2/%zz", 400, "UNSUPPORTED"),
             ("/v2/" + "a" * 5000, 414, "UNSUPPORTED")):
         answer = registry.ask(path)
-        t.ok(answer.status == status and code_of(answer) == code, f"{path[:60]} is {status} {code}", answer.status, answer.body)
+        t.ok(answer.status == status and code_of(answer) == code,
+             f"GET {path[:60]} returns {status} {code}", answer.status, answer.body)
     for method, path in (("PUT", APP + "/manifests/v1"), ("POST", APP + "/blobs/uploads/"), ("DELETE", APP + "/manifests/v1"), ("PATCH", "/v2/x")):
         answer = registry.ask(path, method)
-        t.ok(answer.status == 405 and code_of(answer) == "UNSUPPORTED" and answer.headers["allow"] == "GET, HEAD", f"{method} is 405", answer.status)
+        t.ok(answer.status == 405 and code_of(answer) == "UNSUPPORTED" and answer.headers["allow"] == "GET, HEAD",
+             f"{method} returns 405", answer.status)
     with open(log, encoding="utf-8") as file:
         lines = [line for line in file if "404 for" in line]
     t.ok(any("team/app/manifests/v9" in line and "no bundle on this host has that tag" in line for line in lines),
-         "the log says why", *lines)
+         "the log gives the reason of a 404", *lines)
     for _ in range(100):
         registry.ask(APP + "/manifests/v9")
     with open(log, encoding="utf-8") as file:
-        t.ok(len(file.readlines()) <= 30, "but not each time")
+        t.ok(len(file.readlines()) <= 30, "log messages about 404 are rate-limited")
 
 
 def check_keep_alive(t, registry, images):
@@ -191,31 +207,32 @@ def check_keep_alive(t, registry, images):
         response = connection.getresponse()
         body = response.read()
         sockets.add(connection.sock)
-    t.ok(len(sockets) == 1 and connection.sock and body == images.layers[1], "one connection serves for many requests", sockets)
+    t.ok(len(sockets) == 1 and connection.sock and body == images.layers[1],
+         "one connection serves several requests", sockets)
     connection.close()
 
 
 def check_hostile(t, registry, images):
     head = b"GET /v2/ HTTP/1.1\r\nHost: x\r\n"
     for what, request, wanted in (
-            ("headers without end", head + b"X: " + b"a" * 100_000 + b"\r\n\r\n", (b"431", b"413", b"414", b"")),
-            ("many headers", head + b"".join(b"X%d: y\r\n" % i for i in range(5000)) + b"\r\n", (b"431", b"413", b"")),
-            ("a target without end", b"GET /v2/" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", (b"414", b"431", b"")),
-            ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", (b"400", b"")),
-            ("no host", b"GET /v2/ HTTP/1.1\r\nConnection: close\r\n\r\n", (b"400",)),
-            ("an old version", b"GET /v2/ HTTP/1.0\r\n\r\n", (b"200", b"505")),
+            ("a header of 100 kB", head + b"X: " + b"a" * 100_000 + b"\r\n\r\n", (b"431", b"413", b"414", b"")),
+            ("a request with 5000 headers", head + b"".join(b"X%d: y\r\n" % i for i in range(5000)) + b"\r\n", (b"431", b"413", b"")),
+            ("a target of 100 kB", b"GET /v2/" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", (b"414", b"431", b"")),
+            ("a TLS handshake", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", (b"400", b"")),
+            ("a request without Host", b"GET /v2/ HTTP/1.1\r\nConnection: close\r\n\r\n", (b"400",)),
+            ("a request with HTTP/1.0", b"GET /v2/ HTTP/1.0\r\n\r\n", (b"200", b"505")),
             ("a NUL in the path", b"GET /v2/\x00/manifests/v1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", (b"400", b"404", b"200", b"")),
             ("an absolute target", b"GET http://x/v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", (b"404", b"400", b"200")),
             ("a body and another request", b"POST /v2/ HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
              b"GET /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", (b"400", b"405"))):
         received = registry.raw(request)
         status = received.split(b" ")[1] if b" " in received else b""
-        t.ok(status in wanted, f"{what} is refused or answered", received[:200])
+        t.ok(status in wanted, f"{what} gets a valid answer or none", received[:200])
     path = APP.encode() + b"/blobs/" + digest_of(images.layers[0]).encode()
     one = b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n"
     received = registry.raw((one + b"\r\n") * 20 + one + b"Connection: close\r\n\r\n")
-    t.equal(received.count(images.layers[0]), 21, "requests in a row are answered in a row")
-    t.equal(registry.ask("/v2/").status, 200, "and it is still there")
+    t.equal(received.count(images.layers[0]), 21, "pipelined requests are answered in order")
+    t.equal(registry.ask("/v2/").status, 200, "the registry responds after hostile requests")
 
 
 def check_crowd(t, registry, images):
@@ -225,41 +242,52 @@ def check_crowd(t, registry, images):
         return registry.ask(path).body == content
 
     with concurrent.futures.ThreadPoolExecutor(64) as pool:
-        t.ok(all(pool.map(pull, range(128))), "64 clients at once get what they ask for")
+        t.ok(all(pool.map(pull, range(128))), "64 concurrent clients get the whole blob")
     metrics = registry.ask("/metrics").body.decode()
     t.ok('gpuhost_registry_requests_total{endpoint="blob",code="206"}' in metrics and "gpuhost_registry_images 3\n" in metrics
-         and "gpuhost_registry_bundles 1\n" in metrics, "all of it is counted", metrics)
+         and "gpuhost_registry_bundles 1\n" in metrics, "metrics count requests, images and bundles", metrics)
 
 
 def check_imports(t, host, registry, images):
     before = images.v1["digest"]
     host.ctl("bundle", "import", images.create(name="newer", created=1_800_000_000, app="v2"), check=0)
     answer = registry.ask(APP + "/manifests/v1")
-    t.ok(answer.headers.get("docker-content-digest") == images.v2["digest"], "a newer bundle has the tag at once", answer.headers)
-    t.equal(registry.ask(f"{APP}/manifests/{before}").status, 200, "what the older one has is there by its digest")
+    t.ok(answer.headers.get("docker-content-digest") == images.v2["digest"],
+         "a newer bundle's tag is served at once", answer.headers)
+    t.equal(registry.ask(f"{APP}/manifests/{before}").status, 200,
+            "the older bundle's manifest is served by digest")
     listed = host.json("image", "list", "team/app", "--root=" + host.path("/"))["images"]
     t.equal([(i["name"], i["bundle"], i["digest"]) for i in listed],
-            [(f"registry.example:5000/team/app:v{n}", "newer", images.v2["digest"]) for n in (1, 2)], "image list says who has a name")
-    t.equal(len(host.json("image", "list", "*busy*:latest", "--root=" + host.path("/"))["images"]), 1, "and takes a pattern")
+            [(f"registry.example:5000/team/app:v{n}", "newer", images.v2["digest"]) for n in (1, 2)],
+            "image list has the bundle of each name")
+    t.equal(len(host.json("image", "list", "*busy*:latest", "--root=" + host.path("/"))["images"]), 1,
+            "image list accepts a pattern")
     shown = host.json("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/"))
     t.ok(shown["missing"] == 0 and [c["bundle"] for c in shown["claims"]] == ["newer", "site"] and shown["generation"] == 7,
-         "image show says who else claims it", shown)
+         "image show --json lists all bundles with the name", shown)
     text = host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout
-    t.ok(images.v2["digest"] in text and "Claimed by: site" in text and "all blobs of that bundle are in the store" in text, "to people too", text)
-    t.equal(host.ctl("image", "show", "nobody", "--root=" + host.path("/")).returncode, 4, "and that there is none")
+    t.ok(images.v2["digest"] in text and "Claimed by: site" in text and "all blobs of that bundle are in the store" in text,
+         "image show prints the other bundle", text)
+    t.equal(host.ctl("image", "show", "nobody", "--root=" + host.path("/")).returncode, 4,
+            "image show of an unknown image exits with 4")
     host.ctl("bundle", "remove", "newer", check=0)
-    t.equal(registry.ask(APP + "/manifests/v1").headers.get("docker-content-digest"), before, "removed, the tag goes back")
+    t.equal(registry.ask(APP + "/manifests/v1").headers.get("docker-content-digest"), before,
+            "removing the newer bundle restores the older tag")
     broken = host.path("/var/lib/gpuhost/catalogue/broken")
     os.makedirs(broken)
     write(broken + "/record.json", "{")
-    t.equal(registry.ask(APP + "/manifests/v1").status, 200, "a record that can't be read hides no other")
-    t.ok("gpuhost_registry_unreadable_records 1\n" in registry.ask("/metrics").body.decode(), "and is counted")
+    t.equal(registry.ask(APP + "/manifests/v1").status, 200,
+            "an unreadable record does not hide other bundles")
+    t.ok("gpuhost_registry_unreadable_records 1\n" in registry.ask("/metrics").body.decode(),
+         "metrics count unreadable records")
     shutil.rmtree(broken)
     blob = host.path("/var/lib/gpuhost/store/sha256/" + images.v1["digest"][7:])
     os.rename(blob, blob + ".away")
     answer = registry.ask(APP + "/manifests/v1")
-    t.ok(answer.status == 404 and b"bundle 'site' names" in answer.body, "a blob that was lost is named with its bundle", answer.body)
-    t.ok("1 blob of that bundle missing" in host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout, "image show sees it too")
+    t.ok(answer.status == 404 and b"bundle 'site' names" in answer.body,
+         "a lost manifest returns 404 with the bundle's name", answer.body)
+    t.ok("1 blob of that bundle missing" in host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout,
+         "image show reports a lost blob")
     os.rename(blob + ".away", blob)
 
 
@@ -275,31 +303,32 @@ def check_skopeo(t, registry, images):
     t.ok(wanted <= pulled and read_bytes(out + "/manifest.json") == images.blob(images.v1), "skopeo pulls an image",
          run.stdout, run.stderr, pulled)
     run = programs.run(["skopeo", "list-tags", "--tls-verify=false", f"docker://{registry.address}/registry.example_5000/team/app"])
-    t.ok(run.returncode == 0 and json.loads(run.stdout)["Tags"] == ["v1", "v2"], "and lists tags", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and json.loads(run.stdout)["Tags"] == ["v1", "v2"],
+         "skopeo lists tags", run.stdout, run.stderr)
 
 
 def check_end(t, host, registry, images):
     path = APP + "/blobs/" + digest_of(images.layers[2])
     registry.stop()
-    t.equal(registry.ended(), 0, "told to end, it does")
+    t.equal(registry.ended(), 0, "SIGTERM ends the registry with status 0")
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Registry]\nIdleTimeout=2s\n")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(registry.ask, path)  # while nobody accepts
+        waiting = pool.submit(registry.ask, path)  # while no process accepts connections
         time.sleep(0.2)
         registry.start()
-        t.ok(waiting.result(30).body == images.layers[2], "who came while it was not there is answered")
+        t.ok(waiting.result(30).body == images.layers[2], "a request before the start is answered")
     slow = socket.create_connection(registry.socket.getsockname(), timeout=30)
     slow.sendall(b"GET /v2/ HTTP/1.1\r\n")
     time.sleep(4)
-    t.ok(registry.process.poll() is None, "it stays while somebody is connected")
+    t.ok(registry.process.poll() is None, "IdleTimeout= does not apply with an open connection")
     slow.sendall(b"Host: x\r\n\r\n")
-    t.ok(b"200 OK" in slow.recv(1000), "and answers")
+    t.ok(b"200 OK" in slow.recv(1000), "a slow request is answered")
     slow.close()
-    t.equal(registry.ended(), 0, "with nobody there it ends")
+    t.equal(registry.ended(), 0, "IdleTimeout= ends an idle registry")
 
 
 def check_bad_disk(t, host, images, log):
-    """No answer looks whole that isn't: it is shorter than it says, and the connection ends."""
+    """After a read error the answer is shorter than its Content-Length, and the connection is closed."""
     content, path = images.layers[2], APP + "/blobs/" + digest_of(images.layers[2])
     registry = RegistryService(host.root, log, environment={
         "LD_PRELOAD": os.path.join(os.path.abspath(tap.TOP_BUILDDIR), "tests/host/bad-disk.so"), "BAD_FROM": "1000000"})
@@ -311,9 +340,11 @@ def check_bad_disk(t, host, images, log):
             received = registry.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nRange: {asked}\r\n\r\n".encode())
             head, _, body = received.partition(b"\r\n\r\n")
             t.ok(status in head and f"content-length: {length}\r\n" in head.decode().lower() + "\r\n" and len(body) < length
-                 and whole.startswith(body), f"where the disk can't read all of {asked} the connection ends", head, len(body))
+                 and whole.startswith(body),
+                 f"an unreadable part of {asked} closes the connection", head, len(body))
         answer = registry.ask(path, Range="bytes=0-9")
-        t.ok(answer.status == 206 and answer.body == content[:10], "and what it can read is still served", answer.status, answer.body)
+        t.ok(answer.status == 206 and answer.body == content[:10],
+             "readable ranges of a damaged blob are served", answer.status, answer.body)
     finally:
         registry.close()
 
@@ -331,7 +362,8 @@ def main():
         with open(log, "w", encoding="utf-8") as log_file:
             registry = RegistryService(host.root, log_file)
             registry.start()
-            t.equal(registry.ask("/v2/busybox/manifests/latest").status, 404, "without a bundle it has nothing")
+            t.equal(registry.ask("/v2/busybox/manifests/latest").status, 404,
+                    "without a bundle the registry returns 404")
             host.start_daemon()
             host.settle()
             host.ctl("bundle", "import", images.create(), check=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the packages' scripts refuse and delete, with their paths below a directory of the test's own."""
+"""The packages' maintainer scripts: refusals and deletions, with their paths in a temporary directory."""
 import os
 import re
 import shutil
@@ -14,7 +14,7 @@ BUSCTL = "#!/bin/sh\ncat {0}/state\n"
 
 
 class Place:
-    """The scripts see these directories in the place of the host's, and these programs first."""
+    """A directory that replaces the host's directories for the scripts, with programs first in PATH."""
 
     def __init__(self):
         self.root = tempfile.mkdtemp(prefix="gpuhost-")
@@ -45,7 +45,7 @@ def source(*path):
 
 
 def scriptlet(name):
-    """Of the rpm's specification."""
+    """Returns a scriptlet of the RPM specification."""
     lines = source("rpm", "gpuhostd.spec.in").splitlines()
     first = lines.index(f"%{name}") + 1
     last = next(i for i in range(first, len(lines)) if lines[i].startswith("%"))
@@ -53,7 +53,7 @@ def scriptlet(name):
 
 
 def check_removal(t, place, kind, script, remove):
-    """`remove` is the argument by which the script knows that the package goes."""
+    """Checks the removal script. `remove` is its argument for a removal."""
     script = place.install(script, kind)
     journal = place.path("/var/lib/gpuhost/journal/7.jsonl")
     os.makedirs(place.path("/run/systemd/system"), exist_ok=True)
@@ -65,17 +65,17 @@ def check_removal(t, place, kind, script, remove):
         run = place.run(script, remove)
         t.ok((run.returncode == 0) == (status == 0), f"{kind}: {name}", run.returncode, run.stderr)
 
-    ends("an idle daemon is removed", 0, active=True, state='s "idle"\n', record=FINISHED)
-    ends("a stopped daemon without work is removed", 0, active=False, state="", record=FINISHED)
-    ends("a journal that an idle daemon gave up does not keep it", 0, active=True, state='s "idle"\n', record=UNFINISHED)
-    ends("a daemon that reads its journals keeps it", 1, active=True, state='s "starting"\n', record=UNFINISHED)
-    ends("an operation that runs keeps it", 1, active=True, state='s "busy"\n', record=UNFINISHED)
-    ends("a daemon that does not answer keeps it", 1, active=True, state="", record=FINISHED)
-    ends("a stopped daemon with a half-done operation keeps it", 1, active=False, state="", record=UNFINISHED)
+    ends("removal with an idle daemon succeeds", 0, active=True, state='s "idle"\n', record=FINISHED)
+    ends("removal with a stopped daemon succeeds", 0, active=False, state="", record=FINISHED)
+    ends("removal succeeds despite an unfinished journal of an idle daemon", 0, active=True, state='s "idle"\n', record=UNFINISHED)
+    ends("removal is refused while the daemon starts", 1, active=True, state='s "starting"\n', record=UNFINISHED)
+    ends("removal is refused while an operation runs", 1, active=True, state='s "busy"\n', record=UNFINISHED)
+    ends("removal is refused when the daemon does not respond", 1, active=True, state="", record=FINISHED)
+    ends("removal is refused with an unfinished operation", 1, active=False, state="", record=UNFINISHED)
     shutil.rmtree(place.path("/run/systemd"))
-    ends("so it does without systemd", 1, active=False, state="", record=UNFINISHED)
+    ends("removal is refused with an unfinished operation, without systemd", 1, active=False, state="", record=UNFINISHED)
     run = place.run(script, "upgrade" if remove == "remove" else "1")
-    t.equal(run.returncode, 0, f"{kind}: an upgrade goes on: the next daemon finishes it")
+    t.equal(run.returncode, 0, f"{kind}: an upgrade with an unfinished operation succeeds")
 
 
 def check_purge(t, place):
@@ -88,16 +88,17 @@ def check_purge(t, place):
     write(loader, "")
     write(place.path("/sys/module/nvidia/version"), "550.163.01\n")
     run = place.run(script, "purge")
-    t.ok(run.returncode == 0 and os.path.lexists(link), "purge: a driver in use stays", run.stderr)
+    t.ok(run.returncode == 0 and os.path.lexists(link), "purge: a loaded driver is kept", run.stderr)
     command = run.stderr.strip().rpartition(": ")[2].split()
     environment = programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}")
     again = programs.run(["sh", *command], env=environment)
     t.ok(again.returncode == 0 and again.stderr == run.stderr and os.path.lexists(link),
-         "purge: that command can run while the driver is still in use", again.returncode, again.stderr)
+         "purge: the printed command keeps a loaded driver", again.returncode, again.stderr)
     shutil.rmtree(place.path("/sys/module"))
     run = programs.run(["sh", *command], env=environment)
     left = [path for path in (state, link, loader) if os.path.lexists(path)]
-    t.ok(run.returncode == 0 and left == [], "purge: the command that it names removes everything afterwards", command, run.stderr, left)
+    t.ok(run.returncode == 0 and left == [],
+         "purge: the printed command removes an unloaded driver", command, run.stderr, left)
 
 
 def check_initramfs(t, place):
@@ -108,12 +109,14 @@ def check_initramfs(t, place):
     write(module, "")
     write(store, "")
     run = place.run(script, version="6.1.0")
-    t.ok(run.returncode != 0 and os.path.exists(module) and os.path.exists(store), "initramfs hook: without DESTDIR it deletes nothing", run.stderr)
+    t.ok(run.returncode != 0 and os.path.exists(module) and os.path.exists(store),
+         "initramfs hook: deletes nothing without DESTDIR", run.stderr)
     image = os.path.join(place.root, "image")
     inside = image + module
     write(inside, "")
     run = place.run(script, version="6.1.0", DESTDIR=image)
-    t.ok(run.returncode == 0 and not os.path.exists(inside) and os.path.exists(module), "initramfs hook: it deletes the image's modules", run.stderr)
+    t.ok(run.returncode == 0 and not os.path.exists(inside) and os.path.exists(module),
+         "initramfs hook: deletes only the image's modules", run.stderr)
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl report: what is in the archive, that it is for root alone, and that no secret is in it."""
+"""gpuhostctl report: the archive's content, its mode, and the masking of secrets."""
 import fcntl
 import os
 import signal
@@ -12,7 +12,7 @@ from fake_host import NEW, FakeHost, prepare, write
 ALREADY_EXISTS = 5
 SECRET = "hunter2planted"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n"
-# In each file that a report reads, in the form in which it would stand there.
+# A secret in each file that a report reads, in the file's own format.
 PLANTED = {
     "/etc/gpuhost/gpuhostd.conf.d/50-peers.conf": f"[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\nPassword={SECRET}\n",
     "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "token": "{SECRET}"}}',
@@ -43,50 +43,55 @@ def check_mounted(t, host, path):
         write(host.path(name), content)
     os.umask(0)
     run = host.ctl("report", path, f"--root={host.root}")
-    t.ok(run.returncode == 0 and "journal.txt" in run.stderr and not run.stdout, "it is written, and what is in it said first", run.stderr)
-    t.equal(os.stat(path).st_mode & 0o777, 0o600, "for root alone")
+    t.ok(run.returncode == 0 and "journal.txt" in run.stderr and not run.stdout,
+         "report writes the archive and lists its content", run.stderr)
+    t.equal(os.stat(path).st_mode & 0o777, 0o600, "the archive is readable only by root")
     found = members(path)
     listed = [line.split()[0] for line in host.ctl("report", "--list").stdout.splitlines()[1:]]
-    t.equal([name for name, _, _ in found], listed, "--list has its members, in their order")
-    t.ok(all(mode == 0o600 for _, mode, _ in found), "they are for root alone, too")
+    t.equal([name for name, _, _ in found], listed, "report --list prints the archive's members in order")
+    t.ok(all(mode == 0o600 for _, mode, _ in found), "the archive's members are readable only by root")
     text = {name: content for name, _, content in found}
-    t.equal([name for name in text if SECRET in text[name]], [], "no secret is in it")
+    t.equal([name for name in text if SECRET in text[name]], [], "no planted secret is in the archive")
     for name, wanted in (("config.txt", "Proxy=http://[masked]@proxy:3128"), ("cluster.json", '"token": "[masked]"'),
                          ("driver-files.txt", "Password: [masked]"), ("modules.txt", "luks.passphrase=[masked]"),
                          ("os-release", "[masked]@support"), ("packages.txt", "containerd 1?token=[masked]"), ("inventory.json", '"kernels"'),
                          ("journal.txt", "mounted system"), ("doctor.json", '"check": "space"'), ("drivers.json", "mounted system")):
-        t.ok(wanted in text[name], f"{name} has the rest: {wanted}", text[name][:2000])
+        t.ok(wanted in text[name], f"{name} keeps other content: {wanted}", text[name][:2000])
 
 
 def check_links(t, host, path):
-    """A mounted system's links lead nowhere outside of it, and its pipes are not waited for."""
+    """Links of a mounted system are not followed outside it, and its pipes are not read."""
     outside = os.path.join(host.scratch, "of-the-host")
     write(outside, "what the host has\n")
     os.symlink(outside, host.path("/proc/driver/nvidia/link"))
     os.mkfifo(host.path("/proc/driver/nvidia/pipe"))
     run = host.ctl("report", path, "--force", f"--root={host.root}")
     text = {name: content for name, _, content in members(path)}
-    t.ok(run.returncode == 0 and "registry <==" in text["driver-files.txt"], "the driver's files are there", run.stderr, text["driver-files.txt"])
-    t.equal([name for name in text if "what the host has" in text[name]], [], "none of the host's is")
+    t.ok(run.returncode == 0 and "registry <==" in text["driver-files.txt"],
+         "report has the driver's files despite links and pipes", run.stderr, text["driver-files.txt"])
+    t.equal([name for name in text if "what the host has" in text[name]], [],
+            "report follows no link out of the mounted system")
 
 
 def check_hang(t, host, path):
-    """Whoever opens a file of which another process has a lease waits until that gives it up, as for a driver that hangs."""
+    """A file with a lease blocks other processes that open it, as a hung driver does."""
     stuck = "/proc/driver/nvidia/gpus/0000:65:00.0/information"
-    signal.signal(signal.SIGIO, signal.SIG_IGN)  # by which the kernel asks for it
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # the kernel's request to release the lease
     with open(host.path(stuck), "r+", encoding="utf-8") as file:
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         run = host.ctl("report", path, "--force", f"--root={host.root}")
     text = {name: content for name, _, content in members(path)}
     t.ok(run.returncode == 0 and f"{stuck} <==\n[can't be read: cat timed out after" in text["driver-files.txt"],
-         "a file of the driver that nobody can read does not hold it up", run.stderr, text["driver-files.txt"])
-    t.ok("registry <==\nPassword: [masked]" in text["driver-files.txt"], "nor others of its files", text["driver-files.txt"])
+         "report continues after a driver file that hangs", run.stderr, text["driver-files.txt"])
+    t.ok("registry <==\nPassword: [masked]" in text["driver-files.txt"],
+         "report has the driver's other files", text["driver-files.txt"])
     for name in ("doctor.json", "inventory.json"):
-        t.ok(f"reading '{stuck}' does not end" in text[name], f"{name}, which would hang, says so", text[name])
+        t.ok(f"reading '{stuck}' does not end" in text[name],
+             f"{name} reports the file that hangs", text[name])
 
 
 def check_rpm(t, host, path):
-    """Where rpm has the packages."""
+    """Package versions on a host with rpm."""
     tools = os.path.join(host.scratch, "rpm")
     write(os.path.join(tools, "rpm"), "#!/bin/sh\necho $* >&2\nprintf 'kernel-core 5.14.0-1.el9.x86_64\\nbash 5.1-1.el9.x86_64\\nnvidia-driver 3:550.1-1.el9.x86_64\\n'\n")
     os.chmod(os.path.join(tools, "rpm"), 0o755)
@@ -95,39 +100,44 @@ def check_rpm(t, host, path):
     environment = {**host.environment, "PATH": tools + ":" + os.environ["PATH"]}
     programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "report", path, "--force", f"--root={host.root}"], env=environment)
     text = {name: content for name, _, content in members(path)}
-    t.equal(text["packages.txt"], "kernel-core 5.14.0-1.el9.x86_64\nnvidia-driver 3:550.1-1.el9.x86_64\n", "packages of rpm")
+    t.equal(text["packages.txt"], "kernel-core 5.14.0-1.el9.x86_64\nnvidia-driver 3:550.1-1.el9.x86_64\n",
+            "packages.txt has kernel and driver packages of rpm")
 
 
 def check_existing(t, host, path):
     before = os.stat(path).st_ino
     run = host.ctl("report", path, f"--root={host.root}")
-    t.ok(run.returncode == ALREADY_EXISTS and "--force" in run.stderr and os.stat(path).st_ino == before, "a file that is there stays", run.returncode, run.stderr)
+    t.ok(run.returncode == ALREADY_EXISTS and "--force" in run.stderr and os.stat(path).st_ino == before,
+         "report does not overwrite an existing file", run.returncode, run.stderr)
     run = host.ctl("report", path, "--force", f"--root={host.root}")
-    t.ok(run.returncode == 0 and os.stat(path).st_ino != before, "unless it may go", run.stderr)
+    t.ok(run.returncode == 0 and os.stat(path).st_ino != before,
+         "report --force replaces an existing file", run.stderr)
     run = host.ctl("report", "/nonexistent/x.tar.gz", f"--root={host.root}")
-    t.ok(run.returncode != 0 and "/nonexistent/x.tar.gz" in run.stderr, "a place that is none is an error", run.stderr)
+    t.ok(run.returncode != 0 and "/nonexistent/x.tar.gz" in run.stderr,
+         "report to a missing directory fails", run.stderr)
 
 
 def programs_with_secrets(directory):
-    """journalctl, systemctl and lspci that tell one."""
+    """Writes journalctl, systemctl and lspci that print a secret."""
     for name in ("journalctl", "systemctl", "lspci"):
         write(os.path.join(directory, name), f"#!/bin/sh\necho {name}: token={SECRET}\n")
         os.chmod(os.path.join(directory, name), 0o755)
 
 
 def check_host(t, host, path):
-    """Beside a daemon: its documents, and what programs of the system say."""
+    """A report with a running daemon: its documents, and output of system programs."""
     tools = os.path.join(host.scratch, "tools")
     programs_with_secrets(tools)
     environment = {**host.environment, "PATH": tools + ":" + os.environ["PATH"]}
     run = programs.run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "report", path, "--force"], env=environment)
-    t.equal(run.returncode, 0, "a host is reported on")
+    t.equal(run.returncode, 0, "report on a running host succeeds")
     text = {name: content for name, _, content in members(path)}
-    t.equal([name for name in text if SECRET in text[name]], [], "no secret of theirs is in it")
+    t.equal([name for name in text if SECRET in text[name]], [],
+            "no secret of other programs is in the archive")
     for name, wanted in (("status.json", '"components"'), ("drivers.json", NEW), ("history.json", '"changes"'), ("operations.json", '"driver.swap"'),
                          ("plan.json", '"steps"'), ("journal.txt", "journalctl: token=[masked]"), ("kernel.txt", "[masked]"),
                          ("units.txt", "systemctl: token=[masked]"), ("pci.txt", "lspci: token=[masked]")):
-        t.ok(wanted in text[name], f"{name} has {wanted}", text[name][:500])
+        t.ok(wanted in text[name], f"{name} contains {wanted}", text[name][:500])
 
 
 def main():
