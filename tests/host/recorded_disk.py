@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that keeps a log of what it was told to write and when to flush, and what a power cut leaves of that.
+"""A disk that logs its writes and flushes, and the images that power cuts leave of it.
 
-The disk is a loop device on a file that this program itself serves to the kernel (FUSE): the device turns a flush into
-an fsync of its file, and a forced write (FUA) into a write and a flush. Flushed writes are there after a power cut; of
-those since, any may be there and any may not, whatever their order, and each sector is the old or the new one.
+The disk is a loop device on a file that this program serves to the kernel by FUSE. The device turns a flush
+into an fsync of its file, and a forced write (FUA) into a write and a flush. Flushed writes persist after a
+power cut. Of later writes any subset persists, in any order, and each sector is old or new.
 
-It can refuse writes as well: those with REFUSED in them, as long as a file says so.
+It can also refuse writes: those that contain REFUSED, while a certain file exists.
 """
 import contextlib
 import errno
@@ -18,14 +18,14 @@ import sys
 import own_mounts
 import programs
 
-FLUSH = 2**64 - 1  # in the log, where a write has its offset
-EVENT = struct.Struct("<QQ")  # offset, bytes; then the bytes
+FLUSH = 2**64 - 1  # in place of a write's offset in the log
+EVENT = struct.Struct("<QQ")  # offset and size, followed by the data
 SECTOR = 4096
-MOST = 1 << 20  # bytes a write
+MOST = 1 << 20  # bytes per write
 REFUSED = b"this block is refused"
 
 # linux/fuse.h
-LOOKUP_NOTHING = (2, 42)  # FORGET, BATCH_FORGET: not answered
+LOOKUP_NOTHING = (2, 42)  # FORGET and BATCH_FORGET have no reply
 GETATTR, SETATTR, OPEN, READ, WRITE, RELEASE, FSYNC, FLUSH_FILE, INIT = 3, 4, 14, 15, 16, 18, 20, 25, 26
 BIG_WRITES, MAX_PAGES = 1 << 5, 1 << 22
 REQUEST, ANSWER = struct.Struct("<IIQQIIII"), struct.Struct("<IiQ")
@@ -36,20 +36,20 @@ AUTOCLEAR = 4
 
 
 class Server:
-    """One file, which is the whole file system."""
+    """A FUSE file system that is a single file."""
 
     def __init__(self, fuse, image, log, refusing):
         self.fuse, self.image, self.log, self.refusing = fuse, image, log, refusing
 
     def serve(self):
-        """Until it is unmounted."""
+        """Serves requests until the file system is unmounted."""
         while True:
             try:
                 request = os.read(self.fuse, MOST + 65536)
             except OSError as error:
                 if error.errno == errno.ENODEV:
                     return
-                if error.errno in (errno.EINTR, errno.ENOENT):  # one was taken back
+                if error.errno in (errno.EINTR, errno.ENOENT):  # a request was interrupted
                     continue
                 raise
             _, code, unique, _, _, _, _, _ = REQUEST.unpack_from(request)
@@ -86,7 +86,7 @@ class Server:
 
 
 def missing():
-    """Why there can be no such disk here; None where there can."""
+    """Returns why such a disk is impossible here, or None."""
     if os.geteuid() != 0:
         return "needs root, to mount disks"
     for device in ("/dev/fuse", "/dev/loop-control"):
@@ -98,14 +98,14 @@ def missing():
 
 
 def loop_device(path):
-    """A block device on a file, which goes with its last user. Its open descriptor is one."""
+    """Returns name and descriptor of a loop device on a file. It is detached when its last user closes it."""
     backing = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
-        for _ in range(100):  # somebody else may take a free one first
+        for _ in range(100):  # another process may claim a free device first
             number = fcntl.ioctl(control, CONTROL_GET_FREE)
             name = f"/dev/loop{number}"
-            with contextlib.suppress(FileExistsError):  # in a container nobody else makes it
+            with contextlib.suppress(FileExistsError):  # in a container udev does not create it
                 os.mknod(name, 0o600 | 0o060000, os.makedev(7, number))
             device = os.open(name, os.O_RDWR | os.O_CLOEXEC)
             config = bytearray(304)
@@ -118,18 +118,18 @@ def loop_device(path):
                 os.close(device)
                 if error.errno != errno.EBUSY:
                     raise
-        raise OSError(errno.EBUSY, "no loop device to be had")
+        raise OSError(errno.EBUSY, "no loop device is available")
     finally:
         os.close(control)
         os.close(backing)
 
 
-# ext4 without what it does for programs that don't sync; xfs with others of the same origin beside it.
+# ext4 without its protection of programs that do not sync; xfs permits other images with the same UUID.
 OPTIONS = {"ext4": "noauto_da_alloc", "xfs": "nouuid"}
 
 
 def make_image(kind, path):
-    """An empty file system. It is sparse: none of it may be there that is zero."""
+    """Creates an empty file system in a sparse file without zero blocks."""
     with open(path, "wb") as file:
         file.truncate({"ext4": 192 << 20, "xfs": 320 << 20}[kind])
     words = {"ext4": ["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
@@ -141,7 +141,7 @@ def make_image(kind, path):
 
 
 def unknown(kind, directory):
-    """Why this file system can't be had here; None where it can."""
+    """Returns why this file system is impossible here, or None."""
     if not shutil.which(f"mkfs.{kind}"):
         return f"mkfs.{kind} is not installed"
     image, place = os.path.join(directory, "probe"), os.path.join(directory, "probed")
@@ -158,7 +158,7 @@ def unknown(kind, directory):
 
 @contextlib.contextmanager
 def mounted(kind, image, directory):
-    """The file system on `image`, which the kernel recovers first, at `directory`."""
+    """Mounts the file system of `image` at `directory`. The kernel recovers it first."""
     name, device = loop_device(image)
     try:
         own_mounts.mount(name, directory, kind, OPTIONS[kind])
@@ -174,8 +174,8 @@ def mounted(kind, image, directory):
 
 @contextlib.contextmanager
 def recorded(image, log, file, refusing="/nonexistent"):
-    """`file` is what `image` holds, and what is written to it is written to `log` first. While there is a file `refusing`,
-    writes with REFUSED in them fail."""
+    """Serves `image` as `file` and logs its writes in `log` first. While the file `refusing` exists, writes
+    that contain REFUSED fail."""
     open(file, "wb").close()
     fuse = os.open("/dev/fuse", os.O_RDWR)
     with open(image, "r+b") as content, open(log, "wb") as events:
@@ -183,7 +183,7 @@ def recorded(image, log, file, refusing="/nonexistent"):
         own_mounts.mount("disk", file, "fuse", f"fd={fuse},rootmode=100600,user_id=0,group_id=0")
         server = programs.start([sys.executable, __file__, *map(str, fds), refusing], pass_fds=fds)
         try:
-            os.close(fuse)  # the server's alone: who waits for it when it dies gets an error
+            os.close(fuse)  # only the server keeps it: waiting clients get an error when the server dies
             yield
         finally:
             own_mounts.detach(file)
@@ -192,7 +192,7 @@ def recorded(image, log, file, refusing="/nonexistent"):
 
 @contextlib.contextmanager
 def disk_of(host, kind, image):
-    """What outlives a boot of what operations change: /var and /etc."""
+    """Mounts the disk as the host's /var and /etc, which operations change and a boot keeps."""
     os.makedirs(host.path("/var"), exist_ok=True)
     os.makedirs(host.path("/etc"), exist_ok=True)
     with mounted(kind, image, host.path("/var")):
@@ -207,7 +207,7 @@ def disk_of(host, kind, image):
 
 
 def copy_sparse(source, target):
-    """A copy, but for the holes: fast for what is mostly not there."""
+    """Copies a file without its holes, which is fast for a sparse file."""
     with open(source, "rb", buffering=0) as old, open(target, "wb", buffering=0) as new:
         size = os.fstat(old.fileno()).st_size
         new.truncate(size)
@@ -216,7 +216,7 @@ def copy_sparse(source, target):
             try:
                 at = os.lseek(old.fileno(), at, os.SEEK_DATA)
             except OSError:
-                break  # nothing but holes is left
+                break  # only holes are left
             end = os.lseek(old.fileno(), at, os.SEEK_HOLE)
             os.lseek(new.fileno(), at, os.SEEK_SET)
             while at < end:
@@ -224,7 +224,7 @@ def copy_sparse(source, target):
 
 
 class Log:
-    """What was written, in the order in which it came: (offset, bytes), or None for a flush."""
+    """The events of a log in order: (offset, data) of a write, or None for a flush."""
 
     def __init__(self, path):
         self.events, self.ends = [], []
@@ -239,21 +239,21 @@ class Log:
             self.ends.append(at)
 
     def position(self, size):
-        """How many events there were when the log was that long."""
+        """Returns the number of events in the first `size` bytes of the log."""
         return sum(end <= size for end in self.ends)
 
 
 class PowerCuts:
-    """Images of one log's power cuts, in the order of their time."""
+    """Builds images of power cuts from one log, in the order of their times."""
 
     def __init__(self, base, log, directory):
         self.log, self.prefix, self.image = log, os.path.join(directory, "prefix"), os.path.join(directory, "image")
         copy_sparse(base, self.prefix)
-        self.flushed = 0  # so many events are in the prefix
+        self.flushed = 0  # number of events in the prefix
 
     def cut(self, at, is_written):
-        """The image after a power cut when `at` events had come. is_written() says of each sector that was written
-        since the last flush whether it got there; one that was written twice is asked for twice."""
+        """Returns the image after a power cut after `at` events. is_written() is called for each sector write
+        since the last flush, and returns whether it persists."""
         events = self.log.events
         last = max((i + 1 for i in range(self.flushed, at) if events[i] is None), default=self.flushed)
         with open(self.prefix, "r+b", buffering=0) as file:
@@ -270,5 +270,5 @@ class PowerCuts:
 
 
 if __name__ == "__main__":
-    os.nice(-20)  # each flush waits for it
+    os.nice(-20)  # each flush waits for this process
     Server(*map(int, sys.argv[1:4]), sys.argv[4]).serve()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that refuses some of a blob's bytes, as a full thin pool or a lost path does (recorded_disk.py).
+"""A disk that refuses some bytes of a blob, as a full thin pool or a lost path does (recorded_disk.py).
 
-The import fails, nothing of the bundle is here, and after the next import each blob has the bytes of its name. The file
-system is mounted anew before the blobs are read, so that the disk's bytes count and not those of the page cache.
+The import fails and the bundle is not listed. After the next import each blob matches its digest. The file
+system is mounted again before the blobs are read, so that they come from the disk and not from the page
+cache.
 """
 import contextlib
 import os
@@ -21,8 +22,8 @@ import programs
 MIB = 1 << 20
 PAGE = 4096
 SPEC = "[Bundle]\nName={name}\nGeneration=1\n\n[Image registry.example/{name}:v1]\nLayout={name}\nReference=v1\n"
-# {bundle: (MiB of its layer, first MiB and last that the disk refuses, layers beside it)}: one whose first bytes are waited
-# for while it is written, one that is synced at the end, and one of so many blobs that the file system is.
+# {bundle: (MiB of its layer, first and last MiB that the disk refuses, number of other layers)}. The first is
+# flushed while it is written, the second is synced at its end, the third syncs the whole file system.
 BUNDLES = {"large": (40, 1, 5, 0), "small": (6, 1, 3, 0), "many": (6, 1, 3, 300)}
 
 
@@ -40,7 +41,7 @@ class Bundles:
         for name, (size, first, last, others) in BUNDLES.items():
             layout = Layout(self.path(name))
             layers = [layer_of(size, first, last), *(b"%d" % number for number in range(others))]
-            for number, at in enumerate(range(0, len(layers), 90)):  # a manifest has its limit
+            for number, at in enumerate(range(0, len(layers), 90)):  # a manifest has a limited size
                 layout.tag(layout.add_manifest(layers[at:at + 90]), f"v{number + 1}")
             images = "".join(f"\n[Image registry.example/{name}:v{number + 1}]\nLayout={name}\nReference=v{number + 1}\n"
                              for number in range(1, -(-len(layers) // 90)))
@@ -64,7 +65,7 @@ def running(host, kind, disk):
 
 
 def check_bundle(t, host, bundles, kind, name, disk, flag):
-    """The next import finds what the page cache has kept of the one that failed."""
+    """Imports on a refusing disk, then again. The page cache still has data of the failed import."""
     words = "bundle", "import", bundles.path(f"{name}.bundle")
     with running(host, kind, disk):
         write(flag, "")
@@ -72,13 +73,14 @@ def check_bundle(t, host, bundles, kind, name, disk, flag):
         listed = host.json("bundle", "list")["bundles"]
         os.unlink(flag)
         again = host.ctl(*words)
-    t.ok(refused.returncode != 0, f"{kind}: an import of {name} fails where the disk refuses bytes", refused.stdout, refused.stderr)
-    t.equal(listed, [], f"{kind}: nothing of {name} is here then")
+    t.ok(refused.returncode != 0,
+         f"{kind}: importing {name} fails when the disk refuses bytes", refused.stdout, refused.stderr)
+    t.equal(listed, [], f"{kind}: the failed import of {name} lists no bundle")
     t.ok(again.returncode == 0, f"{kind}: the next import of {name} completes", again.stdout, again.stderr)
     with recorded_disk.disk_of(host, kind, disk):
         wrong, here = state_faults(host.path("/var/lib/gpuhost"))
-    t.equal([bundle for bundle, _ in here], [name], f"{kind}: {name} is on the disk")
-    t.ok(not wrong, f"{kind}: and each of its blobs has the bytes of its name", *wrong)
+    t.equal([bundle for bundle, _ in here], [name], f"{kind}: {name} is on the disk after the next import")
+    t.ok(not wrong, f"{kind}: each blob of {name} matches its digest", *wrong)
     with running(host, kind, disk):
         host.ctl("bundle", "remove", name, check=0)
 
@@ -111,7 +113,7 @@ def main():
         bundles = Bundles(os.path.join(directory, "bundles"))
         for kind in recorded_disk.OPTIONS:
             if reason := recorded_disk.unknown(kind, directory):
-                t.skip(f"a disk that refuses bytes, with {kind}", reason)
+                t.skip(f"{kind}: an import fails when the disk refuses bytes", reason)
             else:
                 check_file_system(t, kind, os.path.join(directory, kind), bundles)
     finally:

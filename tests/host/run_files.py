@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's .run file as small as it can be: its layout, packed by the real makeself or as NVIDIA's own variant of it packs."""
+"""Minimal .run files of NVIDIA, packed by the real makeself or in the format of NVIDIA's variant."""
 import hashlib
 import os
 import platform
@@ -26,7 +26,7 @@ def write(path, content, mode=0o644):
 
 
 def write_tree(directory, version):
-    """What is in the archive; its path."""
+    """Writes the archive's content to the directory. Returns its path."""
     shutil.rmtree(directory, ignore_errors=True)
     lines = [label(version), version, "nvidia.ko", "nvidia nvidia-uvm", "", "nvidia", "nvidia.o", "kernel"]
 
@@ -54,7 +54,7 @@ def write_tree(directory, version):
 
 
 def makeself(tree, path, version, *options, **more):
-    """By the real tool; its path. It says nothing when it does what it is told."""
+    """Packs the tree by the real makeself. Returns the file's path."""
     run(["makeself", "--quiet", *options, tree, path, label(version), "./nvidia-installer"], check=True, **more)
     return path
 
@@ -69,7 +69,8 @@ def cksum(data):
 
 
 def nvidias(tree, version, packing="zstd", decompressor=b"\x7fELF\nnot a program\n\n", tar_options=()):
-    """As makeself 1.6.0-nv has it: the sums are of all behind them, a decompressor stands before the archive."""
+    """Returns a file as by makeself 1.6.0-nv: the checksums cover all following bytes, a decompressor
+    precedes the archive."""
     script = (f"label=\"{label(version)}\"\nversion_string={version}\npkg_version=1\nscript=./nvidia-installer\n"
               f"targetdir=\"NVIDIA-Linux-{MACHINE}-{version}\"\nscriptargs=\"\"\nkeep=n\nTMPROOT=${{TMPDIR:=/tmp}}\nTARGET_OS=\"Linux\"\n"
               f"TARGET_ARCH=\"{MACHINE}\"\n\ncatDecompress() {{\n    tail -n +${{skip_decompress}} $0\n}}\nexit $res\n").encode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl runtime configure and restore, and apply, on a containerd that a test plays (runtime_files.py)."""
+"""gpuhostctl runtime configure, runtime restore and apply with a fake containerd (runtime_files.py)."""
 import os
 
 import tap
@@ -17,43 +17,52 @@ def state(host):
 
 def check_first(t, host):
     t.equal(host.json("status")["components"]["runtime"]["plan"]["reasons"], ["nobody has looked at container runtimes yet"],
-            "a host that nobody has configured says so")
-    t.equal(calls(host), 0, "and starting the daemon restarts nothing")
+            "status reports runtimes that were never observed")
+    t.equal(calls(host), 0, "the start of the daemon restarts no runtime")
     run = host.ctl("runtime", "configure", "nothing")
-    t.ok(run.returncode == 4 or "no container runtime 'nothing'" in run.stderr, "a runtime that is not here is refused", run.returncode, run.stderr)
+    t.ok(run.returncode == 4 or "no container runtime 'nothing'" in run.stderr,
+         "runtime configure of an unknown runtime is refused", run.returncode, run.stderr)
     run = host.ctl("runtime", "configure", "containerd", "--dry-run")
-    t.ok(run.returncode == 0 and host.read(CONFIG) == PLAIN.strip() and not os.path.exists(host.path(DROP_IN)), "a dry run changes nothing", run.stderr)
+    t.ok(run.returncode == 0 and host.read(CONFIG) == PLAIN.strip() and not os.path.exists(host.path(DROP_IN)),
+         "runtime configure --dry-run changes nothing", run.stderr)
 
 
 def check_apply(t, host):
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "enable_cdi" in loaded(host), "apply has it load CDI", run.stderr, loaded(host))
-    t.equal(calls(host), 1, "with one restart")
+    t.ok(run.returncode == 0 and "enable_cdi" in loaded(host),
+         "apply enables CDI in containerd", run.stderr, loaded(host))
+    t.equal(calls(host), 1, "apply restarts containerd once")
     config = read(host.path(CONFIG))
-    t.equal(config.replace(f'imports = ["{DROP_IN}"]\n', ""), PLAIN, "its file is as it was but for an import")
-    t.ok("pause:3.9" in host.read(DROP_IN), "the file of ours repeats its table")
-    t.equal(loaded(host), dump(host), "it has loaded what is there")
+    t.equal(config.replace(f'imports = ["{DROP_IN}"]\n', ""), PLAIN,
+            "apply adds only an import to config.toml")
+    t.ok("pause:3.9" in host.read(DROP_IN), "the drop-in repeats the plugin's table")
+    t.equal(loaded(host), dump(host), "containerd has loaded the configuration")
     run = host.ctl("apply")
-    t.ok("othing" in run.stdout + run.stderr and calls(host) == 1, "a second apply does nothing", run.stdout, run.stderr)
+    t.ok("othing" in run.stdout + run.stderr and calls(host) == 1,
+         "a second apply restarts nothing", run.stdout, run.stderr)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode == 0 and calls(host) == 1, "nor does asking for it", run.stderr)
-    t.ok("containerd" in host.ctl("status").stdout, "status says what it is like")
+    t.ok(run.returncode == 0 and calls(host) == 1,
+         "runtime configure of a configured runtime restarts nothing", run.stderr)
+    t.ok("containerd" in host.ctl("status").stdout, "status lists containerd")
 
 
 def check_foreign(t, host):
     write(host.path(CONFIG), PLAIN.replace("3.9", "4.0"))
-    t.ok(any(CONFIG in reason for reason in host.json("plan")["reasons"]), "a file that another program writes is seen")
+    t.ok(any(CONFIG in reason for reason in host.json("plan")["reasons"]),
+         "plan reports a config.toml that another program wrote")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "pause:4.0" in loaded(host) and "enable_cdi" in loaded(host) and calls(host) == 2,
-         "it is imported again, with what is new", run.stderr, loaded(host))
+         "apply restores the import and keeps foreign changes", run.stderr, loaded(host))
     write(host.path(CONFIG), read(host.path(CONFIG)) + "[debug]\nlevel = \"debug\"\n")
     systemctl(host, "restart")
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and calls(host) == 3, "what somebody added and loaded costs no restart", run.stderr, calls(host))
+    t.ok(run.returncode == 0 and calls(host) == 3,
+         "foreign changes that are loaded cause no restart", run.stderr, calls(host))
     run = host.ctl("runtime", "restore")
     t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN.replace("3.9", "4.0") + "[debug]\nlevel = \"debug\"\n",
-         "restore leaves what others wrote", run.stderr, read(host.path(CONFIG)))
-    t.ok(not os.path.exists(host.path(DROP_IN)) and "enable_cdi" not in loaded(host), "and nothing of ours")
+         "runtime restore keeps foreign changes", run.stderr, read(host.path(CONFIG)))
+    t.ok(not os.path.exists(host.path(DROP_IN)) and "enable_cdi" not in loaded(host),
+         "runtime restore removes the drop-in")
 
 
 def check_broken(t, host):
@@ -62,14 +71,15 @@ def check_broken(t, host):
     write(host.path(CONFIG), "version = 2\n[plugins\n")
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode != 0 and "configuration is wrong" in run.stderr and host.read(CONFIG) == "version = 2\n[plugins",
-         "a file that is no TOML is refused, and left", run.stderr)
+         "runtime configure fails on invalid TOML and keeps it", run.stderr)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "configuration is wrong" in run.stdout + run.stderr, "apply goes on without it, and says so", run.stdout, run.stderr)
-    t.equal(state(host)["state"], "problem", "as status does")
-    t.equal(host.json("plan")["steps"], [], "until it is mended")
+    t.ok(run.returncode == 0 and "configuration is wrong" in run.stdout + run.stderr,
+         "apply succeeds and reports invalid TOML", run.stdout, run.stderr)
+    t.equal(state(host)["state"], "problem", "status reports invalid TOML as problem")
+    t.equal(host.json("plan")["steps"], [], "the plan is empty while the TOML is invalid")
     write(host.path(CONFIG), before[0] + "\n")
     host.ctl("apply", check=0)
-    t.equal(state(host)["state"] != "problem", True, "then it is well again")
+    t.equal(state(host)["state"] != "problem", True, "apply after a repair of the TOML clears the problem")
     host.ctl("runtime", "restore", check=0)
 
 
@@ -79,49 +89,58 @@ def check_no_start(t, host):
     write(host.path("/fake-containerd/broken"), "")
     count = calls(host)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "in force again" in run.stderr, "one that does not start with it is an error", run.returncode, run.stderr)
-    t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "its files are as they were", files(host))
-    t.ok(loaded(host) == dump(host) and host.read("/fake-containerd/pid"), "and it runs again")
-    t.equal(calls(host), count + 2, "after one restart more")
-    t.equal(state(host)["state"], "problem", "status says it")
+    t.ok(run.returncode != 0 and "in force again" in run.stderr,
+         "a failing restart makes runtime configure fail", run.returncode, run.stderr)
+    t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
+         "a failing restart restores the files", files(host))
+    t.ok(loaded(host) == dump(host) and host.read("/fake-containerd/pid"),
+         "a failing restart leaves containerd running")
+    t.equal(calls(host), count + 2, "a failing restart causes one more restart")
+    t.equal(state(host)["state"], "problem", "status reports the failed restart as problem")
     os.unlink(host.path("/fake-containerd/broken"))
 
 
 def check_restart_by_hand(t, host):
     count = calls(host)
     run = host.ctl("runtime", "configure", "--no-restart")
-    t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself by" in run.stdout + run.stderr, "with --no-restart a person does it",
+    t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself by" in run.stdout + run.stderr,
+         "--no-restart writes the files without a restart",
          run.stdout, run.stderr)
-    t.ok(state(host)["restart_wanted"], "which status wants")
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "no other run does it")
+    t.ok(state(host)["restart_wanted"], "status --json requests a restart after --no-restart")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "the plan has no restart after --no-restart")
     write(host.path(CONFIG), PLAIN.replace("3.9", "4.1"))
     run = host.ctl("apply", "--only", "runtime")
-    t.ok(run.returncode == 0 and DROP_IN in read(host.path(CONFIG)) and calls(host) == count, "nor one that has something to write", run.stderr)
+    t.ok(run.returncode == 0 and DROP_IN in read(host.path(CONFIG)) and calls(host) == count,
+         "apply with changed files does not restart after --no-restart", run.stderr)
     systemctl(host, "restart")
-    t.ok(not state(host)["restart_wanted"] and "enable_cdi" in loaded(host), "until it was done")
+    t.ok(not state(host)["restart_wanted"] and "enable_cdi" in loaded(host),
+         "a manual restart clears the requested restart")
     host.ctl("runtime", "restore", check=0)
 
 
 def check_edited_meanwhile(t, host):
-    """Between the plan and the write; and while a restart fails."""
+    """config.toml changes between plan and write, or during a failing restart."""
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
     write(host.path("/fake-containerd/edit-at-dump"), "# of a person\n")
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "was changed meanwhile" in run.stderr, "what somebody writes meanwhile is not written over", run.returncode, run.stderr)
-    t.ok(read(host.path(CONFIG)) == PLAIN + "# of a person\n" and not os.path.exists(host.path(DROP_IN)), "and nothing of ours is left", files(host))
+    t.ok(run.returncode != 0 and "was changed meanwhile" in run.stderr,
+         "runtime configure fails when config.toml changes meanwhile", run.returncode, run.stderr)
+    t.ok(read(host.path(CONFIG)) == PLAIN + "# of a person\n" and not os.path.exists(host.path(DROP_IN)),
+         "the failed runtime configure leaves no drop-in", files(host))
     run = host.ctl("apply", "--only", "runtime")
-    t.ok(run.returncode == 0 and "# of a person" in read(host.path(CONFIG)) and "enable_cdi" in loaded(host), "the next apply does it", run.stderr)
+    t.ok(run.returncode == 0 and "# of a person" in read(host.path(CONFIG)) and "enable_cdi" in loaded(host),
+         "the next apply configures the changed config.toml", run.stderr)
     host.ctl("runtime", "restore", check=0)
     write(host.path("/fake-containerd/broken"), "# of another person\n")
     run = host.ctl("runtime", "configure")
     os.unlink(host.path("/fake-containerd/broken"))
     t.ok(run.returncode != 0 and "# of another person" in read(host.path(CONFIG)) and dump(host) is not None,
-         "a file that somebody has written since stays, with what it imports", run.stderr, files(host))
+         "a failing restart keeps a config.toml changed meanwhile", run.stderr, files(host))
     systemctl(host, "restart")
     run = host.ctl("runtime", "restore")
     t.ok(run.returncode == 0 and DROP_IN not in read(host.path(CONFIG)) and not os.path.exists(host.path(DROP_IN)) and dump(host) is not None,
-         "restore then takes both out", run.stderr, read(host.path(CONFIG)))
+         "runtime restore then removes import and drop-in", run.stderr, read(host.path(CONFIG)))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 
@@ -130,42 +149,47 @@ def check_secrets(t, host):
     os.chmod(host.path(CONFIG), 0o600)
     host.ctl("runtime", "configure", check=0)
     modes = [os.stat(host.path(path)).st_mode & 0o777 for path in (CONFIG, DROP_IN)]
-    t.equal(modes, [0o600, 0o600], "what repeats a file of root's own is of root alone")
+    t.equal(modes, [0o600, 0o600], "the drop-in gets the mode of config.toml")
     host.ctl("runtime", "restore", check=0)
     os.chmod(host.path(CONFIG), 0o644)
 
 
 def check_ready_waits(t, host):
-    """systemd would start it only behind gpuhost-ready, which waits for us."""
+    """systemd starts containerd only after gpuhost-ready, which waits for gpuhostd."""
     count = calls(host)
     write(host.path("/fake-containerd/ready-waits"), "")
     run = host.ctl("runtime", "configure")
     os.unlink(host.path("/fake-containerd/ready-waits"))
-    t.ok(run.returncode == 0 and calls(host) == count and "gpuhost-ready.service" in state(host)["restart_text"], "no restart that waits for itself",
+    t.ok(run.returncode == 0 and calls(host) == count and "gpuhost-ready.service" in state(host)["restart_text"],
+         "a restart that waits for gpuhost-ready is postponed",
          run.stderr, state(host))
     host.ctl("runtime", "configure", check=0)
-    t.equal(calls(host), count + 1, "it is restarted when somebody asks for it then")
+    t.equal(calls(host), count + 1, "runtime configure restarts a postponed runtime")
     host.ctl("runtime", "restore", check=0)
 
 
 def check_rewritten(t, host):
-    """By the service that starts it, as k0s does."""
+    """The service rewrites config.toml at its start, as k0s does."""
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
     write(host.path("/fake-containerd/written-at-start"), PLAIN)
     count = calls(host)
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode != 0 and f"'{CONFIG}' is rewritten by the service that starts it" in run.stderr,
-         "a file that the restart rewrites is an error", run.returncode, run.stderr)
-    t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "nothing of ours is left", files(host))
-    t.equal(calls(host), count + 1, "one restart was enough to know")
-    t.ok("is rewritten" in state(host)["text"] and not state(host)["restart_wanted"], "status says it", state(host))
+         "runtime configure fails when the restart rewrites config.toml", run.returncode, run.stderr)
+    t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
+         "a rewritten config.toml leaves no drop-in", files(host))
+    t.equal(calls(host), count + 1, "a rewritten config.toml costs one restart")
+    t.ok("is rewritten" in state(host)["text"] and not state(host)["restart_wanted"],
+         "status reports the rewritten config.toml, without a restart", state(host))
     write(host.path(CONFIG), PLAIN + "# of k0s\n")
     run = host.ctl("apply", "--only", "runtime")
-    t.ok("is rewritten" in run.stdout + run.stderr and calls(host) == count + 1, "apply does not try again", run.stdout, run.stderr)
+    t.ok("is rewritten" in run.stdout + run.stderr and calls(host) == count + 1,
+         "apply does not repeat a rewritten configuration", run.stdout, run.stderr)
     os.unlink(host.path("/fake-containerd/written-at-start"))
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode == 0 and "enable_cdi" in loaded(host), "a person's request does", run.stderr)
+    t.ok(run.returncode == 0 and "enable_cdi" in loaded(host),
+         "runtime configure repeats a rewritten configuration", run.stderr)
     host.ctl("runtime", "restore", check=0)
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
@@ -174,7 +198,8 @@ def check_rewritten(t, host):
 def check_deckhouse(t, host):
     write(host.path("/etc/containerd/deckhouse.toml"), PLAIN)
     run = host.ctl("runtime", "configure")
-    t.ok("Deckhouse" in run.stdout + run.stderr and read(host.path(CONFIG)) == PLAIN, "what Deckhouse writes is left to it", run.stdout, run.stderr)
+    t.ok("Deckhouse" in run.stdout + run.stderr and read(host.path(CONFIG)) == PLAIN,
+         "runtime configure leaves Deckhouse's configuration unchanged", run.stdout, run.stderr)
     os.unlink(host.path("/etc/containerd/deckhouse.toml"))
 
 
@@ -182,19 +207,21 @@ def check_names(t, host):
     os.unlink(host.path("/var/lib/gpuhost/runtime.json"))
     host.ctl("runtime", "configure", "containerd", check=0)
     t.equal(host.json("plan", "--only", "runtime")["reasons"], ["nobody has looked at container runtimes yet"],
-            "to configure one says nothing about the others")
+            "configuring one runtime leaves the others unobserved")
     host.ctl("apply", "--only", "runtime", check=0)
 
 
 def check_gone(t, host):
-    """It is configured, and its package is removed."""
+    """The package of a configured runtime is removed."""
     for path in "/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service":
         os.rename(host.path(path), host.path(path + ".away"))
     os.system(f"rm -rf {host.path('/proc')}/{host.read('/fake-containerd/pid')}")
     host.ctl("apply", "--only", "runtime", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "one that has gone is looked at once")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [],
+            "the plan is empty after a runtime was removed")
     run = host.ctl("runtime", "restore", "containerd")
-    t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)), "and its files are restored",
+    t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
+         "runtime restore works for a removed runtime",
          run.stderr, read(host.path(CONFIG)))
     for path in "/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service":
         os.rename(host.path(path + ".away"), host.path(path))
@@ -205,11 +232,12 @@ def check_links(t, host):
     os.rename(host.path(CONFIG), host.path("/etc/containerd/site.toml"))
     os.symlink("site.toml", host.path(CONFIG))
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "is a link" in run.stderr and os.path.islink(host.path(CONFIG)), "a link stays one", run.stderr)
+    t.ok(run.returncode != 0 and "is a link" in run.stderr and os.path.islink(host.path(CONFIG)),
+         "runtime configure refuses a config.toml that is a link", run.stderr)
     write(host.path("/etc/containerd/site.toml"), 'imports = ["/etc/containerd/conf.d/*.toml"]\n' + PLAIN)
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode == 0 and os.path.islink(host.path(CONFIG)) and os.path.exists(host.path(DROP_IN)),
-         "one that imports the file of ours need not change", run.stderr)
+         "a linked config.toml with a matching import is kept", run.stderr)
     host.ctl("runtime", "restore", check=0)
     os.rename(host.path("/etc/containerd/site.toml"), host.path(CONFIG))
     write(host.path(CONFIG), PLAIN)
@@ -220,21 +248,23 @@ def check_settings(t, host):
     write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nClasses=nvidia\nDefaultClass=nvidia\n")
     host.ctl("reload", check=0)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "none is used here" in run.stderr, "a class without its program is refused", run.stderr)
+    t.ok(run.returncode != 0 and "none is used here" in run.stderr,
+         "Classes=nvidia without its program is refused", run.stderr)
     write(host.path("/usr/bin/nvidia-container-runtime"), "#!/bin/sh\n")
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode == 0 and '"default_runtime_name" = "nvidia"' in loaded(host) and loaded(host).count('"SystemdCgroup" = true') == 2,
-         "with it there is a class, whose cgroups are as the default's", run.stderr, loaded(host))
+         "Classes=nvidia copies the default class's cgroup driver", run.stderr, loaded(host))
     run = host.ctl("runtime", "restore")
-    t.ok(run.returncode == 0 and "nvidia" not in loaded(host) and read(host.path(CONFIG)) == PLAIN, "restore brings back the earlier default",
+    t.ok(run.returncode == 0 and "nvidia" not in loaded(host) and read(host.path(CONFIG)) == PLAIN,
+         "runtime restore restores the default class",
          run.stderr, loaded(host))
     write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nManage=no\n")
     host.ctl("reload", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "with Manage=no apply leaves it alone")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "Manage=no plans nothing")
 
 
 def check_registry_hosts(t, host):
-    """Images of bundles change the configuration too. GPUs do not depend on that."""
+    """Imported images change the configuration too. GPU readiness does not depend on that."""
     settings, hosts = host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), host.path("/etc/containerd/certs.d/a.example/hosts.toml")
     ours = "# Written by gpuhostd; changes are lost.\n"
     with_cdi = PLAIN.replace("\n  sandbox_image", "\n  enable_cdi = true\n  sandbox_image")
@@ -248,29 +278,32 @@ def check_registry_hosts(t, host):
     os.symlink("config.toml.site", host.path(CONFIG))
     run = host.ctl("apply", "--only", "runtime")
     t.ok(run.returncode == 0 and "pods are not led to this host's images" in run.stdout + run.stderr and "is a link" in run.stdout + run.stderr,
-         "a file that is a link leaves images out, and says so", run.stdout, run.stderr)
-    t.equal(state(host)["state"], "ready", "which is no problem of GPUs")
+         "a linked config.toml omits the registry, with a warning", run.stdout, run.stderr)
+    t.equal(state(host)["state"], "ready", "an omitted registry keeps the state ready")
     os.rename(host.path(CONFIG) + ".site", host.path(CONFIG))
     write(settings, "[Runtime]\nClasses=none\nRestart=no\n")
     host.ctl("reload", check=0)
     run = host.ctl("apply", "--only", "runtime")
     t.ok("'plugins.io.containerd.grpc.v1.cri.registry' would change too" in run.stdout + run.stderr and state(host)["state"] == "ready",
-         "nor is a change that containerd's own program refuses", run.stdout, run.stderr, state(host))
+         "a registry change that containerd refuses keeps the state ready", run.stdout, run.stderr, state(host))
     with_cdi += '  [plugins."io.containerd.grpc.v1.cri".registry]\n    config_path = ""\n'
     write(host.path(CONFIG), with_cdi)
     systemctl(host, "restart")
     count = calls(host)
     run = host.ctl("apply", "--only", "runtime")
-    t.ok("config_path" in host.read(DROP_IN) and calls(host) == count and state(host)["restart_wanted"], "certs.d waits for a restart",
+    t.ok("config_path" in host.read(DROP_IN) and calls(host) == count and state(host)["restart_wanted"],
+         "a registry change with Restart=no requests a restart",
          run.stdout, run.stderr, state(host))
-    t.ok(not state(host)["withholds_gpus"], "which GPUs do not wait for")
+    t.ok(not state(host)["withholds_gpus"], "a requested restart for the registry withholds no GPUs")
     systemctl(host, "restart")
     os.unlink(hosts)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "without images the configuration stays")
+    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "removing the images plans nothing")
     host.ctl("runtime", "configure", check=0)
-    t.ok("config_path" in host.read(DROP_IN), "also when it is asked for", files(host))
+    t.ok("config_path" in host.read(DROP_IN),
+         "runtime configure without images keeps config_path", files(host))
     host.ctl("runtime", "restore", check=0)
-    t.ok(read(host.path(CONFIG)) == with_cdi and not os.path.exists(host.path(DROP_IN)), "restore takes it out", files(host))
+    t.ok(read(host.path(CONFIG)) == with_cdi and not os.path.exists(host.path(DROP_IN)),
+         "runtime restore removes config_path", files(host))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A containerd of 1.7 as a test plays it: its program says its version and dumps its configuration as containerd does, and
-systemctl starts it again, in a process that /proc tells of. What it has loaded is in /fake-containerd/loaded."""
+"""A fake containerd 1.7: its program prints its version and dumps its configuration as containerd does. A
+fake systemctl restarts it and writes its process to /proc. The loaded configuration is in
+/fake-containerd/loaded."""
 import os
 
 from fake_host import write
@@ -17,7 +18,7 @@ PLAIN = """version = 2 # of the site
 """
 
 CONTAINERD = '''#!/usr/bin/env python3
-"""containerd --version; containerd [--config FILE] config dump: files as 1.7 merges them, a plugin's table as a whole."""
+"""containerd --version; containerd [--config FILE] config dump: merges files as 1.7 does, a plugin's table as a whole."""
 import glob, json, os, sys, tomllib
 
 ROOT = os.environ["FAKE_ROOT"]
@@ -62,7 +63,7 @@ print("\\n".join(toml(merged)))
 '''
 
 SYSTEMCTL = """#!/bin/sh
-# restart UNIT: another process, which loads what is configured then; unless it can't.
+# restart UNIT: starts a new process that loads the current configuration, unless it is broken.
 root={root}
 state=$root/fake-containerd
 [ "$1" != show ] || [ ! -e $state/ready-waits ] || echo ActiveState=activating
@@ -93,7 +94,7 @@ ln -s /usr/bin/containerd $root/proc/$pid/exe
 
 
 def install_containerd(host, config=PLAIN):
-    """One that runs with `config`."""
+    """Installs a containerd and starts it with `config`."""
     for path, text in (("/usr/bin/containerd", CONTAINERD), ("/usr/bin/systemctl", SYSTEMCTL.format(root=host.root))):
         write(host.path(path), text)
         os.chmod(host.path(path), 0o755)
@@ -104,7 +105,7 @@ def install_containerd(host, config=PLAIN):
 
 
 def systemctl(host, verb):
-    """As a person calls it; what it says is nobody's."""
+    """Runs systemctl and discards its errors."""
     if os.system(f"{host.path('/usr/bin/systemctl')} {verb} -- {UNIT} 2>/dev/null") != 0:
         raise AssertionError(f"systemctl {verb} fails")
 
@@ -114,12 +115,12 @@ def calls(host, verb="restart"):
 
 
 def loaded(host):
-    """What containerd was started with."""
+    """Returns the configuration that containerd has loaded."""
     return host.read("/fake-containerd/loaded")
 
 
 def dump(host):
-    """What it would be started with now; None where it would not start."""
+    """Returns the configuration that containerd would load now, or None if it would not start."""
     stream = os.popen(f"FAKE_ROOT={host.root} {host.path('/usr/bin/containerd')} config dump 2>/dev/null")
     text = stream.read().strip()
     return None if stream.close() else text

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Power cuts while a runtime is configured and restored, on a disk that keeps only what was flushed (recorded_disk.py).
+"""Power cuts during runtime configure and restore, on a disk that keeps only flushed writes
+(recorded_disk.py).
 
-At any of them containerd starts with what is there, and what a person was told is so. Once a daemon has started, the files are all of
-before or all as they were to be, containerd runs with them, and the same operation then completes.
+After each of them containerd starts with its files, and reported results are on the disk. After the start of
+a daemon the files are all old or all new, and containerd has loaded them. The same operation then completes.
 
-SEED=535, POINTS=200 random ones besides one of each event; FULL=1: more daemons.
+SEED=535, POINTS=200 random points besides one for each event; FULL=1: more daemons.
 """
 import concurrent.futures
 import multiprocessing
@@ -21,18 +22,19 @@ from fake_host import FakeHost, read, scratch
 from runtime_files import CONFIG, DROP_IN, PLAIN, dump, install_containerd, loaded, systemctl
 
 SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "200"))
-DAEMONS = 60 if os.environ.get("FULL") == "1" else 12  # a file system; a second or two each
+DAEMONS = 60 if os.environ.get("FULL") == "1" else 12  # for each file system; one or two seconds each
 PATIENCE = 300
 VERBS = ("configure", "restore", "configure")
 
 
 def state(host):
-    """(what its file says, what ours says)"""
+    """Returns (config.toml, drop-in or None)."""
     return read(host.path(CONFIG)), read(host.path(DROP_IN)) if os.path.exists(host.path(DROP_IN)) else None
 
 
 class Recording:
-    """The disk at its beginning and its log (files), and of each verb when it began and ended (counts of the log's events), and what it left."""
+    """A recording: files of the initial disk and the log; for each verb its begin and end as event counts,
+    and its result."""
     def __init__(self, kind, directory, **environment):
         os.makedirs(directory)
         self.kind, self.base, self.log, self.spans = kind, os.path.join(directory, "base"), os.path.join(directory, "log"), []
@@ -64,7 +66,7 @@ class Recording:
         return begin, os.stat(self.log).st_size, before, state(host)
 
     def at(self, event):
-        """(verb, whether it had ended, what was there before, what after) of what ran last."""
+        """Returns (verb, whether it had ended, state before, state after) of the last operation."""
         number = max((i for i, span in enumerate(self.spans) if span[0] <= event), default=0)
         _, end, before, after = self.spans[number]
         return VERBS[number], event >= end, before, after
@@ -93,20 +95,20 @@ def disk_faults(host, recording, at):
     config, drop_in = state(host)
     wrong = [] if dump(host) is not None else [f"containerd does not start with {config!r} and {drop_in!r}"]
     if ended and (config, drop_in) != after:
-        wrong.append(f"'runtime {verb}' had ended, and here is {config!r} and {drop_in!r}")
+        wrong.append(f"'runtime {verb}' had ended, but the files are {config!r} and {drop_in!r}")
     if config not in (before[0], after[0]) or drop_in not in (None, before[1], after[1]):
-        wrong.append(f"a file is neither of before nor of after: {config!r}, {drop_in!r}")
+        wrong.append(f"a file is neither old nor new: {config!r}, {drop_in!r}")
     return wrong
 
 
 def daemon_faults(host, recording, at):
-    """What a daemon makes of it."""
+    """Starts a daemon and repeats the operation. Returns the faults."""
     verb, _, before, after = recording.at(at)
     host.boot()
     host.start_daemon()
-    wrong = [] if host.settle() else ["it does not settle"]
+    wrong = [] if host.settle() else ["the host does not settle"]
     if not os.path.exists(host.path(f"/proc/{host.read('/fake-containerd/pid')}")):
-        systemctl(host, "start")  # when the host is ready
+        systemctl(host, "start")  # systemd starts it when the host is ready
     if state(host) not in (before, after):
         wrong.append(f"files of two states: {state(host)}")
     if loaded(host) != dump(host):
@@ -116,7 +118,7 @@ def daemon_faults(host, recording, at):
         wrong.append(f"'runtime {verb}' then leaves {state(host)}: {done.stdout}{done.stderr}")
     done = host.ctl("runtime", "restore")
     if done.returncode != 0 or state(host) != (PLAIN, None):
-        wrong.append(f"it can't be restored: {state(host)}: {done.stdout}{done.stderr}")
+        wrong.append(f"'runtime restore' leaves {state(host)}: {done.stdout}{done.stderr}")
     host.kill_daemon()
     return wrong + ([host.tail()] if wrong else [])
 
@@ -134,7 +136,7 @@ def check_point(host, recording, cuts, point):
 
 
 def check_points(recording, points):
-    """{number: faults}, of points in the order of their time."""
+    """Returns {number: faults} of points, which must be sorted by time."""
     host = FakeHost()
     try:
         host.install()
@@ -146,7 +148,7 @@ def check_points(recording, points):
 
 
 def check_all(recording, points):
-    """In as many processes as there are processors."""
+    """Checks all points in one process per CPU, at most 8."""
     count = min(len(os.sched_getaffinity(0)), 8)
     faults = {}
     with concurrent.futures.ProcessPoolExecutor(count, multiprocessing.get_context("fork")) as pool:
@@ -160,17 +162,18 @@ def check_file_system(t, kind, directory):
     points = sorted(points_of(recording), key=lambda point: point.at)
     faults = check_all(recording, points)
     print(f"# {kind}: seed {SEED}, {recording.events} events, of them {recording.flushes} flushes; {len(points)} points", flush=True)
-    told = [f"{point.number} (event {point.at}, {point.share} of what was not flushed): {'; '.join(faults[point.number])}"
+    told = [f"{point.number} (event {point.at}, {point.share} of unflushed writes): {'; '.join(faults[point.number])}"
             for point in points if point.number in faults]
-    t.ok(not faults, f"{kind}: containerd starts after any power cut, and what is begun ends", f"{len(faults)} faults", *told[:8])
+    t.ok(not faults,
+         f"{kind}: containerd starts and operations complete after power cuts", f"{len(faults)} faults", *told[:8])
 
 
 def check_mutant(t, directory):
-    """The test itself: a worker that syncs nothing is found out."""
+    """Tests the test: a worker that does not sync must cause faults."""
     library = os.path.join(tap.TOP_BUILDDIR, "tests/host/no-sync.so")
     recording = Recording("ext4", directory, LD_PRELOAD=library, NO_SYNC="fake-worker")
     faults = check_all(recording, [Point(at, at, 1, False) for at in range(recording.spans[0][0], recording.events + 1)])
-    t.ok(faults, "a worker that syncs nothing is found out", recording.events)
+    t.ok(faults, "a worker that does not sync causes faults", recording.events)
 
 
 def main():
@@ -183,7 +186,7 @@ def main():
     try:
         for kind in recorded_disk.OPTIONS:
             if reason := recorded_disk.unknown(kind, directory):
-                t.skip(f"power cuts on {kind}", reason)
+                t.skip(f"{kind}: containerd starts and operations complete after power cuts", reason)
                 continue
             check_file_system(t, kind, os.path.join(directory, kind))
         check_mutant(t, os.path.join(directory, "mutant"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Container runtimes on the files of a host that has none."""
+"""gpuhostctl runtime show on the files of a root without running runtimes."""
 import json
 import os
 import shutil
@@ -49,9 +49,11 @@ class Host:
 
 def check_nothing(t, host):
     run = host.show()
-    t.ok(run.returncode == 0 and run.stdout == "No container runtime found.\n", "a host without one says so", run.stdout, run.stderr)
+    t.ok(run.returncode == 0 and run.stdout == "No container runtime found.\n",
+         "runtime show reports a host without runtimes", run.stdout, run.stderr)
     run = host.show("containerd")
-    t.ok(run.returncode == NOT_FOUND and run.stdout == "" and "gpuhostctl runtime show" in run.stderr, "and has none by a name", run.stderr)
+    t.ok(run.returncode == NOT_FOUND and run.stdout == "" and "gpuhostctl runtime show" in run.stderr,
+         "runtime show NAME fails without runtimes", run.stderr)
 
 
 def check_containerd(t, host):
@@ -59,22 +61,24 @@ def check_containerd(t, host):
     host.write("/usr/bin/containerd", "#!/bin/sh\ntouch /tmp/never; echo containerd x 9.9\n")
     os.chmod(host.path("/usr/bin/containerd"), 0o755)
     one = host.runtimes()["containerd"]
-    t.ok(one["version"] == "" and one["executable"] == "/usr/bin/containerd", "no program of another root is run", one)
+    t.ok(one["version"] == "" and one["executable"] == "/usr/bin/containerd",
+         "runtime show --root runs no program of the root", one)
     t.ok(not one["running"] and one["files"] == [{"path": "/etc/containerd/config.toml", "exists": False, "problem": ""}],
-         "one that does not run and has no configuration is found by its unit", one)
+         "a stopped, unconfigured runtime is found by its unit", one)
     host.write("/etc/containerd/config.toml", 'version = 2\nimports = ["/etc/containerd/conf.d/*.toml"]\n')
     host.write("/etc/containerd/conf.d/99-nvidia.toml", NVIDIA)
     one = host.runtimes()["containerd"]
     t.equal([file["path"] for file in one["files"]], ["/etc/containerd/config.toml", "/etc/containerd/conf.d/99-nvidia.toml"],
-            "its imports are read")
+            "runtime show lists imported files")
     t.equal([(handler["name"], handler["binary"]) for handler in one["runtimes"]],
-            [("nvidia", "/usr/bin/nvidia-container-runtime"), ("runc", "")], "and what they say counts")
+            [("nvidia", "/usr/bin/nvidia-container-runtime"), ("runc", "")],
+            "runtime show lists classes of imported files")
     host.process(812, "containerd.service", "/usr/local/bin/containerd", "--config", "/srv/containerd.toml")
     one = host.runtimes()["containerd"]
     t.ok(one["running"] and one["pid"] == 812 and one["config"] == "/srv/containerd.toml" and one["runtimes"][0]["name"] == "runc",
-         "what runs says which file it reads", one)
+         "a running containerd's --config= selects the file", one)
     t.equal(one["problems"], ["/srv/containerd.toml: is not there, and containerd does not start without it"],
-            "and that it is there")
+            "a missing --config file is a problem")
 
 
 def check_several(t, host):
@@ -88,7 +92,7 @@ def check_several(t, host):
     host.write(K3S, NVIDIA)
     os.makedirs(host.path("/run/crio"))
     with socket.socket(socket.AF_UNIX) as listener:
-        os.chdir(host.path("/run/crio"))  # a path of a socket has a bound
+        os.chdir(host.path("/run/crio"))  # a socket's path has a limited length
         listener.bind("crio.sock")
         os.chdir("/")
     found = host.runtimes()
@@ -96,14 +100,16 @@ def check_several(t, host):
             {"containerd": ("containerd", True, "/srv/containerd.toml"), "cri-o": ("cri-o", False, "/etc/crio/crio.conf"),
              "docker": ("docker", True, "/etc/docker/daemon.json"),
              "docker-containerd": ("containerd", True, "/var/run/docker/containerd/containerd.toml"),
-             "k3s": ("k3s", False, K3S)}, "several are told apart")
-    t.ok(found["cri-o"]["socket"] == "/run/crio/crio.sock", "one is known by its socket alone", found["cri-o"])
+             "k3s": ("k3s", False, K3S)}, "several runtimes are distinguished")
+    t.ok(found["cri-o"]["socket"] == "/run/crio/crio.sock",
+         "a runtime is found by its socket alone", found["cri-o"])
     run = host.show()
     t.ok(run.returncode == 0 and len(run.stdout.splitlines()) == 11 and "\ndocker-containerd: Docker's own" in run.stdout,
-         "the list ends with a line of what to do for each", run.stdout, run.stderr)
+         "runtime show prints a verdict for each runtime", run.stdout, run.stderr)
     run = host.show("k3s")
     t.ok(run.returncode == 0 and "nvidia, /usr/bin/nvidia-container-runtime" in run.stdout and
-         "runtime class for 'nvidia'" in run.stdout, "one is shown in full", run.stdout, run.stderr)
+         "runtime class for 'nvidia'" in run.stdout,
+         "runtime show NAME prints classes and verdict", run.stdout, run.stderr)
 
 
 def check_wrong(t, host):
@@ -111,15 +117,16 @@ def check_wrong(t, host):
     os.mkfifo(host.path("/srv/pipe"))
     one = host.runtimes()["containerd"]
     t.ok([bool(file["problem"]) for file in one["files"]] == [False, True, True] and "configuration is wrong" in one["verdict"],
-         "imports that are not there, are a pipe or go in a circle are said, and nothing hangs", one)
+         "missing imports, pipes and import cycles are reported", one)
     for name, text in (("broken", "version = \n"), ("large", "#" * (1 << 20) + "\n"), ("deep", "a = " + "[" * 100000),
                        ("dots", "[a" + ".a" * 400000 + "]\n"), ("bytes", "a = \"\x01\"\n")):
         host.write("/srv/containerd.toml", text)
         run = host.show("containerd")
-        t.ok(run.returncode == 0 and "Problem: /srv/containerd.toml: " in run.stdout, f"a {name} file is a problem with its name",
+        t.ok(run.returncode == 0 and "Problem: /srv/containerd.toml: " in run.stdout,
+             f"runtime show reports a problem with a {name} file",
              run.returncode, run.stdout, run.stderr)
     host.write("/etc/docker/daemon.json", "[]")
-    t.ok("is no JSON object" in host.show("docker").stdout, "so is a daemon.json")
+    t.ok("is no JSON object" in host.show("docker").stdout, "runtime show reports an invalid daemon.json")
 
 
 def main():
