@@ -31,7 +31,7 @@ void register_toolkit_steps(core::StepKinds& kinds);
 
 /// The steps for a bundle's toolkits. All reading steps of an import run before all publishing steps.
 struct ToolkitImportSteps {
-    core::Step take;
+    core::Step unpack;
     core::Step publish;
 };
 [[nodiscard]] ToolkitImportSteps toolkit_import_steps();
