@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make check: no root, no network, no display. Every test speaks TAP.
+# make check needs neither root nor a network nor a display. Every test prints TAP.
 AM_TESTS_ENVIRONMENT = \
     CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
     top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
@@ -8,7 +8,7 @@ AM_TESTS_ENVIRONMENT = \
     CLANG_FORMAT='$(CLANG_FORMAT)'; export CLANG_FORMAT; \
     PYTHONPATH='$(abs_top_srcdir)/tests/support'; export PYTHONPATH; \
     PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
-# The slowest ten of a run.
+# Prints the ten slowest tests of a run.
 check-local: check-TESTS
 	@cat /dev/null $(TEST_LOGS) | sed -n 's/^# took //p' | sort -rn | sed 's/^/slowest: /;10q'
 TEST_EXTENSIONS = .py
@@ -29,7 +29,8 @@ include %D%/cluster/local.mk
 include %D%/fuzz/local.mk
 include %D%/bench/local.mk
 
-# What runs in one process and needs no other: quick to run under a sanitizer.
+# Print programs that need no other process, so they are fast under a sanitizer, and the programs of host
+# tests.
 .PHONY: list-units list-host-programs
 list-units:
 	@printf '%s\n' $(unit_programs) $(fuzz_programs)

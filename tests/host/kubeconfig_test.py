@@ -12,11 +12,11 @@ PROBE = os.path.join(tap.TOP_BUILDDIR, "tests/host/kubeconfig-probe")
 
 
 def check(report, case, wanted, got):
-    if case.takes is not None:
-        report.equal(json.dumps(got, indent=1, sort_keys=True), json.dumps(wanted, indent=1, sort_keys=True), case.name)
+    if case.accepted is not None:
+        report.equal(json.dumps(got, indent=1, sort_keys=True), json.dumps(wanted, indent=1, sort_keys=True), f"{case.name}: accepted")
     else:
-        error = got.get("error", {"message": f"is taken: {got}"})
-        report.ok(case.refusal and case.refusal in error["message"], case.name, f"got: {error['message']}", f"wanted: {case.refusal}")
+        error = got.get("error", {"message": f"accepted: {got}"})
+        report.ok(case.refusal and case.refusal in error["message"], f"{case.name}: refused", f"got: {error['message']}", f"wanted: {case.refusal}")
 
 
 def main():
@@ -27,10 +27,10 @@ def main():
         lines = programs.run([PROBE, *paths]).stdout.splitlines()
         report.equal(len(lines), len(paths), "kubeconfig-probe answers for every kubeconfig")
         for case, line in zip(kubeconfigs.CASES, lines):
-            check(report, case, site.expected(case) if case.takes is not None else None, json.loads(line))
+            check(report, case, site.expected(case) if case.accepted is not None else None, json.loads(line))
     names = [case.name for case in kubeconfigs.CASES]
     report.equal(len(set(names)), len(names), "each case has a unique name")
-    report.equal([case.name for case in kubeconfigs.CASES if (case.takes is not None) != case.kubectl_takes() and not case.why], [],
+    report.equal([case.name for case in kubeconfigs.CASES if (case.accepted is not None) != case.kubectl_accepts() and not case.why], [],
                  "each difference from kubectl has a reason")
     report.done()
 

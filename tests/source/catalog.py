@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message ids: those in messages.hpp and those in the journal's catalog are the same, and no two are alike."""
+"""Checks that messages.hpp and the journal's catalog have the same message IDs, each once."""
 import re
 
 from sources import main
@@ -29,11 +29,11 @@ def same_rule(tree):
 def unique_rule(tree):
     for ids in (header_ids(tree), catalog_ids(tree)):
         for identifier in {i for i in ids if ids.count(i) > 1}:
-            yield f"{identifier} stands twice"
+            yield f"{identifier} is used twice"
 
 
 def text_rule(tree):
-    """Each entry has a subject and says what to do."""
+    """Each entry has a subject and a text."""
     for entry in re.split(r"^-- ", tree.get(CATALOG, ""), flags=re.M)[1:]:
         head, _, body = entry.partition("\n\n")
         if not re.search(r"^Subject: \S", head, re.M) or not body.strip():
@@ -42,14 +42,14 @@ def text_rule(tree):
 
 A, B = "0" * 32, "1" * 32
 main(
-    ("the header's ids are the catalog's", same_rule, {
-        "an id without entry": {HEADER: f'"{A}" "{B}"', CATALOG: f"-- {A}\nSubject: a\n\ntext\n"},
-        "an entry without id": {HEADER: f'"{A}"', CATALOG: f"-- {A}\nSubject: a\n\nt\n-- {B}\nSubject: b\n\nt\n"},
+    ("the header and the catalog have the same IDs", same_rule, {
+        "an ID without an entry": {HEADER: f'"{A}" "{B}"', CATALOG: f"-- {A}\nSubject: a\n\ntext\n"},
+        "an entry without an ID": {HEADER: f'"{A}"', CATALOG: f"-- {A}\nSubject: a\n\nt\n-- {B}\nSubject: b\n\nt\n"},
         "an empty header": {},
     }),
-    ("ids are unique", unique_rule, {"an id used twice": {HEADER: f'"{A}" "{A}"'}}),
+    ("message IDs are unique", unique_rule, {"an ID used twice": {HEADER: f'"{A}" "{A}"'}}),
     ("catalog entries have a subject and a text", text_rule, {
-        "an entry without text": {CATALOG: f"-- {A}\nSubject: a\n"},
-        "an entry without subject": {CATALOG: f"-- {A}\n\ntext\n"},
+        "an entry without a text": {CATALOG: f"-- {A}\nSubject: a\n"},
+        "an entry without a subject": {CATALOG: f"-- {A}\n\ntext\n"},
     }),
 )

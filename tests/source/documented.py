@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person can type, read or call stands in a manual page: settings, errors, the D-Bus interface, a policy's fields."""
+"""Checks that manual pages describe all settings, errors, members of the D-Bus interface, checks and
+policy fields."""
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -19,7 +20,7 @@ SETTING = re.compile(r'\{\s*(?:\.section = )?"(\w+)",\s*(?:\.key = )?"(\w+)",\s*
 
 
 def settings(tree):
-    """(section, key) of every SettingKey that a room declares."""
+    """Returns (section, key) of every SettingKey in the sources."""
     found = set()
     for path, text in tree.items():
         if path.endswith(".cpp") and not path.startswith("tests/"):
@@ -36,7 +37,7 @@ def settings_rule(tree):
         if f"*{key}=*" not in page:
             yield f"[{section}] {key}= is not in {SETTINGS_PAGE}"
     for key in sorted(set(re.findall(r"^\*(\w+)=\*", page, re.M)) - {key for _, key in declared}):
-        yield f"{key}= is in {SETTINGS_PAGE} and nowhere declared"
+        yield f"{key}= is in {SETTINGS_PAGE}, but not declared in the sources"
 
 
 def errors_rule(tree):
@@ -64,7 +65,7 @@ def bus_rule(tree):
 
 
 def policy_rule(tree):
-    """Fields of ours stand there with their last word, the others' with all of them."""
+    """The page has known fields by the last word of their path, and ignored fields by the whole path."""
     page = tree.get(POLICY_PAGE, "")
     known = re.findall(r'PolicyField\{"([\w.]+)"', tree.get(POLICY_FIELDS, ""))
     ignored = re.findall(r'Ignored\{"([\w.]+)"', tree.get(POLICY_IGNORED, ""))
@@ -75,11 +76,11 @@ def policy_rule(tree):
             yield f"field {path} is not in {POLICY_PAGE}"
     for path in ignored:
         if f"*{path}*" not in page:
-            yield f"why {path} does nothing is not in {POLICY_PAGE}"
+            yield f"ignored field {path} is not in {POLICY_PAGE}"
 
 
 def differences_rule(tree):
-    """What a scenario of the GPU Operator's ends in here, where that is something else."""
+    """The page lists each scenario of the GPU Operator whose result differs here."""
     page = tree.get(POLICY_PAGE, "")
     section = re.search(r"^# DIFFERENCES FROM THE GPU OPERATOR\n(.*?)(?=^# |\Z)", page, re.M | re.S)
     listed = set(re.findall(r"^\*([^*]+)\*$", section[1], re.M)) if section else set()
@@ -97,34 +98,34 @@ def checks_rule(tree):
     if not checks:
         yield f"no check found in {CHECKS}"
     if rows != checks:
-        yield f"the table in {ERRORS_PAGE} has {sorted(set(rows) - set(checks))} too many, lacks {sorted(set(checks) - set(rows))}, or is in another order"
+        yield f"the table in {ERRORS_PAGE} has unknown checks {sorted(set(rows) - set(checks))}, lacks {sorted(set(checks) - set(rows))}, or has another order"
 
 
 ROW = 'ErrcInfo{Errc::Busy, "busy", "org.gpuhost1.Error.Busy", 6},'
 NODE = '<node><interface name="a.B"><method name="Go"/></interface></node>'
 main(
-    ("gpuhostd.conf(5) has every setting and no other", settings_rule, {
-        "an undocumented key": {"kmod/a.cpp": '{"Driver", "Door", core::SettingType::Boolean, "yes"},'},
-        "a key that is gone": {"kmod/a.cpp": '{"D", "A", SettingType::String},', SETTINGS_PAGE: "*A=*\n*Old=*\n"},
+    ("gpuhostd.conf(5) has exactly the settings of the sources", settings_rule, {
+        "an undocumented key": {"kmod/a.cpp": '{"Driver", "Key", core::SettingType::Boolean, "yes"},'},
+        "a key that was removed": {"kmod/a.cpp": '{"D", "A", SettingType::String},', SETTINGS_PAGE: "*A=*\n*Old=*\n"},
     }),
     ("gpuhostctl(1) has every exit code, org.gpuhost1(5) every error", errors_rule, {
         "an undocumented exit code": {ERRORS: ROW, BUS_PAGE: "org.gpuhost1.Error.Busy"},
         "an undocumented bus error": {ERRORS: ROW, ERRORS_PAGE: "|  6\n:  _busy_"},
     }),
-    ("org.gpuhost1(5) has every member", bus_rule, {
+    ("org.gpuhost1(5) has every member of the D-Bus interface", bus_rule, {
         "an undocumented method": {INTERFACE: NODE, BUS_PAGE: "# A.B\n*Come*\n"},
         "a method under another interface": {INTERFACE: NODE, BUS_PAGE: "# A.C\n*Go*\n# A.B\n"},
     }),
-    ("gpuhostctl(1) has every check of doctor and no other, in their order", checks_rule, {
+    ("gpuhostctl(1) has exactly the checks of doctor, in their order", checks_rule, {
         "an undocumented check": {CHECKS: 'Check{"a", "x", y}, Check{"b", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n|[ _a_\n"},
-        "a check that is gone": {CHECKS: 'Check{"a", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n|[ _a_\n|  _b_\n"},
+        "a check that was removed": {CHECKS: 'Check{"a", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n|[ _a_\n|  _b_\n"},
         "a row in another section": {CHECKS: 'Check{"a", "x", y}', ERRORS_PAGE: "# CHECKS OF DOCTOR\n# B\n|[ _a_\n"},
     }),
-    ("gpuhost-policy(5) has every field, and why some do nothing", policy_rule, {
+    ("gpuhost-policy(5) has every field, also the ignored ones", policy_rule, {
         "an undocumented field": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*c*"},
-        "a field without a reason": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*a.b*"},
+        "an undocumented ignored field": {POLICY_FIELDS: 'PolicyField{"a.b", Count}', POLICY_IGNORED: 'Ignored{"c", x}', POLICY_PAGE: "*a.b*"},
     }),
-    ("gpuhost-policy(5) has every difference from the GPU Operator that a test shows", differences_rule, {
+    ("gpuhost-policy(5) has every tested difference from the GPU Operator", differences_rule, {
         "an undocumented difference": {SCENARIOS: '.differs = "A"', POLICY_PAGE: "# DIFFERENCES FROM THE GPU OPERATOR\n*B*\n"},
         "a difference in another section": {SCENARIOS: '.differs = "A"', POLICY_PAGE: "# DIFFERENCES FROM THE GPU OPERATOR\n# C\n*A*\n"},
     }),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources are as clang-format writes them. `make format` mends what this finds."""
+"""Checks that clang-format changes no source. `make format` applies it."""
 import os
 import shutil
 
@@ -18,11 +18,11 @@ def complaints(*arguments, text=""):
 def main():
     tap = Tap()
     if not shutil.which(CLANG_FORMAT):
-        tap.skip("clang-format", f"no {CLANG_FORMAT}")
+        tap.skip("clang-format", f"{CLANG_FORMAT} is not installed")
         tap.done()
     found = complaints(*[path for path in load() if is_cpp(path) and not path.startswith("tests/vm/guest/")])
     tap.ok(not found, "every source is formatted", found)
-    tap.ok(complaints("--assume-filename=a.cpp", text="int  x ;\n"), "refuses two spaces")
+    tap.ok(complaints("--assume-filename=a.cpp", text="int  x ;\n"), "every source is formatted: refuses two spaces")
     tap.done()
 
 

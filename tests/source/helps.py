@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb and option that --help names stands in the program's manual page, and no other does."""
+"""Checks that a program's manual page has exactly the verbs and options of its --help."""
 import os
 import re
 
@@ -20,17 +20,18 @@ def program_help(program, *words):
 
 
 def options(text):
-    """{"json": "[=short|pretty]", …} of the lines that begin with an option."""
+    """Returns {"json": "[=short|pretty]", …} from the lines that begin with an option."""
     return dict(re.findall(r"^\s+(?:-\w, +)?--([\w-]+)(\S*)", text, re.M))
 
 
 def verbs(text):
-    """One or two words at a line's beginning; arguments are no small letters, a summary stands two blanks away."""
+    """Returns verbs: one or two words at a line's beginning. Arguments are in capitals; two blanks precede
+    a summary."""
     return re.findall(r"^  ([a-z][a-z-]*(?: [a-z][a-z-]*)?)(?= |$)", text, re.M)
 
 
 def described(text):
-    """{"driver swap": options of its paragraph, …}; "Options as *X*" are those of X."""
+    """Returns {"driver swap": options of its paragraph, …}; "Options as *X*" are those of X."""
     paragraphs = {verb: body for verb, body in re.findall(r"^\*([a-z][a-z -]*)\*[^\n]*\n((?:\t[^\n]*\n)+)", text, re.M)}
 
     def of(body):
@@ -40,21 +41,21 @@ def described(text):
 
 
 def spelled(text):
-    """Options with what they take, of the OPTIONS section: {"json": "[=short|pretty]", …}."""
+    """Returns the options of the OPTIONS section with their arguments: {"json": "[=short|pretty]", …}."""
     section = re.search(r"^# OPTIONS\n(.*?)^# ", text, re.M | re.S).group(1)
     lines = re.findall(r"^(\*-[^\n]*)$", section, re.M)
     return dict(pair for line in lines for pair in re.findall(r"--([\w-]+)([^\s,;]*)", re.sub(r"[*_]", "", line)))
 
 
 def compare(help_options, help_verbs, text):
-    """What the page lacks and what it has too much, as sentences."""
+    """Returns the differences of --help and the page, as sentences."""
     there, problems = described(text), []
     for verb, wanted in help_verbs.items():
         if verb not in there:
             problems.append(f"verb '{verb}' is missing")
         elif there[verb] != wanted:
             problems.append(f"verb '{verb}': options {sorted(there[verb])} in the page, {sorted(wanted)} in --help")
-    problems += [f"verb '{verb}' is gone" for verb in there if verb not in help_verbs]
+    problems += [f"verb '{verb}' is not in --help" for verb in there if verb not in help_verbs]
     page_options = spelled(text)
     for option in sorted(set(help_options) | set(page_options)):
         if help_options.get(option) != page_options.get(option):
@@ -78,20 +79,20 @@ def main():
     text = page("gpuhostctl.1.scd")
     tap.ok(len(own) > 10 and len(all_options) > 5, "gpuhostctl --help has verbs and options", own, all_options)
     problems = compare(all_options, own, text)
-    tap.ok(not problems, "gpuhostctl(1) is what gpuhostctl --help says", *problems)
+    tap.ok(not problems, "gpuhostctl(1) has the verbs and options of gpuhostctl --help", *problems)
     problems = compare(options(program_help("gpuhostd")), {}, page("gpuhostd.8.scd"))
-    tap.ok(not problems, "gpuhostd(8) is what gpuhostd --help says", *problems)
+    tap.ok(not problems, "gpuhostd(8) has the options of gpuhostd --help", *problems)
 
     problems = compare(options(program_help("gpuhost-registry")), {}, page("gpuhost-registry.8.scd"))
-    tap.ok(not problems, "gpuhost-registry(8) is what gpuhost-registry --help says", *problems)
+    tap.ok(not problems, "gpuhost-registry(8) has the options of gpuhost-registry --help", *problems)
 
     lines = "  disk  of one word\n  image pull NAME  of two\n  image list       without arguments\n  -h, --help  no verb\n"
-    tap.equal(verbs(lines), ["disk", "image pull", "image list"], "finds the verbs of any family")
+    tap.equal(verbs(lines), ["disk", "image pull", "image list"], "verbs of one and of two words are found in --help")
     verb = next(iter(own))
-    tap.ok(compare(all_options | {"new": ""}, own, text), "refuses an option that the page lacks")
-    tap.ok(compare(all_options, own | {"new verb": set()}, text), "refuses a verb that the page lacks")
-    tap.ok(compare(all_options, own | {verb: own[verb] | {"new"}}, text), "refuses a verb's option that it lacks")
-    tap.ok(compare(all_options, own, text + "\n*gone*\n\tA verb.\n"), "refuses a verb that is gone")
+    tap.ok(compare(all_options | {"new": ""}, own, text), "the comparison refuses an option that the page lacks")
+    tap.ok(compare(all_options, own | {"new verb": set()}, text), "the comparison refuses a verb that the page lacks")
+    tap.ok(compare(all_options, own | {verb: own[verb] | {"new"}}, text), "the comparison refuses a verb's option that the page lacks")
+    tap.ok(compare(all_options, own, text + "\n*gone*\n\tA verb.\n"), "the comparison refuses a verb that --help lacks")
     tap.done()
 
 

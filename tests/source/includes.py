@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which, as the line "# may include:" of each folder's local.mk says, and one place for each C library."""
+"""Checks the includes of each folder by the line "# may include:" of its local.mk, and that each C library
+has one place."""
 import os
 import re
 
@@ -8,7 +9,7 @@ from sources import is_cpp, main
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 MAY_INCLUDE = re.compile(r"^# may include: (.*(?:\n#   .*)*)", re.M)
 TOP = re.compile(r"(daemon|images|kmod)/")
-# What no line of a local.mk may allow: subsystems meet in values of daemon/core and in daemon/programs.
+# Includes that no local.mk may permit: subsystems meet in values of daemon/core and in daemon/programs.
 FORBIDDEN = {
     "kmod": ("images", "daemon/runtime", "daemon/cluster", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
     "images": ("kmod", "daemon/runtime", "daemon/cluster", "daemon/host", "daemon/bus", "daemon/ctl", "daemon/client", "daemon/programs"),
@@ -38,7 +39,7 @@ PRIVATE = {"daemon/client/client_bus.hpp": ("daemon/client/client.cpp", "daemon/
 
 
 def allowed(tree):
-    """{"kmod/load": {"kmod/module", …}}, None for a folder that may include all."""
+    """Returns {"kmod/load": {"kmod/module", …}}; None for a folder that may include all."""
     table = {}
     for path, text in tree.items():
         folder, _, name = path.rpartition("/")
@@ -50,7 +51,7 @@ def allowed(tree):
 
 
 def folder_of(path):
-    """Its directory; of a program that has several files, the programs' one."""
+    """Returns the folder of a source; daemon/programs for every source of a program."""
     return "daemon/programs" if path.startswith("daemon/programs/") else os.path.dirname(path)
 
 
@@ -64,7 +65,7 @@ def includes(tree):
 def folder_rule(tree):
     table = allowed(tree)
     for folder in sorted({folder_of(path) for path in tree if is_cpp(path) and TOP.match(path)} - table.keys()):
-        yield f"{folder}: no '# may include:' in its local.mk"
+        yield f"{folder}: '# may include:' is missing in its local.mk"
     used = {folder: set() for folder in table}
     for path, quoted, _ in includes(tree):
         here, there = folder_of(path), folder_of(quoted)
@@ -78,7 +79,7 @@ def folder_rule(tree):
                 yield f"{path}: '{quoted}': {here} may not include {there}"
     for folder, named in table.items():
         for other in sorted((named or set()) - used[folder]):
-            yield f"{folder}/local.mk: may include {other}, and does not"
+            yield f"{folder}/local.mk: names {other}, which {folder} does not include"
 
 
 def is_below(folder, place):
@@ -94,7 +95,7 @@ def layer_rule(tree):
 
 
 def cycle_rule(tree):
-    """Folders are taken away that include none of those left; what stays is in a circle or above one."""
+    """Removes folders that include none of the remaining ones. The rest is in a circle or includes one."""
     left = {folder: set(named) for folder, named in allowed(tree).items() if named is not None}
     while free := [folder for folder, named in left.items() if not named & left.keys()]:
         for folder in free:
@@ -106,7 +107,7 @@ def cycle_rule(tree):
 def rooted_rule(tree):
     for path, quoted, _ in includes(tree):
         if quoted and quoted not in BUILT and quoted not in tree:
-            yield f"{path}: '{quoted}' is no path from the top of the tree"
+            yield f"{path}: '{quoted}' is not a path from the top of the tree"
 
 
 def library_rule(tree):
@@ -123,18 +124,18 @@ def tree_of(table, sources):
 
 
 main(
-    ("folders include only what their local.mk lets them", folder_rule, {
+    ("folders include only folders that their local.mk names", folder_rule, {
         "base including core": tree_of({"daemon/base": "nothing", "daemon/core": "daemon/base"}, {"daemon/base/a.cpp": '#include "daemon/core/plan.hpp"\n'}),
         "a folder below including its neighbour": tree_of({"kmod/store": "kmod", "kmod/load": "kmod"}, {"kmod/store/a.hpp": '  #  include "kmod/load/loader.hpp"\n'}),
-        "a folder that says nothing": {"kmod/a.cpp": ""},
+        "a folder without the line": {"kmod/a.cpp": ""},
         "a word too many": tree_of({"kmod": "nothing", "kmod/store": "kmod"}, {"kmod/store/a.cpp": ""}),
         "a source including a test's helper": tree_of({"kmod": "nothing"}, {"kmod/a.cpp": '#include "tests/support/tmpdir.hpp"\n'}),
     }),
-    ("subsystems do not include each other, whatever their local.mk say", layer_rule, {
+    ("no local.mk permits subsystems to include each other", layer_rule, {
         "kmod with host": tree_of({"kmod/load": "daemon/base daemon/host/worker"}, {}),
         "images with kmod": tree_of({"images": "kmod"}, {}),
     }),
-    ("no folders include each other", cycle_rule, {
+    ("no folders include each other in a circle", cycle_rule, {
         "two": tree_of({"kmod/a": "kmod/b", "kmod/b": "kmod/a"}, {}),
         "three, by a longer line": {"a/local.mk": "# may include: d e\n#   b\n", "b/local.mk": "# may include: c\n", "c/local.mk": "# may include: a\n"},
     }),
@@ -147,12 +148,12 @@ main(
         "sd-bus in core": {"daemon/core/a.cpp": "#include <systemd/sd-bus.h>\n"},
         "sd-bus in a verb": {"daemon/ctl/driver/a.cpp": "#include <systemd/sd-bus.h>\n"},
         "a verb with the client's bus": {"daemon/ctl/driver/a.cpp": '#include "daemon/client/client_bus.hpp"\n'},
-        "an HTTP server in what parses for it": {"images/registry/registry.cpp": "#include <microhttpd.h>\n"},
-        "an HTTP server in what counts for it": {"daemon/cluster/node/metrics.cpp": "#include <microhttpd.h>\n"},
-        "an HTTP client in what plans for it": {"images/peers/blob_fetch.cpp": "#include <curl/curl.h>\n"},
-        "a resolver in what parses settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
-        "YAML in what checks a specification": {"daemon/runtime/cdi/check.cpp": "#include <yaml-cpp/yaml.h>\n"},
-        "TOML in what merges it": {"daemon/runtime/inspect/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
+        "an HTTP server in the parser of requests": {"images/registry/registry.cpp": "#include <microhttpd.h>\n"},
+        "an HTTP server in the metrics": {"daemon/cluster/node/metrics.cpp": "#include <microhttpd.h>\n"},
+        "an HTTP client in the plan of a fetch": {"images/peers/blob_fetch.cpp": "#include <curl/curl.h>\n"},
+        "a resolver in the settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
+        "YAML in the check of a specification": {"daemon/runtime/cdi/check.cpp": "#include <yaml-cpp/yaml.h>\n"},
+        "TOML in the merge of files": {"daemon/runtime/inspect/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What compilers don't see. Each check also shows that it can fail.
+# Rules that compilers do not check. Each check also proves that it can fail.
 source_checks = \
     %D%/catalog.py \
     %D%/documented.py \

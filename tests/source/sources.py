@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree as {path: text}, and the form of a source check: a rule over such a tree, with trees that it must refuse."""
+"""Loads the tree as {path: text}, and runs source checks: rules over such a tree, with trees that they
+must refuse."""
 import os
 
 from tap import TOP_SRCDIR, Tap
@@ -13,15 +14,15 @@ def is_text(path):
         return b"\0" not in file.read(4096)
 
 
-def rooms():
-    """The directories with a fragment of the Makefile; a build's and a tarball's have none."""
+def top_folders():
+    """Returns the folders with a local.mk; build directories and unpacked tarballs have none."""
     return sorted(name for name in os.listdir(TOP_SRCDIR) if os.path.isfile(os.path.join(TOP_SRCDIR, name, "local.mk")))
 
 
 def load():
     paths = [name for name in TOP_FILES if os.path.isfile(os.path.join(TOP_SRCDIR, name))]
-    for room in rooms():
-        for directory, subdirectories, names in os.walk(os.path.join(TOP_SRCDIR, room)):
+    for folder in top_folders():
+        for directory, subdirectories, names in os.walk(os.path.join(TOP_SRCDIR, folder)):
             subdirectories[:] = [name for name in subdirectories if name not in SKIPPED]
             paths += [os.path.relpath(os.path.join(directory, name), TOP_SRCDIR) for name in names]
     tree = {}
@@ -38,7 +39,8 @@ def is_cpp(path):
 
 
 def check(tap, name, rule, bad_trees):
-    """`rule(tree)` yields violations: none in the real tree, some in each of `bad_trees`, {why: tree}."""
+    """Runs `rule(tree)`, which yields violations: none in the real tree, some in each of `bad_trees`,
+    {why: tree}."""
     violations = list(rule(load()))
     tap.ok(not violations, name, *violations)
     for why, tree in bad_trees.items():

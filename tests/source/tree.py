@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every file of the tree has to be: licensed, free of one machine's paths, and part of the build."""
+"""Checks that every file of the tree has a licence, has no path of a certain machine, and is part of the
+build."""
 import re
 
 from sources import is_cpp, main
 
 LICENSED = (".cpp", ".hpp", ".c", ".h", ".py", ".mk", ".am", ".ac", ".m4", ".sh", ".scd", ".service", ".socket", ".in", ".go")
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-CORPUS = "tests/fuzz/corpus/"  # what parsers are fed with
-KERNEL_MODULES = "tests/vm/guest/"  # the kernel's own build makes them, and theirs is a licence that it takes
-# In pieces, so that this file doesn't find itself.
+CORPUS = "tests/fuzz/corpus/"  # inputs of parsers
+KERNEL_MODULES = "tests/vm/guest/"  # built by kbuild, with a licence that the kernel accepts
+# Joined from pieces, so that this file does not match.
 MACHINE = re.compile("|".join(r"(?<![\w.$}/])/" + top + r"/\w" for top in ("work", "home")))
 
 
@@ -19,14 +20,14 @@ def licence_rule(tree):
         vendored = path.startswith("packaging/autotools/") and not path.endswith(("gpuhost_flags.m4", "git-version"))
         wanted = SPDX.split(":")[0] if path.startswith(KERNEL_MODULES) else SPDX
         if (path.endswith(LICENSED) or script) and not vendored and text and wanted not in first:
-            yield f"{path}: no '{wanted}' in its first lines"
+            yield f"{path}: '{wanted}' is missing in its first lines"
 
 
 def machine_rule(tree):
     for path, text in tree.items():
         for number, line in enumerate(text.splitlines(), 1):
             if MACHINE.search(line):
-                yield f"{path}:{number}: a path of one machine: {line.strip()}"
+                yield f"{path}:{number}: path of a certain machine: {line.strip()}"
 
 
 def listed_rule(tree):
@@ -41,16 +42,16 @@ def listed_rule(tree):
 
 main(
     ("every source file names its licence", licence_rule, {
-        "a source without": {"kmod/a.cpp": "int x;\n"},
-        "a script without": {"packaging/build": "#!/bin/sh\nexit 0\n"},
+        "a source without a licence": {"kmod/a.cpp": "int x;\n"},
+        "a script without a licence": {"packaging/build": "#!/bin/sh\nexit 0\n"},
     }),
-    ("no path of one machine", machine_rule, {
+    ("no file has a path of a certain machine", machine_rule, {
         "a home directory": {"README.md": "see /home/" + "someone/tree\n"},
         "a work directory": {"daemon/a.cpp": "open(\"/" + "work/x\")\n"},
     }),
     ("every source is in a local.mk", listed_rule, {
-        "a forgotten source": {"kmod/local.mk": "x = %D%/b.cpp\n", "kmod/b.cpp": "", "kmod/a.cpp": ""},
-        "a forgotten test": {"tests/unit/local.mk": "", "tests/unit/base/a_test.cpp": ""},
-        "a forgotten part of one": {"tests/host/local.mk": "x = %D%/a_test.py\n", "tests/host/a_test.py": "", "tests/host/files.py": ""},
+        "a source that is not listed": {"kmod/local.mk": "x = %D%/b.cpp\n", "kmod/b.cpp": "", "kmod/a.cpp": ""},
+        "a test that is not listed": {"tests/unit/local.mk": "", "tests/unit/base/a_test.cpp": ""},
+        "a test's module that is not listed": {"tests/host/local.mk": "x = %D%/a_test.py\n", "tests/host/a_test.py": "", "tests/host/files.py": ""},
     }),
 )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units load without a complaint, and stay below their limits of exposure (systemd/SANDBOXING.md)."""
+"""Checks that units load without a warning and stay below their limits of exposure
+(systemd/SANDBOXING.md)."""
 import glob
 import os
 import re
@@ -20,7 +21,7 @@ def analyze(*arguments):
 
 
 def collect(directory):
-    """Copies the units; their programs are not installed, so that something that is stands in for them."""
+    """Copies the units. /bin/true replaces their programs, which are not installed."""
     for top in (TOP_SRCDIR, TOP_BUILDDIR):
         for unit in glob.glob(os.path.join(top, "systemd", "*.*")):
             with open(unit, encoding="utf-8", errors="replace") as file:
@@ -35,28 +36,29 @@ def check_unit(tap, unit):
     name = os.path.basename(unit)
     status, output = analyze("verify", "--man=no", "--recursive-errors=no", unit)
     about_it = "\n".join(line for line in output.splitlines() if name in line)
-    tap.ok(status == 0 and not about_it, f"{name} loads", output)
+    tap.ok(status == 0 and not about_it, f"{name} loads without warnings", output)
     if name in EXPOSURE:
         status, output = analyze("security", "--offline=yes", "--no-pager", f"--threshold={EXPOSURE[name]}", unit)
-        tap.ok(status == 0, f"{name} is exposed at most {EXPOSURE[name] / 10}", output)
+        tap.ok(status == 0, f"{name} has an exposure of at most {EXPOSURE[name] / 10}", output)
 
 
 def constant(path, name):
-    """A number that a source says."""
+    """Returns a numeric constant from a source."""
     with open(os.path.join(TOP_SRCDIR, path), encoding="utf-8") as file:
         return int(re.search(rf"\b{name} ?= ?(\d+)", file.read())[1])
 
 
 def check_tasks(tap):
-    """libcurl has a thread for each name that it looks up, and all peers are asked at once."""
+    """libcurl uses a thread for each name that it resolves, and all peers are queried at once."""
     allowed, peers = constant("systemd/gpuhost-fetch.service.in", "TasksMax"), constant("images/peers/discovery.cpp", "most_peers")
-    tap.ok(allowed > peers, "gpuhost-fetch may have a thread for each peer that the DNS names", allowed, peers)
+    tap.ok(allowed > peers, "TasksMax of gpuhost-fetch permits a thread for each peer", allowed, peers)
 
 
 def check_openat2(tap):
-    """A filter of system calls can't look into openat2(2), so that RestrictSUIDSGID=, which DynamicUser= brings too, has it fail."""
+    """RestrictSUIDSGID=, which DynamicUser= implies, makes openat2(2) fail: a filter of system calls can't
+    read its argument."""
     with open(os.path.join(TOP_SRCDIR, "systemd/gpuhost-cluster.service.in"), encoding="utf-8") as file:
-        tap.ok(not re.search(r"^(RestrictSUIDSGID|DynamicUser)=(yes|true|on|1)", file.read(), flags=re.M), "gpuhost-cluster may open what is below its copy of the kubelet's files")
+        tap.ok(not re.search(r"^(RestrictSUIDSGID|DynamicUser)=(yes|true|on|1)", file.read(), flags=re.M), "the sandbox of gpuhost-cluster permits openat2(2)")
 
 
 def check_the_check(tap, directory):
@@ -64,9 +66,9 @@ def check_the_check(tap, directory):
     with open(broken, "w", encoding="utf-8") as file:
         file.write("[Service]\nExecStart=/bin/true\nNoSuchKey=yes\n")
     _, output = analyze("verify", "--man=no", "--recursive-errors=no", broken)
-    tap.ok("broken.service" in output, "refuses an unknown key")
+    tap.ok("broken.service" in output, "a unit with an unknown key causes a warning")
     status, _ = analyze("security", "--offline=yes", "--no-pager", "--threshold=30", broken)
-    tap.ok(status != 0, "refuses a unit with no sandbox")
+    tap.ok(status != 0, "a unit without a sandbox exceeds the limit of exposure")
 
 
 def main():
@@ -74,11 +76,11 @@ def main():
     check_tasks(tap)
     check_openat2(tap)
     if not shutil.which("systemd-analyze"):
-        tap.skip("units", "no systemd-analyze")
+        tap.skip("units", "systemd-analyze is not installed")
         tap.done()
     with tempfile.TemporaryDirectory() as directory:
         units = collect(directory)
-        tap.ok(units, "there are units")
+        tap.ok(units, "units are found")
         for unit in units:
             check_unit(tap, unit)
         check_the_check(tap, directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mechanical part of HACKING.md's style page, for comments and for names of unit tests."""
+"""Checks the mechanical part of HACKING.md's style page in comments and names of unit tests."""
 import re
 
 from sources import main
@@ -16,7 +16,8 @@ TEST_WORDS = 8
 
 
 def comments(text):
-    """(line number, whole comment as one line), of lines that follow each other and of those behind a declaration."""
+    """Yields (line number, comment as one line) of each block of comment lines and of each trailing
+    comment."""
     start, words = 0, []
     for number, line in enumerate(text.splitlines(), 1):
         whole, trailing = COMMENT.match(line), TRAILING.search(line)
@@ -79,14 +80,14 @@ main(
         "a second sentence on a second line": {"kmod/a.cpp": "// Loads it.\n// Where it is\n// loaded, does nothing.\n"},
         "a trailing comment": {"kmod/a.hpp": "int a; ///< Of all GPUs.\n"},
     }),
-    ("comments say 'is not a', not 'is no'", is_no_rule, {
-        "is no": {"kmod/a.cpp": "// A link is no file.\n"},
+    ("comments use 'is not a' instead of 'is no'", is_no_rule, {
+        "'is no'": {"kmod/a.cpp": "// A link is no file.\n"},
     }),
     (f"comments have at most {COLUMNS} columns", width_rule, {
         "a long line": {"kmod/a.cpp": "// " + "word " * 30 + "\n"},
     }),
     ("no trailing comment breaks a declaration", broken_rule, {
-        "one that does": {"kmod/a.hpp": "std::string\n    name; ///< of the module\n"},
+        "a trailing comment in the middle of a declaration": {"kmod/a.hpp": "std::string\n    name; ///< of the module\n"},
     }),
     (f"names of unit tests have at most {TEST_WORDS} words", test_name_rule, {
         "a long name": {"tests/unit/a_test.cpp": "TEST(Load, ModuleThatIsLoadedAlreadyIsNotLoadedAgain) {\n}\n"},

@@ -85,7 +85,7 @@ std::string write(const std::vector<Member>& members, Packing packing, Format fo
     const Writer handle(archive_write_new());
     require(format(handle.get()), handle.get());
     add_filter(handle.get(), packing);
-    require(archive_write_set_bytes_in_last_block(handle.get(), 1), handle.get()); // nothing after the end
+    require(archive_write_set_bytes_in_last_block(handle.get(), 1), handle.get()); // no padding after the end
     require(archive_write_open(handle.get(), &out, nullptr, append, nullptr), handle.get());
     for (const Member& member : members)
         write_member(handle.get(), member);
@@ -162,7 +162,7 @@ std::string rpm_of(const std::string& package, const std::string& version, const
     std::string image = "\xed\xab\xee\xdb" + std::string(92, '\0') + rpm_header({{1000, text, word("x")}});
     image.resize((image.size() + 7) / 8 * 8, '\0');
     return image +
-           rpm_header({{1009, number, big_endian(1U << 20U)}, // first, where a number is aligned
+           rpm_header({{1009, number, big_endian(1U << 20U)}, // first, so that the number is aligned
                        {1000, text, word(package)},
                        {1001, text, word(version)},
                        {1002, text, word("1.el9")},
@@ -203,7 +203,7 @@ std::string raw_member(const std::string& header, const std::string& content) {
 std::string pax_records(const std::vector<std::string>& records) {
     std::string all;
     for (const std::string& record : records) {
-        std::size_t size = record.size() + 3; // with a digit, a space and a newline
+        std::size_t size = record.size() + 3; // plus a digit, a space and a newline
         while (std::to_string(size).size() + record.size() + 2 != size)
             ++size;
         all += std::to_string(size) + " " + record + "\n";

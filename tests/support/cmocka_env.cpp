@@ -25,7 +25,8 @@ Format parse_format(const std::string& word) {
     return Format::Standard;
 }
 
-// GoogleTest gives ':' and '-' a meaning in filters; no test's name has either, so nothing is lost.
+// ':' and '-' have a meaning in GoogleTest's filters. Names of tests contain neither, so such filters match
+// none.
 bool can_match(std::string_view pattern) {
     return !pattern.empty() && pattern.find_first_of(":-") == std::string_view::npos;
 }

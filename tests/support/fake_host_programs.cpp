@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of kmod/boot/host_programs.cpp: a tree's own programs, which a test has put there, unless it is
-// mounted to be rescued.
+// Replaces kmod/boot/host_programs.cpp: uses programs that a test has put into the root, unless the root is a
+// mounted system to be rescued.
 #include "daemon/host/manager/mounted_system.hpp"
 #include "kmod/boot/host_programs.hpp"
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel played on a tree: what kmod/load/loader_libkmod.cpp and kmod/device_node.cpp are on a host.
+// Simulates a kernel below a fake root. Replaces kmod/load/loader_libkmod.cpp and kmod/device_node.cpp.
 //
-// Keeps /sys/module, /proc/driver/nvidia, /proc/devices and the GPUs' driver links as NVIDIA's modules do. A
-// device node is a file "c MAJOR:MINOR MODE"; a process holds it when /proc/PID/fd/N links to it. Each load
-// or unload is done by a process of its own that nobody kills, as the kernel finishes what it began when its
-// caller dies.
+// Updates /sys/module, /proc/driver/nvidia, /proc/devices and the GPUs' driver links as NVIDIA's modules do.
+// A device node is a file "c MAJOR:MINOR MODE"; a process holds it when /proc/PID/fd/N links to it. A
+// separate process performs each load or unload and is not killed, as the kernel completes an operation after
+// its caller dies.
 //
-// nvidia_drm loaded with fbdev=1 brings a framebuffer, and the text console takes it over: then the module is
-// in use until somebody takes the console off.
+// nvidia_drm with fbdev=1 registers a framebuffer, which the text console binds to. The module is then in use
+// until the console is unbound.
 //
-// /fake-kernel/control tells it to misbehave, one line each, "load|unload MODULE[@VERSION] BEHAVIOUR":
-//   errno N   fails with this errno           no-gpu   nvidia loads, and serves no GPU
-//   hang      does not come back for 20 s     die      the calling process dies, nothing done
-//   delay MS  takes this long                 race      somebody loads it a moment before
-// "bind|unbind vtcon1 BEHAVIOUR" for the console, and "probe ADDRESS[@VERSION] errno N": nvidia does not take
-// this GPU. Where signatures are enforced it takes none of a module without one. /fake-kernel/keyrings/NAME
-// has the numbers of the keys in a keyring of /proc/keys. /fake-kernel/log gets a line for each load and
-// unload that was done: "load nvidia 550.163.01".
+// /fake-kernel/control makes it misbehave, one line each, "load|unload MODULE[@VERSION] BEHAVIOUR":
+//   errno N   fails with this errno           no-gpu   nvidia loads, but serves no GPU
+//   hang      does not return for 20 s        die      the calling process dies, without effect
+//   delay MS  lasts this long                 race     another program loads the module just before
+// "bind|unbind vtcon1 BEHAVIOUR" is for the console. "probe ADDRESS[@VERSION] errno N" makes the probe of
+// this GPU by nvidia fail. If signatures are enforced, a module without a signature is refused.
+// /fake-kernel/keyrings/NAME has the serials of the keys in a keyring of /proc/keys. /fake-kernel/log has a
+// line for each completed load and unload: "load nvidia 550.163.01".
 #include "daemon/base/handle.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
@@ -77,7 +77,7 @@ std::optional<dev_t> parse_node(const std::string& content) {
     return ::makedev(static_cast<unsigned>(*major), static_cast<unsigned>(*minor));
 }
 
-/// What a module of this name registers in /proc/devices.
+/// Returns the drivers that a module with this name registers in /proc/devices.
 std::vector<CharDriver> char_drivers(const std::string& module) {
     if (module == "nvidia")
         return {{195, "nvidia"}, {234, "nvidia-caps"}};
@@ -179,7 +179,7 @@ class FakeKernel {
                 make_directories("/sys/module/" + module + "/holders");
                 write("/sys/module/" + module + "/initstate", state_while_hung + "\n");
             }
-            // Until the test that says so is over, most often.
+            // Usually until the test has ended and removed the behaviour.
             (void)tests::eventually([&] { return !behaviour(operation, module, version); });
             return -1;
         }
@@ -284,7 +284,7 @@ class FakeKernel {
                 devices.erase(at, line.size());
         }
         write("/proc/devices", devices);
-        // initstate goes first: from then on the module is not there
+        // Without initstate the module counts as unloaded, so it is removed first.
         GPUHOST_CHECK(root_.remove("/sys/module/" + module.name + "/initstate"));
         for (const std::string& other : root_.list("/sys/module").value_or(std::vector<std::string>())) {
             GPUHOST_CHECK(root_.remove_tree("/sys/module/" + other + "/holders/" + module.name));
@@ -301,7 +301,7 @@ class FakeKernel {
         return has_framebuffer() && base::starts_with(text(root_, "/sys/class/vtconsole/vtcon1/bind"), "1");
     }
 
-    /// Open descriptors of the tree's processes on this module's devices, and the console's hold.
+    /// Returns the number of open descriptors on this module's devices, plus one for the console.
     unsigned users(const std::string& module) const {
         unsigned count = module == "nvidia_drm" && has_console() ? 1 : 0;
         for (const std::string& pid : root_.list("/proc").value_or(std::vector<std::string>())) {
@@ -333,7 +333,8 @@ class FakeKernel {
     static std::string driver_link(const PciGpu& gpu) {
         return "/sys/bus/pci/devices/" + gpu.address + "/driver";
     }
-    // As a kernel's files these are in memory: whole at every moment, and never waiting for a disk.
+    // Files are written atomically and without a sync, because a kernel's files are always consistent and in
+    // memory.
     void make_directories(const std::string& path) const { fs::create_directories(root_.host_path(path)); }
     void write(const std::string& path, const std::string& content) const {
         make_directories(path.substr(0, path.rfind('/')));
@@ -351,14 +352,14 @@ class FakeKernel {
 
 constexpr int died = 255;
 
-/// Who reads a test's output to its end is not to wait for what hangs.
-void let_go_of_output() {
+/// Closes the test's output, so that its reader does not wait for a process that hangs.
+void release_output() {
     const base::UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     (void)::dup2(nowhere.get(), STDOUT_FILENO);
     (void)::dup2(nowhere.get(), STDERR_FILENO);
 }
 
-/// Runs `operation` as the kernel would: it ends what it began, whatever happens to the caller.
+/// Runs `operation` as the kernel does: it completes even if the caller dies.
 template <class Operation>
 int as_kernel(Operation operation) {
     const pid_t pid = ::fork();
@@ -366,8 +367,8 @@ int as_kernel(Operation operation) {
         return EAGAIN;
     if (pid == 0) {
         (void)::setsid();
-        let_go_of_output();
-        (void)::alarm(30); // the caller waits, whatever this does
+        release_output();
+        (void)::alarm(30); // limits the caller's wait
         const int error = operation();
         ::_exit(error < 0 ? died : error);
     }
@@ -438,7 +439,7 @@ base::Result<void> make_device(const base::Root& root, const DeviceNode& node) {
 
 namespace gpuhost::runtime {
 
-/// A test may add the number of a group: "c 226:128 660 44". Others may then not use the node.
+/// A test may add a group ID: "c 226:128 660 44". Others then have no access to the node.
 std::optional<struct stat> stat_character_device(const base::Root& root, const std::string& path) {
     const std::string content = root.read(path).value_or(std::string());
     const auto device = kmod::parse_node(content);

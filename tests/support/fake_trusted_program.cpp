@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In place of daemon/runtime/inspect/trusted_program.cpp: a tree's own programs, which a test has put there.
+// Replaces daemon/runtime/inspect/trusted_program.cpp: uses programs that a test has put into the root.
 #include "daemon/runtime/inspect/trusted_program.hpp"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@ base::Result<base::UniqueFd> open_trusted(const base::Root& root, const std::str
 base::Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::string> argv,
                                          std::chrono::milliseconds deadline, bool drop_errors) {
     if (root.is_host())
-        return base::fail(base::Errc::Refused, "a test runs no program of the host");
+        return base::fail(base::Errc::Refused, "tests do not run programs of this machine");
     base::Command command;
     command.argv = std::move(argv);
     command.argv.front() = root.host_path(command.argv.front());

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GoogleTest main speaks cmocka's formats: against what is written here, and against cmocka itself if it is there."""
+"""Tests that the GoogleTest main() prints cmocka's formats: compares with expected text, and with cmocka
+if it is installed."""
 import os
 import re
 import tempfile
@@ -18,7 +19,7 @@ def run(program, **environment):
 
 
 def skeleton(text):
-    """What is left when the words of a failure and cmocka's own bugs (see printer.hpp) are taken out."""
+    """Returns the output without texts of failures and without cmocka's own bugs (see printer.hpp)."""
     text = re.sub(r"<!\[CDATA\[.*?\]\]></failure>", "…</failure>", text, flags=re.S)
     text = re.sub(r"failure: (\S+) \[\n.*?\n\]", r"failure: \1 […]", text, flags=re.S)
     text = re.sub(r"^(\[ +LINE +\] --- |# ).*: error: Failure!$", r"\1…", text, flags=re.M)
@@ -41,43 +42,43 @@ ok 3 - sample.skipped # SKIP no device here
 
 def check_tap(tap):
     result = run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="TAP")
-    tap.equal(re.sub(r"# \S+:\d+: error", "# FILE:LINE: error", result.stdout), TAP, "TAP, word by word")
+    tap.equal(re.sub(r"# \S+:\d+: error", "# FILE:LINE: error", result.stdout), TAP, "TAP output equals the expected text")
     tap.ok(result.returncode != 0, "a failed test fails the program")
-    tap.equal(run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="tap").stdout, result.stdout, "formats are written in any case")
+    tap.equal(run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="tap").stdout, result.stdout, "the name of a format is accepted in any case")
 
 
 def check_xml(tap):
     with tempfile.TemporaryDirectory() as directory:
         result = run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="XML", CMOCKA_XML_FILE=f"{directory}/%g.xml")
-        tap.equal(os.listdir(directory), ["sample.xml"], "%g in CMOCKA_XML_FILE is the suite")
-        tap.equal(result.stdout, "", "XML in a file leaves stdout alone")
+        tap.equal(os.listdir(directory), ["sample.xml"], "%g in CMOCKA_XML_FILE is replaced by the suite")
+        tap.equal(result.stdout, "", "with XML in a file stdout is empty")
         suite = ElementTree.parse(f"{directory}/sample.xml").getroot().find("testsuite")
-        tap.equal([suite.get(k) for k in ("tests", "failures", "skipped")], ["3", "1", "1"], "XML counts")
-        tap.ok("]]> is not <&>" in suite.find(".//failure").text, "XML carries any text")
+        tap.equal([suite.get(k) for k in ("tests", "failures", "skipped")], ["3", "1", "1"], "XML has the numbers of tests, failures and skips")
+        tap.ok("]]> is not <&>" in suite.find(".//failure").text, "XML preserves text with markup")
         result = run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="tap,XML", CMOCKA_XML_FILE=f"{directory}/all.xml")
-        tap.ok(os.path.exists(f"{directory}/all.xml") and result.stdout.startswith("1..3"), "two formats at once")
+        tap.ok(os.path.exists(f"{directory}/all.xml") and result.stdout.startswith("1..3"), "two formats can be combined")
 
 
 def check_filters(tap):
     def names(**environment):
         return re.findall(r"ok \d+ - sample\.(\w+)", run(SAMPLE, CMOCKA_MESSAGE_OUTPUT="TAP", **environment).stdout)
 
-    tap.equal(names(CMOCKA_TEST_FILTER="*d"), ["good", "bad", "skipped"], "filter: * is any run of characters")
-    tap.equal(names(CMOCKA_TEST_FILTER="?ad"), ["bad"], "filter: ? is one character")
-    tap.equal(names(CMOCKA_TEST_FILTER="sample.g*"), ["good"], "filter: the full name matches too")
-    tap.equal(names(CMOCKA_TEST_FILTER="goo"), [], "filter: the whole name has to match")
-    tap.equal(names(CMOCKA_SKIP_FILTER="b*"), ["good", "skipped"], "skip filter")
-    tap.equal(names(CMOCKA_TEST_FILTER="*ood", CMOCKA_SKIP_FILTER="g*"), [], "both filters")
-    tap.equal(names(CMOCKA_TEST_FILTER="-good"), [], "GoogleTest's own signs mean nothing")
+    tap.equal(names(CMOCKA_TEST_FILTER="*d"), ["good", "bad", "skipped"], "filter: * matches any characters")
+    tap.equal(names(CMOCKA_TEST_FILTER="?ad"), ["bad"], "filter: ? matches one character")
+    tap.equal(names(CMOCKA_TEST_FILTER="sample.g*"), ["good"], "filter: the full name matches, too")
+    tap.equal(names(CMOCKA_TEST_FILTER="goo"), [], "filter: a part of a name does not match")
+    tap.equal(names(CMOCKA_SKIP_FILTER="b*"), ["good", "skipped"], "the skip filter excludes tests")
+    tap.equal(names(CMOCKA_TEST_FILTER="*ood", CMOCKA_SKIP_FILTER="g*"), [], "the skip filter applies to the result of the test filter")
+    tap.equal(names(CMOCKA_TEST_FILTER="-good"), [], "filter: GoogleTest's operators have no meaning")
 
 
 def check_twin(tap, form):
     if not os.path.exists(CMOCKA):
-        tap.skip(f"{form} as cmocka writes it", "built without cmocka")
+        tap.skip(f"{form}: stdout equals cmocka's", "built without cmocka")
         return
     ours, theirs = (run(program, CMOCKA_MESSAGE_OUTPUT=form) for program in (SAMPLE, CMOCKA))
-    tap.equal(skeleton(ours.stdout), skeleton(theirs.stdout), f"{form} as cmocka writes it")
-    tap.equal(skeleton(ours.stderr), skeleton(theirs.stderr), f"{form} as cmocka writes it on stderr")
+    tap.equal(skeleton(ours.stdout), skeleton(theirs.stdout), f"{form}: stdout equals cmocka's")
+    tap.equal(skeleton(ours.stderr), skeleton(theirs.stderr), f"{form}: stderr equals cmocka's")
 
 
 def main():
@@ -87,7 +88,7 @@ def main():
     check_filters(tap)
     for form in ("STDOUT", "STANDARD", "nonsense", "TAP", "XML", "SUBUNIT"):
         check_twin(tap, form)
-    tap.ok("[==========] Running" in run(SAMPLE).stdout, "without CMOCKA_MESSAGE_OUTPUT it is GoogleTest's own output")
+    tap.ok("[==========] Running" in run(SAMPLE).stdout, "without CMOCKA_MESSAGE_OUTPUT the output is GoogleTest's")
     tap.done()
 
 

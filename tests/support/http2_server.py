@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that speaks HTTP/2 alone, one thread a connection: http2_server.py CERTIFICATE KEY. Prints its port.
+"""A server for HTTP/2 only, with one thread per connection: http2_server.py CERTIFICATE KEY. Prints its port.
 
 /ok       is answered
-/silence  is answered, and nothing after it on this connection: bytes are read and no longer looked at
+/silence  is answered; later requests on this connection are read, but not answered
 /hang     is never answered
-/stream   begins, and brings a line every 50 ms
+/stream   starts an answer with a line every 50 ms
 """
 import socket
 import ssl
@@ -40,7 +40,7 @@ class Connection:
         self.http.send_data(stream, b"ok\n", end_stream=True)
         self.silent = path == "/silence"
 
-    def take(self, data):
+    def receive(self, data):
         for event in self.http.receive_data(data):
             if isinstance(event, events.RequestReceived):
                 self.request(event.stream_id, dict(event.headers)[":path"])
@@ -61,7 +61,7 @@ class Connection:
             if self.silent:
                 continue
             if data:
-                self.take(data)
+                self.receive(data)
             else:
                 for stream in self.streams:
                     self.http.send_data(stream, b"tick\n")

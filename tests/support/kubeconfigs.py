@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubeconfigs, and what is made of them: tests/host/kubeconfig_test.py asks our reader, and
-tests/cluster/scenarios/kubeconfig.py asks kubectl.
+"""Kubeconfigs and the results of reading them. tests/host/kubeconfig_test.py compares our reader with this
+table, and tests/cluster/scenarios/kubeconfig.py compares kubectl.
 
-Whatever both take, they take for the same. Where they differ there is a reason here.
+A kubeconfig that both accept has the same content for both. Each difference has a reason here.
 """
 
 import base64
@@ -10,21 +10,21 @@ import os
 import subprocess
 from dataclasses import dataclass, field
 
-SERVER = "https://127.0.0.1:1"  # where nobody listens
+SERVER = "https://127.0.0.1:1"  # no server listens there
 
 
 @dataclass(frozen=True)
 class Case:
     name: str
     text: str
-    takes: dict = None  # what differs from DEFAULT; None where we refuse
-    refusal: str = ""   # part of our error then
-    kubectl: bool = None  # takes it; None: as we do
-    why: str = ""       # where we differ
-    files: dict = field(default_factory=dict)  # {path beside it: text} beside those of the authority
+    accepted: dict = None  # differences from DEFAULT; None: our reader refuses it
+    refusal: str = ""      # part of our reader's error
+    kubectl: bool = None   # whether kubectl accepts it; None: as our reader does
+    why: str = ""          # reason of a difference
+    files: dict = field(default_factory=dict)  # {name: text} of further files in the kubeconfig's directory
 
-    def kubectl_takes(self):
-        return self.takes is not None if self.kubectl is None else self.kubectl
+    def kubectl_accepts(self):
+        return self.accepted is not None if self.kubectl is None else self.kubectl
 
 
 DEFAULT = {"context": "here", "server": SERVER, "server_name": "", "proxy": "", "authority": ("text", "@CA@"),
@@ -41,7 +41,7 @@ def config(cluster=CLUSTER, user="token: secret", *, head="apiVersion: v1\nkind:
 
 
 def named(name):
-    """`name` is what stands in the YAML, in all places."""
+    """Returns a kubeconfig with `name` as its context, written unchanged into the YAML."""
     return config(current=name, context=f"{{name: {name}, context: {{cluster: site, user: host}}}}")
 
 
@@ -88,32 +88,32 @@ contexts: [{name: here, context: {<<: *here, user: host}}]
 clusters: [{name: site, cluster: {server: 'https://127.0.0.1:1', certificate-authority-data: @CA@}}]
 users: [{name: host, user: {token: &token secret}}]
 """
-SAFER = "nobody writes that, and it may be a mistake"
-VERIFIED = "who the server is has to be certain"
-NO_PROGRAM = "nothing else is run"
-NO_SERVER = "kubectl asks localhost:8080 then"
-NOT_OURS = "not among the ways in which this host comes to a cluster"
+SAFER = "unusual, and possibly a mistake"
+VERIFIED = "the server's identity must be verified"
+NO_PROGRAM = "other programs are not run"
+NO_SERVER = "kubectl connects to localhost:8080 instead"
+NOT_OURS = "hosts do not authenticate in this way"
 
 CASES = [
-    Case("the least", config(), {}),
+    Case("only the required members", config(), {}),
     Case("as kubeadm writes it", BLOCK, {"context": "kubernetes-admin@kubernetes", **AS_PAIR}),
     Case("JSON", JSON, {}),
     Case("JSON with a slash escaped", JSON.replace("https://", "https:\\/\\/"), {}, kubectl=False,
-         why="its YAML has no such escape, and nobody else reads it as anything else"),
+         why="kubectl's YAML lacks this escape, which has only one meaning"),
     Case("no kind", config(head=""), {}),
-    Case("two documents, of which the second is none", config(more="---\n{a: 1}\n"), {}),
+    Case("two documents, of which the second is not a kubeconfig", config(more="---\n{a: 1}\n"), {}),
     Case("a certificate", config(user=PAIR), AS_PAIR),
     Case("a certificate and a token", config(user=f"{PAIR}, token: secret"), {**AS_PAIR, "token": ("text", "secret"), "bearer": "secret"}),
     Case("files", config(f"server: '{SERVER}', certificate-authority: ca.crt",
                          "client-certificate: ./host.crt, client-key: ../pki/host.key"),
          {"authority": ("path", "ca.crt"), "certificate": ("path", "host.crt"), "key": ("path", "../pki/host.key"), "token": None,
           "bearer": ""}),
-    Case("a certificate in a file and its key beside it", config(user="client-certificate: host.crt, client-key-data: @KEY@"),
+    Case("a certificate in a file and its key in the kubeconfig", config(user="client-certificate: host.crt, client-key-data: @KEY@"),
          {**AS_PAIR, "certificate": ("path", "host.crt")}),
     Case("a token's file", config(user="tokenFile: token"), {"token": ("path", "token"), "bearer": "of-a-file"}),
     Case("a token and its file", config(user="token: secret, tokenFile: token"), {"token": ("path", "token"), "bearer": "of-a-file"}),
-    Case("members that nobody knows", in_cluster("colour: red, Server: 'http://b'"), {}),
-    Case("a member of a user that nobody knows", config(user="tokenFile: token, tokenFile-data: '%'"),
+    Case("unknown members", in_cluster("colour: red, Server: 'http://b'"), {}),
+    Case("an unknown member of a user", config(user="tokenFile: token, tokenFile-data: '%'"),
          {"token": ("path", "token"), "bearer": "of-a-file"}),
     Case("null in many places", config(f"{CLUSTER}, proxy-url: , extensions: ~", "token: secret, exec: null, as-groups: ",
                                        more="preferences:\nextensions: null\n"), {}),
@@ -129,8 +129,8 @@ CASES = [
     Case("a prefix", config(f"server: '{SERVER}/k8s/c-1/', certificate-authority-data: @CA@"), {"server": f"{SERVER}/k8s/c-1"}),
     Case("capital letters", config("server: 'HTTPS://127.0.0.1:1', certificate-authority-data: @CA@"), {}),
     Case("IPv6", config("server: 'https://[::1]:1', certificate-authority-data: @CA@"), {"server": "https://[::1]:1"}),
-    Case("no verification, denied", in_cluster("insecure-skip-tls-verify: false"), {}),
-    Case("no verification, denied by another word", in_cluster("insecure-skip-tls-verify: off"), {}),
+    Case("insecure-skip-tls-verify: false", in_cluster("insecure-skip-tls-verify: false"), {}),
+    Case("insecure-skip-tls-verify: off", in_cluster("insecure-skip-tls-verify: off"), {}),
     Case("merged maps", MERGED, {}),
     Case("base64 in several lines", config(f"server: '{SERVER}', certificate-authority-data: \"@CA-LINES@\""), {}),
     Case("a quoted name", named("'no'"), {"context": "no"}),
@@ -138,17 +138,17 @@ CASES = [
     Case("a name like an address", named("10.0.0.1"), {"context": "10.0.0.1"}),
     Case("a name with a tag", named("!!str 5"), {"context": "5"}),
     Case("disable-compression", in_cluster("disable-compression: yes"), {}),
-    # What neither takes.
+    # Refused by both.
     *(Case(f"a context whose name is {name}", named(name), refusal="is no text", kubectl=False)
       for name in ("n", "y", "Yes", "on", "OFF", "5", "1_000", "0b1", "0x1", "010", "08", "1.5", "1e3", ".5")),
-    Case("a number that JSON has not", named(".inf"), refusal="which JSON can't say", kubectl=False),
+    Case("a number that JSON does not have", named(".inf"), refusal="which JSON can't say", kubectl=False),
     Case("a token that is a number", config(user="token: 12345"), refusal="users[0].user.token is no text", kubectl=False),
     Case("another user's token that is a number", other_user("token: 1e5"), refusal="users[1].user.token is no text", kubectl=False),
     Case("another user's plug-in with a number", other_user("exec: {command: a, args: [1]}"),
          refusal="users[1].user.exec.args[0] is no text", kubectl=False),
     Case("a truth value in quotes", in_cluster("insecure-skip-tls-verify: 'false'"), refusal="is neither true nor false", kubectl=False),
-    Case("no base64", config(f"server: '{SERVER}', certificate-authority-data: '%%%'"), refusal="is no base64", kubectl=False),
-    Case("no base64 of another user", other_user("client-key-data: abc"), refusal="is no base64", kubectl=False),
+    Case("invalid base64", config(f"server: '{SERVER}', certificate-authority-data: '%%%'"), refusal="is no base64", kubectl=False),
+    Case("invalid base64 of another user", other_user("client-key-data: abc"), refusal="is no base64", kubectl=False),
     Case("no certificate in base64", config(f"server: '{SERVER}', certificate-authority-data: aGVsbG8="),
          refusal="certificate-authority-data: has no certificate in PEM", kubectl=False),
     Case("a key that is a certificate", config(user="client-certificate-data: @CERT@, client-key-data: @CERT@"),
@@ -157,39 +157,39 @@ CASES = [
     Case("an authority twice", in_cluster("certificate-authority: ca.crt"), refusal="has both certificate-authority", kubectl=False),
     Case("a certificate twice", config(user=f"{PAIR}, client-certificate: host.crt"), refusal="has both client-certificate", kubectl=False),
     Case("a key twice", config(user=f"{PAIR}, client-key: host.crt"), refusal="has both client-key", kubectl=False),
-    Case("an authority's file that is not there", config(f"server: '{SERVER}', certificate-authority: none"), refusal="No such file",
+    Case("a missing file of an authority", config(f"server: '{SERVER}', certificate-authority: none"), refusal="No such file",
          kubectl=False),
-    Case("a token's file that is not there", config(user="tokenFile: none"), refusal="No such file", kubectl=False),
+    Case("a missing file of a token", config(user="tokenFile: none"), refusal="No such file", kubectl=False),
     Case("a user twice", other_user("token: a").replace("name: other", "name: host"), refusal="has the name of one before it",
          kubectl=False),
-    Case("a context that is not there", config(current="elsewhere"), refusal="context 'elsewhere' is not there", kubectl=False),
+    Case("a missing context", config(current="elsewhere"), refusal="context 'elsewhere' is not there", kubectl=False),
     Case("another kind", config(head="kind: Pod\n"), refusal="is not a kubeconfig, but of kind 'Pod'", kubectl=False),
     Case("another version", config(head="apiVersion: v2\n"), refusal="apiVersion 'v2'", kubectl=False),
     Case("a list", "- a\n", refusal="is not a kubeconfig", kubectl=False),
     Case("a word", "hello\n", refusal="is not a kubeconfig", kubectl=False),
-    Case("no YAML", "clusters: [\n", refusal="line ", kubectl=False),
+    Case("invalid YAML", "clusters: [\n", refusal="line ", kubectl=False),
     Case("bytes", "current-context: \x01\n", refusal="is no text in UTF-8", kubectl=False),
     Case("clusters that are a map", "clusters: {site: {server: a}}\n", refusal="clusters is no list", kubectl=False),
-    Case("another proxy", in_cluster("proxy-url: 'ftp://127.0.0.1:1'"), refusal="proxy-url: begins with none", kubectl=False),
-    Case("the server in clear and unverified", in_cluster("insecure-skip-tls-verify: true"), refusal="has insecure-skip-tls-verify",
+    Case("a proxy with another scheme", in_cluster("proxy-url: 'ftp://127.0.0.1:1'"), refusal="proxy-url: begins with none", kubectl=False),
+    Case("an authority and insecure-skip-tls-verify", in_cluster("insecure-skip-tls-verify: true"), refusal="has insecure-skip-tls-verify",
          kubectl=False),
-    Case("a merged word", config(more="a: {<<: 1}\n"), refusal="has '<<' before what is no map", kubectl=False),
+    Case("a merge key with a scalar", config(more="a: {<<: 1}\n"), refusal="has '<<' before what is no map", kubectl=False),
     Case("an infinite alias", config(more="a: &a [*a]\n"), refusal="inside of what it stands for", kubectl=False),
-    # What kubectl takes.
-    Case("nothing", "", refusal="is not a kubeconfig", kubectl=True, why=NO_SERVER),
+    # Accepted by kubectl only.
+    Case("an empty file", "", refusal="is not a kubeconfig", kubectl=True, why=NO_SERVER),
     Case("a cluster without a server", config("certificate-authority-data: @CA@"), refusal="has no server", kubectl=True, why=NO_SERVER),
     Case("a key twice in a map", config(more="kind: Config\n"), refusal="has the key 'kind' twice", kubectl=True, why=SAFER),
     Case("a tag", config(user="token: !mine secret"), refusal="has the tag '!mine'", kubectl=True, why=SAFER),
     Case("a key like a number with a fraction", config(more="1.5: a\n"), refusal="has a key that is no text", kubectl=True, why=SAFER),
     Case("a certificate as a list of bytes", config(f"server: '{SERVER}', certificate-authority-data: [@CA-BYTES@]"),
          refusal="is no base64", kubectl=True, why=SAFER),
-    Case("no verification", config(f"server: '{SERVER}', insecure-skip-tls-verify: true"), refusal="has insecure-skip-tls-verify",
+    Case("insecure-skip-tls-verify: true", config(f"server: '{SERVER}', insecure-skip-tls-verify: true"), refusal="has insecure-skip-tls-verify",
          kubectl=True, why=VERIFIED),
     Case("no authority", config(f"server: '{SERVER}'"), refusal="has no certificate-authority", kubectl=True, why=VERIFIED),
-    Case("a server in clear", config("server: 'http://127.0.0.1:1', certificate-authority-data: @CA@"),
+    Case("a server with http://", config("server: 'http://127.0.0.1:1', certificate-authority-data: @CA@"),
          refusal="does not begin with https://", kubectl=True, why=VERIFIED),
     Case("a server without a scheme", config("server: '127.0.0.1:1', certificate-authority-data: @CA@"), refusal="is no URL with a scheme",
-         kubectl=True, why="kubectl asks it in clear, without credentials"),
+         kubectl=True, why="kubectl connects without TLS and without credentials"),
     Case("a password in the URL", config("server: 'https://a:b@127.0.0.1:1', certificate-authority-data: @CA@"),
          refusal="has a user or a password in it", kubectl=True, why=NOT_OURS),
     Case("a password", config(user="username: a, password: b"), refusal="has username", kubectl=True, why=NOT_OURS),
@@ -197,25 +197,25 @@ CASES = [
          refusal="has exec", kubectl=True, why=NO_PROGRAM),
     Case("a provider", config(user="token: a, auth-provider: {name: oidc, config: {a: b}}"), refusal="has auth-provider", kubectl=False,
          why=NO_PROGRAM),
-    Case("somebody else's name", config(user="token: a, as: root"), refusal="has as", kubectl=True, why=NOT_OURS),
-    Case("somebody else's groups", config(user="token: a, as: b, as-groups: [c]"), refusal="has as", kubectl=True, why=NOT_OURS),
+    Case("impersonation of a user", config(user="token: a, as: root"), refusal="has as", kubectl=True, why=NOT_OURS),
+    Case("impersonation with groups", config(user="token: a, as: b, as-groups: [c]"), refusal="has as", kubectl=True, why=NOT_OURS),
     Case("a key without its certificate", config(user="token: a, client-key-data: @KEY@"), refusal="without its client-certificate",
-         kubectl=True, why="kubectl leaves the key out without a word"),
-    Case("a token with a blank", config(user="token: 'a b'"), refusal="token: has blanks", kubectl=True, why="no server made it"),
-    Case("an empty file of a token beside one", config(user="token: a, tokenFile: empty"), refusal="tokenFile: ", kubectl=True,
-         why="kubectl takes the older of the two", files={"empty": "\n"}),
+         kubectl=True, why="kubectl silently ignores the key"),
+    Case("a token with a blank", config(user="token: 'a b'"), refusal="token: has blanks", kubectl=True, why="servers do not issue such tokens"),
+    Case("a token and an empty file of a token", config(user="token: a, tokenFile: empty"), refusal="tokenFile: ", kubectl=True,
+         why="kubectl uses the other token", files={"empty": "\n"}),
     Case("no current context", config(current=""), refusal="has no current-context", kubectl=True,
          why=NO_SERVER),
-    Case("a user that is not there", config(context="{name: here, context: {cluster: site, user: none}}"),
+    Case("a missing user", config(context="{name: here, context: {cluster: site, user: none}}"),
          refusal="user 'none' is not there", kubectl=False),
-    Case("a cluster that is not there", config(context="{name: here, context: {cluster: none, user: host}}"),
+    Case("a missing cluster", config(context="{name: here, context: {cluster: none, user: host}}"),
          refusal="cluster 'none' is not there", kubectl=True, why=NO_SERVER),
-    Case("too much", config(more="#" + " " * (1 << 20) + "\n"), refusal="is larger than 1 MiB", kubectl=True, why="input is bounded"),
+    Case("more than 1 MiB", config(more="#" + " " * (1 << 20) + "\n"), refusal="is larger than 1 MiB", kubectl=True, why="input is bounded"),
 ]
 
 
 class Site:
-    """An authority and a host's certificate in `directory`, where cases are written."""
+    """Makes an authority and a host's certificate in `directory`, and writes cases there."""
     def __init__(self, directory):
         self.directory = directory
         for name in ("pki", "etc"):
@@ -243,7 +243,7 @@ class Site:
             file.write(text)
 
     def write(self, number, case):
-        """Its path."""
+        """Writes the case's files; returns the kubeconfig's path."""
         for name, text in case.files.items():
             self._write(f"etc/{name}", text)
         text = case.text
@@ -253,12 +253,13 @@ class Site:
         return self.path(f"etc/{number}.conf")
 
     def expected(self, case):
-        """What the probe says of one that is taken: {"text", "path"} for each of what is secret, or not."""
+        """Returns the probe's answer for an accepted case: certificates, key and token are {"text",
+        "path"}."""
         def made(value):
             if value is None:
                 return {"text": "", "path": ""}
             kind, name = value
             text = self.texts.get(name, name)
             return {"text": text if kind == "text" else "", "path": os.path.normpath(self.path(f"etc/{name}")) if kind == "path" else ""}
-        wanted = {**DEFAULT, **case.takes}
+        wanted = {**DEFAULT, **case.accepted}
         return {key: made(value) if key in ("authority", "certificate", "key", "token") else value for key, value in wanted.items()}

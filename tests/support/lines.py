@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another program prints, line by line, each waited for with a deadline."""
+"""Reads another program's output line by line, with a deadline for each line."""
 import os
 import select
 import time
@@ -8,14 +8,14 @@ from programs import PATIENCE
 
 
 class Lines:
-    """Reads the pipe itself: nobody else may read from it, and what Python buffers is lost."""
+    """Reads the stream's descriptor. No other reader may use it, and data in Python's buffer is lost."""
 
     def __init__(self, stream):
         self.stream = stream
         self.rest = b""
 
     def next(self, seconds=PATIENCE):
-        """The next line without its end, None where there is none any more; TimeoutError when none comes in time."""
+        """Returns the next line without its newline; None at the end. Raises TimeoutError at the deadline."""
         deadline = time.monotonic() + seconds
         while b"\n" not in self.rest:
             if not select.select([self.stream], [], [], max(0, deadline - time.monotonic()))[0]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A main() for GoogleTest programs that speaks cmocka's environment, and helpers that several rooms' tests use.
+# A main() for GoogleTest programs that reads cmocka's environment, and helpers for tests of several
+# subsystems.
 check_LIBRARIES += %D%/libtestmain.a
 %C%_libtestmain_a_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 %C%_libtestmain_a_SOURCES = \
@@ -16,7 +17,7 @@ check_LIBRARIES += %D%/libtestmain.a
     %D%/tmpdir.cpp \
     %D%/tmpdir.hpp
 
-# Archives, ELF files and certificates, good and hostile, for the rooms that read them.
+# Archives, ELF files and certificates, valid and hostile, for tests of several subsystems.
 check_LIBRARIES += %D%/libtestinputs.a
 %C%_libtestinputs_a_CPPFLAGS = $(AM_CPPFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
 %C%_libtestinputs_a_SOURCES = \
@@ -32,7 +33,7 @@ test_inputs = %D%/libtestinputs.a
 test_cppflags = $(AM_CPPFLAGS) $(GTEST_CFLAGS) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
 test_libs = %D%/libtestmain.a $(GTEST_LIBS)
 
-# The library's own test: one program of each kind with the same outcomes.
+# The library's own test: the same tests with GoogleTest and with cmocka.
 check_PROGRAMS += %D%/sample
 %C%_sample_CPPFLAGS = $(test_cppflags)
 %C%_sample_LDADD = $(test_libs)

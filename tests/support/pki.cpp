@@ -109,7 +109,7 @@ std::string make_revocation_list(const Identity& issuer, const std::vector<long>
     need(X509_CRL_set1_lastUpdate(list.get(), from.get()));
     need(X509_CRL_set1_nextUpdate(list.get(), to.get()));
     for (const long serial : serials) {
-        X509_REVOKED* const revoked = need(X509_REVOKED_new()); // the list's from add0 on
+        X509_REVOKED* const revoked = need(X509_REVOKED_new()); // owned by the list after add0
         const base::CHandle<ASN1_INTEGER, ASN1_INTEGER_free> number(need(ASN1_INTEGER_new()));
         need(ASN1_INTEGER_set(number.get(), serial));
         need(X509_REVOKED_set_serialNumber(revoked, number.get()));

@@ -6,7 +6,7 @@
 namespace gpuhost::tests {
 namespace {
 
-// As in cmocka, what runs goes to stdout and what is wrong with it to stderr.
+// As in cmocka, progress is printed to stdout and failures to stderr.
 class StandardPrinter : public testing::EmptyTestEventListener {
   public:
     void OnTestSuiteStart(const testing::TestSuite& suite) override {

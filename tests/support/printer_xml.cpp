@@ -30,7 +30,8 @@ std::string attribute(const std::string& text) {
     return result;
 }
 
-/// XML 1.0 has no way to write most control characters, nor "]]>" inside of one CDATA section.
+/// Returns the text as CDATA. XML 1.0 can't represent most control characters, nor "]]>" inside of one CDATA
+/// section.
 std::string cdata(const std::string& text) {
     std::string result;
     for (const char c : text) {
@@ -101,7 +102,7 @@ class XmlPrinter : public testing::EmptyTestEventListener {
     }
 
   private:
-    /// The name of a parametrized suite has slashes.
+    /// Replaces slashes, which the name of a parametrized suite contains.
     static std::string file_name(std::string name) {
         for (char& c : name)
             c = c == '/' ? '_' : c;

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs, so that none of them keeps a test waiting: no input, a deadline for each wait, and none outlives the
-test."""
+"""Runs other programs without input and with a deadline for each wait. No program outlives the test."""
 import ctypes
 import os
 import signal
 import subprocess
 
-PATIENCE = 60  # seconds until a program is taken to hang
-# What a service manager tells the test that it runs, and nobody else.
-TOLD = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM", "INVOCATION_ID", "LISTEN_PID", "LISTEN_FDS",
+PATIENCE = 60  # seconds until a program counts as hanging
+# Variables that a service manager sets for the test only.
+FROM_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM", "INVOCATION_ID", "LISTEN_PID", "LISTEN_FDS",
         "LISTEN_FDNAMES")
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
 
 def environment(**more):
-    return {name: value for name, value in os.environ.items() if name not in TOLD} | more
+    return {name: value for name, value in os.environ.items() if name not in FROM_MANAGER} | more
 
 
 def options_with(given):
@@ -26,22 +25,22 @@ def options_with(given):
 
 
 def run(command, **options):
-    """subprocess.run with its output caught."""
+    """Calls subprocess.run with captured output."""
     caught = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "check": False, "timeout": PATIENCE}
     return subprocess.run(command, **options_with(caught | options))
 
 
 def start(command, **options):
-    """A program that runs beside the test and is killed with it. With the thread, that is: start it from the first."""
+    """Starts a program that is killed when the calling thread ends. Call it from the main thread."""
     def tie():
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has what it starts in the background ignore it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells set it to ignored for background processes
 
     return subprocess.Popen(command, preexec_fn=tie, **options_with(options))
 
 
 def wait(process):
-    """Its exit status. What does not end is killed, and an error."""
+    """Returns the exit status. Kills a program that does not end in time, and raises TimeoutExpired."""
     try:
         return process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -56,7 +55,8 @@ def end(process, number=signal.SIGKILL):
 
 
 def outputs(process):
-    """(stdout, stderr) once it has ended. What does not end is killed, as its exit status says."""
+    """Returns (stdout, stderr) at the end. Kills a program that does not end in time, which its exit
+    status shows."""
     try:
         return process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link-time seam: link with $(read_seam) and every read(2) and pread(2) of the tested code asks here whether the disk can
-// read that. Called by any thread.
+// A link-time seam. Link with $(read_seam): a test can make each read(2) and pread(2) of the tested code
+// fail.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/// Does it fail, with EIO? NULL: all is read as always.
+/// Returns whether a read fails with EIO. NULL: all reads succeed as usual. Called from any thread.
 extern bool (*seam_read_fails)(int fd);
 
 ssize_t __real_read(int fd, void* buffer, size_t size);

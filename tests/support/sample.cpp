@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One test of each outcome: what formats.py reads in every format. sample_cmocka.c is its twin.
+// One test for each outcome, for formats.py. sample_cmocka.c has the same tests for cmocka.
 #include <gtest/gtest.h>
 
 TEST(sample, good) {

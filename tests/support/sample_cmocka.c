@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cmocka.h needs the others before it.
+// cmocka.h requires the other headers before it.
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>

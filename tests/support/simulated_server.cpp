@@ -18,16 +18,16 @@ using http::Request;
 namespace {
 
 constexpr Time bookmarks{60'000};
-constexpr Time longest_life{60'000}; ///< of a request, in the server
+constexpr Time longest_life{60'000}; ///< maximum duration of a request in the server
 constexpr std::int64_t epoch = 1'800'000'000;
 
-SimulatedServer* world = nullptr; // NOLINT: clocks and clients have no other way to it
+SimulatedServer* world = nullptr; // NOLINT: replaced at link time, so it must be global
 
 std::string collection_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-/// Of "a=1&b=2"; the few escapes that we send.
+/// Returns a parameter of "a=1&b=2". Decodes only the escapes that our programs send.
 std::string parameter(const std::string& query, const std::string& name) {
     const std::string padded = "&" + query;
     const std::size_t at = padded.find("&" + name + "=");
@@ -42,7 +42,7 @@ std::string parameter(const std::string& query, const std::string& name) {
     return value;
 }
 
-/// What a list or a watch with these selectors has of it.
+/// Returns whether a list or a watch with these selectors contains the object.
 bool is_selected(const Json& object, const std::string& label, const std::string& field) {
     if (object.is_null())
         return false;
@@ -61,7 +61,7 @@ bool is_selected(const Json& object, const std::string& label, const std::string
     return string_or(labels, label.substr(0, middle).c_str(), "") == label.substr(middle + 1);
 }
 
-/// A strategic merge patch, as far as our programs write them.
+/// Applies a strategic merge patch of conditions, the only one that our programs send.
 void merge_conditions(Json& object, Json& patch) {
     Json* const status = patch.contains("status") ? &patch["status"] : nullptr;
     if (status == nullptr || !status->contains("conditions"))
@@ -87,7 +87,7 @@ Json status_of(unsigned code, const std::string& message) {
 struct SimulatedTransfers : std::enable_shared_from_this<SimulatedTransfers> {
     struct Transfer {
         Request request;
-        Time heard{0}; ///< of a watch, last
+        Time heard{0}; ///< time of a watch's last data
         bool begun = false;
     };
 
@@ -106,8 +106,8 @@ struct SimulatedTransfers : std::enable_shared_from_this<SimulatedTransfers> {
         answer.problem = problem;
         end(id, std::move(answer));
     }
-    /// Nobody has said anything for as long as the caller has patience with.
-    void mind_silence(std::uint64_t id) {
+    /// Fails the transfer once it has been silent for the caller's limit.
+    void check_silence(std::uint64_t id) {
         const auto found = running.find(id);
         if (found == running.end() || found->second.request.silence.count() == 0)
             return;
@@ -116,7 +116,7 @@ struct SimulatedTransfers : std::enable_shared_from_this<SimulatedTransfers> {
             return fail(id, Failure::Timeout, "nothing came any more");
         world->after(left, [weak = weak_from_this(), id] {
             if (const auto live = weak.lock())
-                live->mind_silence(id);
+                live->check_silence(id);
         });
     }
 
@@ -190,7 +190,7 @@ void SimulatedServer::send(const std::shared_ptr<SimulatedTransfers>& transfers,
     const unsigned host = transfers->host;
     const Request request = transfers->running[id].request;
     transfers->running[id].heard = now_;
-    transfers->mind_silence(id); // also of a request that never arrives
+    transfers->check_silence(id); // also for a request that never arrives
     ++calls;
     ++calls_of[host];
     if (request.deadline.count() > 0)
@@ -300,7 +300,7 @@ void SimulatedServer::tell(Watcher& watcher, const Event& event) {
     const bool is = event.type != "DELETED" && is_selected(event.object, watcher.label, watcher.name);
     if (!was && !is)
         return;
-    // An object that leaves the selection is told as it was, with the version of the change.
+    // An object that leaves the selection is sent with its earlier content and the version of the change.
     Json object = is ? event.object : event.before;
     object["metadata"]["resourceVersion"] = event.object["metadata"]["resourceVersion"];
     tell_line(watcher, {{"type", !is   ? "DELETED"
@@ -418,7 +418,7 @@ SimulatedServer::Reply SimulatedServer::carry_out(const Request& request) {
 SimulatedServer::Reply SimulatedServer::list(const std::string& path, const std::string& query) {
     const std::string limit = parameter(query, "limit");
     const std::size_t most = limit.empty() ? objects_.size() : std::stoull(limit);
-    const std::string after = parameter(query, "continue"); // a path; the real one's is opaque
+    const std::string after = parameter(query, "continue"); // a path; in the real server it is opaque
     Json items = Json::array();
     Json metadata = {{"resourceVersion", std::to_string(version_)}};
     std::string last;
@@ -468,7 +468,7 @@ SimulatedServer::Reply SimulatedServer::erase(const std::string& path, const Jso
             return {409, status_of(409, path + " is another by now"), ""};
     objects_.erase(path);
     object["metadata"]["resourceVersion"] = std::to_string(++version_);
-    // The garbage collector, in its own time.
+    // The garbage collector removes owned objects later.
     if (collection_of(path) == "/api/v1/nodes")
         after(Time(some(20'000)), [this, uid = object["metadata"]["uid"]] {
             std::vector<std::string> orphans;
@@ -486,7 +486,7 @@ SimulatedServer::Reply SimulatedServer::erase(const std::string& path, const Jso
 
 } // namespace gpuhost::tests
 
-// What is linked in place of the real ones
+// Replacements of the real functions at link time
 
 namespace gpuhost::http {
 
@@ -558,7 +558,7 @@ int __wrap_clock_gettime(clockid_t clock, timespec* time) {
 
 unsigned __real__ZNSt13random_device9_M_getvalEv(void* self);
 
-/// std::random_device::_M_getval(): a story is the same each time that it is told.
+/// std::random_device::_M_getval(): a simulation with the same seed has the same random numbers.
 unsigned __wrap__ZNSt13random_device9_M_getvalEv(void* self) {
     using gpuhost::tests::world;
     return world == nullptr ? __real__ZNSt13random_device9_M_getvalEv(self) : world->some(1'000'000'000);

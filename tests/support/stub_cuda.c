@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libcuda.so.1 where there is no GPU: computes what the one program of gpuhostd's that it is given would, on as many
-// GPUs as STUB_CUDA_DEVICES says (1). STUB_CUDA_FAIL=FUNCTION:ERROR has that function answer so; STUB_CUDA_WRONG=N has GPU N compute
-// wrong sums. With STUB_CUDA_JIT it needs the compiler of PTX, as the real one does, and takes the one that is open already. What is left open at the end of the process is told on stderr.
+// Fakes libcuda.so.1 without a GPU: computes the result of gpuhostd's validation kernel on STUB_CUDA_DEVICES
+// GPUs (default: 1). STUB_CUDA_FAIL=FUNCTION:ERROR makes that function return the error; STUB_CUDA_WRONG=N
+// makes GPU N compute wrong sums. With STUB_CUDA_JIT it requires the PTX compiler, as the real library does,
+// and uses one that is already open. Reports resources that are open at the end of the process on stderr.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ enum { invalid_value = 1, invalid_ptx = 218, no_jit_compiler = 221, not_found = 
 static int contexts, modules, allocations;
 static int current = -1;
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void report(void) {
     if (contexts || modules || allocations)
         fprintf(stderr, "stub_cuda: left open: %d contexts, %d modules, %d allocations\n", contexts, modules,
                 allocations);
@@ -25,9 +26,11 @@ static int devices(void) {
 }
 
 static int failure(const char* function) {
-    const char* wish = getenv("STUB_CUDA_FAIL");
+    const char* wanted = getenv("STUB_CUDA_FAIL");
     const size_t length = strlen(function);
-    return wish && strncmp(wish, function, length) == 0 && wish[length] == ':' ? atoi(wish + length + 1) : 0;
+    return wanted && strncmp(wanted, function, length) == 0 && wanted[length] == ':'
+               ? atoi(wanted + length + 1)
+               : 0;
 }
 
 int cuInit(unsigned flags) {
@@ -47,7 +50,7 @@ int cuDeviceGetCount(int* count) {
 }
 
 int cuDeviceGet(int* device, int ordinal) {
-    *device = 100 + ordinal; // a device is no ordinal
+    *device = 100 + ordinal; // a device differs from its ordinal
     return ordinal < devices() ? failure("cuDeviceGet") : invalid_value;
 }
 

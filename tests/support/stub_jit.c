@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libnvidia-ptxjitcompiler.so.1, which the driver's CUDA library opens by this name and no path.
+// Fakes libnvidia-ptxjitcompiler.so.1, which the driver's CUDA library opens by this name without a path.
 const int gpuhost_stub_jit = 1;

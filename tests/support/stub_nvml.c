@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libnvidia-ml.so.1 where no GPU can start. Says what the environment tells it to:
-// STUB_NVML_ERROR (of nvmlInit), STUB_NVML_VERSION, STUB_NVML_DEVICES. Device N is at 0000:1N:00.0, and the minors count
-// down, so that nobody takes one number for the other.
+// Fakes libnvidia-ml.so.1 without a GPU. Its answers are set in the environment: STUB_NVML_ERROR (of
+// nvmlInit), STUB_NVML_VERSION, STUB_NVML_DEVICES. Device N is at 0000:1N:00.0. Minors count down, so that
+// they differ from the indices.
 //
-// For who has no such environment, and for MIG, there is the file /stub-nvml, below FAKE_ROOT if that is set. One line each:
-//   devices COUNT                    split DEVICE                      MIG is on
-//   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID   of MIG; the profile's number is NVML's
-//   broken DEVICE NUMBER             what it answers to questions about MIG
-//   error NUMBER                     of nvmlInit                       hang, die, print TEXT: what nvmlInit does
+// The file /stub-nvml, below FAKE_ROOT if that is set, is for programs without this environment, and for MIG.
+// One line each:
+//   devices COUNT                      the number of GPUs
+//   split DEVICE                       MIG is enabled
+//   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID
+//                                      a MIG instance, with NVML's number of the profile
+//   broken DEVICE NUMBER               the error of all functions for MIG
+//   error NUMBER                       the error of nvmlInit
+//   hang, die, print TEXT              the behaviour of nvmlInit
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +24,7 @@ static const char* value_or(const char* name, const char* fallback) {
 
 enum { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6 };
 enum { most_devices = 16, most_instances = 32 };
-/* Handles: a device is its number from 1 on, the others are that of their instance from these on. */
+/* Handles: a device's is its index plus 1; the others' are the number of their instance plus one of these. */
 enum { mig_handle = 0x1000, gpu_instance_handle = 0x2000, compute_instance_handle = 0x3000 };
 
 struct instance {
@@ -31,7 +35,7 @@ struct instance {
 static struct instance instances[most_instances];
 static unsigned instance_count;
 static int is_split[most_devices];
-static int told_devices = -1;
+static int given_devices = -1;
 static int broken[most_devices];
 
 static int behave(const char* word, const char* rest) {
@@ -52,7 +56,7 @@ static int read_line(const char* line) {
     int length = 0;
     sscanf(line, "%31s %n", word, &length);
     if (sscanf(line, "devices %u", &number) == 1)
-        told_devices = (int)number;
+        given_devices = (int)number;
     else if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
         is_split[number] = 1;
     else if (sscanf(line, "broken %u %u", &number, &one.index) == 2 && number < most_devices)
@@ -84,8 +88,8 @@ static int read_file(void) {
 }
 
 int nvmlInit_v2(void) {
-    const int told = read_file();
-    return told != success ? told : atoi(value_or("STUB_NVML_ERROR", "0"));
+    const int result = read_file();
+    return result != success ? result : atoi(value_or("STUB_NVML_ERROR", "0"));
 }
 
 int nvmlShutdown(void) {
@@ -98,7 +102,7 @@ int nvmlSystemGetDriverVersion(char* version, unsigned length) {
 }
 
 static unsigned device_count(void) {
-    return told_devices >= 0 ? (unsigned)told_devices : (unsigned)atoi(value_or("STUB_NVML_DEVICES", "0"));
+    return given_devices >= 0 ? (unsigned)given_devices : (unsigned)atoi(value_or("STUB_NVML_DEVICES", "0"));
 }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -110,7 +114,7 @@ const char* nvmlErrorString(int error) {
     return error == 18 ? "Driver/library version mismatch" : "Unknown Error";
 }
 
-/* As NVML's own header has it. */
+/* Declared as in NVML's own header. */
 struct pci_info {
     char bus_id_legacy[16];
     unsigned domain, bus, device, device_id, subsystem_id;
@@ -125,7 +129,7 @@ static unsigned index_of(const void* device) {
     return (unsigned)(size_t)device - 1;
 }
 
-/* NULL: the handle is none of `kind`. */
+/* Returns NULL if the handle is not of `kind`. */
 static const struct instance* instance_of(const void* handle, unsigned kind) {
     const size_t number = (size_t)handle - kind;
     return (size_t)handle >= kind && number < instance_count ? &instances[number] : NULL;
@@ -238,7 +242,7 @@ int nvmlDeviceGetGpuInstanceById(void* device, unsigned id, void** found) {
     return not_found;
 }
 
-/* What follows is as NVML's own header has it. */
+/* The following is declared as in NVML's own header. */
 struct gpu_instance_info {
     void* device;
     unsigned id, profile_id, placement_start, placement_size;

@@ -11,7 +11,7 @@ int (*seam_sync)(int fd) = NULL;
 struct seam_synced seam_synced[8];
 size_t seam_count = 0;
 
-// Opened anew, as what is synced is most often open for writing alone.
+// Opens the file again, because a descriptor that is synced is usually write-only.
 static void read_content(int fd, char* content, size_t size) {
     char path[32];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

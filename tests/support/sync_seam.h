@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link-time seam that GoogleTest and cmocka programs share: link with $(sync_seam) and every fsync and
-// fdatasync of the tested code comes here. In C, so that both can.
+// A link-time seam for GoogleTest and cmocka programs, therefore in C. Link with $(sync_seam): it intercepts
+// every fsync and fdatasync of the tested code.
 #pragma once
 
 #include <stdbool.h>
@@ -10,13 +10,14 @@
 extern "C" {
 #endif
 
-/// What is done instead; NULL: what is always done, and nothing is recorded.
+/// Called instead; NULL: the real function is called, without a record.
 extern int (*seam_sync)(int fd);
 
-/// What was to be synced, as it was at that moment. The first seam_count of seam_synced, in order.
+/// A file or directory at the moment of its sync. The first seam_count entries of seam_synced are valid, in
+/// order.
 struct seam_synced {
     bool directory;
-    char content[4096]; ///< of a file, as a string
+    char content[4096]; ///< a file's content as a string
 };
 extern struct seam_synced seam_synced[8];
 extern size_t seam_count;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TAP from Python: plan() once, then one ok() or skip() a case; the exit status says whether all went well."""
+"""TAP from Python: one ok(), equal() or skip() for each check, then done(). The exit status is 1 if a
+check failed."""
 import os
 import sys
 

@@ -66,8 +66,8 @@ def compare(kubectl):
         for number, one in enumerate(kubeconfigs.CASES):
             path = site.write(number, one)
             accepted, errors = accepts(kubectl, path)
-            if accepted != one.kubectl_takes():
+            if accepted != one.kubectl_accepts():
                 wrong.append(f"{one.name}: kubectl {'accepts' if accepted else 'refuses'} it: {errors.strip()}")
-            elif accepted and one.takes is not None and not same(site.expected(one), seen := view(kubectl, path)):
+            elif accepted and one.accepted is not None and not same(site.expected(one), seen := view(kubectl, path)):
                 wrong.append(f"{one.name}: kubectl has {seen}")
     assert not wrong, "\n".join(wrong)
