@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A package as driver import reads it: members outside, a tar inside.
+// Parses a package as driver import does: an archive of members, with a tar as one member.
 #include "daemon/content/archive/archive.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -20,7 +20,7 @@ void walk(ArchiveReader& reader, bool nested) {
         fuzz::require(entries < limits.entries, "the number of members is bounded");
         const auto& path = (*entry)->path;
         fuzz::require(path.empty() || content::safe_relative_path(path) == path,
-                      "a member's path stays inside");
+                      "a member's path stays below the root");
         if (nested) {
             auto inner = ArchiveReader::open(reader, ArchiveFormat::Tar, "member", limits);
             if (inner)

@@ -8,13 +8,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = fuzz::text_of(data, size);
     if (const auto bytes = images::manifest_size(text.substr(0, images::tar_block)))
         fuzz::require(images::manifest_header(*bytes) == text.substr(0, images::tar_block),
-                      "a header has one form");
+                      "a header has only one encoding");
     const auto manifest = images::parse_bundle_manifest(text, "input");
     if (!manifest)
         return 0;
     const auto again = images::parse_bundle_manifest(images::to_text(*manifest), "its text");
     fuzz::require(again && images::to_text(*again) == images::to_text(*manifest),
-                  "what is read can be written");
+                  "a manifest can be written and read again");
     images::BundleLayout layout(size);
     for (const images::Member& member : manifest->members) {
         (void)layout.before(member);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specifications that other tools wrote, in JSON and in YAML.
+// Parses specifications of other tools, in JSON and in YAML.
 #include "daemon/runtime/cdi/spec.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -12,10 +12,10 @@ void check(const runtime::Spec& spec) {
     fuzz::require(again && *again == spec, "a specification is its own normal form");
     if (!runtime::spec_problems(spec).empty())
         return;
-    fuzz::require(!spec.devices.empty(), "a good one has a device");
+    fuzz::require(!spec.devices.empty(), "a valid specification has a device");
     for (const runtime::SpecDevice& device : spec.devices)
         fuzz::require(!device.name.empty() && device.name.find_first_of("=/ \n") == std::string::npos,
-                      "a device's name can be asked for");
+                      "a device's name is valid in a request");
     for (const runtime::SpecMount& mount : spec.edits.mounts)
         fuzz::require(mount.host_path.front() == '/' && mount.container_path.front() == '/',
                       "paths are absolute");

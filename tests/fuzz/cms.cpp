@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     content::TrustAnchors trust;
     (void)trust.add(text, "input");
     fuzz::require(!content::verify_signed(text, content::TrustAnchors(), "input"),
-                  "without trust nothing is good");
+                  "without a trust anchor no signature is accepted");
     (void)content::signed_content_unverified(text, "input");
     return 0;
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
                       "a name can be printed");
     for (const std::string& server : images::parse_servers(answer).value_or(std::vector<std::string>())) {
         fuzz::require(images::is_host_name(server.substr(0, server.find(':'))), "a server is a host");
-        fuzz::require(!images::peer_url(server).empty(), "and has an address");
+        fuzz::require(!images::peer_url(server).empty(), "a server has a URL");
     }
     return 0;
 }

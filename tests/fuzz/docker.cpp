@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of Docker's daemon.json, as somebody wrote it.
+// Edits a Docker daemon.json of any content.
 #include "daemon/base/json.hpp"
 #include "daemon/runtime/configure/docker_edit.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* features = "features";
 constexpr const char* runtimes = "runtimes";
 
-/// All but what an edit may change.
+/// Returns the members that an edit must not change.
 base::Json others(base::Json document) {
     for (const char* key : {"default-runtime", "cdi-spec-dirs"})
         document.erase(key);
@@ -28,7 +28,7 @@ base::Json read(const std::string& text) {
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
         return base::Json::object();
     const auto document = base::parse_json(text, "output");
-    fuzz::require(document && document->is_object(), "what is written is read back");
+    fuzz::require(document && document->is_object(), "a written file can be read");
     return *document;
 }
 
@@ -55,20 +55,21 @@ runtime::DockerEdit removal() {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(fuzz::text_of(data, size));
     const auto same = runtime::edit_docker(text, {}, "input");
-    fuzz::require(!same || *same == text, "nothing to change changes nothing");
+    fuzz::require(!same || *same == text, "an edit without changes preserves the text");
     const auto made = runtime::edit_docker(text, addition(), "input");
     if (!made)
         return 0;
     const base::Json before = read(text);
     const base::Json after = read(*made);
-    fuzz::require(base::dump(others(before)) == base::dump(others(after)), "an edit keeps what is not ours");
+    fuzz::require(base::dump(others(before)) == base::dump(others(after)), "an edit preserves other members");
     fuzz::require(base::member(base::member(after, features), "cdi") == true &&
                       base::member(after, "default-runtime") == "nvidia" &&
                       base::member(after, runtimes).contains("nvidia"),
-                  "and says what was wished");
-    fuzz::require(runtime::edit_docker(*made, addition(), "output") == *made, "a second one changes nothing");
+                  "an edit sets the desired members");
+    fuzz::require(runtime::edit_docker(*made, addition(), "output") == *made,
+                  "a repeated edit changes nothing");
     const auto removed = runtime::edit_docker(*made, removal(), "output");
     fuzz::require(removed && base::dump(others(before)) == base::dump(others(read(*removed))),
-                  "what was added can be removed");
+                  "added members can be removed");
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An archive of images as an import reads it, and its manifest.json or repositories alone.
+// Parses an archive of images as an import does, and a separate manifest.json or repositories file.
 #include "images/foreign/foreign.hpp"
 
 #include "images/foreign/docker_v1.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr content::ArchiveLimits limits{100, 1U << 20U, 4U << 20U, 256};
 
-/// Blobs in memory.
+/// A store of blobs in memory.
 class Memory : public images::BlobSink {
   public:
     base::Result<content::FileDigest> add(std::uint64_t, const Write& write) override {
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             fuzz::require(image.layers.size() <= 1'000, "the number of layers is bounded");
     if (const auto parsed = images::parse_docker_repositories(text))
         for (const images::DockerV1Image& image : *parsed)
-            fuzz::require(!image.names.empty(), "an image here is one that has a name");
+            fuzz::require(!image.names.empty(), "each image has a name");
     auto reader = content::ArchiveReader::open(text, content::ArchiveFormat::Tar, "input", limits);
     if (!reader)
         return 0;
@@ -54,12 +54,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto index = images::read_image_archive(*std::move(reader), "input", blobs);
     if (!index)
         return 0;
-    fuzz::require(index->index, "what is read is an index");
+    fuzz::require(index->index, "the result is an index");
     for (const images::Descriptor& image : index->content) {
-        fuzz::require(content::is_sha256(image.hex), "only digests are names");
+        fuzz::require(content::is_sha256(image.hex), "an image is named by its digest");
         if (const auto blob = blobs.open(image.hex); blob && blob->size <= images::document_limit)
             fuzz::require(images::read_blob(blobs, image.hex, images::document_limit).has_value(),
-                          "a blob is what its digest says");
+                          "a blob matches its digest");
     }
     return 0;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzzed parser: one source file, one LLVMFuzzerTestOneInput, one directory in corpus/. libFuzzer's main
-// drives it in
-// --enable-fuzzing builds, replay.cpp in all others, so that make check runs every input that ever broke
-// something.
+// A fuzzed parser has one source file, one LLVMFuzzerTestOneInput and one directory in corpus/. libFuzzer's
+// main() runs it in --enable-fuzzing builds. Other builds use replay.cpp, so that make check runs every input
+// that has ever caused a failure.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ namespace gpuhost::fuzz {
     return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A property that holds for every input.
+/// Aborts if the property does not hold; it must hold for every input.
 inline void require(bool holds, const char* property) {
     if (holds)
         return;

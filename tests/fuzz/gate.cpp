@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Prometheus answers, and gates of a policy.
+// Parses answers of Prometheus and a policy's gates.
 #include "daemon/cluster/policy/gate.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -16,7 +16,7 @@ cluster::Gate gate(const char* kind) {
     return cluster::parse_gate(value).value();
 }
 
-/// The only answers that open one.
+/// Returns whether the answer opens a gate.
 bool finds_nothing(const base::Json& answer) {
     const base::Json& data = base::member(answer, "data");
     const base::Json& result = base::member(data, "result");
@@ -28,13 +28,14 @@ void check_answer(const cluster::Gate& gate, std::string_view text) {
     const std::string why = cluster::why_shut(gate, 200, text, "");
     const auto answer = base::parse_json(text, "input");
     fuzz::require(!why.empty() || (answer && finds_nothing(*answer)),
-                  "only an answer that finds nothing opens it");
+                  "only an answer without results opens the gate");
     fuzz::require(
         why.size() < 600 &&
             std::none_of(why.begin(), why.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
-        "a reason is one line, and not long");
-    fuzz::require(why.empty() || cluster::why_shut(gate, 200, text, why) == why, "it says the same again");
-    fuzz::require(!cluster::why_shut(gate, 503, text, "").empty(), "an error opens nothing");
+        "a reason is one short line");
+    fuzz::require(why.empty() || cluster::why_shut(gate, 200, text, why) == why,
+                  "the same answer has the same reason");
+    fuzz::require(!cluster::why_shut(gate, 503, text, "").empty(), "an error does not open the gate");
 }
 
 } // namespace
@@ -48,7 +49,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             const std::string target = cluster::gate_target(*made);
             fuzz::require(
                 std::all_of(target.begin(), target.end(), [](char c) { return c > ' ' && c < 0x7f; }),
-                "a request is one line of a URL's characters");
+                "a request is one line with characters of a URL");
         }
     return 0;
 }

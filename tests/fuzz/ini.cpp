@@ -10,8 +10,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     unsigned last = 0;
     for (const auto& entry : file.entries) {
         fuzz::require(!entry.key.empty(), "an entry has a key");
-        fuzz::require(entry.line > last && entry.line <= size + 1,
-                      "entries come in the order of their lines");
+        fuzz::require(entry.line > last && entry.line <= size + 1, "entries are in the order of their lines");
         last = entry.line;
     }
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An initramfs image, as the step that clears it reads it.
+// Parses an initramfs image, as the step does that removes GPU drivers from it.
 #include "daemon/content/archive/initramfs.hpp"
 
 #include "daemon/base/handle.hpp"
@@ -21,6 +21,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::require(found->size() <= 2 * limits.members, "the number of members is bounded");
     for (const std::string& path : *found)
         fuzz::require(content::claims_gpu(path) && path.find("..") == std::string::npos,
-                      "what is found is a module's path");
+                      "each result is a module's path");
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ways in: a journal as it stands on disk, and bare records, which no checksum keeps a fuzzer from.
+// Parses a journal with checksums, and bare records, which a fuzzer can change without computing checksums.
 #include "daemon/core/journal.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -29,7 +29,7 @@ void fold(const std::vector<core::Record>& records) {
     for (const auto& record : records) {
         const bool ended = transaction.outcome().has_value();
         const auto fed = transaction.feed(record);
-        fuzz::require(!fed || !ended, "nothing follows an end");
+        fuzz::require(!fed || !ended, "no record follows the end");
         journal += core::encode_record(record);
         if (fed && !transaction.plan().kind.empty())
             (void)transaction.next();

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!value)
         return 0;
     const auto again = base::parse_json(base::dump(*value), "output");
-    fuzz::require(again && *again == *value, "what was read can be written and read again");
+    fuzz::require(again && *again == *value, "a value can be written and read again");
     (void)base::error_from_json(*value);
     return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A fuzzed parser is one FOO.cpp, its program below, and corpus/FOO/. See fuzz.hpp.
+# A fuzzed parser has one FOO.cpp, its program below, and corpus/FOO/. See fuzz.hpp.
 fuzz_programs = \
     %D%/fuzz-archive \
     %D%/fuzz-bundle \
@@ -415,7 +415,7 @@ fuzz_corpus = \
     %D%/corpus/unified_image/profiles \
     %D%/corpus/unified_image/whole
 
-# Real fuzzing, in an --enable-fuzzing build: make fuzz FUZZ_SECONDS=60
+# Fuzzes each parser, in an --enable-fuzzing build: make fuzz FUZZ_SECONDS=60
 .PHONY: fuzz
 fuzz: $(fuzz_programs)
 	set -e; for program in $(fuzz_programs); do \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The script in front of a self-extracting archive, as driver import reads it.
+// Parses the script of a self-extracting archive, as driver import does.
 #include "daemon/content/package/makeself.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         return 0;
     fuzz::require(header->offset <= size && header->size == size - header->offset,
                   "the archive is in the file");
-    fuzz::require(header->summed <= header->offset, "what has sums begins no later than the archive");
+    fuzz::require(header->summed <= header->offset, "checksums cover the archive from its start");
     fuzz::require(header->label.find('\n') == std::string::npos, "a label is one line");
     return 0;
 }

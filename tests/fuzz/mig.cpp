@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Minors of MIG as a driver says them, and what gpuhost-nvml answers for a library that we have not written.
+// Parses the driver's list of MIG minors, and answers of gpuhost-nvml.
 #include "daemon/runtime/gpu/mig_minors.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "tests/fuzz/fuzz.hpp"
@@ -22,7 +22,7 @@ void check(const std::vector<runtime::NvmlGpu>& gpus) {
     for (const runtime::NvmlGpu& gpu : gpus)
         for (const runtime::NvmlInstance& one : gpu.instances)
             fuzz::require(one.uuid.find_first_of("/=: \n.") == std::string::npos,
-                          "a UUID is a device's name");
+                          "a UUID is valid as a device's name");
 }
 
 } // namespace

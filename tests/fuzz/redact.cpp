@@ -5,7 +5,7 @@
 
 using namespace gpuhost;
 
-/// What was planted is not there any more, whatever stands around it.
+/// A planted secret is masked in any context.
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(fuzz::text_of(data, size));
     const std::string secret = "hunter2planted";

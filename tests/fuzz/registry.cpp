@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client sends: method, target, Range and If-None-Match, a line each.
+// Parses a request: method, target, Range and If-None-Match, one line each.
 #include "images/registry/registry.hpp"
 
 #include "images/bundle/reference.hpp"
@@ -15,17 +15,17 @@ void check_request(std::string_view target) {
     const auto request = images::parse_registry_request(target);
     if (!request)
         return fuzz::require(request.error().status >= 400 && request.error().status < 500,
-                             "it is the client's fault");
+                             "an error is a client error");
     fuzz::require(request->hex.empty() || images::digest_hex("sha256:" + request->hex) == request->hex,
-                  "a digest is checked before it is used");
-    fuzz::require(request->tag.empty() || images::is_tag(request->tag), "and so is a tag");
+                  "a digest is valid");
+    fuzz::require(request->tag.empty() || images::is_tag(request->tag), "a tag is valid");
 }
 
 void check_range(std::string_view header, std::uint64_t size) {
     const auto range = images::parse_range(header, size);
     if (range.kind == images::RangeRequest::Kind::Part)
         fuzz::require(range.part.length <= size && range.part.first <= size - range.part.length,
-                      "a range lies inside");
+                      "a range is inside of the file");
 }
 
 } // namespace
@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     check_range(range, 0);
     (void)images::names_etag(condition, "\"etag\"");
     const auto answer = registry.answer({method, target, range, {}, condition});
-    fuzz::require(!answer.file, "there is nothing to be opened");
-    fuzz::require(answer.status != 500, "and nothing to go wrong");
+    fuzz::require(!answer.file, "no file is opened");
+    fuzz::require(answer.status != 500, "no request causes an internal error");
     for (const auto& [name, value] : answer.headers)
         fuzz::require(value.find_first_of("\r\n") == std::string::npos, "a header is one line");
     return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzzed parser over its corpus: each file as it is, cut short, and with single bytes changed. In TAP.
+// Runs a fuzzed parser over its corpus: each file unchanged, truncated, and with single bytes changed. Prints
+// TAP.
 #include "tests/fuzz/fuzz.hpp"
 
 #include <algorithm>
@@ -13,10 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t variants = 200; ///< of each file, each way: a large one must not take minutes
+constexpr std::size_t variants =
+    200; ///< maximum of each kind per file, so that a large file does not need minutes
 
 void run(const std::string& input) {
-    // A copy of the exact size, so that a sanitizer sees one byte too far.
+    // A copy of the exact size, so that a sanitizer detects a read past the end.
     const std::vector<std::uint8_t> bytes(input.begin(), input.end());
     (void)LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An RPM package as toolkit import walks it.
+// Parses an RPM package as toolkit import does.
 #include "daemon/content/package/rpm.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -11,15 +11,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto header = content::parse_rpm_header(image, "input");
     if (!header)
         return 0;
-    fuzz::require(header->payload <= size, "the files begin in the package");
-    fuzz::require(header->package.find('/') == std::string::npos, "a package's name is no path");
+    fuzz::require(header->payload <= size, "the payload starts inside of the package");
+    fuzz::require(header->package.find('/') == std::string::npos, "a package's name is not a path");
     auto files =
         content::ArchiveReader::open(image.substr(header->payload), content::ArchiveFormat::Cpio, "input");
     for (unsigned entries = 0; files && entries < 1000; ++entries) {
         const auto entry = files->next();
         if (!entry || !*entry)
             break;
-        fuzz::require(content::safe_relative_path((*entry)->path) == (*entry)->path, "a path stays inside");
+        fuzz::require(content::safe_relative_path((*entry)->path) == (*entry)->path,
+                      "a path stays below the root");
         (void)files->digest();
     }
     return 0;

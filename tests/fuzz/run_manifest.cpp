@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// .manifest of NVIDIA's .run file, and the places that its files get.
+// Parses .manifest of NVIDIA's .run file, and the paths of its files in the store.
 #include "daemon/content/package/run_manifest.hpp"
 
 #include "daemon/content/archive/archive.hpp"
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const auto& [name, files] : manifest->files)
         for (const content::RunFile& file : files) {
             const std::string path = content::installed_path(name, file, manifest->version);
-            fuzz::require(content::safe_relative_path(path) == path, "a place stays inside");
+            fuzz::require(content::safe_relative_path(path) == path, "a path stays below the root");
         }
     return 0;
 }

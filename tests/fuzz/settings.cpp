@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first byte chooses the key, the rest is its value.
+// Sets a setting: the first byte chooses the key, the rest is its value.
 #include "daemon/core/settings.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -30,13 +30,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     core::Settings settings({std::span<const core::SettingKey>(keys)});
     const auto before = settings.get("Fuzz", key.key).value;
     const auto set = settings.set("Fuzz", key.key, std::string(fuzz::text_of(data + 1, size - 1)), "input");
-    fuzz::require(set || settings.get("Fuzz", key.key).value == before, "a bad value keeps the one before");
-    // Whatever was taken can be read as its type.
+    fuzz::require(set || settings.get("Fuzz", key.key).value == before,
+                  "an invalid value preserves the earlier one");
+    // Each accepted value can be read as its type.
     (void)settings.boolean("Fuzz", "Boolean");
     (void)settings.number("Fuzz", "Unsigned");
     (void)settings.words("Fuzz", "Words");
     fuzz::require(settings.span("Fuzz", "Span").count() >= 0, "a span is never negative");
     const auto choice = settings.string("Fuzz", "Choice");
-    fuzz::require(choice == "one" || choice == "two", "a choice is one of its words");
+    fuzz::require(choice == "one" || choice == "two", "a choice is one of its values");
     return 0;
 }

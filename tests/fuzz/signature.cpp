@@ -13,9 +13,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!found || !*found)
         return 0;
     const content::ModuleSignature& signature = **found;
-    fuzz::require(signature.covered < size, "a signature stands behind what it covers");
-    fuzz::require(!signature.signer.serial.empty() || !signature.signer.key_id.empty(), "somebody signed");
+    fuzz::require(signature.covered < size, "a signature follows the data that it covers");
+    fuzz::require(!signature.signer.serial.empty() || !signature.signer.key_id.empty(),
+                  "a signature has a signer");
     fuzz::require(!content::verify_module_signature(text, signature, "no certificate", "input"),
-                  "without a certificate nothing fits");
+                  "without a certificate no signature is valid");
     return 0;
 }

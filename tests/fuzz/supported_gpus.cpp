@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's list of GPUs, as driver import reads it out of a package.
+// Parses NVIDIA's list of GPUs, as driver import does.
 #include "kmod/store/supported_gpus.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (!list)
         return 0;
     for (const std::string& gpu : *list)
-        fuzz::require(gpu.size() == 9 && gpu.substr(0, 5) == "10de:", "a GPU is named by its numbers");
+        fuzz::require(gpu.size() == 9 && gpu.substr(0, 5) == "10de:",
+                      "a GPU is named by vendor and device ID");
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of container runtimes, what they come to, and edits of them.
+// Parses configurations of container runtimes, merges them, and edits them.
 #include "daemon/runtime/toml/toml.hpp"
 
 #include "daemon/runtime/inspect/containerd_merge.hpp"
@@ -13,7 +13,7 @@ using namespace gpuhost;
 
 namespace {
 
-/// As texts, in which "nan" is itself.
+/// Compares as texts, because NaN does not equal itself.
 bool reads(std::string_view text, const base::Json& as) {
     const auto read = runtime::parse_toml(text, "output");
     return read && base::dump(*read) == base::dump(as);
@@ -30,25 +30,28 @@ void edit(std::string_view text, const base::Json& file) {
     if (!added)
         return fuzz::require(added.error().code == base::Errc::BadContent ||
                                  added.error().code == base::Errc::Refused,
-                             "an edit that can't be says why");
+                             "an edit fails with BadContent or Refused");
     base::Json meant = file;
     auto paths = base::strings_or_empty(file, "imports");
     const bool was_there = std::find(paths.begin(), paths.end(), ours) != paths.end();
     if (!was_there)
         paths.push_back(ours);
     meant["imports"] = paths;
-    fuzz::require(reads(*added, meant), "an edit changes the list and nothing else");
-    fuzz::require(runtime::with_import(*added, ours, "output") == *added, "what is there is not added");
+    fuzz::require(reads(*added, meant), "an edit changes only the list of imports");
+    fuzz::require(runtime::with_import(*added, ours, "output") == *added,
+                  "an existing import is not added again");
     const auto removed = runtime::without_import(*added, ours, "output");
-    fuzz::require(removed.has_value(), "what was added can be removed");
+    fuzz::require(removed.has_value(), "an added import can be removed");
     fuzz::require(was_there || reads(*removed, file) || reads(*removed, without_imports(file)),
-                  "and then all is as it was");
+                  "removing an added import restores the file");
 }
 
-/// Depth and the length of a line have bounds, in other places than those of the input.
+/// Writes and reads the document. The writer may exceed limits of depth and line length, at other places than
+/// the input.
 void write(const base::Json& file) {
     const std::string text = runtime::to_toml(file);
-    fuzz::require(!runtime::parse_toml(text, "output") || reads(text, file), "what is written is read back");
+    fuzz::require(!runtime::parse_toml(text, "output") || reads(text, file),
+                  "a written document is read back");
 }
 
 } // namespace
@@ -66,11 +69,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
             const auto once = runtime::merge_containerd({*file}, version);
             const auto twice = runtime::merge_containerd({*file, *file}, version);
             fuzz::require(base::member(once.document, "plugins") == base::member(twice.document, "plugins"),
-                          "a file that comes again changes no plugin");
+                          "a repeated file changes no plugin");
             const auto config = runtime::containerd_config({*file}, version);
             fuzz::require(std::is_sorted(config.handlers.begin(), config.handlers.end(),
                                          [](const auto& a, const auto& b) { return a.name < b.name; }),
-                          "runtimes are in order");
+                          "runtimes are sorted");
         }
     (void)runtime::crio_config({*file, *file}, std::nullopt);
     (void)runtime::podman_config({*file}, std::nullopt);

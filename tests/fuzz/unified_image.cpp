@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unified kernel image, as the step that clears a kernel's images reads it.
+// Parses a unified kernel image, as the step does that removes GPU drivers from images.
 #include "daemon/content/archive/unified_image.hpp"
 
 #include "daemon/base/handle.hpp"
@@ -22,13 +22,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::uint64_t total = 0;
     for (const content::PeSection& section : *sections) {
         fuzz::require(section.size > 0 && section.offset + section.size <= size,
-                      "a section lies in the file");
+                      "a section is inside of the file");
         total += section.size;
     }
-    fuzz::require(total <= size, "no two lie in one place");
+    fuzz::require(total <= size, "sections do not overlap");
     constexpr content::InitramfsLimits limits{1U << 20U, 4U << 20U, 1'000};
     if (const auto found = content::gpu_modules_of_unified_image(fd.get(), "6.1", "input", limits))
         for (const std::string& path : *found)
-            fuzz::require(content::claims_gpu(path), "what is found is a module's path");
+            fuzz::require(content::claims_gpu(path), "each result is a module's path");
     return 0;
 }
