@@ -13,8 +13,8 @@ namespace gpuhost::base {
 Result<void> become(const std::string& user) {
     const passwd* const entry = ::getpwnam(user.c_str()); // called with a single thread
     if (entry == nullptr)
-        return fail(Errc::NotFound, "there is no user '" + user + "'",
-                    "The package makes it: systemd-sysusers");
+        return fail(Errc::NotFound, "user '" + user + "': not found",
+                    "Create it with 'systemd-sysusers gpuhost.conf'.");
     const uid_t uid = entry->pw_uid;
     const gid_t gid = entry->pw_gid;
     if (::initgroups(user.c_str(), gid) < 0 || ::setresgid(gid, gid, gid) < 0 ||

@@ -50,14 +50,14 @@ std::optional<std::string_view> string_at(std::string_view table, std::uint64_t 
 Result<Elf> Elf::parse(std::string_view image, std::string_view what) {
     const auto bad = [what](std::string_view reason) {
         return fail(Errc::BadContent, std::string(what) + ": " + std::string(reason),
-                    "The file is damaged or not what its name says; fetch it again.");
+                    "Fetch the file again: it is damaged, or its name does not match its type.");
     };
     const auto header = at<Elf64_Ehdr>(image, 0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return bad("not an ELF file");
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
         header->e_machine != this_machine)
-        return bad("is for another kind of machine");
+        return bad("is for another machine architecture");
     if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shnum == 0 ||
         header->e_shstrndx >= header->e_shnum)
         return bad("has no usable section table");

@@ -119,7 +119,7 @@ Result<UniqueFd> Root::open_file(std::string_view path, int flags, mode_t mode) 
 Result<Root::Parent> Root::parent_of(std::string_view path) const {
     const auto slash = path.rfind('/');
     if (slash == std::string_view::npos || slash + 1 == path.size())
-        return fail(Errc::InvalidArgument, std::string(path) + ": not the path of a file");
+        return fail(Errc::InvalidArgument, std::string(path) + ": not a file path");
     const std::string_view directory = slash == 0 ? "/" : path.substr(0, slash);
     GPUHOST_TRY(fd, open_file(directory, O_PATH | O_DIRECTORY));
     return Parent{std::move(fd), std::string(path.substr(slash + 1))};

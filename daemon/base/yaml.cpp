@@ -66,7 +66,7 @@ class JsonBuilder final : public YAML::EventHandler {
         refuse_as_key(mark);
         const auto named = anchors_.find(anchor);
         if (named == anchors_.end())
-            throw YAML::ParserException(mark, "has an alias inside of what it stands for");
+            throw YAML::ParserException(mark, "has an alias inside its own anchor");
         spend(mark, made_, named->second.cost);
         if (!open_.empty() && open_.back().merges && !named->second.value.is_object())
             refuse_to_merge(mark);
@@ -109,7 +109,7 @@ class JsonBuilder final : public YAML::EventHandler {
                                 const std::string& text) const {
         Json value = tag == plain ? plain_scalar(text, reader_) : Json(text);
         if (value.is_number_float() && !std::isfinite(value.get<double>()))
-            throw YAML::ParserException(mark, "has the number " + text + ", which JSON can't say");
+            throw YAML::ParserException(mark, "has the number " + text + ", which JSON does not support");
         return value;
     }
 
@@ -117,20 +117,20 @@ class JsonBuilder final : public YAML::EventHandler {
                                      const std::string& text) {
         const auto key = tag == plain ? plain_key(text, reader_) : std::optional(text);
         if (!key)
-            throw YAML::ParserException(mark, "has a key that is no text");
+            throw YAML::ParserException(mark, "has a key that is not a string");
         if (!open_.back().keys.insert(*key).second)
-            throw YAML::ParserException(mark, "has the key '" + *key + "' twice in one place");
+            throw YAML::ParserException(mark, "has the key '" + *key + "' twice in one map");
         return *key;
     }
 
     /// All other tags convert the text to another type, and are not used in practice.
     void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
         if (reader_ == YamlReader::Kubectl && tag != plain && tag != quoted && tag != text_tag)
-            throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not read here");
+            throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not supported");
     }
 
     [[noreturn]] static void refuse_to_merge(const YAML::Mark& mark) {
-        throw YAML::ParserException(mark, "has '<<' before what is no map, nor a list of maps");
+        throw YAML::ParserException(mark, "has '<<' with a value that is not a map or a list of maps");
     }
 
     /// Merges in the order of the text, like Go's reader: merged members replace earlier ones.
@@ -148,14 +148,14 @@ class JsonBuilder final : public YAML::EventHandler {
 
     void refuse_as_key(const YAML::Mark& mark) const {
         if (is_key_next())
-            throw YAML::ParserException(mark, "has a key that is no text");
+            throw YAML::ParserException(mark, "has a key that is not a string");
     }
 
     /// Limits what a small text with aliases may expand to, in number and length of values.
     void spend(const YAML::Mark& mark, std::size_t& spent, std::size_t cost) const {
         spent += cost;
         if (made_ + kept_ > most_spent)
-            throw YAML::ParserException(mark, "stands for too much");
+            throw YAML::ParserException(mark, "expands to too much data");
     }
 
     void begin(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
@@ -200,7 +200,7 @@ class JsonBuilder final : public YAML::EventHandler {
 
 Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader reader) {
     if (reader == YamlReader::Kubectl && !is_yaml_text(text))
-        return fail(Errc::BadContent, std::string(what) + ": is no text in UTF-8");
+        return fail(Errc::BadContent, std::string(what) + ": is not UTF-8 text");
     std::istringstream input{std::string(text)};
     try {
         YAML::Parser parser(input);

@@ -82,17 +82,16 @@ TEST(Yaml, KubectlReadsNumbersAsGo) {
                              "<<", "2026-01-02", "1:30", "-inf", "nan", "abc"})
         EXPECT_EQ(parsed(text, as_kubectl), Json(text)) << text;
     for (const char* text : {".inf", "-.INF", "+.Inf", ".nan", ".NaN"})
-        EXPECT_NE(refusal(text, as_kubectl).find(", which JSON can't say"), std::string::npos) << text;
+        EXPECT_NE(refusal(text, as_kubectl).find(", which JSON does not support"), std::string::npos) << text;
 }
 
 TEST(Yaml, KubectlConvertsScalarKeysToStrings) {
     EXPECT_EQ(parsed("{y: 1, 0x10: 2, '0x10': 3, -1: 4, a: 5}", as_kubectl),
               Json::parse(R"({"true": 1, "16": 2, "0x10": 3, "-1": 4, "a": 5})"));
-    EXPECT_EQ(refusal("{yes: 1, on: 2}", as_kubectl),
-              "x.yaml: line 1: has the key 'true' twice in one place");
+    EXPECT_EQ(refusal("{yes: 1, on: 2}", as_kubectl), "x.yaml: line 1: has the key 'true' twice in one map");
     for (const char* key : {"1.5", "18446744073709551615", "~", "[a]", ".inf"})
         EXPECT_EQ(refusal(std::string(key) + " : 1", as_kubectl),
-                  "x.yaml: line 1: has a key that is no text");
+                  "x.yaml: line 1: has a key that is not a string");
     EXPECT_EQ(parsed("{y: 1, 0x10: 2}"), Json::parse(R"({"y": 1, "0x10": 2})"));
 }
 
@@ -107,7 +106,7 @@ TEST(Yaml, KubectlMergesKeysInTextOrder) {
         EXPECT_EQ(parsed(base + text, as_kubectl)["of"], Json::parse(made)) << text;
     for (const char* text : {"{<<: 1}", "{<<: }", "{<<: [1]}", "{<<: [[{x: 1}]]}", "{<<: *l}"})
         EXPECT_EQ(refusal("l: &l [{x: 1}]\na: " + std::string(text), as_kubectl),
-                  "x.yaml: line 2: has '<<' before what is no map, nor a list of maps");
+                  "x.yaml: line 2: has '<<' with a value that is not a map or a list of maps");
     EXPECT_EQ(parsed(base + "{<<: *b}")["of"], Json::parse(R"({"<<": {"x": 1, "y_": 2}})"));
 }
 
@@ -115,14 +114,14 @@ TEST(Yaml, KubectlRefusesInvalidUtf8) {
     for (const char* text : {"a: \xff", "a: \x01", "a: \xc3", "a: \x7f",
                              "\xff\xfe"
                              "a"})
-        EXPECT_EQ(refusal(text, as_kubectl), "x.yaml: is no text in UTF-8");
+        EXPECT_EQ(refusal(text, as_kubectl), "x.yaml: is not UTF-8 text");
     EXPECT_EQ(parsed("a: \xc3\xa4\r\nb: \"\\u00e4\\0\"\n", as_kubectl),
               Json::parse(R"({"a": "ä", "b": "ä\u0000"})"));
 }
 
 TEST(Yaml, KubectlRefusesTagsExceptStr) {
     for (const char* tag : {"!!int", "!!binary", "!mine", "!!bool"})
-        EXPECT_NE(refusal("a: " + std::string(tag) + " '1'", as_kubectl).find("', which is not read here"),
+        EXPECT_NE(refusal("a: " + std::string(tag) + " '1'", as_kubectl).find("', which is not supported"),
                   std::string::npos);
     EXPECT_EQ(parsed("a: !!str 1", as_kubectl), Json::parse(R"({"a": "1"})"));
 }
@@ -151,12 +150,12 @@ std::string bomb(const std::string& text, int fan) {
 }
 
 TEST(Yaml, AliasesThatExpandToManyValuesAreRefused) {
-    EXPECT_EQ(refusal(bomb("x", 10)), "x.yaml: line 6: stands for too much");
+    EXPECT_EQ(refusal(bomb("x", 10)), "x.yaml: line 6: expands to too much data");
     EXPECT_EQ(parsed(bomb("x", 2))["a8"].dump().size(), 256 * 3 + 255 + 2 * 255U);
 }
 
 TEST(Yaml, AliasesThatExpandToLongTextAreRefused) {
-    EXPECT_EQ(refusal(bomb(std::string(100'000, 'x'), 4)), "x.yaml: line 3: stands for too much");
+    EXPECT_EQ(refusal(bomb(std::string(100'000, 'x'), 4)), "x.yaml: line 3: expands to too much data");
 }
 
 TEST(Yaml, NestedAnchorsOfALongTextAreRefused) {
@@ -164,7 +163,7 @@ TEST(Yaml, NestedAnchorsOfALongTextAreRefused) {
     for (int i = 0; i < 40; ++i)
         nested += "&a" + std::to_string(i) + " [";
     EXPECT_EQ(refusal(nested + std::string(500'000, 'x') + std::string(40, ']')),
-              "x.yaml: line 1: stands for too much");
+              "x.yaml: line 1: expands to too much data");
 }
 
 TEST(Yaml, MegabyteWithoutAliasesIsAccepted) {
@@ -175,7 +174,7 @@ TEST(Yaml, MegabyteWithoutAliasesIsAccepted) {
 }
 
 TEST(Yaml, AliasInsideItsAnchorIsRefused) {
-    EXPECT_EQ(refusal("&a [*a]"), "x.yaml: line 1: has an alias inside of what it stands for");
+    EXPECT_EQ(refusal("&a [*a]"), "x.yaml: line 1: has an alias inside its own anchor");
 }
 
 TEST(Yaml, DepthIsLimited) {
@@ -190,13 +189,13 @@ TEST(Yaml, DepthIsLimited) {
 }
 
 TEST(Yaml, DuplicateAndNonTextKeysAreRefused) {
-    EXPECT_EQ(refusal("a: 1\na: 2\n"), "x.yaml: line 2: has the key 'a' twice in one place");
-    EXPECT_EQ(refusal("b: {a: 1, a: 2}\n"), "x.yaml: line 1: has the key 'a' twice in one place");
+    EXPECT_EQ(refusal("a: 1\na: 2\n"), "x.yaml: line 2: has the key 'a' twice in one map");
+    EXPECT_EQ(refusal("b: {a: 1, a: 2}\n"), "x.yaml: line 1: has the key 'a' twice in one map");
     EXPECT_EQ(refusal("{\"a\\nb\": 1, \"a\\nb\": 2}\n"),
-              "x.yaml: line 1: has the key 'a?b' twice in one place");
+              "x.yaml: line 1: has the key 'a?b' twice in one map");
     for (const char* key : {"[1]", "{a: b}", "~", "*x"})
         EXPECT_EQ(refusal("a: &x b\n" + std::string(key) + " : 2\n"),
-                  "x.yaml: line 2: has a key that is no text");
+                  "x.yaml: line 2: has a key that is not a string");
 }
 
 TEST(Yaml, SyntaxErrorNamesItsLine) {

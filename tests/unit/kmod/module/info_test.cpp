@@ -77,7 +77,7 @@ TEST(ModuleInfoTest, RefusesOtherElfFiles) {
     EXPECT_NE(info.error().message.find("not a kernel module"), std::string::npos);
     std::string foreign = tests::nvidia_module("nvidia", "550.163.01", "6.1");
     foreign[18] = '\x28'; // EM_ARM
-    EXPECT_NE(parse_module_info(foreign, "x").error().message.find("another kind of machine"),
+    EXPECT_NE(parse_module_info(foreign, "x").error().message.find("another machine architecture"),
               std::string::npos);
 }
 
