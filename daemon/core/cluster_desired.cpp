@@ -21,18 +21,18 @@ Result<std::string> text_of(const Json& value, const char* name, bool (*is_good)
         return std::string();
     if (text.is_string() && is_good(text.get_ref<const std::string&>()))
         return text.get<std::string>();
-    return base::fail(Errc::InvalidArgument,
-                      "a cluster's wish has no such '" + std::string(name) + "': " + base::dump(text));
+    return base::fail(Errc::InvalidArgument, "cluster's desired state: not a valid '" + std::string(name) +
+                                                 "': " + base::dump(text));
 }
 
 } // namespace
 
 Result<ClusterDesired> cluster_desired_from_json(const Json& value) {
     if (!value.is_object())
-        return base::fail(Errc::InvalidArgument, "a cluster's wish is to be a JSON object");
+        return base::fail(Errc::InvalidArgument, "cluster's desired state: not a JSON object");
     for (const auto& [name, wanted] : value.items())
         if (name != "toolkit" && name != "driver")
-            return base::fail(Errc::InvalidArgument, "a cluster can't wish for '" + name + "'");
+            return base::fail(Errc::InvalidArgument, "cluster's desired state: unknown key '" + name + "'");
     GPUHOST_TRY(toolkit, text_of(value, "toolkit", base::is_toolkit_version));
     GPUHOST_TRY(driver, text_of(value, "driver", base::is_driver_version));
     return ClusterDesired{toolkit, driver};
@@ -50,8 +50,7 @@ Json to_json(const ClusterDesired& desired) {
 std::string settings_text(const ClusterDesired& desired) {
     if (desired.toolkit.empty())
         return {};
-    return "# Written by gpuhostd: what the cluster's policy wants. A setting in any other file has the last "
-           "word.\n[" +
+    return "# Written by gpuhostd from the cluster's policy. A setting in any other file overrides it.\n[" +
            std::string(section) + "]\n" + std::string(key) + "=" + desired.toolkit + "\n";
 }
 

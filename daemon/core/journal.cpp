@@ -143,7 +143,7 @@ bool release_journal_reserve(const Root& root) {
 Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record& begin) {
     const std::string path = path_of(id);
     if (root.exists(path))
-        return base::fail(Errc::AlreadyExists, path + ": already there");
+        return base::fail(Errc::AlreadyExists, path + ": already exists");
     keep_journal_reserve(root);
     auto journal = [&]() -> Result<Journal> {
         auto written = root.write_atomic(path, encode_record(begin), 0600);

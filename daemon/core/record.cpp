@@ -156,7 +156,7 @@ Result<Record> record_from_json(const Json& value) {
     Record record;
     const auto type = value_of(types, base::string_or(value, "type", ""));
     if (!type || base::int_or(value, "format", format) > format)
-        return base::fail(Errc::Unsupported, "journal record of a newer version of gpuhostd");
+        return base::fail(Errc::Unsupported, "journal record: written by a newer version of gpuhostd");
     record.type = *type;
     record.t_us = static_cast<std::uint64_t>(base::int_or(value, "t_us", 0));
     record.time_us = static_cast<std::uint64_t>(base::int_or(value, "time_us", 0));
@@ -171,8 +171,7 @@ Result<Record> record_from_json(const Json& value) {
     if (record.type == Record::Type::End) {
         const auto outcome = value_of(outcomes, base::string_or(value, "outcome", ""));
         if (!outcome)
-            return base::fail(Errc::Unsupported,
-                              "journal record with an outcome of a newer version of gpuhostd");
+            return base::fail(Errc::Unsupported, "journal record: outcome of a newer version of gpuhostd");
         record.outcome = *outcome;
     }
     if (record.type == Record::Type::Begin) {
@@ -183,7 +182,8 @@ Result<Record> record_from_json(const Json& value) {
         for (const auto& group : record.preflights)
             for (const std::size_t step : group)
                 if (step >= record.plan->steps.size())
-                    return base::fail(Errc::BadContent, "journal record with a preflight of no step");
+                    return base::fail(Errc::BadContent,
+                                      "journal record: preflight of a step that is not in the plan");
     }
     return record;
 }

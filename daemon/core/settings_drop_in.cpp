@@ -23,8 +23,9 @@ Result<void> write_list(const base::Root& root, std::span<const SettingKey> keys
         return {};
     GPUHOST_CHECK(before ? root.write_atomic(list.path, *before) : root.remove(list.path));
     return base::fail(Errc::Refused,
-                      key + "= is set in " + now.get(list.section, list.key).source + ", which comes later",
-                      "Change it there.");
+                      key + "= is set in " + now.get(list.section, list.key).source +
+                          ", which overrides this file",
+                      "Change it in that file.");
 }
 
 std::vector<std::string> read_list(const base::Root& root, std::span<const SettingKey> keys,

@@ -98,7 +98,7 @@ Result<void> Transaction::begin(const Record& record) {
 Result<void> Transaction::start(const Record& record) {
     const Action expected = next();
     if (expected.type != Action::Type::Run || expected.phase != record.phase || expected.step != record.step)
-        return impossible("start of what is not next");
+        return impossible("start of an action that is not next");
     attempts_ = in_flight_ ? attempts_ + 1 : 1;
     in_flight_ = true;
     phase_ = record.phase;
@@ -194,7 +194,7 @@ void Transaction::undo_failed(const Error& error) {
     states_[step_] = StepState::UndoFailed;
     undo_failed_ = true;
     if (cause_)
-        cause_->message += "; going back failed too: " + error.message;
+        cause_->message += "; undo failed too: " + error.message;
 }
 
 /// Starts the undo only after all groups have run, so that all problems are reported.

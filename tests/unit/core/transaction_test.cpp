@@ -251,7 +251,7 @@ TEST(Transaction, FailedUndoDoesNotStopTheOthers) {
     });
     EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, undo 2, undo 1, undo 0");
     EXPECT_EQ(result.outcome, Outcome::Failed);
-    EXPECT_EQ(result.error->message, "it broke; going back failed too: it broke");
+    EXPECT_EQ(result.error->message, "it broke; undo failed too: it broke");
 }
 
 TEST(Transaction, StepErrorRebootRequiredIsTheOutcome) {
