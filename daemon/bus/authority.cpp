@@ -43,13 +43,13 @@ bool is_allowed(core::Subject& subject, const char* user) {
 }
 
 tl::unexpected<base::Error> denied(const std::string& why) {
-    return base::fail(Errc::AccessDenied, why, "Ask again as root.");
+    return base::fail(Errc::AccessDenied, why, "Repeat the request as root.");
 }
 
 Result<void> verdict(sd_bus_message* reply) {
     if (sd_bus_message_is_method_error(reply, SD_BUS_ERROR_SERVICE_UNKNOWN) > 0 ||
         sd_bus_message_is_method_error(reply, SD_BUS_ERROR_NAME_HAS_NO_OWNER) > 0)
-        return denied("without polkit only root may do this");
+        return denied("polkit is not available: only root may do this");
     if (sd_bus_message_is_method_error(reply, nullptr) > 0)
         return denied(host::bus_error("asking polkit", sd_bus_message_get_error(reply)).message);
     int authorized = 0;
@@ -58,7 +58,7 @@ Result<void> verdict(sd_bus_message* reply) {
     if (r >= 0)
         r = sd_bus_message_read(reply, "bb", &authorized, &challenge);
     if (r < 0)
-        return denied("polkit's answer makes no sense");
+        return denied("polkit's reply is not valid");
     if (!authorized)
         return denied(challenge ? "this needs a password" : "polkit does not allow it");
     return {};
@@ -94,7 +94,7 @@ Result<void> measure(sd_bus_message* call, std::size_t& left) {
         }
         if (size > left)
             return base::fail(Errc::InvalidArgument,
-                              "arguments of more than " + std::to_string(largest_kept / 1024) + " KiB");
+                              "arguments: larger than " + std::to_string(largest_kept / 1024) + " KiB");
         left -= size;
     }
     return check(r, "arguments");
@@ -109,7 +109,7 @@ Result<void> check_size(sd_bus_message* call) {
 } // namespace
 
 Result<void> Authority::may_wait(sd_bus_message* call, uid_t uid) const {
-    const std::string ask_later = "Ask again when they have been answered.";
+    const std::string ask_later = "Try again after polkit has answered them.";
     const auto of_user =
         std::count_if(checks_.begin(), checks_.end(), [&](const Check& it) { return it.subject.uid == uid; });
     if (of_user >= most_checks_of_user)
@@ -161,7 +161,7 @@ Result<void> Authority::refuse(const core::Subject& subject, const base::Error& 
         host::log_asked(base::log::Level::Warning, base::message::access_refused, subject, 0,
                         "refused " + host::who(subject) + " of uid " + std::to_string(subject.uid) + ": " +
                             why.message +
-                            (*more == 0 ? "" : ", after " + std::to_string(*more) + " others like it"));
+                            (*more == 0 ? "" : ", after " + std::to_string(*more) + " similar ones"));
     return base::fail(why);
 }
 

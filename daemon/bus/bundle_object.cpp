@@ -21,8 +21,8 @@ Result<Json> request_of(const std::string& request, const std::vector<std::strin
         return Json{{"request", request}, {"files", arguments}};
     if (request == "remove" && arguments.size() == 1)
         return Json{{"request", request}, {"name", arguments[0]}};
-    return base::fail(Errc::InvalidArgument,
-                      "no request '" + request + "' with " + std::to_string(arguments.size()) + " arguments");
+    return base::fail(Errc::InvalidArgument, "unknown request '" + request + "' with " +
+                                                 std::to_string(arguments.size()) + " arguments");
 }
 
 } // namespace

@@ -103,7 +103,7 @@ Result<Json> read_options(sd_bus_message* call, std::span<const Option> known) {
         if (option == known.end())
             return base::fail(Errc::InvalidArgument, "unknown option '" + name + "'");
         if (options.contains(name))
-            return base::fail(Errc::InvalidArgument, "option '" + name + "' is there twice");
+            return base::fail(Errc::InvalidArgument, "option '" + name + "' is given twice");
         GPUHOST_TRY(value, read_option(call, *option));
         options[name] = std::move(value);
         GPUHOST_CHECK(check(sd_bus_message_exit_container(call), "options"));
@@ -117,7 +117,7 @@ Result<std::string> read_string(sd_bus_message* call) {
     GPUHOST_CHECK(check(sd_bus_message_read(call, "s", &text), "arguments"));
     if (std::strlen(text) > longest_string)
         return base::fail(Errc::InvalidArgument,
-                          "a string of more than " + std::to_string(longest_string) + " bytes");
+                          "string argument: longer than " + std::to_string(longest_string) + " bytes");
     return std::string(text);
 }
 
@@ -127,7 +127,7 @@ Result<std::vector<std::string>> read_strings(sd_bus_message* call) {
     while (sd_bus_message_at_end(call, 0) == 0) {
         if (strings.size() == most_strings)
             return base::fail(Errc::InvalidArgument,
-                              "more than " + std::to_string(most_strings) + " strings");
+                              "list argument: more than " + std::to_string(most_strings) + " strings");
         GPUHOST_TRY(text, read_string(call));
         strings.push_back(std::move(text));
     }

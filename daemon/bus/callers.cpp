@@ -75,7 +75,7 @@ Result<core::Subject> Callers::subject_of(sd_bus_message* call) const {
     core::Subject subject;
     uid_t uid = 0;
     if (r < 0 || sd_bus_creds_get_euid(credentials.get(), &uid) < 0)
-        return base::fail(Errc::AccessDenied, "can't tell who called");
+        return base::fail(Errc::AccessDenied, "can't identify the caller");
     subject.uid = uid;
     pid_t pid = 0;
     if (sd_bus_creds_get_pid(credentials.get(), &pid) >= 0)

@@ -33,7 +33,7 @@ Result<Json> request_of(const std::string& request, const std::vector<std::strin
                                                                                            : has_kernels;
     if (!fits)
         return base::fail(Errc::InvalidArgument,
-                          "no request '" + request + "' with " + std::to_string(count) + " arguments");
+                          "unknown request '" + request + "' with " + std::to_string(count) + " arguments");
     if (request == "import")
         made["files"] = arguments;
     else if (count > 0)

@@ -42,7 +42,7 @@ int set_level(sd_bus*, const char*, const char*, const char*, sd_bus_message* va
         return std::string_view(entry.name) == name;
     });
     if (found == levels.end())
-        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "no log level '%s'", name);
+        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "unknown log level '%s'", name);
     base::log::set_level(found->level);
     return 0;
 }
@@ -57,7 +57,7 @@ int set_target(sd_bus*, const char*, const char*, const char*, sd_bus_message* v
     if (const int r = sd_bus_message_read(value, "s", &name); r < 0)
         return r;
     if (!host::set_log_target(name))
-        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "no log target '%s'", name);
+        return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "unknown log target '%s'", name);
     return 0;
 }
 

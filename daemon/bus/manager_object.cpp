@@ -107,7 +107,7 @@ int ManagerObject::get_operation(sd_bus_message* call) {
         std::uint64_t id = 0;
         GPUHOST_CHECK(check(sd_bus_message_read(m, "t", &id), "arguments"));
         if (!manager_.runner().find(id))
-            return base::fail(Errc::NotFound, "there is no operation " + std::to_string(id),
+            return base::fail(Errc::NotFound, "operation " + std::to_string(id) + ": not found",
                               "See 'gpuhostctl operation list'.");
         return check(sd_bus_reply_method_return(m, "o", operation_path(id).c_str()), "reply");
     });
@@ -117,7 +117,7 @@ int ManagerObject::reload(sd_bus_message* call) {
     return authority_.require(call, action_manage,
                               [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                   host::log_asked(base::log::Level::Info, {}, subject, 0,
-                                                  host::who(subject) + " has the configuration read again");
+                                                  host::who(subject) + " reloads the configuration");
                                   host::Message reply;
                                   int r = sd_bus_message_new_method_return(m, base::OutPtr(reply));
                                   if (r >= 0)
@@ -137,10 +137,10 @@ int ManagerObject::reboot(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(read_options(m, {}));
         if (manager_.state() != "reboot-required")
-            return base::fail(Errc::Refused, "nothing on this host asks for a reboot",
-                              "Reboot it by hand: systemctl reboot");
+            return base::fail(Errc::Refused, "no component of this host requires a reboot",
+                              "Reboot manually: systemctl reboot");
         host::log_asked(base::log::Level::Warning, {}, subject, 0,
-                        host::who(subject) + " has this host rebooted, as the driver asks for it");
+                        host::who(subject) + " reboots this host, as the driver requires");
         const int r = sd_bus_call_method_async(sd_bus_message_get_bus(m), nullptr, "org.freedesktop.login1",
                                                "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
                                                "Reboot", on_reboot, nullptr, "b", 0);
@@ -161,8 +161,8 @@ int ManagerObject::get_kubelet_credentials(sd_bus_message* call) {
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                        const Json lent = manager_.kubelet_files();
                                        host::log_asked(base::log::Level::Info, {}, subject, 0,
-                                                       "lent the kubelet's credentials to " +
-                                                           host::who(subject) + ", to move pods with");
+                                                       "passed the kubelet's credentials to " +
+                                                           host::who(subject) + ", for moving pods");
                                        return reply_json(m, lent);
                                    });
 }
@@ -172,7 +172,7 @@ int ManagerObject::set_desired_state(sd_bus_message* call) {
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                        GPUHOST_TRY(text, read_string(m));
                                        GPUHOST_CHECK(read_options(m, {}));
-                                       GPUHOST_TRY(json, base::parse_json(text, "a cluster's wish"));
+                                       GPUHOST_TRY(json, base::parse_json(text, "cluster's desired state"));
                                        GPUHOST_TRY(desired, core::cluster_desired_from_json(json));
                                        GPUHOST_TRY(id, manager_.set_desired_state(desired, subject));
                                        GPUHOST_CHECK(follow_publisher(m, !desired.driver.empty()));
@@ -189,11 +189,11 @@ Result<void> ManagerObject::follow_publisher(sd_bus_message* call, bool wants_dr
     int r = sd_bus_track_new(sd_bus_message_get_bus(call), base::OutPtr(publisher_), on_publisher_gone, this);
     if (r >= 0)
         r = sd_bus_track_add_sender(publisher_.get(), call);
-    return check(r, "following who wishes");
+    return check(r, "tracking the publisher of the desired state");
 }
 
 int ManagerObject::on_publisher_gone(sd_bus_track*, void* userdata) {
-    return host::guard("a cluster's wish", [&] {
+    return host::guard("cluster's desired state", [&] {
         static_cast<ManagerObject*>(userdata)->manager_.withdraw_cluster_driver();
         return 1; // sd-bus would call again for 0
     });
@@ -207,7 +207,7 @@ int ManagerObject::request_upgrade(sd_bus_message* call) {
         host::log_asked(base::log::Level::Info, {}, subject, 0,
                         host::who(subject) +
                             (version.empty()
-                                 ? " asks for no upgrade by the cluster any more"
+                                 ? " no longer asks the cluster to upgrade this host"
                                  : " asks the cluster to upgrade this host to driver " + version));
         return reply_json(m, Json{{"upgrade_requested", version}});
     };

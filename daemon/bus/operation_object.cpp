@@ -89,7 +89,7 @@ int OperationObjects::describe(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) -> Result<void> {
         const host::Operation* operation = at(sd_bus_message_get_path(m));
         if (!operation)
-            return base::fail(Errc::NotFound, "this operation is no longer kept");
+            return base::fail(Errc::NotFound, "operation not found: its record was removed");
         return reply_json(m, host::to_json(*operation));
     });
 }

@@ -26,11 +26,11 @@ Result<void> each_file(sd_bus_message* call,
     while (sd_bus_message_enter_container(call, 'r', "sh") > 0) {
         if (++count > most_files)
             return base::fail(Errc::InvalidArgument,
-                              "more than " + std::to_string(most_files) + " files at once");
+                              "more than " + std::to_string(most_files) + " files in one request");
         GPUHOST_TRY(name, read_string(call));
         // Titles, logs and hints contain the names, which must not break a line.
         if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }))
-            return base::fail(Errc::InvalidArgument, "a file's name has control characters");
+            return base::fail(Errc::InvalidArgument, "a file name contains control characters");
         int fd = -1;
         GPUHOST_CHECK(check(sd_bus_message_read(call, "h", &fd), "files"));
         GPUHOST_CHECK(use(name, fd));
@@ -57,7 +57,7 @@ Result<Files> read_files(sd_bus_message* call) {
     GPUHOST_CHECK(each_file(call, [&files](const std::string& name, int fd) -> Result<void> {
         base::UniqueFd owned(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
         if (!owned)
-            return base::fail_errno("taking '" + name + "'", errno);
+            return base::fail_errno("receiving '" + name + "'", errno);
         files.names.push_back(name);
         files.inputs.push_back(std::move(owned));
         return {};

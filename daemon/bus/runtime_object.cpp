@@ -41,7 +41,7 @@ int RuntimeObject::plan(sd_bus_message* call) {
         GPUHOST_TRY(name, read_string(m));
         GPUHOST_TRY(runtimes, read_strings(m));
         if (name != "configure" && name != "restore")
-            return base::fail(Errc::InvalidArgument, "no request '" + name + "'");
+            return base::fail(Errc::InvalidArgument, "unknown request '" + name + "'");
         return requests_.plan(m, request_of(name, runtimes), change_options);
     });
 }

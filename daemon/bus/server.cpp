@@ -57,7 +57,7 @@ Result<void> Server::add_operations() {
 
 Result<void> Server::request_name() {
     if (const int r = sd_bus_request_name(bus_, bus_name, 0); r < 0)
-        return base::fail_errno("taking the bus name '" + std::string(bus_name) + "'", -r);
+        return base::fail_errno("requesting the bus name '" + std::string(bus_name) + "'", -r);
     return {};
 }
 

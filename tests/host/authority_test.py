@@ -82,7 +82,7 @@ def check_without_polkit(t, host):
         run = as_nobody(host, *verb)
         t.ok(run.returncode == ACCESS_DENIED and "root" in run.stderr,
              f"without polkit user nobody may not run {' '.join(verb)}", run.returncode, run.stderr)
-    t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: without polkit only root may do this" in host.tail(),
+    t.ok(f"refused nobody with gpuhostctl of uid {NOBODY}: polkit is not available: only root may do this" in host.tail(),
          "a refusal is logged with user and program", host.tail())
 
 
