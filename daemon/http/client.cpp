@@ -35,7 +35,7 @@ using Easy = base::CHandle<CURL, curl_easy_cleanup>;
 using Multi = base::CHandle<CURLM, curl_multi_cleanup>;
 using List = base::CHandle<curl_slist, curl_slist_free_all>;
 
-constexpr const char* nobody_trusted = "nobody is trusted: an authority is needed";
+constexpr const char* nobody_trusted = "no trusted certificate authority";
 constexpr long keepalive_idle_s = 30; ///< ends a watch when the network is gone
 constexpr long keepalive_interval_s = 10;
 constexpr unsigned unacknowledged_ms = 30'000; ///< for sent bytes; the kernel's default is 15 minutes
@@ -50,11 +50,11 @@ class MemoryFile {
             return made;
         made.fd_ = UniqueFd(::memfd_create("pem", MFD_CLOEXEC));
         if (!made.fd_)
-            return base::fail_errno("a file in memory", errno);
+            return base::fail_errno("creating a file in memory", errno);
         for (std::size_t done = 0; done < text.size();) {
             const ssize_t n = ::write(made.fd_.get(), text.data() + done, text.size() - done);
             if (n < 0)
-                return base::fail_errno("a file in memory", errno);
+                return base::fail_errno("creating a file in memory", errno);
             done += static_cast<std::size_t>(n);
         }
         made.path_ = "/proc/self/fd/" + std::to_string(made.fd_.get());
@@ -128,7 +128,7 @@ std::string authority_of(const std::string& url) {
 /// that reports each problem once would report every one.
 std::string words_of(CURL* easy, CURLcode code, const char* words) {
     if (code == CURLE_OPERATION_TIMEDOUT)
-        return "no answer in time";
+        return "timed out";
     if (code == CURLE_COULDNT_CONNECT) {
         long error = 0;
         (void)curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
@@ -199,12 +199,12 @@ struct Transfer {
         answer.status = static_cast<unsigned>(status);
         answer.failure = too_much ? Failure::TooMuch : failure_of(code);
         if (too_much)
-            answer.problem = "sent more than was asked for";
+            answer.problem = "response larger than requested";
         else if (code != CURLE_OK)
             answer.problem = words_of(easy.get(), code, words.data());
         else if (is_good && request.length > 0 && answer.body.size() != request.length) {
             answer.failure = Failure::TooLittle;
-            answer.problem = "sent less than was asked for";
+            answer.problem = "response smaller than requested";
         }
     }
 
@@ -562,7 +562,7 @@ Client::~Client() = default;
 
 Result<Client> Client::make(Options options) {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return base::fail(Errc::Failed, "libcurl does not start");
+        return base::fail(Errc::Failed, "libcurl failed to start");
     auto transfers = std::make_unique<Transfers>();
     std::shared_ptr<const TlsFiles> tls = std::make_shared<TlsFiles>();
     if (!options.plain || !options.tls.authorities.empty()) {
@@ -593,7 +593,7 @@ std::uint64_t Client::start(Request request) {
     transfer->answer.id = ++transfers_->last_id;
     transfer->easy.reset(curl_easy_init());
     transfer->answer.problem =
-        transfer->easy ? objection(transfer->request, *connections.tls) : "libcurl does not start";
+        transfer->easy ? objection(transfer->request, *connections.tls) : "libcurl failed to start";
     if (!transfer->answer.problem.empty()) {
         transfer->answer.failure = Failure::Unreachable;
         transfers_->refused.push_back(std::move(transfer->answer));

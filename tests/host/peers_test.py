@@ -245,7 +245,7 @@ def check_chatterbox(t, rack):
         box = Chatterbox(rack.keys, digest(layer), layer, file.read())
     rack.configure(box.address, rack.peer().address)
     run = rack.fetch("site")
-    t.ok(run.returncode == 0 and rack.is_whole() and f"{box.address}: sent more than was asked for" in run.stderr,
+    t.ok(run.returncode == 0 and rack.is_whole() and f"{box.address}: response larger than requested" in run.stderr,
          "a peer that sends too much is disconnected", *said(run))
     box.close()
 

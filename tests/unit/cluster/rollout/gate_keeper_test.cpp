@@ -161,7 +161,7 @@ TEST_F(GateKeeperTest, GateThatCannotBeQueriedIsClosed) {
     prometheus.answer(std::string(2U << 20U, ' '));
     keeper.want({gate(prometheus.url())});
     ASSERT_TRUE(wait());
-    EXPECT_NE(keeper.states().at(gate(prometheus.url())).find("sent more than was asked for"),
+    EXPECT_NE(keeper.states().at(gate(prometheus.url())).find("response larger than requested"),
               std::string::npos);
     const Gate untrusted = gate("https://127.0.0.1:1");
     keeper.want({untrusted});
