@@ -125,14 +125,14 @@ def check_refusals(t, host, start):
              f"driver {' '.join(words)} --root is refused", refused.returncode, refused.stderr)
     t.equal(sorted(set(before.splitlines()) ^ set(files(host).splitlines())), [],
             "refused verbs with --root change no file")
-    for root, status, said in (("/", 2, "is the system that runs"), (host.path("/etc"), 4, "holds no system"),
+    for root, status, said in (("/", 2, "is the running system"), (host.path("/etc"), 4, "is not the root of a system"),
                                ("/nonesuch", 4, "No such file"), (host.path("/etc/gpuhost/gpuhostd.conf"), 2, "not a directory")):
         refused = host.ctl("driver", "list", f"--root={root}")
         t.ok(refused.returncode == status and said in refused.stderr,
              f"--root={os.path.relpath(root, host.root) if root.startswith(host.root) else root} is refused", refused.returncode, refused.stderr)
     os.rename(host.path("/var/lib/gpuhost"), host.path("/var/lib/elsewhere"))
     refused = rescue(host, "driver", "list")
-    t.ok(refused.returncode == 4 and "/var too" in refused.stderr,
+    t.ok(refused.returncode == 4 and "including /var" in refused.stderr,
          "--root of a system without /var is refused", refused.stderr)
     os.rename(host.path("/var/lib/elsewhere"), host.path("/var/lib/gpuhost"))
 

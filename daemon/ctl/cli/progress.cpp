@@ -30,7 +30,7 @@ std::string phrase(const Json& operation, std::size_t columns) {
         if (state != "running" && state != "undoing")
             continue;
         const std::string summary = text_of(steps[i], "summary");
-        if (text.find(summary) != std::string::npos) // the daemon's own text, such as "going back: …"
+        if (text.find(summary) != std::string::npos) // the daemon's own text, such as "undoing: …"
             return position(i, steps.size()) + text;
         const std::string lead = position(i, steps.size()) + (state == "undoing" ? "undoing: " : "");
         const std::string both = lead + summary + (text.empty() ? "" : ": " + text);

@@ -18,7 +18,7 @@ base::Result<base::Json> plan_of(client::Client& client, const client::Options& 
     GPUHOST_TRY(offer, cluster_offer(client, only));
     if (offer.driver.empty())
         return client.ask(client::manager_call("Plan", {only}));
-    base::Json plan{{"kind", "apply"}, {"title", "converge the host"}, {"steps", base::Json::array()}};
+    base::Json plan{{"kind", "apply"}, {"title", "apply the configuration"}, {"steps", base::Json::array()}};
     if (!offer.rest.empty()) {
         GPUHOST_TRY(rest, client.ask(client::manager_call("Plan", {client::Options{{"only", offer.rest}}})));
         plan = std::move(rest);

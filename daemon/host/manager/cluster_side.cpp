@@ -40,9 +40,9 @@ Result<void> ClusterSide::request_upgrade(const std::string& version) {
     if (!version.empty() && version != desired_.driver)
         return base::fail(Errc::Refused,
                           desired_.driver.empty()
-                              ? "no driver of the cluster's waits for this host"
-                              : "the cluster wants driver " + desired_.driver + " here, not " + version,
-                          "See: gpuhostctl cluster status");
+                              ? "no driver version from the cluster is pending for this host"
+                              : "driver " + version + ": the cluster's policy sets driver " + desired_.driver,
+                          "Check it with: gpuhostctl cluster status");
     if (version.empty()) {
         GPUHOST_CHECK(root_.remove(request_file));
     } else {

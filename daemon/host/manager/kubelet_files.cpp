@@ -24,9 +24,9 @@ Result<std::string> read_one(const base::Root& root, const std::string& path) {
     if (::fstat(file.get(), &st) != 0)
         return base::fail(base::errno_error(path, errno));
     if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::Refused, "'" + path + "' is no file");
+        return base::fail(Errc::Refused, "'" + path + "' is not a regular file");
     if ((st.st_uid != 0 && st.st_uid != ::geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return base::fail(Errc::Refused, "'" + path + "' is not root's alone to write");
+        return base::fail(Errc::Refused, "'" + path + "' is writable by users other than root");
     return base::read_all(file.get(), longest, path);
 }
 
@@ -39,7 +39,7 @@ Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& 
         if (files.size() == most_files)
             break;
         if (path.empty() || path.front() != '/') {
-            problems.push_back("'" + path + "' is no whole path");
+            problems.push_back("'" + path + "' is not an absolute path");
             continue;
         }
         auto text = read_one(root, path);

@@ -54,7 +54,7 @@ core::Subject itself() {
 core::Plan everything(const std::vector<std::string>& only = {}) {
     core::Plan plan;
     plan.kind = "apply";
-    plan.title = "converge " + (only.empty() ? "the host" : base::join(only, ", "));
+    plan.title = "apply the configuration" + (only.empty() ? "" : " of " + base::join(only, ", "));
     return plan;
 }
 
@@ -124,7 +124,7 @@ std::vector<std::string> Manager::reload() {
 Result<std::uint64_t> Manager::set_desired_state(const core::ClusterDesired& desired, core::Subject subject) {
     if (const Operation* const running = runner_.running())
         return base::fail(Errc::Busy, "operation " + std::to_string(running->id) + " runs",
-                          "Ask again when it has ended.");
+                          "Try again after it ends.");
     const auto wanted_toolkit = [this] {
         const auto observed = observe("toolkit");
         return observed ? base::member(*observed, "wanted") : Json();
@@ -216,8 +216,8 @@ void Manager::converge() {
         if (one.problems.empty())
             append(all, std::move(one));
         else
-            log::warning("the " + std::string(component->name()) +
-                         " can't converge by itself: " + problems_error(one.problems).message);
+            log::warning("can't converge the " + std::string(component->name()) +
+                         " automatically: " + problems_error(one.problems).message);
     }
     if (!all.steps.empty())
         if (auto begun = runner_.start(std::move(all), itself(), {}); !begun)
@@ -282,7 +282,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             continue;
         const Result<Json>& observed = observe(*component);
         if (!observed) {
-            const Error error = observed.error().context("looking at the " + std::string(component->name()));
+            const Error error = observed.error().context("observing the " + std::string(component->name()));
             if (is_one)
                 return base::fail(error);
             all.problems.push_back({error.code, error.message, error.hint});
@@ -294,10 +294,10 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
         append(all, std::move(one));
     }
     if (!missing.empty())
-        return base::fail(Errc::NotFound, "there is no component '" + missing.front() + "'",
-                          "See 'gpuhostctl status --json' for those that there are.");
+        return base::fail(Errc::NotFound, "component '" + missing.front() + "': not found",
+                          "Run 'gpuhostctl status --json' for the list of components.");
     if (!request.empty())
-        return base::fail(Errc::InvalidArgument, "no component takes this request");
+        return base::fail(Errc::InvalidArgument, "no component accepts this request");
     return all;
 }
 
@@ -318,9 +318,9 @@ Result<Json> Manager::observe(std::string_view component) {
     for (const auto& candidate : components_)
         if (candidate->name() == component)
             return observe(*candidate).map_error([&](const Error& error) {
-                return error.context("looking at the " + std::string(component));
+                return error.context("observing the " + std::string(component));
             });
-    return base::fail(Errc::NotFound, "there is no component '" + std::string(component) + "'");
+    return base::fail(Errc::NotFound, "component '" + std::string(component) + "': not found");
 }
 
 Json Manager::describe() {

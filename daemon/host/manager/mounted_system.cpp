@@ -23,7 +23,7 @@ using base::fail_errno;
 using base::Result;
 
 constexpr std::array of_the_running{"/proc", "/sys", "/run", "/dev"};
-constexpr const char* mount_all = "Mount all of it there, /var too.";
+constexpr const char* mount_all = "Mount all of the system there, including /var.";
 
 std::string quote(const std::string& directory) {
     return "'" + directory + "'";
@@ -48,21 +48,22 @@ bool is_running_system(const std::string& directory, const struct stat& st) {
 
 Result<void> check(const std::string& directory, bool writable) {
     if (::geteuid() != 0)
-        return base::fail(Errc::AccessDenied, "only root may mend a system that is mounted",
-                          "Run it as root.");
+        return base::fail(Errc::AccessDenied, "only root may work on a mounted system",
+                          "Run the command as root.");
     struct stat st {};
     if (::stat(directory.c_str(), &st) < 0)
         return fail_errno(quote(directory), errno);
     if (!S_ISDIR(st.st_mode))
         return base::fail(Errc::InvalidArgument, quote(directory) + " is not a directory");
     if (is_running_system(directory, st))
-        return base::fail(Errc::InvalidArgument, quote(directory) + " is the system that runs",
-                          "Leave --root out: its own gpuhostd does it.");
+        return base::fail(Errc::InvalidArgument, quote(directory) + " is the running system",
+                          "Omit --root: the running system's own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
     for (const char* needed : of_the_running) // links are refused: a tmpfs is mounted on each
         if (struct stat there{};
             ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
-            return base::fail(Errc::NotFound, quote(directory) + " holds no system: it has no " + needed,
+            return base::fail(Errc::NotFound,
+                              quote(directory) + " is not the root of a system: it has no " + needed,
                               mount_all);
     const auto state = root.open_file("/var/lib/gpuhost", O_PATH | O_DIRECTORY);
     if (!state)
@@ -71,7 +72,7 @@ Result<void> check(const std::string& directory, bool writable) {
     struct statvfs fs {};
     if (writable && ::fstatvfs(state->get(), &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0)
         return base::fail(Errc::Refused, "the system in " + quote(directory) + " is mounted read-only",
-                          "mount -o remount,rw " + directory);
+                          "Mount it writable: mount -o remount,rw " + directory);
     return {};
 }
 
@@ -85,7 +86,7 @@ Result<void> mount_at(const char* source, const std::string& target, const char*
 Result<void> report_not_running(const base::Root& root) {
     sd_id128_t boot{};
     if (const int r = sd_id128_randomize(&boot); r < 0)
-        return fail_errno("making up a boot", -r);
+        return fail_errno("generating a boot ID", -r);
     std::array<char, SD_ID128_UUID_STRING_MAX> text{};
     GPUHOST_CHECK(root.make_directories("/proc/sys/kernel/random"));
     GPUHOST_CHECK(root.write_atomic("/proc/sys/kernel/random/boot_id",
@@ -102,9 +103,9 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
         return fail_errno("making a mount namespace", errno);
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0)
         return base::fail(
-            Errc::Failed, base::errno_error("keeping mounts to itself", errno).message,
-            "Where '/' is a chroot it has to be a mount point: mount --bind DIRECTORY DIRECTORY, and "
-            "then chroot there.");
+            Errc::Failed, base::errno_error("making all mounts private", errno).message,
+            "In a chroot, make '/' a mount point: mount --bind DIRECTORY DIRECTORY, and then chroot "
+            "there.");
     // Bind-mounts the working directory, since `directory` may be below /run, which the tmpfs hides. It also
     // hides the sockets of the running system's systemd and bus. All mounts end with the process.
     if (::chdir(directory.c_str()) < 0)

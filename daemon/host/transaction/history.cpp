@@ -38,7 +38,7 @@ bool holds(const Json& changes, const Json& change) {
 Result<Json> parse(const std::string& text) {
     GPUHOST_TRY(json, base::parse_json(text, history_file));
     if (base::int_or(json, "format", format) > format)
-        return base::fail(Errc::Unsupported, "of a newer version of gpuhostd");
+        return base::fail(Errc::Unsupported, "written by a newer version of gpuhostd");
     Json changes = base::member(json, "changes");
     if (!changes.is_array())
         return base::fail(Errc::BadContent, "key 'changes': missing or not a list");
@@ -80,7 +80,7 @@ void History::keep(const Operation& operation) const {
     if (!change)
         return;
     const std::string lost =
-        "can't keep what operation " + std::to_string(operation.id) + " made of the driver: ";
+        "can't record the driver change of operation " + std::to_string(operation.id) + ": ";
     auto changes = read();
     if (!changes && changes.error().code != Errc::BadContent) {
         base::log::warning(lost + changes.error().message + ", ignoring");

@@ -104,7 +104,7 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                                     std::vector<base::UniqueFd> inputs, bool check_only) {
     if (looking_)
-        return base::fail(Errc::Refused, "this system is only looked at");
+        return base::fail(Errc::Refused, "this system is open for reading only");
     if (current_)
         return base::fail(Errc::Busy,
                           "operation " + std::to_string(current_->operation.id) + " (" +
@@ -113,7 +113,7 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                               std::to_string(current_->operation.id) + "', or cancel it.");
     for (const core::Step& step : plan.steps)
         if (!kinds_.find(step.kind))
-            return base::fail(Errc::Failed, "no step kind '" + step.kind + "'");
+            return base::fail(Errc::Failed, "unknown step kind '" + step.kind + "'");
     Operation operation;
     operation.id = last_id_ + 1;
     Record begin = record(Record::Type::Begin);
@@ -141,7 +141,7 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
 Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
     if (!current_ || current_->operation.id != id)
         return base::fail(find(id) ? Errc::InvalidArgument : Errc::NotFound,
-                          "operation " + std::to_string(id) + " does not run");
+                          "operation " + std::to_string(id) + " is not running");
     if (current_->operation.transaction.undoing() || current_->operation.transaction.cancelled())
         return {};
     if (current_->operation.transaction.past_return() || current_->operation.transaction.finished())
@@ -233,7 +233,7 @@ bool Runner::has_work(const Action& action) const {
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
-        result.error = Error{Errc::Unsupported, "this system does not run", {}};
+        result.error = Error{Errc::Unsupported, "this system is offline", {}};
     phase_ended(action, std::move(result));
 }
 
@@ -241,7 +241,7 @@ void Runner::launch(const Action& action) {
     const core::Transaction& transaction = current_->operation.transaction;
     if (current_->waiting_for.empty())
         say(action.phase == Phase::Preflight ? "checking"
-                                             : (action.phase == Phase::Undo ? "going back: " : "") +
+                                             : (action.phase == Phase::Undo ? "undoing: " : "") +
                                                    transaction.plan().steps[action.step].summary);
     JobCallbacks callbacks;
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
@@ -249,7 +249,7 @@ void Runner::launch(const Action& action) {
     const Launch launch = make_launch(action);
     if (current_->worker) {
         if (const auto told = current_->worker->go_on(launch, std::move(callbacks)); !told) {
-            warn(told.error().message + ", starting another");
+            warn(told.error().message + ", starting another worker");
             dismiss_worker([this, action] { run_again(action); });
             return;
         }
@@ -324,7 +324,7 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
 
 /// Ends an idle worker. This may take a while: nothing is started or journaled until it has exited.
 void Runner::dismiss_worker(const Event::Callback& then) {
-    say("waiting for a worker's end");
+    say("waiting for a worker to exit");
     current_->worker->dismiss([this, then] {
         current_->worker.reset();
         then();

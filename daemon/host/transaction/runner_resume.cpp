@@ -27,7 +27,7 @@ Result<void> Runner::lock_journal() {
     core::keep_journal_reserve(root_);
     GPUHOST_TRY(directory, root_.open_file(core::journal_directory, O_RDONLY | O_DIRECTORY));
     if (::flock(directory.get(), LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? base::fail(Errc::Busy, "another gpuhostd is at work on this system",
+        return errno == EWOULDBLOCK ? base::fail(Errc::Busy, "another gpuhostd is running on this system",
                                                  "Stop it first: systemctl stop gpuhostd.")
                                     : base::fail_errno(core::journal_directory, errno);
     lock_ = std::move(directory);
@@ -93,8 +93,10 @@ Result<void> Runner::load(std::uint64_t id) {
         return {};
     }();
     if (!read && read.error().code == Errc::Unsupported)
-        return base::fail(Errc::Unsupported, "a newer gpuhostd has not ended operation " + std::to_string(id),
-                          "Install that version again, and let it end.");
+        return base::fail(Errc::Unsupported,
+                          "operation " + std::to_string(id) +
+                              " of a newer version of gpuhostd is not finished",
+                          "Install that version again, and wait until the operation ends.");
     if (!read && read.error().code != Errc::BadContent)
         return base::fail(read.error());
     if (!read) {
@@ -107,7 +109,7 @@ Result<void> Runner::load(std::uint64_t id) {
         operation.progress = operation.transaction.outcome() ? 1 : 0;
         if (!operation.transaction.outcome())
             log::notice("operation " + std::to_string(id) + " (" + operation.transaction.plan().title +
-                        ") was interrupted, and goes back before anything else is changed");
+                        ") was interrupted, and is undone before any other change");
         ended_.emplace(id, std::move(operation));
         return {};
     }
@@ -129,7 +131,7 @@ void Runner::resume_next() {
     current_->recover = transaction.in_flight() && !current_->operation.of_earlier_boot;
     const std::string id = std::to_string(current_->operation.id);
     log::event(log::Level::Notice, message::operation_resumed, {{"GPUHOST_OPERATION_ID", id}},
-               "operation " + id + " (" + transaction.plan().title + ") was interrupted, taking it up again");
+               "operation " + id + " (" + transaction.plan().title + ") was interrupted, resuming it");
     Record resumed = record(Record::Type::Resume);
     resumed.boot_id = boot_id_;
     append(std::move(resumed), [this] {
@@ -157,7 +159,7 @@ void Runner::await_leftover(const Event::Callback& then) {
         current_->worker.reset();
         then();
     };
-    say("waiting for a worker's end");
+    say("waiting for a worker to exit");
     if (auto worker = launcher_.recover(launch, {{}, ended}))
         current_->worker = *std::move(worker);
     else
@@ -177,7 +179,7 @@ void Runner::go_back_if_unrecorded() {
         return;
     }
     Record cancel = record(Record::Type::Cancel); // without effect after the point of no return
-    cancel.error = base::Error{Errc::Interrupted, "the journal lacks records of what was done", {}};
+    cancel.error = base::Error{Errc::Interrupted, "the journal lacks the records of some jobs", {}};
     append(std::move(cancel), [this, unrecorded] {
         // Later jobs reuse these names.
         for (const std::string& job : unrecorded)

@@ -150,9 +150,8 @@ void JobWatch::overflow() {
     source_.reset();
     ending_.reset();
     events_.reset();
-    result_.emplace().error =
-        base::Error{base::Errc::BadContent, "the worker wrote more than a job has to say",
-                    "See 'journalctl -t gpuhost-worker'."};
+    result_.emplace().error = base::Error{base::Errc::BadContent, "the worker's output is too large",
+                                          "See 'journalctl -t gpuhost-worker'."};
     if (kill_)
         kill_();
 }

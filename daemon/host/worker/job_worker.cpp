@@ -51,7 +51,7 @@ bool JobWorker::can_go_on(std::chrono::seconds deadline) const {
 
 Result<void> JobWorker::go_on(const Launch& launch, JobCallbacks callbacks) {
     if (!can_go_on(launch.deadline))
-        return base::fail(Errc::Interrupted, "worker '" + job_ + "' can't go on");
+        return base::fail(Errc::Interrupted, "worker '" + job_ + "' can't run another job");
     GPUHOST_CHECK(prepare_next_job(root_, launch.request, job_));
     GPUHOST_TRY(made, make_watch(launch, std::move(callbacks), true));
     GPUHOST_CHECK(send_job(socket_.get(), launch.request.job));

@@ -56,7 +56,7 @@ class DirectWorker : public JobWorker {
     Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
         if (!process_.pidfd && process_.child)
-            return base::fail(Errc::Failed, "can't watch a worker: no descriptor for it");
+            return base::fail(Errc::Failed, "can't watch a worker: no process descriptor");
         if (!process_.pidfd) {
             GPUHOST_TRY(soon, event().soon([this] { end(); }));
             exit_ = std::move(soon);
@@ -114,7 +114,7 @@ class DirectWorker : public JobWorker {
         if (process_.child)
             kill_and_reap(WNOHANG);
         over(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
-                      : Error{Errc::Interrupted, "the worker died half way", {}});
+                      : Error{Errc::Interrupted, "the worker died before the end of its job", {}});
     }
 
     Process process_;

@@ -120,7 +120,7 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
         launch.request.phase == core::Phase::Preflight
             ? "checks"
             : std::string(core::name(launch.request.phase)) + ": " + launch.request.steps[0].summary;
-    const std::string after = launch.more.count() > 0 ? ", and what follows" : "";
+    const std::string after = launch.more.count() > 0 ? ", and later steps" : "";
     auto properties = sandbox_properties(launch.sandbox, writable_for(launch));
     const auto microseconds =
         static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline + launch.more).count());
@@ -296,7 +296,7 @@ class SystemdWorker : public JobWorker {
     void on_active_state(sd_bus_message* message) {
         const sd_bus_error* error = sd_bus_message_get_error(message);
         if (error && is_about_unit(*error))
-            end(died("it is gone"));
+            end(died("unit not found"));
         else if (error)
             on_query_failed(*error);
         else if (read_properties(message, unit_interface) < 0)
@@ -308,7 +308,7 @@ class SystemdWorker : public JobWorker {
     }
 
     void on_query_failed(const sd_bus_error& error) {
-        base::log::warning(bus_error("no answer about '" + unit_ + "', asking again", &error).message);
+        base::log::warning(bus_error("no reply about '" + unit_ + "', asking again", &error).message);
         ask_after(patience_.again);
     }
 
@@ -369,13 +369,14 @@ class SystemdWorker : public JobWorker {
     [[nodiscard]] bool is_over() const { return !has_job_ && (active_ == "inactive" || active_ == "failed"); }
 
     static Error died(const std::string& how) {
-        return {Errc::Interrupted, "the worker died half way: " + how, "See 'journalctl -t gpuhost-worker'."};
+        return {Errc::Interrupted, "the worker died before the end of its job: " + how,
+                "See 'journalctl -t gpuhost-worker'."};
     }
 
     [[nodiscard]] Error death() const {
         if (expired_ || result_ == "timeout")
             return {Errc::Timeout, "the worker was killed after its deadline", {}};
-        return died(result_.empty() ? "its unit is gone" : result_);
+        return died(result_.empty() ? "its unit was removed" : result_);
     }
 
     void end(Error how) { end(&SystemdWorker::over, std::move(how)); }
@@ -445,7 +446,7 @@ Result<Launcher::Owner> SystemdLauncher::owner(core::Sandbox sandbox) const {
         return Owner{0, 0};
     const auto found = base::find_local_user(user);
     if (!found)
-        return base::fail(Errc::NotFound, "there is no user '" + user + "'",
+        return base::fail(Errc::NotFound, "user '" + user + "': not found",
                           "Create it with 'systemd-sysusers gpuhost.conf'.");
     return Owner{found->uid, found->gid};
 }

@@ -48,7 +48,8 @@ class Reporter {
 Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
     std::vector<UniqueFd> inputs = receive_descriptors(STDIN_FILENO, expected);
     if (inputs.size() != expected)
-        return base::fail(Errc::Failed, "the input files did not arrive", "Ask again with the same files.");
+        return base::fail(Errc::Failed, "the worker did not receive the input files",
+                          "Repeat the request with the same files.");
     return inputs;
 }
 
@@ -98,7 +99,7 @@ Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds
     GPUHOST_TRY(inputs, receive_inputs(request.inputs));
     for (const core::Step& step : request.steps)
         if (!kinds.find(step.kind))
-            return base::fail(Errc::Failed, "no step kind '" + step.kind + "'");
+            return base::fail(Errc::Failed, "unknown step kind '" + step.kind + "'");
     core::StepContext context{
         root,
         request.settings,
@@ -128,7 +129,7 @@ core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds
             return *std::move(result);
         failed.error = std::move(result).error();
     } catch (const std::exception& e) {
-        failed.error = Error{Errc::Failed, std::string("unexpected: ") + e.what(), {}};
+        failed.error = Error{Errc::Failed, std::string("unexpected exception: ") + e.what(), {}};
     }
     return failed;
 }

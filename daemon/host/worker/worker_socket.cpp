@@ -92,7 +92,7 @@ std::vector<UniqueFd> receive_descriptors(int socket, std::size_t expected) {
 
 Result<void> send_job(int socket, std::string_view job) {
     if (::send(socket, job.data(), job.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return fail_errno("telling a worker its next job", errno);
+        return fail_errno("sending a worker its next job", errno);
     return {};
 }
 

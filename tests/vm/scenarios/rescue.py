@@ -42,4 +42,4 @@ def rescue(host):
     assert "done" in said and "not found" in host.check(INDEX), f"deselect: {said}, {host.check(INDEX)}"
     expect.untouched(before, host.facts())
     refused = host.ctl("driver", "deselect", "--root=/")
-    assert refused.rc == 2 and "is the system that runs" in refused.err, f"--root=/: {refused}"
+    assert refused.rc == 2 and "is the running system" in refused.err, f"--root=/: {refused}"

@@ -54,9 +54,9 @@ TEST(ProgressBar, UndoIsShown) {
 
 TEST(ProgressBar, TextThatNamesTheStepIsNotRepeated) {
     auto operation = swap_operation("undoing", {"done", "undoing", "pending"});
-    operation["text"] = "going back: load nvidia 550.163.01";
+    operation["text"] = "undoing: load nvidia 550.163.01";
     EXPECT_EQ(progress_bar(screen(100), operation),
-              " 43% [==========>             ] 2/3 going back: load nvidia 550.163.01");
+              " 43% [==========>             ] 2/3 undoing: load nvidia 550.163.01");
 }
 
 TEST(ProgressBar, BeforeTheFirstStepOnlyTextIsShown) {
