@@ -28,12 +28,12 @@ Error refusal(unsigned status, const Json& body) {
     const std::string words = said.empty() ? "answered " + std::to_string(status) : said;
     switch (status) {
     case 401:
-        return {Errc::AccessDenied, "the API server does not know these credentials: " + words,
-                "The certificate or the token in the kubeconfig may have expired."};
+        return {Errc::AccessDenied, "the API server rejects these credentials: " + words,
+                "Check whether the certificate or the token in the kubeconfig has expired."};
     case 403:
         return {Errc::AccessDenied, words,
-                "Apply the manifests in /usr/share/gpuhost/kubernetes; gpuhost-cluster(8) says who is to "
-                "have which rights."};
+                "Apply the manifests in /usr/share/gpuhost/kubernetes; gpuhost-cluster(8) lists the rights "
+                "of each user."};
     case 404:
         return {Errc::NotFound, words, ""};
     case 429:
@@ -50,9 +50,8 @@ Error failure(const http::Answer& answer, const std::string& server) {
         return {Errc::Timeout, words, ""};
     case http::Failure::Untrusted:
         return {Errc::AccessDenied, words,
-                "The authority in the kubeconfig is to be that of the API server's certificate, and the "
-                "certificate in it one that the "
-                "server's authority for clients has signed."};
+                "Check that the kubeconfig has the authority of the API server's certificate, and a client "
+                "certificate that the server's client authority signed."};
     case http::Failure::TooMuch:
     case http::Failure::TooLittle:
         return {Errc::BadContent, words, ""};
@@ -80,7 +79,7 @@ ApiAnswer read(http::Answer&& answer, const std::string& server) {
         read.too_much = answer.failure == http::Failure::TooMuch;
         return read;
     }
-    auto body = base::parse_json(answer.body.empty() ? "null" : answer.body, "an answer of the API server");
+    auto body = base::parse_json(answer.body.empty() ? "null" : answer.body, "the API server's response");
     const bool good = answer.status >= 200 && answer.status < 300;
     if (body)
         read.body = std::move(*body);
@@ -206,8 +205,8 @@ Result<bool> Api::refresh() {
     const Kubeconfig& config = access.config;
     if (config.server != access_.config.server || config.server_name != access_.config.server_name ||
         config.proxy != access_.config.proxy)
-        return base::fail(Errc::Refused, "'" + path_ + "' names another server now",
-                          "It counts after: systemctl restart gpuhost-cluster");
+        return base::fail(Errc::Refused, "'" + path_ + "' now names another server",
+                          "Restart the service to use it: systemctl restart gpuhost-cluster");
     GPUHOST_CHECK(client_.set_tls(tls_of(access.credentials)));
     access_ = std::move(access);
     return true;

@@ -78,7 +78,7 @@ Result<void> check_certificates(std::string_view pem, std::string_view what) {
         return {};
     return base::fail(
         Errc::BadContent, std::string(what) + ": has no certificate in PEM",
-        "It has to hold '-----BEGIN CERTIFICATE-----'; DER becomes that with openssl x509 -inform DER.");
+        "Provide one with '-----BEGIN CERTIFICATE-----'; convert DER with openssl x509 -inform DER.");
 }
 
 Result<void> check_private_key(std::string_view pem, std::string_view what) {
@@ -86,11 +86,11 @@ Result<void> check_private_key(std::string_view pem, std::string_view what) {
         return block.label == "PRIVATE KEY" || base::ends_with(block.label, " PRIVATE KEY");
     });
     if (key && (key->label == "ENCRYPTED PRIVATE KEY" || key->headers.find("ENCRYPTED") != std::string::npos))
-        return base::fail(Errc::Refused, std::string(what) + ": is a key that a passphrase locks",
-                          "Nobody is there to say it: take it off with openssl pkey -in FILE -out FILE.new.");
+        return base::fail(Errc::Refused, std::string(what) + ": is encrypted with a passphrase",
+                          "Remove the passphrase with openssl pkey -in FILE -out FILE.new.");
     if (!key || !key->is_der)
         return base::fail(Errc::BadContent, std::string(what) + ": has no private key in PEM",
-                          "It has to hold '-----BEGIN PRIVATE KEY-----'.");
+                          "Provide one with '-----BEGIN PRIVATE KEY-----'.");
     return {};
 }
 
@@ -102,7 +102,7 @@ Result<void> check_token(std::string_view token, std::string_view what) {
     return base::fail(Errc::BadContent,
                       std::string(what) +
                           (token.empty() ? ": is empty" : ": has blanks or control characters"),
-                      "It has to be the token alone, as kubectl create token prints it.");
+                      "Provide only the token, as kubectl create token prints it.");
 }
 
 } // namespace gpuhost::cluster

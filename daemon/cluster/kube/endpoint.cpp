@@ -41,9 +41,9 @@ Result<void> check_authority(std::string_view authority) {
     const bool has_port =
         colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
     if (!is_host(has_port ? authority.substr(0, colon) : authority))
-        return base::fail(Errc::BadContent, "has no name or address of a host");
+        return base::fail(Errc::BadContent, "has no valid host name or address");
     if (has_port && !is_port(authority.substr(colon + 1)))
-        return base::fail(Errc::BadContent, "has a port that is no number from 1 to 65535");
+        return base::fail(Errc::BadContent, "has a port that is not a number from 1 to 65535");
     return {};
 }
 
@@ -57,7 +57,7 @@ struct Url {
 Result<Url> parse_url(std::string_view text) {
     const std::size_t colon = text.find("://");
     if (text.size() > longest || colon == std::string_view::npos)
-        return base::fail(Errc::BadContent, "is no URL with a scheme");
+        return base::fail(Errc::BadContent, "is not a URL with a scheme");
     Url url{std::string(text.substr(0, colon)), {}, {}, {}};
     std::transform(url.scheme.begin(), url.scheme.end(), url.scheme.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -76,7 +76,7 @@ Result<Url> parse_url(std::string_view text) {
     GPUHOST_CHECK(check_authority(url.authority));
     if (!has_only(url.path, {digits, letters, "-._~!$&'()*+,;=:@%/"}) ||
         !has_only(url.user, {digits, letters, "-._~!$&'()*+,;=:@%"}))
-        return base::fail(Errc::BadContent, "has characters that no URL has");
+        return base::fail(Errc::BadContent, "has characters that are not valid in a URL");
     return url;
 }
 
@@ -90,7 +90,7 @@ Result<std::string> parse_server_url(std::string_view text) {
     GPUHOST_TRY(url, parse_url(text));
     if (url.scheme != "https")
         return base::fail(Errc::Refused, "does not begin with https://",
-                          "Name the API server's own port: TLS is always used and verified.");
+                          "Use the API server's own HTTPS port: TLS is always used and verified.");
     if (!url.user.empty())
         return base::fail(Errc::Refused, "has a user or a password in it",
                           "Use a client certificate or a token.");
@@ -100,17 +100,17 @@ Result<std::string> parse_server_url(std::string_view text) {
 Result<std::string> parse_http_url(std::string_view text) {
     GPUHOST_TRY(url, parse_url(text));
     if (url.scheme != "http" && url.scheme != "https")
-        return base::fail(Errc::BadContent, "begins with neither http:// nor https://");
+        return base::fail(Errc::BadContent, "does not begin with http:// or https://");
     if (!url.user.empty())
         return base::fail(Errc::Refused, "has a user or a password in it",
-                          "A token can come from a file of the host: tokenFile.");
+                          "Use a token from a file of the host: tokenFile.");
     return joined(url);
 }
 
 Result<std::string> parse_proxy_url(std::string_view text) {
     GPUHOST_TRY(url, parse_url(text));
     if (url.scheme != "http" && url.scheme != "https" && url.scheme != "socks5")
-        return base::fail(Errc::BadContent, "begins with none of http://, https:// and socks5://");
+        return base::fail(Errc::BadContent, "does not begin with http://, https:// or socks5://");
     return joined(url);
 }
 

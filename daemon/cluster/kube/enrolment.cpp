@@ -101,7 +101,7 @@ void Enrolment::submitted(ApiAnswer&& answer) {
     if (!answer.done() && answer.status != conflict)
         return fail(answer.error, answer.retry_after);
     if (answer.done())
-        log_("asked for a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
+        log_("requested a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
     backoff_.reset();
     error_ = {};
     follow();
@@ -111,7 +111,7 @@ void Enrolment::follow() {
     const auto see = [this](const Json& request) { handle(request); };
     const auto lost = [this] {
         // The controller manager removes requests that nobody approves within a day.
-        error_ = {Errc::NotFound, "the request '" + name_ + "' is gone, and is made again", ""};
+        error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
         due_ = now() + backoff_.next();
     };
     watch_ = std::make_unique<Watch>(
@@ -134,12 +134,12 @@ void Enrolment::handle(const Json& request) {
     if (encoded.empty())
         return;
     const auto certificate = base::decode_base64(encoded);
-    const auto kept =
-        certificate ? keep(*certificate) : base::fail(Errc::BadContent, "the certificate is no base64");
+    const auto kept = certificate ? keep(*certificate)
+                                  : base::fail(Errc::BadContent, "the certificate is not valid base64");
     if (!kept)
         return fail(kept.error());
     ended_ = true;
-    log_("got a certificate by '" + name_ + "'");
+    log_("received the certificate of request '" + name_ + "'");
     on_issued_();
 }
 
@@ -159,7 +159,7 @@ Result<void> Enrolment::keep(const std::string& certificate) {
 void Enrolment::refused(const Json& condition) {
     const std::string why = string_or(condition, "message", "");
     error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),
-              "Ask who approves certificates in this cluster."};
+              "Ask an administrator who approves certificates in this cluster."};
     log_(error_.message);
     if (const auto removed = root_.remove(cluster::pending_key); !removed)
         log_(removed.error().message);

@@ -45,8 +45,8 @@ Result<Entry> find_entry(const Json& document, std::string_view kind, const std:
     for (const Json& entry : base::member(document, std::string(kind) + "s"))
         if (string_or(entry, "name", "") == name)
             return Entry{base::member(entry, kind), where};
-    return base::fail(Errc::BadContent, where + " is not there",
-                      "See kubectl config view --kubeconfig " + std::string(what) + " for those that are.");
+    return base::fail(Errc::BadContent, where + " not found",
+                      "List them with kubectl config view --kubeconfig " + std::string(what) + ".");
 }
 
 /// Finds the cluster or the user that the context names.
@@ -54,7 +54,7 @@ Result<Entry> follow(const Json& document, std::string_view kind, const Entry& c
                      std::string_view what) {
     name = string_or(context.value, kind, "");
     if (name.empty())
-        return base::fail(Errc::BadContent, context.where + ": names no " + std::string(kind),
+        return base::fail(Errc::BadContent, context.where + ": has no " + std::string(kind),
                           "Set it with kubectl config set-context NAME --" + std::string(kind) + "=…");
     return find_entry(document, kind, name, what);
 }
@@ -63,7 +63,7 @@ Result<Entry> follow(const Json& document, std::string_view kind, const Entry& c
 Result<std::string> parse_path(const Entry& entry, const std::string& key, const std::string& directory) {
     const std::string path = string_or(entry.value, key, "");
     if (std::any_of(path.begin(), path.end(), is_control))
-        return base::fail(Errc::BadContent, entry.where + ": " + key + " is no path");
+        return base::fail(Errc::BadContent, entry.where + ": " + key + " is not a valid path");
     return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 
@@ -73,7 +73,7 @@ Result<Material> read_material(const Entry& entry, const std::string& key, const
     const std::string data = string_or(entry.value, key + "-data", "");
     if (!data.empty() && !path.empty())
         return base::fail(Errc::BadContent, entry.where + ": has both " + key + " and " + key + "-data",
-                          "Take one of them out.");
+                          "Remove one of them.");
     return Material{base::decode_base64(data).value_or(""), path};
 }
 
@@ -106,16 +106,16 @@ Result<void> read_cluster(const Entry& cluster, const std::string& directory, Ku
     config.server_name = string_or(cluster.value, "tls-server-name", "");
     if (std::any_of(config.server_name.begin(), config.server_name.end(),
                     [](char c) { return is_control(c) || c == ' ' || c == '/'; }))
-        return base::fail(Errc::BadContent, cluster.where + ": tls-server-name is no name of a host");
+        return base::fail(Errc::BadContent, cluster.where + ": tls-server-name is not a valid host name");
     if (base::bool_or(cluster.value, "insecure-skip-tls-verify", false))
         return base::fail(Errc::Refused, cluster.where + ": has insecure-skip-tls-verify",
-                          "The server is always verified: give certificate-authority-data instead.");
+                          "Set certificate-authority-data instead: the server is always verified.");
     GPUHOST_TRY(authority, read_material(cluster, "certificate-authority", directory));
     if (authority.empty())
         return base::fail(Errc::Refused,
-                          cluster.where + ": has no certificate-authority, so that any authority which this "
-                                          "host trusts could vouch for the server",
-                          "Give the cluster's own in certificate-authority-data; kubeadm keeps it in "
+                          cluster.where + ": has no certificate-authority: any authority that this host "
+                                          "trusts could issue the server's certificate",
+                          "Set certificate-authority-data to the cluster's own; kubeadm stores it in "
                           "/etc/kubernetes/pki/ca.crt.");
     config.authority = authority;
     return {};
@@ -128,9 +128,9 @@ Result<void> refuse_user(const Entry& user) {
         std::string_view hint;
     };
     static constexpr std::string_view run =
-        "gpuhost-cluster runs no other program: use a client certificate or a token file.";
+        "Use a client certificate or a token file: gpuhost-cluster runs no other program.";
     static constexpr std::string_view password =
-        "API servers take no passwords: use a client certificate or a token file.";
+        "Use a client certificate or a token file: API servers accept no passwords.";
     static constexpr std::string_view as =
         "Give this host credentials of its own, with the rights that it needs.";
     static constexpr std::array refused{Refused{"exec", run},
@@ -159,13 +159,12 @@ Result<void> read_user(const Entry& user, const std::string& directory, Kubeconf
         return base::fail(Errc::BadContent,
                           user.where + (key.empty() ? ": has a client-certificate without its client-key"
                                                     : ": has a client-key without its client-certificate"),
-                          "Give both, or a token and none of them.");
+                          "Set both, or neither of them and a token.");
     GPUHOST_TRY(token_file, parse_path(user, "tokenFile", directory));
     const Material token{token_file.empty() ? string_or(user.value, "token", "") : "", token_file};
     if (certificate.empty() && token.empty())
-        return base::fail(
-            Errc::BadContent, user.where + ": has neither a client-certificate nor a token",
-            "Give it one of client-certificate-data with client-key-data, tokenFile and token.");
+        return base::fail(Errc::BadContent, user.where + ": has neither a client-certificate nor a token",
+                          "Set client-certificate-data with client-key-data, tokenFile or token.");
     config.certificate = certificate;
     config.key = key;
     config.token = token;
@@ -192,7 +191,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what
                                     const std::string& directory) {
     if (text.size() > largest)
         return base::fail(Errc::BadContent, std::string(what) + ": is larger than 1 MiB",
-                          "Keep no more than this host's context in it: kubectl config view --raw --minify.");
+                          "Keep only this host's context in it: kubectl config view --raw --minify.");
     GPUHOST_TRY(document, base::parse_yaml(text, what, base::YamlReader::Kubectl));
     GPUHOST_CHECK(check_kubeconfig_types(document, what));
     GPUHOST_CHECK(check_kind(document, what));

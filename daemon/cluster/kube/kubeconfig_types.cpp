@@ -119,20 +119,20 @@ Result<void> check(const Json& value, const Type& type, const std::string& where
 
 Result<void> check_list(const Json& value, const Type& type, const std::string& where) {
     if (!value.is_array())
-        return wrong(where, "is no list", "Begin each of its entries with '- '.");
+        return wrong(where, "is not a list", "Begin each of its entries with '- '.");
     std::set<std::string> names;
     for (std::size_t i = 0; i < value.size(); ++i) {
         GPUHOST_CHECK(check(value[i], *type.of, where + "[" + std::to_string(i) + "]"));
         if (type.kind == Kind::NamedList && !names.insert(base::string_or(value[i], "name", "")).second)
-            return wrong(where + "[" + std::to_string(i) + "]", "has the name of one before it",
-                         "Take one of the two out.");
+            return wrong(where + "[" + std::to_string(i) + "]", "has the name of an earlier entry",
+                         "Remove one of the two.");
     }
     return {};
 }
 
 Result<void> check_map(const Json& value, const Type& type, const std::string& where) {
     if (!value.is_object())
-        return wrong(where, "is no map", "Write members below it, one a line, as 'key: value'.");
+        return wrong(where, "is not a map", "Write members below it, one a line, as 'key: value'.");
     if (type.kind == Kind::Map)
         for (const auto& item : value.items())
             GPUHOST_CHECK(check(item.value(), *type.of, where + ".*"));
@@ -149,14 +149,14 @@ Result<void> check(const Json& value, const Type& type, const std::string& where
     case Kind::Any:
         return {};
     case Kind::Text:
-        return value.is_string() ? Result<void>() : wrong(where, "is no text", "Put it in quotes.");
+        return value.is_string() ? Result<void>() : wrong(where, "is not a string", "Put it in quotes.");
     case Kind::Truth:
         return value.is_boolean() ? Result<void>()
                                   : wrong(where, "is neither true nor false", "Write it without quotes.");
     case Kind::Bytes:
         return value.is_string() && base::decode_base64(value.get_ref<const std::string&>())
                    ? Result<void>()
-                   : wrong(where, "is no base64", "Make it of the file with base64 -w0 FILE.");
+                   : wrong(where, "is not valid base64", "Encode the file with base64 -w0 FILE.");
     case Kind::List:
     case Kind::NamedList:
         return check_list(value, type, where);

@@ -36,7 +36,7 @@ bool is_word(std::string_view text, bool slash) {
 }
 
 tl::unexpected<base::Error> no_selector(std::string_view text) {
-    return base::fail(Errc::InvalidArgument, "'" + std::string(text) + "' is no label selector",
+    return base::fail(Errc::InvalidArgument, "'" + std::string(text) + "' is not a valid label selector",
                       "Write it as for kubectl: app=web,tier!=canary,zone in (a,b)");
 }
 

@@ -102,7 +102,7 @@ void Watch::listed(ApiAnswer&& answer) {
     const std::string version = version_of(answer.body);
     const auto items = answer.body.find("items");
     if (version.empty() || items == answer.body.end() || !items->is_array())
-        return later({base::Errc::BadContent, "the API server's answer is no list", ""});
+        return later({base::Errc::BadContent, "the API server's response is not a list", ""});
     continue_ = base::string_or(base::member(answer.body, "metadata"), "continue", "");
     up_to_date(); // before on_object, whose handlers may report other errors
     listing_ = true;

@@ -52,9 +52,8 @@ TEST(Kubeconfig, ErrorsHaveCodeMessageAndHint) {
         {"", {Errc::BadContent, "/etc/k.conf: is not a kubeconfig: it is not a map"}},
         {"kind: Config\n", {Errc::BadContent, "/etc/k.conf: has no current-context"}},
         {kubeconfig("server: https://a"),
-         {Errc::Refused,
-          "/etc/k.conf: cluster 'site': has no certificate-authority, so that any authority which "
-          "this host trusts could vouch for the server"}},
+         {Errc::Refused, "/etc/k.conf: cluster 'site': has no certificate-authority: any authority that "
+                         "this host trusts could issue the server's certificate"}},
         {kubeconfig(cluster_members("http://10.0.0.1:8080")),
          {Errc::Refused,
           "/etc/k.conf: cluster 'site': server 'http://10.0.0.1:8080': does not begin with https://"}},
@@ -70,12 +69,12 @@ TEST(Kubeconfig, ErrorsHaveCodeMessageAndHint) {
         EXPECT_EQ(error.message.find('\n'), std::string::npos);
     }
     EXPECT_EQ(refusal(kubeconfig(cluster_members(), "exec: {command: aws}")).hint,
-              "gpuhost-cluster runs no other program: use a client certificate or a token file.");
+              "Use a client certificate or a token file: gpuhost-cluster runs no other program.");
 }
 
 TEST(Kubeconfig, ErrorsShowNamesInOneLine) {
     EXPECT_EQ(refusal("current-context: \"a\\nb\\e[2J\"").message,
-              "/etc/k.conf: context 'a?b?[2J' is not there");
+              "/etc/k.conf: context 'a?b?[2J' not found");
 }
 
 TEST(Kubeconfig, ErrorsDoNotShowSecrets) {
@@ -104,7 +103,7 @@ TEST(Kubeconfig, EncryptedKeysAreRefused) {
         refusal(kubeconfig(cluster_members(), "client-certificate-data: " + tests::certificate_data +
                                                   ", client-key-data: " + locked));
     EXPECT_EQ(error.code, Errc::Refused);
-    EXPECT_EQ(error.message, "/etc/k.conf: user 'host': client-key-data: is a key that a passphrase locks");
+    EXPECT_EQ(error.message, "/etc/k.conf: user 'host': client-key-data: is encrypted with a passphrase");
 }
 
 TEST(Kubeconfig, ServersAreHttpsUrls) {
