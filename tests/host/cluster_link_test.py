@@ -85,8 +85,8 @@ def check_fight(t, site):
     writes, told = api.count("PATCH", NODES) - writes, len(events(api)) - told
     t.ok(1 < writes <= 12, "rewrites of a repeatedly removed label are rate-limited", writes)
     t.ok(told <= 2, "events about a repeatedly removed label are rate-limited", told)
-    site.eventually(t, lambda: "takes back what is written" in str(site.agent.status().get("error")), "the status reports the repeatedly removed label")
-    t.ok(1 <= site.agent.said().count("something else takes this back") <= 3,
+    site.eventually(t, lambda: "reverts what gpuhost-cluster writes" in str(site.agent.status().get("error")), "the status reports the repeatedly removed label")
+    t.ok(1 <= site.agent.said().count("another client reverts this") <= 3,
          "log messages about the removed label are rate-limited", site.agent.said())
     site.eventually(t, lambda: STATE in api.node()["metadata"]["labels"], "the label is restored when nothing removes it", 60)
 

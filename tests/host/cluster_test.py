@@ -92,7 +92,7 @@ def check_refusals(t, site):
         t.ok(status != 429 or took >= 2, f"the write after status {status} respects Retry-After", took)
     api.fail(403, "PATCH")
     api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
-    site.eventually(t, lambda: "can't be written" in site.agent.said(), "a forbidden write is logged")
+    site.eventually(t, lambda: "can't write node" in site.agent.said(), "a forbidden write is logged")
     site.eventually(t, lambda: api.taints() == [], "a forbidden write is repeated later")
     site.eventually(t, lambda: site.agent.status().get("error") is None, "a successful write clears the error in the status")
     for status in (500, 429):
@@ -216,7 +216,7 @@ def check_metrics(t, site):
         said = len(site.agent.said())
         write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nMetricsListen={address}\n")
         site.agent.start()
-        site.eventually(t, lambda: f"'{address}' is no address to listen on" in site.agent.said()[said:], f"MetricsListen={address} is logged as invalid")
+        site.eventually(t, lambda: f"'{address}' is not a valid address to listen on" in site.agent.said()[said:], f"MetricsListen={address} is logged as invalid")
         site.agent.stop()
     write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nMetricsListen=[::]:{port}\n")
     site.agent.start()
@@ -253,7 +253,7 @@ def check_gate(t, site):
     os.makedirs(host.path("/etc/gpuhost/cluster/gates"))
     write(host.path("/etc/gpuhost/cluster/gates/ca.pem"), read(os.path.join(api.authority.path, "ca.pem")))
     write(host.path("/etc/gpuhost/cluster/gates/token"), "wrong\n")
-    site.eventually(t, lambda: reason() == f"gate 'quiet': can't ask {prometheus.url}: answered 401", "a wrong token is the Node's reason")
+    site.eventually(t, lambda: reason() == f"gate 'quiet': can't query {prometheus.url}: answered 401", "a wrong token is the Node's reason")
     write(host.path("/etc/gpuhost/cluster/gates/token"), "secret\n")
     shut = "gate 'quiet': alert 'NodeDown' is firing"
     site.eventually(t, lambda: reason() == shut, "a firing alert blocks the upgrade and is named")

@@ -87,7 +87,7 @@ void HostAgent::on_node(Json&& node) {
     if (string_or(member(node, "metadata"), "name", "") != name_)
         return; // the server does not support field selectors
     if (!is_known_ || node_.is_null())
-        log_("node '" + name_ + "' is there");
+        log_("node '" + name_ + "' found");
     if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
         node_ = std::move(node);
         conflicts_ = 0;
@@ -100,7 +100,7 @@ void HostAgent::on_node(Json&& node) {
 
 void HostAgent::lose_node() {
     if (!is_known_ || !node_.is_null())
-        log_("there is no node '" + name_ + "'; it is the kubelet that makes it");
+        log_("node '" + name_ + "' not found; the kubelet creates it");
     is_known_ = true;
     node_ = nullptr;
     if (author_ != nullptr)
@@ -168,7 +168,7 @@ void HostAgent::note_held() {
     if (std::exchange(hold_logged_, !held_.empty()) || held_.empty())
         return;
     log_("node '" + name_ +
-         "': something else takes this back each time, so it is written less often: " + held_);
+         "': another client reverts this each time, so it is written less often: " + held_);
 }
 
 void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
@@ -202,7 +202,7 @@ void HostAgent::written(ApiAnswer&& answer) {
     }
     if (answer.status != conflict) {
         if (answer.error.message != refusal_.message)
-            log_("node '" + name_ + "' can't be written: " + answer.error.message);
+            log_("can't write node '" + name_ + "': " + answer.error.message);
         refusal_ = std::move(answer.error);
     }
     // After a restore of the server's store, the watch does not deliver the conflicting version.
@@ -228,7 +228,8 @@ Json HostAgent::document() const {
         published.push_back(to_json(condition));
     Error error = last_error_.message.empty() ? refusal_ : last_error_;
     if (error.message.empty() && !held_.empty())
-        error = {base::Errc::Refused, "something else takes back what is written on the node: " + held_,
+        error = {base::Errc::Refused,
+                 "another client reverts what gpuhost-cluster writes to the node: " + held_,
                  "Find it with: kubectl get node " + name_ + " -o yaml --show-managed-fields"};
     return {{"server", api_.config().server},
             {"user", api_.config().user},

@@ -64,12 +64,13 @@ const Json& elements(const Json& object, std::string_view key) {
 }
 
 void add_host(Text& text, const Json& status) {
-    text.family("gpuhost_build_info", "1, with the version of gpuhost-cluster.");
+    text.family("gpuhost_build_info", "Always 1, with the version of gpuhost-cluster.");
     text.sample(1, {{"version", PACKAGE_VERSION}});
-    text.one("gpuhost_connected", "This host's Node is watched at the API server.",
+    text.one("gpuhost_connected", "Whether this host's Node is watched at the API server.",
              string_or(status, "state", "") == "connected" ? 1 : 0);
     if (const Json& conditions = elements(status, "conditions"); !conditions.empty()) {
-        text.family("gpuhost_condition", "1 for the status that a condition of this host's Node is to have.");
+        text.family("gpuhost_condition",
+                    "1 for the status of each condition that this host sets on its Node.");
         for (const Json& condition : conditions)
             text.sample(1, {{"type", string_or(condition, "type", "")},
                             {"status", string_or(condition, "status", "")}});
@@ -77,13 +78,12 @@ void add_host(Text& text, const Json& status) {
     const Json& upgrade = member(status, "upgrade");
     if (!upgrade.is_object())
         return;
-    text.family("gpuhost_upgrade_state",
-                "1 for the state of this host's driver upgrade; empty: there is none.");
+    text.family("gpuhost_upgrade_state", "1 for the state of this host's driver upgrade; empty: no upgrade.");
     text.sample(1,
                 {{"state", string_or(upgrade, "state", "")}, {"version", string_or(upgrade, "version", "")}});
-    text.one("gpuhost_upgrade_state_since_seconds", "When that state began, in seconds since 1970.",
+    text.one("gpuhost_upgrade_state_since_seconds", "Time when that state began, in seconds since 1970.",
              base::int_or(upgrade, "since", 0));
-    text.one("gpuhost_upgrade_attempts", "How often the upgrade that goes on, or failed, was begun.",
+    text.one("gpuhost_upgrade_attempts", "Attempts of the upgrade that is in progress or failed.",
              base::int_or(upgrade, "attempts", 0));
 }
 
@@ -97,22 +97,22 @@ struct Number {
 constexpr std::array numbers{
     Number{"hosts", "gpu_operator_gpu_nodes_total", "Nodes with GPUs."},
     Number{"in_progress", "gpu_operator_nodes_upgrades_in_progress", "Nodes whose driver is being upgraded."},
-    Number{"done", "gpu_operator_nodes_upgrades_done", "Nodes that run the driver that is wanted."},
+    Number{"done", "gpu_operator_nodes_upgrades_done", "Nodes that run the desired driver version."},
     Number{"failed", "gpu_operator_nodes_upgrades_failed", "Nodes whose upgrade has failed."},
     Number{"available", "gpu_operator_nodes_upgrades_available",
-           "Nodes whose upgrade can begin now: places that are free."},
+           "Nodes whose upgrade can begin now: free places."},
     Number{"pending", "gpu_operator_nodes_upgrades_pending", "Nodes that wait to be upgraded."},
 };
 
 void add_fleet(Text& text, const Json& leader) {
     const bool leads = base::bool_or(leader, "leads", false);
-    text.one("gpuhost_leader", "This host leads.", leads ? 1 : 0);
+    text.one("gpuhost_leader", "Whether this host leads the rollout.", leads ? 1 : 0);
     if (!leads)
         return;
     const std::int64_t automatic = base::bool_or(leader, "auto_upgrade", false) ? 1 : 0;
     // The first name is from the GPU Operator's documentation, the second from its code.
     for (const char* name : {"gpu_operator_auto_upgrade_enabled", "gpu_operator_driver_auto_upgrade_enabled"})
-        text.one(name, "Drivers are upgraded automatically.", automatic);
+        text.one(name, "Whether drivers are upgraded automatically.", automatic);
     const Json& pools = elements(leader, "pools");
     for (const Number& number : numbers) {
         std::int64_t sum = 0;
@@ -120,7 +120,7 @@ void add_fleet(Text& text, const Json& leader) {
             sum += base::int_or(pool, number.key, 0);
         text.one(number.name, number.help, sum);
     }
-    text.family("gpuhost_upgrade_hosts", "Hosts of each pool by how far their upgrade is.");
+    text.family("gpuhost_upgrade_hosts", "Hosts of each pool by the state of their upgrade.");
     for (const Json& pool : pools)
         for (const char* state : {"pending", "in_progress", "done", "failed"})
             text.sample(base::int_or(pool, state, 0),
@@ -133,7 +133,8 @@ void add_fleet(Text& text, const Json& leader) {
     }
     if (gates.empty())
         return;
-    text.family("gpuhost_gate_open", "Whether a rollout's gate was open when its Prometheus was asked last.");
+    text.family("gpuhost_gate_open",
+                "Whether a rollout's gate was open at the last query of its Prometheus.");
     for (const auto& [name, open] : gates)
         text.sample(open ? 1 : 0, {{"gate", name}});
 }

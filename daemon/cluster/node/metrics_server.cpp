@@ -33,7 +33,7 @@ struct Address {
 Result<Address> parse_address(const std::string& text) {
     const auto wrong = [&text] {
         return base::fail(
-            Errc::InvalidArgument, "'" + text + "' is no address to listen on",
+            Errc::InvalidArgument, "'" + text + "' is not a valid address to listen on",
             "Write MetricsListen= in section [Cluster] of gpuhostd.conf(5) as 127.0.0.1:9835 or "
             "[::]:9835.");
     };
@@ -142,7 +142,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::listen(const std::string& 
                          MHD_OPTION_NOTIFY_CONNECTION, &Callbacks::notice, server.get(), MHD_OPTION_END);
     if (server->daemon_ == nullptr)
         return base::fail(Errc::Failed,
-                          "can't serve metrics at " + address + ": libmicrohttpd does not start");
+                          "can't serve metrics at " + address + ": libmicrohttpd failed to start");
     return server;
 }
 

@@ -75,7 +75,7 @@ void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gp
         return;
     NodePatch patch{
         patch_of(node),
-        {has_gpus ? "label nvidia.com/gpu.present=true" : "label nvidia.com/gpu.present is taken off"}};
+        {has_gpus ? "label nvidia.com/gpu.present=true" : "label nvidia.com/gpu.present is removed"}};
     patch.body["metadata"]["labels"][gpu_present] = has_gpus ? Json("true") : Json();
     patches.push_back(std::move(patch));
 }
@@ -94,7 +94,7 @@ void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready
         taints.push_back({{"key", desired.taints.front()}, {"effect", "NoSchedule"}});
     NodePatch patch{patch_of(node),
                     {add ? "taint " + desired.taints.front() + ":NoSchedule, since the host is not ready"
-                         : "the host is ready, so these taints are taken off: " + base::join(there, ", ")}};
+                         : "the host is ready, so these taints are removed: " + base::join(there, ", ")}};
     patch.body["spec"]["taints"] = taints.empty() ? Json() : std::move(taints);
     patches.push_back(std::move(patch));
 }

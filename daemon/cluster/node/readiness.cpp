@@ -115,11 +115,11 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
     if (!selected.empty() && selected != loaded)
         return condition(driver_ready, "False",
                          state == "reboot-required" ? "RebootRequired" : "OtherSelected",
-                         "the kernel runs driver " + loaded + ", the libraries are those of " + selected);
+                         "the kernel runs driver " + loaded + ", the libraries are of version " + selected);
     if (string_or(observed, "autoload", "allowed") != "allowed" ||
         !base::bool_or(observed, "devices_complete", true))
         return condition(driver_ready, "False", "NoDevices",
-                         "driver " + loaded + " is loaded, and its device nodes are not all there");
+                         "driver " + loaded + " is loaded, but device nodes are missing");
     const ServedGpus served = served_gpus(member(observed, "gpus"));
     if (served.served == 0 && !served.unserved.empty())
         return condition(driver_ready, "False", "NotServed",
@@ -169,8 +169,8 @@ Condition runtime_condition(const Json& components, std::size_t gpus) {
         if (const std::string next = pending(member(components, name)); gpus > 0 && !next.empty())
             return condition(runtime_ready, "False", "Pending", next);
     return condition(runtime_ready, "True", "AsConfigured",
-                     gpus == 0 ? "nothing is to be done for containers"
-                               : "containers get the GPUs that they ask for");
+                     gpus == 0 ? "no GPUs to provide to containers"
+                               : "containers get the GPUs that they request");
 }
 
 Condition images_condition(const Json& component) {
@@ -189,10 +189,11 @@ Condition images_condition(const Json& component) {
             return condition(images_ready, "False", state == "failed" ? "PullFailed" : "NotPulled",
                              string_or(image, "name", "") + ": " + string_or(image, "why", ""));
     if (const auto absent = base::strings_or_empty(placement, "absent"); !absent.empty())
-        return condition(images_ready, "False", "Absent", "no bundle here has " + base::join(absent, ", "));
+        return condition(images_ready, "False", "Absent",
+                         "no bundle on this host contains " + base::join(absent, ", "));
     if (const std::string next = pending(component); !next.empty())
         return condition(images_ready, "False", "Pending", next);
-    return condition(images_ready, "True", "Present", "the images of this host's bundles are here");
+    return condition(images_ready, "True", "Present", "the images of this host's bundles are present");
 }
 
 } // namespace

@@ -181,7 +181,7 @@ TEST(Readiness, UnreadyImagesHaveAReason) {
     host = good_host();
     part(host, "images", "observed")["placement"] = {{"images", {{{"name", "a:1"}, {"state", "present"}}}},
                                                      {"absent", {"b:2"}}};
-    EXPECT_EQ(find(host, images_ready).message, "no bundle here has b:2");
+    EXPECT_EQ(find(host, images_ready).message, "no bundle on this host contains b:2");
 }
 
 TEST(Readiness, RunningOperationReportsOnlyCertainConditions) {
