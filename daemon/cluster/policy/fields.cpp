@@ -104,19 +104,19 @@ std::string wrong_value(const PolicyField& field, const Json& value) {
         return is_count(value) || is_share(value) ? ""
                                                   : "a whole number from 0, or a percentage such as \"25%\"";
     case Text:
-        return value.is_string() ? "" : "a text";
+        return value.is_string() ? "" : "a string";
     case List:
         return value.is_array() ? "" : "a list";
     case Version:
         if (value.is_string() && (value.get_ref<const std::string&>().empty() ||
                                   base::is_driver_version(value.get_ref<const std::string&>())))
             return "";
-        return "a driver's version such as \"550.163.01\", as a text";
+        return "a driver version such as \"550.163.01\", as a string";
     case ToolkitImage:
         if (value.is_string() && (value.get_ref<const std::string&>().empty() ||
                                   !toolkit_version_of(value.get_ref<const std::string&>()).empty()))
             return "";
-        return "a toolkit's version or its image's tag such as \"v1.17.8-ubuntu20.04\", as a text";
+        return "a toolkit version or image tag such as \"v1.17.8-ubuntu20.04\", as a string";
     case Choice:
         break;
     }

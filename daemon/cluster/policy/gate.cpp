@@ -29,7 +29,7 @@ constexpr std::int64_t longest_interval = 86'400;
 
 tl::unexpected<base::Error> wrong(const std::string& what) {
     return base::fail(Errc::InvalidArgument, what,
-                      R"(Write it so: {name: quiet, url: "http://prometheus:9090", alerts: [".*"]})");
+                      R"(Write it as: {name: quiet, url: "http://prometheus:9090", alerts: [".*"]})");
 }
 
 bool is_control(char c) {
@@ -42,11 +42,11 @@ Result<std::string> text_of(const Json& value, const char* key, std::size_t long
     if (found.is_null())
         return std::string();
     if (!found.is_string() || found.get_ref<const std::string&>().empty())
-        return wrong(std::string(key) + " is to be a text");
+        return wrong(std::string(key) + " must be a string");
     auto text = found.get<std::string>();
     const auto is_wrong = [lines](char c) { return is_control(c) && !(lines && (c == '\n' || c == '\t')); };
     if (text.size() > longest || std::any_of(text.begin(), text.end(), is_wrong))
-        return wrong(std::string(key) + " is to be a " + (lines ? "text" : "line") + " of at most " +
+        return wrong(std::string(key) + " must be a " + (lines ? "text" : "line") + " of at most " +
                      std::to_string(longest) + " bytes");
     return text;
 }
@@ -57,7 +57,7 @@ Result<std::string> file_of(const Json& value, const char* key) {
     constexpr std::size_t longest_file = 255;
     GPUHOST_TRY(name, text_of(value, key, longest_file));
     if (name.find('/') != std::string::npos || name == "." || name == "..")
-        return wrong(std::string(key) + " is to be the name of a file in /etc/gpuhost/cluster/gates");
+        return wrong(std::string(key) + " must be the name of a file in /etc/gpuhost/cluster/gates");
     return name;
 }
 
@@ -78,7 +78,7 @@ Result<std::string> patterns_of(const Json& value, const char* key) {
     if (found.is_null())
         return std::string();
     if (!found.is_array() || found.empty() || found.size() > most_patterns)
-        return wrong(std::string(key) + " is to be a list of 1 to " + std::to_string(most_patterns) +
+        return wrong(std::string(key) + " must be a list of 1 to " + std::to_string(most_patterns) +
                      " names or regular expressions");
     std::string all;
     for (const Json& pattern : found) {
@@ -96,9 +96,9 @@ Result<std::string> alerts_query(const Json& value) {
     GPUHOST_TRY(ignored, patterns_of(value, "ignoreAlerts"));
     const Json& pending = member(value, "pendingAlerts");
     if (!pending.is_null() && !pending.is_boolean())
-        return wrong("pendingAlerts is to be true or false");
+        return wrong("pendingAlerts must be true or false");
     if (names.empty() && (!ignored.empty() || !pending.is_null()))
-        return wrong("ignoreAlerts and pendingAlerts go with alerts");
+        return wrong("ignoreAlerts and pendingAlerts require alerts");
     if (names.empty())
         return std::string();
     const bool too = pending.is_boolean() && pending.get<bool>();
@@ -111,7 +111,7 @@ Result<void> read_question(Gate& gate, const Json& value) {
     GPUHOST_TRY(query, text_of(value, "query", longest_query, true));
     GPUHOST_TRY(alerts, alerts_query(value));
     if (query.empty() == alerts.empty())
-        return wrong("it is to have either a query or alerts");
+        return wrong("it must have either a query or alerts");
     gate.is_alerts = query.empty();
     gate.query = gate.is_alerts ? std::move(alerts) : std::move(query);
     if (gate.query.size() > longest_query)
@@ -127,7 +127,7 @@ Result<void> read_server(Gate& gate, const Json& value) {
     GPUHOST_TRY(authorities, file_of(value, "caFile"));
     GPUHOST_TRY(token, file_of(value, "tokenFile"));
     if (!base::starts_with(gate.url, "https:") && !(authorities + token).empty())
-        return wrong("caFile and tokenFile go with an https:// url: a token is shown to nobody else");
+        return wrong("caFile and tokenFile require an https:// url: a token is never sent without TLS");
     gate.authorities = std::move(authorities);
     gate.token = std::move(token);
     return {};
@@ -177,12 +177,12 @@ std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std:
 /// Evaluates a scalar: [1435781451.781, "0"].
 std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     if (value.size() != 2 || !value[1].is_string())
-        return why_shut(gate, "the answer is no scalar");
+        return why_shut(gate, "the answer is not a scalar");
     const auto& text = value[1].get_ref<const std::string&>();
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0')
-        return why_shut(gate, "the answer is no scalar");
+        return why_shut(gate, "the answer is not a scalar");
     return std::fpclassify(number) == FP_ZERO ? "" : shut(gate, "its query's result is not 0");
 }
 
@@ -203,21 +203,21 @@ Result<Gate> parse_gate(const Json& value) {
                                        "ignoreAlerts", "pendingAlerts", "intervalSeconds", "caFile",
                                        "tokenFile"};
     if (!value.is_object())
-        return wrong("it is no map");
+        return wrong("it is not a map");
     for (const auto& [key, one] : value.items())
         if (std::find(std::begin(known), std::end(known), key) == std::end(known))
-            return wrong("it has no field '" + key + "'");
+            return wrong("unknown field '" + key + "'");
     Gate gate;
     GPUHOST_TRY(name, text_of(value, "name", longest_name));
     if (name.empty())
-        return wrong("it is to have a name");
+        return wrong("it must have a name");
     gate.name = std::move(name);
     GPUHOST_CHECK(read_server(gate, value));
     GPUHOST_CHECK(read_question(gate, value));
     if (const Json& every = member(value, "intervalSeconds"); !every.is_null()) {
         if (!every.is_number_integer() || every.get<std::int64_t>() < 1 ||
             every.get<std::int64_t>() > longest_interval)
-            return wrong("intervalSeconds is to be a whole number from 1 to " +
+            return wrong("intervalSeconds must be a whole number from 1 to " +
                          std::to_string(longest_interval));
         gate.interval = std::chrono::seconds(every.get<std::int64_t>());
     }
@@ -229,7 +229,7 @@ std::string gate_target(const Gate& gate) {
 }
 
 std::string why_shut(const Gate& gate, std::string_view problem) {
-    return shut(gate, "can't ask " + gate.url + ": " + quoted_text(std::string(problem)));
+    return shut(gate, "can't query " + gate.url + ": " + quoted_text(std::string(problem)));
 }
 
 std::string why_shut(const Gate& gate, unsigned status, std::string_view body, const std::string& before) {
@@ -237,7 +237,7 @@ std::string why_shut(const Gate& gate, unsigned status, std::string_view body, c
     if (status < 200 || status > 299)
         return why_shut(gate, refusal(status, parsed.value_or(Json())));
     if (!parsed)
-        return why_shut(gate, "the answer is no JSON");
+        return why_shut(gate, "the answer is not valid JSON");
     const Json& answer = *parsed;
     if (string_or(answer, "status", "") != "success")
         return why_shut(gate, refusal(status, answer));
@@ -251,7 +251,7 @@ std::string why_shut(const Gate& gate, unsigned status, std::string_view body, c
     // The missing part of the answer might have shut the gate.
     const Json& warnings = member(answer, "warnings");
     if (why.empty() && (!warnings.is_null() && !(warnings.is_array() && warnings.empty())))
-        return why_shut(gate, "the answer is incomplete, it has warnings");
+        return why_shut(gate, "the answer is incomplete: it has warnings");
     return why.empty() && base::bool_or(answer, "isPartial", false)
                ? why_shut(gate, "the answer is incomplete")
                : why;

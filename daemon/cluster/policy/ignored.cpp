@@ -17,11 +17,11 @@ struct Ignored {
 
 constexpr std::string_view from_bundles = "drivers come from bundles, not from a registry";
 constexpr std::string_view no_container = "there is no driver container";
-constexpr std::string_view names_flavour = "Flavour= of gpuhostd.conf(5) says it";
-constexpr std::string_view no_repository = "packages come in bundles; no repository is asked";
-constexpr std::string_view no_virtual = "drivers for virtual GPUs are not gpuhost's";
+constexpr std::string_view names_flavour = "set by Flavour= of gpuhostd.conf(5)";
+constexpr std::string_view no_repository = "packages come from bundles, not from a repository";
+constexpr std::string_view no_virtual = "gpuhost does not manage drivers for virtual GPUs";
 constexpr std::string_view installed_toolkit = "the toolkit is installed on the host, not by a container";
-constexpr std::string_view own_operand = "the GPU Operator runs it; gpuhost leaves it alone";
+constexpr std::string_view own_operand = "the GPU Operator runs it; gpuhost does not manage it";
 
 /// The first match applies.
 constexpr std::array ignored{
@@ -29,12 +29,12 @@ constexpr std::array ignored{
     Ignored{"driver.imagePullPolicy", from_bundles},
     Ignored{"driver.imagePullSecrets", from_bundles},
     Ignored{"driver.image", from_bundles},
-    Ignored{"driver.usePrecompiled", "hosts take built modules where a bundle has them, and build others"},
+    Ignored{"driver.usePrecompiled", "hosts use built modules if a bundle has them, and build others"},
     Ignored{"driver.kernelModuleType", names_flavour},
     Ignored{"driver.useOpenKernelModules", names_flavour},
-    Ignored{"driver.kernelModuleConfig", "ModuleParameters= of gpuhostd.conf(5) says it"},
-    Ignored{"driver.useNvidiaDriverCRD", "rollout.pools has what NVIDIADriver objects are for"},
-    Ignored{"driver.rdma", "modules for peer memory are not gpuhost's"},
+    Ignored{"driver.kernelModuleConfig", "set by ModuleParameters= of gpuhostd.conf(5)"},
+    Ignored{"driver.useNvidiaDriverCRD", "rollout.pools replaces NVIDIADriver objects"},
+    Ignored{"driver.rdma", "gpuhost does not manage modules for peer memory"},
     Ignored{"driver.manager", "there is no driver manager: each host moves its own pods"},
     Ignored{"driver.startupProbe", "there is no driver container; rollout.swapTimeoutSeconds bounds a swap"},
     Ignored{"driver.livenessProbe", no_container},
@@ -48,32 +48,33 @@ constexpr std::array ignored{
     Ignored{"driver.certConfig", no_repository},
     Ignored{"driver.licensingConfig", no_virtual},
     Ignored{"driver.virtualTopology", no_virtual},
-    Ignored{"driver.upgradePolicy", "it is none of the GPU Operator's upgrade policy"},
+    Ignored{"driver.upgradePolicy", "the GPU Operator's upgrade policy has no such field"},
     Ignored{"driver", no_container},
     Ignored{"daemonsets",
-            "there are no daemon sets; autoUpgrade alone decides whether hosts upgrade by themselves"},
+            "there are no daemon sets; autoUpgrade alone decides whether hosts upgrade automatically"},
     Ignored{"toolkit", installed_toolkit},
-    Ignored{"cdi", "hosts always write CDI specifications; [Runtime] of gpuhostd.conf(5) is for the runtime"},
+    Ignored{"cdi",
+            "hosts always write CDI specifications; [Runtime] of gpuhostd.conf(5) configures runtimes"},
     Ignored{"operator", "there is no operator"},
     Ignored{"hostPaths", "there is no operator: paths are the host's own"},
     Ignored{"validator",
-            "hosts validate themselves; where the GPU Operator's validator runs, it is waited for"},
+            "hosts run their own validation; they wait for the GPU Operator's validator where it runs"},
     Ignored{"devicePlugin", own_operand},
     Ignored{"dcgmExporter", own_operand},
     Ignored{"dcgm", own_operand},
     Ignored{"gfd", own_operand},
     Ignored{"nodeStatusExporter", own_operand},
     Ignored{"migManager", own_operand},
-    Ignored{"mig", "GPUs are split by who splits them now; what they are split into is told to containers"},
-    Ignored{"gds", "nvidia-fs is not gpuhost's; containers get its devices where it is loaded"},
-    Ignored{"gdrcopy", "gdrdrv is not gpuhost's; containers get its device where it is loaded"},
-    Ignored{"psp", "there are no pods of gpuhost's"},
-    Ignored{"psa", "there are no pods of gpuhost's"},
+    Ignored{"mig", "gpuhost does not partition GPUs; containers get the MIG instances that exist"},
+    Ignored{"gds", "gpuhost does not manage nvidia-fs; containers get its devices where it is loaded"},
+    Ignored{"gdrcopy", "gpuhost does not manage gdrdrv; containers get its device where it is loaded"},
+    Ignored{"psp", "gpuhost runs no pods"},
+    Ignored{"psa", "gpuhost runs no pods"},
     Ignored{"sandboxWorkloads", no_virtual},
     Ignored{"sandboxDevicePlugin", no_virtual},
     Ignored{"vgpuManager", no_virtual},
     Ignored{"vgpuDeviceManager", no_virtual},
-    Ignored{"vfioManager", "GPUs are not handed on to virtual machines by gpuhost"},
+    Ignored{"vfioManager", "gpuhost does not pass GPUs through to virtual machines"},
     Ignored{"kataManager", own_operand},
     Ignored{"kataSandboxDevicePlugin", own_operand},
     Ignored{"ccManager", own_operand},
@@ -89,7 +90,7 @@ bool is_below(std::string_view path, std::string_view prefix) {
 std::string_view why_ignored(std::string_view path) {
     const auto* const found = std::find_if(ignored.begin(), ignored.end(),
                                            [&](const Ignored& i) { return is_below(path, i.prefix); });
-    return found == ignored.end() ? "gpuhost knows no such field" : found->reason;
+    return found == ignored.end() ? "gpuhost has no such field" : found->reason;
 }
 
 } // namespace gpuhost::cluster

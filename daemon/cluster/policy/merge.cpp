@@ -26,7 +26,7 @@ class Overlay {
         if (layer.spec.is_object())
             walk(layer.spec, "");
         else if (!layer.spec.is_null())
-            policy.problems.push_back(layer.name + ": it is to be a map of fields");
+            policy.problems.push_back(layer.name + ": must be a map of fields");
     }
 
   private:
@@ -48,11 +48,11 @@ class Overlay {
         else if (value.is_object() && has_fields_below(path))
             walk(value, path);
         else if (has_fields_below(path))
-            policy_.problems.push_back(layer_.name + ": " + path + " is to be a map of fields");
+            policy_.problems.push_back(layer_.name + ": " + path + " must be a map of fields");
         else if (base::starts_with(path, "rollout."))
             // Unknown fields of ours are problems: a misspelt one may have been meant to hold back a rollout.
-            policy_.problems.push_back(layer_.name + ": there is no field " + path +
-                                       "; gpuhost-policy(5) lists them");
+            policy_.problems.push_back(layer_.name + ": unknown field " + path +
+                                       "; gpuhost-policy(5) lists all fields");
         else
             policy_.ignored.push_back({path, layer_.name, std::string(why_ignored(path))});
     }
@@ -61,7 +61,7 @@ class Overlay {
         const std::string path(known.path);
         if (const std::string wanted = wrong_value(known, value); !wanted.empty()) {
             wrong_.push_back(
-                {path, layer_.name, "is to be " + wanted + ", not " + base::dump(value).substr(0, 80)});
+                {path, layer_.name, "must be " + wanted + ", not " + base::dump(value).substr(0, 80)});
             return;
         }
         policy_.values[path] = {value, layer_.name};

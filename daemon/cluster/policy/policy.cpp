@@ -77,7 +77,7 @@ class Reader {
 std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
-            return "has no field '" + key + "'";
+            return "unknown field '" + key + "'";
     return {};
 }
 
@@ -182,7 +182,7 @@ Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
     Pool pool;
     pool.name = string_or(value, "name", "");
     if (pool.name.empty() || pool.name == "default")
-        read.problem(path, "is to have a name of its own");
+        read.problem(path, "must have a name other than 'default'");
     if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "driver", "rollout"});
         !unknown.empty())
         read.problem(path, unknown);
@@ -229,7 +229,7 @@ Policy read_policy(const MergedPolicy& merged) {
         Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);
         for (const Pool& other : policy.pools)
             if (!made.name.empty() && other.name == made.name)
-                policy.problems.push_back("rollout.pools: two have the name '" + made.name + "'");
+                policy.problems.push_back("rollout.pools: two pools have the name '" + made.name + "'");
         policy.pools.push_back(std::move(made));
     }
     policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});

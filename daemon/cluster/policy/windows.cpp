@@ -28,7 +28,7 @@ struct Interval {
 tl::unexpected<base::Error> wrong(const std::string& what) {
     return base::fail(
         Errc::InvalidArgument, what,
-        R"(Write it so: {days: [Sat, Sun], start: "22:00", end: "04:00", timeZone: Europe/Berlin})");
+        R"(Write it as: {days: [Sat, Sun], start: "22:00", end: "04:00", timeZone: Europe/Berlin})");
 }
 
 /// Returns null for an unknown zone, for which the library throws.
@@ -131,23 +131,23 @@ std::string clock_text(date::sys_seconds time, const Window& window) {
 
 Result<Window> parse_window(const Json& value) {
     if (!value.is_object())
-        return wrong("it is no map");
+        return wrong("it is not a map");
     Window window;
     for (const auto& [key, member] : value.items())
         if (key != "days" && key != "start" && key != "end" && key != "timeZone")
-            return wrong("it has no field '" + key + "'");
+            return wrong("unknown field '" + key + "'");
     if (const Json& days = base::member(value, "days"); !days.is_null()) {
         window.days.fill(false);
         if (!days.is_array() || days.empty())
-            return wrong("days is to be a list of days");
+            return wrong("days must be a list of days");
         for (const Json& name : days)
             if (!name.is_string() || !add_days(name.get_ref<const std::string&>(), window))
-                return wrong("days: " + base::dump(name) + " is no day of the week");
+                return wrong("days: " + base::dump(name) + " is not a day of the week");
     }
     const auto start = time_of_day(base::member(value, "start"));
     const auto end = time_of_day(base::member(value, "end"));
     if (!start || !end)
-        return wrong(std::string(start ? "end" : "start") + " is to be a time of the day such as \"22:00\"");
+        return wrong(std::string(start ? "end" : "start") + " must be a time of day such as \"22:00\"");
     window.start = *start;
     window.end = *end;
     window.zone = base::string_or(value, "timeZone", "UTC");
@@ -170,7 +170,7 @@ WindowState window_at(const std::vector<Window>& windows, std::int64_t seconds) 
                      : "the next maintenance window opens on " + clock_text(until, *one.window)};
     }
     return {false, seconds + std::chrono::seconds(day).count(),
-            "no maintenance window opens: its time zone is gone from this host"};
+            "no maintenance window opens: its time zone is not found on this host"};
 }
 
 } // namespace gpuhost::cluster

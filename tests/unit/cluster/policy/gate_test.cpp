@@ -135,9 +135,9 @@ TEST(Gate, InvalidAnswerClosesTheGate) {
     const auto why = [](unsigned status, const std::string& body) {
         return why_shut(query(), status, body, "gate 'quiet': its query finds {}");
     };
-    const std::string can_not = "gate 'quiet': can't ask http://prometheus:9090: ";
-    EXPECT_EQ(why(200, ""), can_not + "the answer is no JSON");
-    EXPECT_EQ(why(200, "<html>Sign in</html>"), can_not + "the answer is no JSON");
+    const std::string can_not = "gate 'quiet': can't query http://prometheus:9090: ";
+    EXPECT_EQ(why(200, ""), can_not + "the answer is not valid JSON");
+    EXPECT_EQ(why(200, "<html>Sign in</html>"), can_not + "the answer is not valid JSON");
     EXPECT_EQ(why(302, "<html>"), can_not + "answered 302");
     EXPECT_EQ(why(401, "Unauthorized"), can_not + "answered 401");
     EXPECT_EQ(why(503, R"({"status":"error","errorType":"timeout","error":"query timed out after 2.013s"})"),
@@ -159,7 +159,7 @@ TEST(Gate, InvalidAnswerClosesTheGate) {
     for (const char* none : {R"([1])", R"([1,0])", R"([1,""])", R"([1,"0x"])", R"([1,"0","0"])", "[]"})
         EXPECT_EQ(why(200, R"({"status":"success","data":{"resultType":"scalar","result":)" +
                                std::string(none) + "}}"),
-                  can_not + "the answer is no scalar")
+                  can_not + "the answer is not a scalar")
             << none;
 }
 
@@ -181,7 +181,7 @@ TEST(Gate, ReasonIsOneShortLine) {
     EXPECT_EQ(why.find('\n'), std::string::npos);
     EXPECT_LT(why.size(), 300U);
     EXPECT_EQ(Json::parse(base::dump(why)), why) << "no character is cut";
-    EXPECT_EQ(why_shut(query(), "no\nanswer"), "gate 'quiet': can't ask http://prometheus:9090: no answer");
+    EXPECT_EQ(why_shut(query(), "no\nanswer"), "gate 'quiet': can't query http://prometheus:9090: no answer");
 }
 
 } // namespace

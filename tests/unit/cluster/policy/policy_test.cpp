@@ -251,17 +251,17 @@ TEST(Policy, ProblemsInListsNameTheirIndex) {
         return false;
     };
     EXPECT_TRUE(names("rollout.pools[0]"));
-    EXPECT_TRUE(names("rollout.pools[1]: has no field 'nodeselector'"));
-    EXPECT_TRUE(names("rollout.pools: two have the name 'x'"));
+    EXPECT_TRUE(names("rollout.pools[1]: unknown field 'nodeselector'"));
+    EXPECT_TRUE(names("rollout.pools: two pools have the name 'x'"));
     EXPECT_TRUE(names("rollout.windows[0]"));
-    EXPECT_TRUE(names("rollout.gates[1]: url is no URL"));
+    EXPECT_TRUE(names("rollout.gates[1]: url is not a URL"));
     EXPECT_TRUE(names("rollout.waves[0].size: not a number of hosts nor a percentage: -1"));
     EXPECT_TRUE(names("rollout.waves[1].size"));
     EXPECT_TRUE(names("rollout.waves[2].size"));
     EXPECT_FALSE(names("rollout.waves[3].size"));
     EXPECT_TRUE(names("rollout.waves[3].soakSeconds: not a number of seconds"));
     EXPECT_FALSE(names("rollout.waves[4]"));
-    EXPECT_TRUE(names("there is no field rollout.failureBugdet"));
+    EXPECT_TRUE(names("unknown field rollout.failureBugdet"));
 }
 
 TEST(Selector, MatchesLabelsAsKubectl) {

@@ -72,7 +72,7 @@ TEST(Windows, AdjacentWindowsAreMerged) {
 }
 
 TEST(Windows, InvalidWindowsNameTheProblem) {
-    EXPECT_NE(parse_window({{"start", "22:00"}, {"end", "25:00"}}).error().message.find("end is to be"),
+    EXPECT_NE(parse_window({{"start", "22:00"}, {"end", "25:00"}}).error().message.find("end must be"),
               std::string::npos);
     EXPECT_FALSE(parse_window({{"start", "22:00"}, {"end", "4:00"}, {"day", "Sat"}}));
     EXPECT_FALSE(parse_window({{"start", "22:00"}, {"end", "04:00"}, {"days", {"Samstag"}}}));

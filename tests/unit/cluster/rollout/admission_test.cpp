@@ -441,8 +441,8 @@ TEST(Admission, AdmitsHostsOfOneTopologyAtATime) {
 TEST(Admission, AdmitsNothingOutsideWindowsOrWithPolicyProblems) {
     Site site{policy_of(0, {100, true})};
     site.add(1, UpgradeState::UpgradeRequired);
-    site.policy.problems.push_back("driver.version is to be a version");
-    EXPECT_EQ(site.run().waiting.at("n100"), "the policy has a problem: driver.version is to be a version");
+    site.policy.problems.push_back("driver.version must be a version");
+    EXPECT_EQ(site.run().waiting.at("n100"), "the policy has a problem: driver.version must be a version");
     site.policy.problems.clear();
     site.policy.pools[0].policy.windows.push_back(
         parse_window({{"days", {"Sat"}}, {"start", "22:00"}, {"end", "23:00"}}).value());

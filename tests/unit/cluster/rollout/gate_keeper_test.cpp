@@ -157,7 +157,7 @@ TEST_F(GateKeeperTest, GateThatCannotBeQueriedIsClosed) {
     keeper.want({away});
     ASSERT_TRUE(wait());
     EXPECT_EQ(keeper.states().at(away),
-              "gate 'g': can't ask http://127.0.0.1:1: can't connect: Connection refused");
+              "gate 'g': can't query http://127.0.0.1:1: can't connect: Connection refused");
     prometheus.answer(std::string(2U << 20U, ' '));
     keeper.want({gate(prometheus.url())});
     ASSERT_TRUE(wait());
