@@ -33,7 +33,7 @@ def check_ready(t, site):
     time.sleep(3)
     t.equal(len(site.api.calls), before, "a foreign change of the Node causes no request")
     shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
-    t.ok("gpu01, watched" in shown and "serves 2 GPUs" in shown and "does not say so" not in shown,
+    t.ok("gpu01, watched" in shown and "serves 2 GPUs" in shown and "not on the Node yet" not in shown,
          "cluster status prints Node and conditions", shown)
 
 
@@ -69,7 +69,7 @@ def check_connection(t, site):
     api.stop()
     site.eventually(t, lambda: site.agent.status().get("state") == "disconnected", "an unreachable server makes the state disconnected")
     shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
-    t.ok("out of reach" in shown and "Problem" in shown,
+    t.ok("unreachable" in shown and "Problem" in shown,
          "cluster status reports an unreachable server", shown)
     api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
     site.eventually(t, lambda: "can't connect: Connection refused" in site.agent.said(), "the log gives the reason of a failed connection")
@@ -357,7 +357,7 @@ def requests(site):
 
 def check_join(t, site):
     host, api = site.host, site.api
-    for words, what in ((["cluster", "join", "http://a"], "no URL"), (["cluster", "join", "https://a"], "--ca= is needed"),
+    for words, what in ((["cluster", "join", "http://a"], "not the URL"), (["cluster", "join", "https://a"], "--ca= is missing"),
                         (["cluster", "join", "https://a", "--ca=/dev/null"], "/dev/null")):
         asked = host.ctl(*words, f"--root={host.root}")
         t.ok(asked.returncode == 2 or "null" in asked.stderr,

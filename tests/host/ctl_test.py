@@ -431,7 +431,7 @@ def operations(bus):
     bus.wait_for("Operation.Describe")
     bus.operation(COMMITTED)
     expect(cancel.end(), "cancelling a swap that commits first fails", 1,
-           err=".*gpuhostctl: operation 12 was done before it could be cancelled\nHint: .*rollback\n")
+           err=".*gpuhostctl: operation 12 ended before it could be cancelled\nHint: .*rollback.\n")
 
 
     bus.operation(RUNNING)
@@ -533,7 +533,7 @@ def interrupt(bus):
     os.write(screen.fd, b"\x03")
     status = screen.end()
     bus.tell("start", "0")
-    T.ok("Operation 12 goes on" in screen.text and "gpuhostctl operation cancel 12" in screen.text,
+    T.ok("Operation 12 continues" in screen.text and "gpuhostctl operation cancel 12" in screen.text,
          "Ctrl-C prints that the operation continues", repr(screen.text))
     T.equal(status, -signal.SIGINT, "Ctrl-C ends gpuhostctl with SIGINT")
     T.ok("Operation.Cancel" not in bus.calls, "Ctrl-C does not cancel the operation", bus.calls)

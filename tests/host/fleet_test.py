@@ -259,7 +259,7 @@ def check_reader_gone(t, site):
 
 def check_leader(t, site):
     site.lease("gpuhost-leader", renewed=700)
-    t.ok("Leader: gpu01, not heard of for 11m: no upgrade begins" in site.ctl().stdout,
+    t.ok("Leader: gpu01, silent for 11m: no upgrade begins" in site.ctl().stdout,
          "--fleet reports a leader with an expired Lease")
     site.api.drop(LEASES, "gpuhost-leader")
     t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "--fleet reports a missing leader")

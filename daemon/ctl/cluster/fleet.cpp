@@ -28,7 +28,7 @@ constexpr auto redraw = 1s;    ///< updates the ages
 /// Adds a hint to NotFound: only root can read this host's credentials.
 base::Error explained(const base::Error& error) {
     return error.code == base::Errc::NotFound && ::geteuid() != 0
-               ? error.with_hint("Who is not root does not see this host's credentials: ask again as root.")
+               ? error.with_hint("Run the command as root: only root can read this host's credentials.")
                : error;
 }
 
@@ -41,7 +41,7 @@ class FleetShow {
         GPUHOST_TRY(event, wait(patience));
         if (event == FleetSource::Event::Timeout)
             return base::fail(base::Errc::Timeout, "gpuhost-cluster does not answer",
-                              "Look at the host itself: gpuhostctl cluster status");
+                              "Show the state of this host: gpuhostctl cluster status.");
         if (source_->document().contains("error"))
             return base::fail(base::error_from_json(source_->document()["error"]));
         document_ = source_->document();

@@ -17,7 +17,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t longest_line = 256U << 20U; ///< a few KiB for each Node, enough for any cluster
-constexpr const char* by_hand = "See what it says: gpuhost-cluster --fleet";
+constexpr const char* by_hand = "See its output: gpuhost-cluster --fleet.";
 
 } // namespace
 
@@ -29,8 +29,8 @@ Result<FleetSource> FleetSource::start(const std::string& root, bool follow) {
     command.drop_errors = true; // errors are also on stdout
     auto program = base::Running::start(command);
     if (!program && program.error().code == Errc::NotFound)
-        return base::fail(Errc::NotFound, "there is no gpuhost-cluster in $PATH",
-                          "It is in /usr/sbin, of the package gpuhostd.");
+        return base::fail(Errc::NotFound, "gpuhost-cluster not found in $PATH",
+                          "Install the package gpuhostd, or add /usr/sbin to $PATH.");
     if (!program)
         return base::fail(program.error());
     return FleetSource(*std::move(program));
@@ -63,11 +63,11 @@ Result<void> FleetSource::read() {
     if (n == 0 && document_.is_object() && document_.contains("error"))
         return base::fail(base::error_from_json(document_["error"]));
     if (n == 0)
-        return base::fail(Errc::Failed, "gpuhost-cluster has ended without a word", by_hand);
+        return base::fail(Errc::Failed, "gpuhost-cluster exited without output", by_hand);
     if (n > 0)
         buffer_.append(bytes.data(), static_cast<std::size_t>(n));
     return buffer_.size() > longest_line
-               ? base::fail(Errc::BadContent, "gpuhost-cluster says more than anybody reads", by_hand)
+               ? base::fail(Errc::BadContent, "the output of gpuhost-cluster is too long", by_hand)
                : Result<void>();
 }
 
@@ -77,7 +77,7 @@ Result<bool> FleetSource::read_line() {
     if (end == std::string::npos)
         return false;
     GPUHOST_TRY(document,
-                base::parse_json(std::string_view(buffer_).substr(0, end), "what gpuhost-cluster says"));
+                base::parse_json(std::string_view(buffer_).substr(0, end), "the output of gpuhost-cluster"));
     buffer_.erase(0, end + 1);
     document_ = std::move(document);
     return true;

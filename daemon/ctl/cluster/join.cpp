@@ -26,9 +26,9 @@ using base::Errc;
 using base::Json;
 using base::Result;
 
-constexpr Option ca_option{"ca", "FILE", "the authority of the API server's certificate, as PEM"};
-constexpr Option token_option{"token-file", "FILE", "the bootstrap token; - reads it from stdin"};
-constexpr Option no_start_option{"no-start", "", "write what it needs, and leave the service as it is"};
+constexpr Option ca_option{"ca", "FILE", "the authority of the API server's certificate, in PEM"};
+constexpr Option token_option{"token-file", "FILE", "the file with the bootstrap token; - is stdin"};
+constexpr Option no_start_option{"no-start", "", "write the needed files, and leave the service as it is"};
 constexpr Option no_wait_option{"no-wait", "", "return without waiting for the certificate"};
 constexpr std::array options{ca_option, token_option, no_start_option, no_wait_option, root_option};
 
@@ -41,8 +41,8 @@ constexpr unsigned patience = 30; ///< polls before the user is told that there 
 Result<std::string> required(const Session& session, const Option& option) {
     const auto value = session.arguments().value(option);
     if (!value)
-        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + "= is needed",
-                          "See: gpuhostctl cluster join --help");
+        return base::fail(Errc::InvalidArgument, "--" + std::string(option.name) + "= is missing",
+                          "See: gpuhostctl cluster join --help.");
     return *value;
 }
 
@@ -50,8 +50,8 @@ Result<std::string> given_server(const Session& session) {
     std::string server = session.arguments().words().front();
     if (!base::starts_with(server, "https://") || server.size() == 8 ||
         server.find_first_of(" \t\r\n\"\\") != std::string::npos)
-        return base::fail(Errc::InvalidArgument, "'" + server + "' is no URL of an API server",
-                          "It begins with https://, as https://api.site.example:6443.");
+        return base::fail(Errc::InvalidArgument, "'" + server + "' is not the URL of an API server",
+                          "Write a URL that begins with https://, such as https://api.site.example:6443.");
     while (base::ends_with(server, "/"))
         server.pop_back();
     return server;
@@ -72,7 +72,8 @@ Result<std::string> given_token(const Session& session) {
     std::string token(base::trim(text));
     const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
     if (token.empty() || !plain)
-        return base::fail(Errc::InvalidArgument, "'" + path + "' has no token, which is one word");
+        return base::fail(Errc::InvalidArgument,
+                          "'" + path + "' does not contain a token, which is one word");
     return token;
 }
 
@@ -95,8 +96,8 @@ Result<void> write_for_service(const base::Root& root, const std::string& path, 
         return {};
     const struct ::group* found = ::getgrnam(group);
     if (found == nullptr)
-        return base::fail(Errc::NotFound, "there is no group '" + std::string(group) + "'",
-                          "The package makes it: systemd-sysusers");
+        return base::fail(Errc::NotFound, "group '" + std::string(group) + "' not found",
+                          "Create it: systemd-sysusers.");
     GPUHOST_TRY(file, root.open_file(path, O_RDONLY));
     if (::fchown(file.get(), 0, found->gr_gid) < 0 || ::fchmod(file.get(), 0640) < 0)
         return base::fail_errno(path, errno);
@@ -107,8 +108,8 @@ Result<void> refuse_second(const base::Root& root) {
     for (const char* path : {cluster::given_kubeconfig, cluster::own_kubeconfig})
         if (root.exists(path))
             return base::fail(Errc::AlreadyExists,
-                              "this host is in a cluster already, by '" + std::string(path) + "'",
-                              "Take it out first with: gpuhostctl cluster leave");
+                              "this host is in a cluster already: found '" + std::string(path) + "'",
+                              "Leave that cluster first: gpuhostctl cluster leave.");
     return {};
 }
 
@@ -119,7 +120,8 @@ Result<int> follow(Session& session, const base::Root& root) {
     for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_polls)) {
         const auto text = root.read(cluster::status_file);
         if (!text && looks == patience)
-            session.note("gpuhost-cluster says nothing yet; see: journalctl -u gpuhost-cluster\n");
+            session.note(
+                "gpuhost-cluster has not reported its state yet; see: journalctl -u gpuhost-cluster\n");
         const auto document = text ? base::parse_json(*text, "the status") : base::Result<Json>(Json());
         if (!document || !document->is_object())
             continue;
@@ -128,8 +130,8 @@ Result<int> follow(Session& session, const base::Root& root) {
             return 0;
         if (const std::string name = text_of(*document, "request"); name != request && !name.empty()) {
             request = name;
-            session.note("Waiting for a certificate. Whoever administers the cluster approves it with:\n"
-                         "  kubectl certificate approve " +
+            session.note("Waiting for a certificate. An administrator of the cluster approves it with:\n  "
+                         "kubectl certificate approve " +
                          name + "\n");
         }
         if (const std::string why = text_of(base::member(*document, "error"), "message"); why != problem) {
@@ -151,7 +153,7 @@ Result<int> run(Session& session) {
     GPUHOST_CHECK(write_for_service(root, cluster::bootstrap_authorities, authorities));
     GPUHOST_CHECK(write_for_service(root, path, base::dump_pretty(kubeconfig(server, token)) + "\n"));
     if (session.arguments().has(no_start_option) || !root.is_host()) {
-        session.note("It joins once gpuhost-cluster.service runs.\n");
+        session.note("This host joins when gpuhost-cluster.service starts.\n");
         return 0;
     }
     GPUHOST_CHECK(control_cluster_service({"enable"}));
@@ -161,7 +163,7 @@ Result<int> run(Session& session) {
     GPUHOST_TRY(joined, follow(session, root));
     for (const char* used : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities})
         GPUHOST_CHECK(root.remove(used)); // the bootstrap token is no longer needed
-    session.note("This host is in the cluster; see: gpuhostctl cluster status\n");
+    session.note("This host has joined the cluster; see: gpuhostctl cluster status\n");
     return joined;
 }
 
@@ -170,12 +172,11 @@ Result<int> run(Session& session) {
 const Verb cluster_join_verb{
     "cluster join",
     "SERVER",
-    "get this host credentials of its own for a Kubernetes cluster",
-    "Has gpuhost-cluster make a key on this host and ask SERVER, the API server's URL, for a certificate, "
-    "with a bootstrap "
-    "token that may do no more than that. Waits until somebody approves it, which the cluster's own approver "
-    "may do; "
-    "interrupted, it goes on by itself. The certificate is renewed before it ends.",
+    "request credentials for this host from a Kubernetes cluster",
+    "Requests credentials for this host from the API server of a Kubernetes cluster with the URL SERVER: "
+    "gpuhost-cluster makes a key on this host and requests a certificate, with a bootstrap token that may do "
+    "nothing else. Waits until the certificate is approved, by an administrator or by the cluster's own "
+    "approver; if interrupted, the request continues. The certificate is renewed before it expires.",
     1,
     1,
     options,

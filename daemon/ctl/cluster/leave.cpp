@@ -22,7 +22,7 @@ base::Result<void> withdraw_desired(Session& session, const base::Root& root) {
     GPUHOST_TRY(id, (*client)->start(client::manager_call("SetDesiredState", {std::string("{}")}), {}));
     if (id != 0)
         session.note("Operation " + std::to_string(id) +
-                     " has the toolkit follow gpuhostd.conf alone again.\n");
+                     " applies the toolkit's settings of gpuhostd.conf(5) alone again.\n");
     return {};
 }
 
@@ -30,16 +30,16 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
     if (root.exists(cluster::given_kubeconfig))
         return base::fail(base::Errc::Refused,
-                          "'" + std::string(cluster::given_kubeconfig) + "' is an administrator's, and stays",
-                          "Remove it first.");
+                          "'" + std::string(cluster::given_kubeconfig) +
+                              "' was written by an administrator and is kept",
+                          "Remove the file first.");
     if (root.is_host())
         GPUHOST_CHECK(control_cluster_service({"disable", "--now"}));
     GPUHOST_CHECK(withdraw_desired(session, root));
     for (const char* path : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities,
                              cluster::own_kubeconfig, cluster::own_identity, cluster::pending_key})
         GPUHOST_CHECK(root.remove(path));
-    session.note(
-        "This host has no credentials for a cluster any more. What it said on its Node stays there.\n");
+    session.note("This host no longer has credentials for a cluster. What it reported stays on its Node.\n");
     return 0;
 }
 
@@ -48,10 +48,11 @@ base::Result<int> run(Session& session) {
 const Verb cluster_leave_verb{
     "cluster leave",
     "",
-    "forget this host's credentials for its Kubernetes cluster",
-    "Stops gpuhost-cluster and deletes the key and the certificate that 'cluster join' got. The Node in the "
-    "cluster stays as it "
-    "is. The server knows the certificate until it ends, but nobody has its key.",
+    "delete this host's credentials for its Kubernetes cluster",
+    "Stops gpuhost-cluster and deletes the key and the certificate that 'cluster join' got, and the settings "
+    "of the cluster's policy for toolkits, which then follow gpuhostd.conf(5) alone again. The Node in the "
+    "cluster is not changed. The API server accepts the certificate until it expires, but its key is "
+    "deleted.",
     0,
     0,
     options,

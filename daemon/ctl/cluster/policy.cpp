@@ -17,11 +17,11 @@ base::Result<int> run(Session& session) {
     const auto text = root.read(cluster::policy_status_file);
     if (!text && text.error().code == base::Errc::NotFound)
         return base::fail(base::Errc::NotFound, "gpuhost-cluster is not running",
-                          "Join a cluster with: gpuhostctl cluster join. Why it does not run says: systemctl "
-                          "status gpuhost-cluster");
+                          "Join a cluster: gpuhostctl cluster join. If this host has joined, see why: "
+                          "systemctl status gpuhost-cluster.");
     if (!text)
         return base::fail(text.error());
-    GPUHOST_TRY(document, base::parse_json(*text, "what gpuhost-cluster says of the policy"));
+    GPUHOST_TRY(document, base::parse_json(*text, "the policy of gpuhost-cluster"));
     const base::Json& policy = base::member(document, "policy");
     if (session.wants_json()) {
         session.print_json(document);
@@ -29,7 +29,7 @@ base::Result<int> run(Session& session) {
     }
     if (policy.is_null())
         return base::fail(base::Errc::NotFound, "gpuhost-cluster has not read the cluster's policy yet",
-                          "What is in its way says: gpuhostctl cluster status");
+                          "See why: gpuhostctl cluster status.");
     session.print(render_cluster_policy(session.out(), policy));
     return 0;
 }
@@ -39,9 +39,10 @@ base::Result<int> run(Session& session) {
 const Verb cluster_policy_verb{
     "cluster policy",
     "",
-    "show how the cluster wants drivers upgraded",
-    "Shows each value of the policy that gpuhost-cluster follows and where it comes from, what is wrong in "
-    "it, and which fields do nothing here. gpuhost-policy(5) describes them. No API server is asked.",
+    "show the cluster's policy for driver upgrades",
+    "Shows the cluster's policy for driver upgrades, as gpuhost-cluster(8) has read it: each value of "
+    "gpuhost-policy(5) and its origin, errors in it, and fields that have no effect here. No API server is "
+    "asked.",
     0,
     0,
     options,

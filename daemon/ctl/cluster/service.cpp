@@ -15,7 +15,7 @@ base::Result<void> control_cluster_service(const std::vector<std::string>& words
     if (finished.exit_status != 0)
         return base::fail(base::Errc::Failed,
                           base::join(command.argv, " ") + ": " + std::string(base::trim(finished.output)),
-                          "See: systemctl status gpuhost-cluster");
+                          "See: systemctl status gpuhost-cluster.");
     return {};
 }
 

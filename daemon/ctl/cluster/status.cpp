@@ -20,11 +20,11 @@ base::Result<int> show_host(Session& session, const base::Root& root) {
     const auto text = root.read(cluster::status_file);
     if (!text && text.error().code == base::Errc::NotFound)
         return base::fail(base::Errc::NotFound, "gpuhost-cluster is not running",
-                          "Join a cluster with: gpuhostctl cluster join. Why it does not run says: systemctl "
-                          "status gpuhost-cluster");
+                          "Join a cluster: gpuhostctl cluster join. If this host has joined, see why: "
+                          "systemctl status gpuhost-cluster.");
     if (!text)
         return base::fail(text.error());
-    GPUHOST_TRY(document, base::parse_json(*text, "what gpuhost-cluster says of itself"));
+    GPUHOST_TRY(document, base::parse_json(*text, "the status of gpuhost-cluster"));
     if (session.wants_json())
         session.print_json(document);
     else
@@ -47,11 +47,11 @@ base::Result<int> run(Session& session) {
 const Verb cluster_status_verb{
     "cluster status",
     "",
-    "show what this host tells Kubernetes, or how the fleet's upgrade goes",
-    "Shows which API server gpuhost-cluster watches this host's Node at, the conditions that it keeps there, "
-    "the taints that wait for them, and what is in its way. That asks no server. --fleet, which --follow and "
-    "--all imply, asks the API server, by this host's credentials, how far the driver's upgrade is on all "
-    "hosts and why those wait that do.",
+    "show what this host reports to Kubernetes, or the upgrade of all hosts",
+    "Shows what gpuhost-cluster(8) reports to Kubernetes about this host: the API server, the Node, its "
+    "conditions, those that the Node does not have yet, the taints that wait for them, and any problems. "
+    "This asks no API server. With --fleet, which --follow and --all imply, it asks the API server with this "
+    "host's credentials, and shows the driver upgrade of all hosts and the reason why the others wait.",
     0,
     0,
     options,

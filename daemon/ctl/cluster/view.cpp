@@ -16,12 +16,12 @@ std::string state_words(const Screen& screen, const std::string& state) {
     if (state == "connected")
         return screen.paint(Style::Good, "watched");
     if (state == "no-node")
-        return screen.paint(Style::Warn, "not there: the kubelet makes it");
+        return screen.paint(Style::Warn, "not found: the kubelet creates it");
     if (state == "joining")
-        return screen.paint(Style::Warn, "which this host joins");
+        return screen.paint(Style::Warn, "this host is joining");
     if (state == "connecting")
         return screen.paint(Style::Warn, "not seen yet");
-    return screen.paint(Style::Bad, "out of reach");
+    return screen.paint(Style::Bad, "unreachable");
 }
 
 Style style_of(const std::string& status) {
@@ -80,14 +80,14 @@ std::string render_cluster(const Screen& screen, const Json& document) {
             facts.add("Hint", hint);
     }
     if (const std::string request = text_of(document, "request"); !request.empty())
-        facts.add("Request", request + " waits for somebody to approve it");
+        facts.add("Request", request + " waits for approval");
     const Json& published = list_of(document, "published");
     for (const Json& condition : list_of(document, "conditions")) {
         const std::string status = text_of(condition, "status");
         facts.add("Condition", text_of(condition, "type") + " " + screen.paint(style_of(status), status) +
                                    ", " + text_of(condition, "message"));
         if (!is_published(condition, published))
-            facts.add("", screen.paint(Style::Warn, "the Node does not say so yet"));
+            facts.add("", screen.paint(Style::Warn, "not on the Node yet"));
     }
     add_upgrade(screen, facts, base::member(document, "upgrade"));
     add_leader(facts, base::member(document, "leader"));

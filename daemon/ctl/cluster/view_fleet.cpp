@@ -230,7 +230,7 @@ void add_leader(const Screen& screen, Facts& facts, const Json& leader, std::int
     std::string text = text_of(leader, "name");
     const bool silent = base::bool_or(leader, "silent", false);
     if (silent)
-        text += ", not heard of for " +
+        text += ", silent for " +
                 short_span(static_cast<std::uint64_t>(
                     std::max<std::int64_t>(now - base::int_or(leader, "renewed", now), 0))) +
                 ": no upgrade begins";
@@ -318,7 +318,7 @@ std::string fleet_changes(const Json& before, const Json& after) {
             text += name + " " + words_of(*node) + "\n";
     for (const auto& [name, node] : old_nodes)
         if (new_nodes.count(name) == 0)
-            text += name + " gone\n";
+            text += name + " deleted\n";
     const auto old_pools = by_name(list_of(before, "pools"));
     for (const auto& [name, pool] : by_name(list_of(after, "pools")))
         if (const auto old = old_pools.find(name);

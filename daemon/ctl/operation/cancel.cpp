@@ -21,8 +21,8 @@ int too_late(const Session& session, const base::Json& operation, std::uint64_t 
         session.print_json(operation);
     const bool swap = base::string_or(operation, "kind", "") == "driver.swap";
     session.complain({base::Errc::Failed,
-                      "operation " + std::to_string(id) + " was done before it could be cancelled",
-                      swap ? "go back with: gpuhostctl driver rollback" : ""});
+                      "operation " + std::to_string(id) + " ended before it could be cancelled",
+                      swap ? "Swap back: gpuhostctl driver rollback." : ""});
     return base::info(base::Errc::Failed).exit_code;
 }
 
@@ -53,9 +53,10 @@ base::Result<int> run(Session& session) {
 const Verb operation_cancel_verb{
     "operation cancel",
     "ID",
-    "stop an operation and undo what it did",
-    "Stops an operation as soon as that is safe, undoes its steps, and waits until the host is as it was "
-    "before. An operation that was done all the same is an error.",
+    "stop an operation and undo its steps",
+    "Stops an operation as soon as that is safe, undoes its steps, and waits until the host is as it was. "
+    "Refused after the operation's point of no return. If the operation ends before it can be cancelled, "
+    "nothing is undone, a message says so, and the exit status is 1.",
     1,
     1,
     options,

@@ -39,8 +39,8 @@ base::Result<int> run(Session& session) {
 const Verb operation_list_verb{
     "operation list",
     "",
-    "list operations, the newest last",
-    "Lists what was done to this host and how it ended, the newest last.",
+    "list operations, newest last",
+    "Lists the operations of this host and their outcomes, newest last.",
     0,
     0,
     options,

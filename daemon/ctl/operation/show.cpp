@@ -29,8 +29,7 @@ const Verb operation_show_verb{
     "operation show",
     "[ID]",
     "show one operation with its steps",
-    "Shows who asked for an operation, how far each of its steps is, how it ended and why. Without ID: the "
-    "newest.",
+    "Shows one operation, by default the newest: the user, its steps, its outcome and the reason.",
     0,
     1,
     options,

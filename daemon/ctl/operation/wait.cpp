@@ -21,9 +21,8 @@ base::Result<int> run(Session& session) {
 const Verb operation_wait_verb{
     "operation wait",
     "[ID]",
-    "wait for an operation's end",
-    "Shows how far an operation is until it has ended; prints how it ended and exits as the verb that "
-    "started it would have. Without ID: the newest.",
+    "wait for the end of an operation",
+    "Follows an operation, by default the newest, to its end. Exits like the verb that started it.",
     0,
     1,
     options,

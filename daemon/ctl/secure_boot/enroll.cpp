@@ -15,8 +15,8 @@ using kmod::SigningSettings;
 
 namespace {
 
-constexpr Option create_option{"create", "", "make the key and its certificate, where there are none"};
-constexpr Option name_option{"name", "NAME", "what the certificate that is made is called"};
+constexpr Option create_option{"create", "", "first create the key and its certificate, if there are none"};
+constexpr Option name_option{"name", "NAME", "the subject of the created certificate, at most 64 characters"};
 constexpr std::array options{create_option, name_option, root_option, option::json};
 
 constexpr std::string_view new_key = "/etc/gpuhost/modules.key";
@@ -26,11 +26,11 @@ constexpr std::string_view new_certificate = "/etc/gpuhost/modules.der";
 Result<void> create(const base::Root& root, const SigningSettings& signing, const std::string& name) {
     for (const std::string& path : {signing.key, signing.certificate}) {
         if (path.empty() || path.front() != '/')
-            return base::fail(Errc::InvalidArgument, "'" + path + "' is no file that can be made",
-                              "A key in a token is made with the token's own tools.");
+            return base::fail(Errc::InvalidArgument, "'" + path + "' is not the path of a file",
+                              "Create a key in a token with the token's own tools.");
         if (root.exists(path))
-            return base::fail(Errc::AlreadyExists, path + ": is there already",
-                              "Without --create it is used as it is.");
+            return base::fail(Errc::AlreadyExists, path + ": already exists",
+                              "Leave out --create to use the existing file.");
     }
     GPUHOST_TRY(identity, content::make_module_identity(name));
     for (const std::string& path : {signing.key, signing.certificate})
@@ -53,9 +53,8 @@ Result<int> run(Session& session) {
         GPUHOST_CHECK(create(root, signing, given.value(name_option).value_or("Kernel modules of " + host)));
     const auto text = root.read(signing.certificate);
     if (!text)
-        return base::fail(
-            text.error().with_hint("Name the site's certificate in SigningCertificate=, or have "
-                                   "a key made: gpuhostctl secure-boot enroll --create"));
+        return base::fail(text.error().with_hint("Name the site's certificate in SigningCertificate=, or "
+                                                 "create a key: gpuhostctl secure-boot enroll --create."));
     GPUHOST_TRY(certificate, content::read_module_certificate(*text, signing.certificate));
     kmod::TrustRules rules = kmod::trust_rules(root, {});
     rules.certificates.push_back(certificate);
@@ -79,11 +78,10 @@ Result<int> run(Session& session) {
 const Verb secure_boot_enroll_verb{
     "secure-boot enroll",
     "",
-    "say how the kernel gets to know the site's key",
-    "Says how the key that signs this site's modules is enrolled: what to run, and what to do at the console "
-    "at the next boot. With --create it makes a key for root alone and its certificate first. Changes "
-    "nothing "
-    "else and needs no daemon.",
+    "print how to enrol the site's key with the kernel",
+    "Prints how to enrol the key that signs this site's modules with the kernel: the mokutil(1) command, and "
+    "the steps at the console at the next boot. If there is no key, --create makes one, readable by root "
+    "only, and its certificate. Existing files are not replaced. Changes nothing else and needs no daemon.",
     0,
     0,
     options,

@@ -30,10 +30,11 @@ base::Result<int> run(Session& session) {
 const Verb secure_boot_status_verb{
     "secure-boot status",
     "",
-    "show which modules' signatures this kernel takes",
-    "Shows whether the kernel takes signed modules only and why, which keys it has and in which keyring, how "
-    "the site's own key stands with it, and whether it would take the drivers in the store. Changes nothing "
-    "and needs no daemon. The kernel tells its keyrings to root alone.",
+    "show which modules the kernel accepts, and its keys",
+    "Shows whether the kernel accepts signed modules only and why, its keys and their keyrings, and whether "
+    "it has the site's own key. Also shows whether it would accept the drivers in the store: for each "
+    "version, the modules that a swap would load. Changes nothing and needs no daemon. The kernel shows its "
+    "keyrings to root only.",
     0,
     0,
     options,

@@ -27,11 +27,12 @@ std::string standing(const Screen& screen, const std::string& kernel) {
     if (kernel == "known" || kernel == "by-name")
         return screen.paint(Style::Good, "the kernel has it");
     if (kernel == "platform")
-        return screen.paint(Style::Warn, "the kernel has it in .platform, where some look and some don't");
+        return screen.paint(Style::Warn,
+                            "the kernel has it in .platform, which only some kernels use for modules");
     if (kernel == "blacklisted")
         return screen.paint(Style::Bad, "the kernel has it in .blacklist");
     if (kernel == "not-told")
-        return "whether the kernel has it is not told";
+        return "not known whether the kernel has it";
     return screen.paint(Style::Warn, "the kernel does not have it") + "; see gpuhostctl secure-boot enroll";
 }
 
@@ -56,7 +57,7 @@ std::string render_keys(const Screen& screen, const Json& status) {
     if (table.empty())
         return told ? "The kernel has no keys for modules.\n"
                     : "The kernel shows no keys; root sees all of them.\n";
-    return table.render(screen) + (told ? "" : "Which keyrings they are in is told to root.\n");
+    return table.render(screen) + (told ? "" : "Only root can see their keyrings.\n");
 }
 
 std::string render_sets(const Screen& screen, const Json& status) {
@@ -86,8 +87,8 @@ std::string render_secure_boot(const Screen& screen, const Json& status) {
     Facts facts;
     facts.add("Secure Boot", firmware_line(status));
     facts.add("Kernel", text_of(status, "kernel"));
-    facts.add("Takes modules", modules_line(screen, status));
-    facts.add("Our key", certificate_line(screen, status));
+    facts.add("Modules", modules_line(screen, status));
+    facts.add("Site's key", certificate_line(screen, status));
     return facts.render(screen) + "\n" + render_keys(screen, status) + render_sets(screen, status);
 }
 
@@ -104,21 +105,16 @@ std::string render_enrolment(const Screen& screen, const Json& enrolment) {
     if (kernel == "known")
         return text + standing(screen, kernel) + ": there is nothing to enrol.\n";
     const std::string der = text_of(enrolment, "der");
-    text += "To have the kernel know it:\n";
+    text += "To enrol it with the kernel:\n";
     if (der != path)
         text += "  openssl x509 -in " + path + " -outform DER -out " + der + "\n";
     return text + "  mokutil --import " + der +
-           "\n"
-           "It asks for a password, which is used once. Then reboot with the console at hand, by the BMC "
-           "where nobody stands\n"
-           "before the host: MokManager waits ten seconds for a key to be pressed. Choose Enroll MOK, "
-           "Continue, Yes, give the\n"
-           "password, Reboot. 'gpuhostctl secure-boot status' says whether the kernel has the key.\n"
-           "\n"
-           "Where nobody can be at a console: the certificate can go into the firmware's db, by its setup or "
-           "the BMC. Most\n"
-           "distributions' kernels take keys from there, in .platform, for modules too; or one builds it "
-           "into the kernel.\n";
+           "\nmokutil asks for a password, which is used once. Then reboot with access to the console, for "
+           "example by the BMC:\nMokManager waits ten seconds for a key to be pressed. Choose Enroll MOK, "
+           "Continue, Yes, enter the password, Reboot.\n'gpuhostctl secure-boot status' shows whether the "
+           "kernel has the key.\n\nWithout access to a console, add the certificate to the firmware's db, by "
+           "its setup or the BMC. Most distributions'\nkernels accept keys from there, in .platform, for "
+           "modules too. Or build the certificate into the kernel.\n";
 }
 
 } // namespace gpuhost::ctl

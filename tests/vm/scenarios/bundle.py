@@ -202,7 +202,7 @@ END
 chgrp gpuhost * && chmod 0640 * && systemctl start gpuhost-cluster""")
     host.check("for i in $(seq 100); do grep -q disconnected /run/gpuhost-cluster/status.json && break; sleep 0.2; done")
     shown = host.ctl_ok("cluster", "status").out
-    assert "out of reach" in shown and "404" in shown, shown  # TLS succeeded and the request was answered
+    assert "unreachable" in shown and "404" in shown, shown  # TLS succeeded and the request was answered
     assert host.check("ps -o user= -C gpuhost-cluster").strip() == "gpuhost"
     assert host.check("systemctl is-active gpuhost-cluster").strip() == "active"
     said = host.check("journalctl -b -u gpuhost-cluster -o cat")

@@ -167,9 +167,8 @@ TEST(FleetView, MissingOrSilentLeaderIsShown) {
     Json document = thousand();
     document["leader"]["silent"] = true;
     document["leader"]["renewed"] = now - 700;
-    EXPECT_NE(
-        render_fleet({}, document, view()).find("Leader: gpu01, not heard of for 11m: no upgrade begins\n"),
-        std::string::npos);
+    EXPECT_NE(render_fleet({}, document, view()).find("Leader: gpu01, silent for 11m: no upgrade begins\n"),
+              std::string::npos);
     document["leader"] = nullptr;
     EXPECT_NE(render_fleet({}, document, view()).find("Leader: none: no upgrade begins"), std::string::npos);
 }
@@ -204,7 +203,7 @@ TEST(FleetChanges, EachChangeIsOneLine) {
     EXPECT_EQ(fleet_changes(before, after),
               "sim1650 cordon-required 550.163.01\n"
               "sim1992 drain-required 550.163.01: 2 pods are left\n"
-              "sim1999 gone\n"
+              "sim1999 deleted\n"
               "pool default: 650 of 1000 done, 2 failed, 5 under way, 339 waiting, 4 others: "
               "all places are taken: maxParallelUpgrades is 4\n");
 }
