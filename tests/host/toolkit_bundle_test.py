@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's container toolkit in a bundle, beside a driver: made, imported, selected by apply, replaced, and lied about."""
+"""NVIDIA's container toolkit in a bundle with a driver: creation, import, selection, wrong manifests."""
 import os
 import shutil
 
@@ -12,7 +12,7 @@ from toolkit_files import CURRENT, DEB, OTHER_DEB, PROGRAM, base_files, deb, wri
 
 BAD_ARGUMENT, BAD_CONTENT = 2, 9
 OLD, NEW = "1.18.1", "1.20.0"
-NO_DRIVER = 8  # the exit status of an apply where a driver is still to be chosen
+NO_DRIVER = 8  # exit status of an apply without a selected driver
 SPEC = f"""[Bundle]
 Name=toolkits
 Generation={{generation}}
@@ -55,47 +55,57 @@ def check_mistakes(t, maker):
     for version, packages, words in (("newest", "debs/*.deb", "is invalid"), (OLD, "tars/*.tar.gz", "do not state a platform"),
                                      (OLD, "debs/*.deb other/*.deb", "several platforms"), (OLD, "none/*.deb", "no file matches")):
         run = maker.create(version, packages)
-        t.ok(run.returncode != 0 and words in run.stderr, f"a specification's mistake is named: {words}", run.returncode, run.stderr)
+        t.ok(run.returncode != 0 and words in run.stderr,
+             f"bundle create refuses a bad specification: {words}", run.returncode, run.stderr)
 
 
 def check_import(t, host, maker):
     run = maker.create(OLD, "debs/*.deb")
-    t.equal(run.returncode, 0, "a bundle is made of a driver and a toolkit")
+    t.equal(run.returncode, 0, "a bundle may have a driver and a toolkit")
     shown = maker.run("show", maker.path("site.bundle"), "--trust", maker.site.file("ca.pem"))
-    t.ok(f"toolkit {OLD} on linux/{DEB}" in shown.stdout, "show names it, with its hosts", shown.stdout, shown.stderr)
+    t.ok(f"toolkit {OLD} on linux/{DEB}" in shown.stdout,
+         "bundle show prints the toolkit and its platform", shown.stdout, shown.stderr)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and versions(host) == [OLD], "an import brings it into the store", run.stdout, run.stderr)
-    t.equal([one["version"] for one in host.json("driver", "list")["versions"]], [DRIVER], "and the driver into its own, in one operation")
-    t.equal(len(host.json("toolkit", "list")["toolkits"][0]["packages"]), 2, "of all its packages")
+    t.ok(run.returncode == 0 and versions(host) == [OLD],
+         "an import stores the bundle's toolkit", run.stdout, run.stderr)
+    t.equal([one["version"] for one in host.json("driver", "list")["versions"]], [DRIVER],
+            "the same import stores the bundle's driver")
+    t.equal(len(host.json("toolkit", "list")["toolkits"][0]["packages"]), 2,
+            "the stored toolkit lists its packages")
     run = host.ctl("apply")
     t.ok(run.returncode == NO_DRIVER and DRIVER in run.stderr and os.path.exists(host.path(f"{CURRENT}/{PROGRAM}")),
-         "apply selects it, and says that nobody has chosen the driver", run.stdout, run.stderr)
+         "apply selects the toolkit and requests a driver choice", run.stdout, run.stderr)
 
 
 def check_again(t, host, maker):
     place = host.json("toolkit", "list")["toolkits"][0]["path"]
     before = os.stat(host.path(f"{place}/{PROGRAM}")).st_ino
     host.ctl("bundle", "import", maker.path("site.bundle"), check=0)
-    t.equal((versions(host), os.stat(host.path(f"{place}/{PROGRAM}")).st_ino), ([OLD], before), "the same once more changes nothing")
+    t.equal((versions(host), os.stat(host.path(f"{place}/{PROGRAM}")).st_ino), ([OLD], before),
+            "a repeated import leaves the toolkit unchanged")
     maker.create(NEW, "rpms/*.rpm", 2)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD], "the next generation's comes beside it", run.stderr)
+    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD],
+         "the next generation adds its toolkit to the store", run.stderr)
     host.ctl("apply", "--only", "toolkit", check=0)
-    t.ok(host.json("toolkit", "show", "--root", host.root)["selected"] == NEW, "and is selected")
+    t.ok(host.json("toolkit", "show", "--root", host.root)["selected"] == NEW,
+         "apply --only=toolkit selects the newest toolkit")
     host.ctl("bundle", "remove", "toolkits", check=0)
-    t.equal(versions(host), [NEW, OLD], "they stay when the bundle goes")
+    t.equal(versions(host), [NEW, OLD], "removing the bundle keeps its toolkits")
 
 
 def check_others(t, host, maker):
-    """What is for other hosts, and what is not what the bundle says."""
+    """Toolkits for other hosts, and files that differ from the manifest."""
     maker.create(OLD, "other/*.deb", 3)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD], "a toolkit for another platform is left in the bundle", run.stderr)
+    t.ok(run.returncode == 0 and versions(host) == [NEW, OLD],
+         "an import omits a toolkit for another platform", run.stderr)
     maker.create("1.19.0", "debs/*.deb", 4)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == BAD_CONTENT and f"its files are of {OLD}" in run.stderr and versions(host) == [NEW, OLD],
-         "one whose files are of another version is refused, with nothing changed", run.returncode, run.stderr)
-    t.equal([one["generation"] for one in host.json("bundle", "list")["bundles"]], [3], "the bundle before is there as it was")
+         "an import refuses toolkit files of another version", run.returncode, run.stderr)
+    t.equal([one["generation"] for one in host.json("bundle", "list")["bundles"]], [3],
+            "a refused import keeps the earlier bundle")
 
 
 def main():

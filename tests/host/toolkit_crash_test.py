@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A toolkit is imported, selected in place of another, and removed, each ended at every record of its journal by an error, by SIGKILL of worker and
-daemon, and by a power cut (crash.py); and while it is selected, at each change of a name (die_at.c).
+"""Import, selection and removal of a toolkit are interrupted at every record of their journals: by an error,
+SIGKILL of worker and daemon, and a power cut (crash.py). The selection is also interrupted at each change of
+a name (die_at.c).
 
-Whatever happens, the link leads to a whole toolkit, config.toml is of before or as it is to be, and of the store all is there or nothing.
+After each fault the link points to a complete toolkit, config.toml is old or new, and the store has a toolkit
+completely or not at all.
 """
 import os
 import time
@@ -18,7 +20,7 @@ IMPORT, SELECT, REMOVE = 3, 4, 5  # after one import and one apply
 
 
 def intact(host, version):
-    """Does the store have it, whole? None: nothing of it."""
+    """Returns whether the store's toolkit is complete, or None if it is not in the store."""
     place = host.path(f"{STORE}/{version}")
     if not os.path.isdir(place):
         return None
@@ -43,16 +45,16 @@ def end_faults(host, operation, outcomes):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
     if not os.path.exists(host.path(f"{CURRENT}/{PROGRAM}")):
-        wrong.append("the link leads to no toolkit")
+        wrong.append("the link does not point to a toolkit")
     return end.get("outcome"), wrong
 
 
 def import_faults(host, outcomes):
     outcome, wrong = end_faults(host, IMPORT, outcomes)
     if intact(host, NEW) is not (True if outcome == "committed" else None):
-        wrong.append(f"{outcome}, and of {NEW} there is: {intact(host, NEW)}")
+        wrong.append(f"{outcome}, but {NEW} is complete: {intact(host, NEW)}")
     if (intact(host, OLD), selected(host)) != (True, OLD):
-        wrong.append("what is selected is not as it was")
+        wrong.append("the selection has changed")
     return wrong
 
 
@@ -62,14 +64,14 @@ def select_faults(host, outcomes):
     if (selected(host), mode(host)) != wanted:
         wrong.append(f"{outcome}: selected is {selected(host)} with mode {mode(host)}, not {wanted}")
     if outcome == "committed" and host.json("plan", "--only", "toolkit")["steps"]:
-        wrong.append(f"there is more to do: {host.ctl('plan').stdout}")
+        wrong.append(f"the plan is not empty: {host.ctl('plan').stdout}")
     return wrong
 
 
 def remove_faults(host, outcomes):
     outcome, wrong = end_faults(host, REMOVE, outcomes)
-    if intact(host, OLD) is not (None if outcome in ("committed", "failed") else True):  # failed: on the way forward
-        wrong.append(f"{outcome}, and of {OLD} there is: {intact(host, OLD)}")
+    if intact(host, OLD) is not (None if outcome in ("committed", "failed") else True):  # failed: past the point of no return
+        wrong.append(f"{outcome}, but {OLD} is complete: {intact(host, OLD)}")
     if outcome == "committed" and os.path.exists(host.path(f"{STORE}/.trash")):
         wrong.append("its files are not deleted")
     return wrong
@@ -82,7 +84,7 @@ def outcomes(recording, moment, power_cut, _earlier):
 
 
 def import_outcomes(recording, moment, power_cut, _earlier):
-    """A daemon that is started again no longer has the files."""
+    """Returns the outcomes that are right for an import. A restarted daemon no longer has the files."""
     return ("committed",) if moment.ended else ("committed", "rolled-back", "cancelled", "failed")
 
 
@@ -95,7 +97,8 @@ def eventually(is_so, what):
 
 
 def die(host, case, number, who):
-    """One run whose worker dies before its `number`th change of a name. False where it makes fewer."""
+    """Runs the operation once; its worker dies before its `number`th change of a name. Returns False if it
+    makes fewer."""
     restore(host, case.start)
     path = host.path("/fake-worker/die-at")
     write(path, f"{number} {who}\n")
@@ -103,7 +106,7 @@ def die(host, case, number, who):
     host.start_daemon()
     host.settle()
     host.ctl(*case.words, "--no-wait")
-    eventually(lambda: not os.path.exists(path) or case.journal()[-1].get("type") == "end", "it dies, or is done")
+    eventually(lambda: not os.path.exists(path) or case.journal()[-1].get("type") == "end", "the worker neither died nor ended")
     for name in "LD_PRELOAD", "DIE_AT":
         del host.environment[name]
     if os.path.exists(path):
@@ -115,7 +118,7 @@ def die(host, case, number, who):
         host.boot()
         host.start_daemon()
     host.settle()
-    eventually(lambda: case.journal()[-1].get("type") == "end" and host.json("status")["operation"] is None, "it ends")
+    eventually(lambda: case.journal()[-1].get("type") == "end" and host.json("status")["operation"] is None, "the operation did not end")
     return True
 
 
@@ -124,15 +127,16 @@ def check_changes(t, case, words):
         number = 1
         while die(case.host, case, number, who):
             wrong = case.faults(case.host, ends)
-            t.ok(not wrong, f"{words}: {what} before change {number}", *wrong, case.host.tail() if wrong else "")
+            t.ok(not wrong,
+                 f"{words}: recovers from {what} before change {number}", *wrong, case.host.tail() if wrong else "")
             case.host.kill_daemon()
             number += 1
-        t.ok(number > 3, f"{words}: there are changes to die at", number)
+        t.ok(number > 3, f"{words}: the worker makes more than 2 changes", number)
 
 
 def check_case(t, case, words, deaths=True):
     recording = Recording(case, f"run-{case.operation}")
-    t.equal(recording.outcome, "committed", f"{words} is done")
+    t.equal(recording.outcome, "committed", f"{words} is committed")
     check_crashes(t, case, recording, words)
     check_errors(t, case, recording, words)
     for who in ("worker", "daemon") if deaths else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's container toolkit as small as it can be, in packages that gpuhostd takes for real ones, and in some that it must not."""
+"""A minimal NVIDIA container toolkit in packages that gpuhostd accepts, and in some that it must refuse."""
 import gzip
 import io
 import os
@@ -25,7 +25,7 @@ def program(version, name):
 
 
 def base_files(version):
-    """Of nvidia-container-toolkit-base: {path: (content, mode)}."""
+    """Returns {path: (content, mode)} of nvidia-container-toolkit-base."""
     names = ("nvidia-container-runtime", "nvidia-container-runtime.cdi", "nvidia-ctk", "nvidia-cdi-hook")
     files = {f"usr/bin/{name}": (program(version, name), 0o755) for name in names}
     files["usr/lib/systemd/system/nvidia-cdi-refresh.service"] = (b"[Service]\n", 0o644)
@@ -34,7 +34,7 @@ def base_files(version):
 
 
 def library_files(version, directory=f"usr/lib/{TRIPLET}"):
-    """Of libnvidia-container1 and its tools; a link is a path's name alone."""
+    """Returns the files of libnvidia-container1 and its tools. The value of a link is its target."""
     return {f"{directory}/libnvidia-container.so.{version}": (program(version, "libnvidia-container"), 0o644),
             f"{directory}/libnvidia-container.so.1": f"libnvidia-container.so.{version}",
             f"{directory}/libnvidia-container-go.so.{version}": (program(version, "go"), 0o644),
@@ -65,7 +65,7 @@ def deb(package, version, files, architecture=DEB):
 
 
 def cpio(files):
-    """As rpm writes them: "newc"."""
+    """Returns a cpio archive in newc format, as rpm writes it."""
     out = b""
     for number, (path, content) in enumerate([*files.items(), ("TRAILER!!!", (b"", 0))], 1):
         mode = 0o120777 if isinstance(content, str) else 0o100000 | content[1]
@@ -101,7 +101,7 @@ def write_bytes(path, content):
 
 
 def write_debs(directory, version):
-    """The packages of one version, as NVIDIA parts them; their paths."""
+    """Writes the packages of one version, split as NVIDIA's. Returns their paths."""
     return [write_bytes(f"{directory}/nvidia-container-toolkit-base_{version}-1_{DEB}.deb",
                         deb("nvidia-container-toolkit-base", version, base_files(version))),
             write_bytes(f"{directory}/libnvidia-container_{version}-1_{DEB}.deb",
@@ -129,7 +129,7 @@ cp -r {tree}/usr %{{buildroot}}/
 
 
 def real_package(directory, tool, version):
-    """One that rpmbuild, with zstd as Fedora has it, or dpkg-deb makes; its path."""
+    """Builds a package with rpmbuild (with zstd, as on Fedora) or dpkg-deb. Returns its path."""
     tree = directory + "/tree"
     write_bytes(f"{tree}/{PROGRAM}", program(version, "nvidia-container-runtime"))
     os.chmod(f"{tree}/{PROGRAM}", 0o755)
