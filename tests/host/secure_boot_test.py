@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel that takes signed modules only: what it would refuse is known before the driver that runs is touched."""
+"""A kernel that accepts only signed modules: a swap is refused before the loaded driver is changed."""
 import glob
 import os
 import shutil
@@ -12,36 +12,38 @@ NEXT = "6.1.0-51-amd64"
 
 
 def refused(t, host, what, *texts):
-    """A swap to NEW ends in its preflight: nothing was loaded or unloaded, and the driver still runs."""
+    """Checks that a swap to NEW ends in its preflight, without loading or unloading any module."""
     log = host.read("/fake-kernel/log")
     run = host.ctl("driver", "swap", NEW)
     missing = [text for text in texts if text not in run.stderr]
-    t.ok(run.returncode != 0 and not missing, f"{what} is refused, by name", missing, run.stderr)
-    t.ok(host.loaded()["nvidia"] == OLD and host.read("/fake-kernel/log") == log, "and nothing was touched", host.read("/fake-kernel/log"))
+    t.ok(run.returncode != 0 and not missing, f"a swap with {what} is refused", missing, run.stderr)
+    t.ok(host.loaded()["nvidia"] == OLD and host.read("/fake-kernel/log") == log,
+         f"the refused swap with {what} loads and unloads nothing", host.read("/fake-kernel/log"))
 
 
 def check_unsigned(t, host):
     enforce(host)
     refused(t, host, "an unsigned module", "module 'nvidia' is not signed", "sig_enforce", "mokutil --import")
-    refused(t, host, "each of them", "'nvidia_uvm'", "'nvidia_drm'")
+    refused(t, host, "several unsigned modules", "'nvidia_uvm'", "'nvidia_drm'")
     enforce(host, False)
 
 
 def check_next_kernel(t, host):
-    """A kernel that would boot without a driver, since it would not take the modules."""
+    """Another kernel that would refuse the modules, and so boot without a driver."""
     host.install_kernel(NEXT)
     modules, _ = write_driver(os.path.join(host.scratch, "next"), OLD, NEXT)
     host.ctl("driver", "import", *modules, check=0)
     enforce(host)
     run = host.ctl("driver", "select", "--kernel", NEXT)
-    t.ok(run.returncode != 0 and "module 'nvidia' is not signed" in run.stderr, "nor are they selected for a kernel that does not run", run.stderr)
+    t.ok(run.returncode != 0 and "module 'nvidia' is not signed" in run.stderr,
+         "driver select of unsigned modules for another kernel is refused", run.stderr)
     enforce(host, False)
     host.ctl("driver", "select", "--kernel", NEXT, check=0)
     shutil.rmtree(host.path(f"/lib/modules/{NEXT}"))
 
 
 def import_signed(host, key, damage=False):
-    """NEW once more, signed: another set, which is newer."""
+    """Imports signed modules of NEW as another, newer set."""
     unsigned, _ = write_driver(os.path.join(host.scratch, "unsigned"), NEW)
     directory = os.path.join(host.scratch, "signed by " + key.name)
     os.makedirs(directory, exist_ok=True)
@@ -61,12 +63,13 @@ def check_signed(t, host):
     enforce(host)
     know(host, other)
     import_signed(host, site)
-    refused(t, host, "a key that the kernel does not have", "module 'nvidia' is signed by", "Site modules", "sig_enforce", "mokutil --import")
+    refused(t, host, "a key unknown to the kernel", "module 'nvidia' is signed by", "Site modules", "sig_enforce", "mokutil --import")
     know(host, site, keyring=".ima")
-    refused(t, host, "one that is in no keyring for modules", f"'Site modules' (key {site.id})")
+    refused(t, host, "a key only in another keyring", f"'Site modules' (key {site.id})")
     know(host, site)
     run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW, "one that was enrolled is good", run.stderr)
+    t.ok(run.returncode == 0 and host.loaded()["nvidia"] == NEW,
+         "a swap with modules of an enrolled key succeeds", run.stderr)
     enforce(host, False)
     host.ctl("driver", "swap", OLD, check=0)
 
@@ -75,9 +78,9 @@ def check_damaged(t, host):
     damaged = Key(os.path.join(host.scratch, "keys"), "Damaged site")
     import_signed(host, damaged, damage=True)
     know(host, damaged)
-    refused(t, host, "a module that was changed behind its signature, also where none is needed,", "'nvidia_uvm'", "does not fit")
+    refused(t, host, "a module modified after signing", "'nvidia_uvm'", "does not fit")
     know(host, damaged, keyring=".blacklist")
-    refused(t, host, "a key that is blacklisted", "'Damaged site'", ".blacklist")
+    refused(t, host, "a blacklisted key", "'Damaged site'", ".blacklist")
 
 
 def configure(host, text):
@@ -97,55 +100,67 @@ def sets(host, version):
 
 
 def check_built(t, host):
-    """Modules that the store has of OLD, which nobody signed, are signed with a key of the host."""
+    """Signs the unsigned modules of OLD with a key of the host."""
     builder = Key(os.path.join(host.scratch, "keys"), "Builder")
     before = sets(host, OLD)
-    t.equal([signers for _, signers in before], [{""}], "nobody has signed the old driver")
+    t.equal([signers for _, signers in before], [{""}], "the imported driver is unsigned")
     configure(host, "[Driver]\nSigningKey=/etc/gpuhost/site.key\nSigningCertificate=/etc/gpuhost/site.pem\nSigningHash=sha512\n")
     install(host, builder, 0o644)
     run = host.ctl("driver", "build", OLD)
-    t.ok(run.returncode != 0 and "permissions too open" in run.stderr and sets(host, OLD) == before, "a key that everybody may read is refused", run.stderr)
+    t.ok(run.returncode != 0 and "permissions too open" in run.stderr and sets(host, OLD) == before,
+         "a world-readable signing key is refused", run.stderr)
     install(host, Key(os.path.join(host.scratch, "keys"), "Another"), 0o600)
     shutil.copy(builder.certificate, host.path("/etc/gpuhost/site.pem"))
     run = host.ctl("driver", "build", OLD)
-    t.ok(run.returncode != 0 and "does not belong" in run.stderr and sets(host, OLD) == before, "so is one of another certificate", run.stderr)
+    t.ok(run.returncode != 0 and "does not belong" in run.stderr and sets(host, OLD) == before,
+         "a signing key of another certificate is refused", run.stderr)
     install(host, builder, 0o600)
     run = host.ctl("driver", "build", OLD)
     after = sets(host, OLD)
-    t.ok(run.returncode == 0 and [signers for _, signers in after] == [{"Builder"}, {""}] and after[1] == before[0], "what it can sign is a set of its own", run.stderr, after)
-    t.ok("signed by Builder" in host.ctl("driver", "show", OLD).stdout, "and shown as signed", host.ctl("driver", "show", OLD).stdout)
+    t.ok(run.returncode == 0 and [signers for _, signers in after] == [{"Builder"}, {""}] and after[1] == before[0],
+         "driver build stores signed modules as another set", run.stderr, after)
+    t.ok("signed by Builder" in host.ctl("driver", "show", OLD).stdout,
+         "driver show prints the signer", host.ctl("driver", "show", OLD).stdout)
     journal = "".join(read(path) for path in glob.glob(host.path("/var/lib/gpuhost/journal/*")))
-    t.ok("PRIVATE KEY" not in journal and "/etc/gpuhost/site.key" in journal, "the journal has where the key is, and not the key")
+    t.ok("PRIVATE KEY" not in journal and "/etc/gpuhost/site.key" in journal,
+         "the journal has the key's path, not the key")
     know(host, builder)
     enforce(host)
     run = host.ctl("driver", "swap", OLD)
-    t.ok(run.returncode == 0, "the kernel takes it", run.stderr)
+    t.ok(run.returncode == 0, "the kernel accepts the signed modules", run.stderr)
     host.ctl("driver", "build", OLD, check=0)
-    t.equal(sets(host, OLD), after, "and once is enough")
+    t.equal(sets(host, OLD), after, "a second driver build adds no set")
 
 
 def check_verbs(t, host):
-    """The client alone, on the host's tree. It can't ask the tree's kernel for keyrings."""
+    """gpuhostctl secure-boot with --root, without a daemon. Keyrings of the running kernel are not read."""
     rooted = f"--root={host.root}"
     shown = host.ctl("secure-boot", "status", rooted).stdout
     for text in ("signed ones only", "sig_enforce", "the kernel has it", f"{OLD} (open), selected: would load", f"{NEW} (open): would be refused", "Builder"):
-        t.ok(text in shown, f"status says '{text}'", shown)
+        t.ok(text in shown, f"secure-boot status prints '{text}'", shown)
     status = host.json("secure-boot", "status", rooted)
-    t.ok(status["certificate"]["kernel"] == "known" and status["enforcement"] and [key["name"] for key in status["keys"]] == ["Builder"], "as a document, too", status)
+    t.ok(status["certificate"]["kernel"] == "known" and status["enforcement"] and [key["name"] for key in status["keys"]] == ["Builder"],
+         "secure-boot status --json has certificate, enforcement and keys", status)
     shown = host.ctl("secure-boot", "enroll", rooted).stdout
-    t.ok("nothing to enrol" in shown, "what the kernel knows needs no enrolment", shown)
+    t.ok("nothing to enrol" in shown, "secure-boot enroll of a known key does nothing", shown)
     run = host.ctl("secure-boot", "enroll", "--create", rooted)
-    t.ok(run.returncode != 0 and "already exists" in run.stderr, "no key is ever replaced", run.stderr)
+    t.ok(run.returncode != 0 and "already exists" in run.stderr,
+         "secure-boot enroll --create does not replace a key", run.stderr)
     configure(host, "")
     run = host.ctl("secure-boot", "enroll", rooted)
-    t.ok(run.returncode != 0 and "--create" in run.stderr, "where there is none it says how to make one", run.stderr)
+    t.ok(run.returncode != 0 and "--create" in run.stderr,
+         "secure-boot enroll without a key suggests --create", run.stderr)
     run = host.ctl("secure-boot", "enroll", "--create", "--name=New key", rooted)
-    t.ok(run.returncode == 0 and "mokutil --import /etc/gpuhost/modules.der" in run.stdout and "MokManager" in run.stdout and "New key" in run.stdout, "and makes it", run.stdout + run.stderr)
-    t.equal(oct(os.stat(host.path("/etc/gpuhost/modules.key")).st_mode & 0o777), "0o600", "for root alone")
-    t.ok("codeSigning" in openssl("x509", "-inform", "DER", "-in", host.path("/etc/gpuhost/modules.der"), "-noout", "-text").replace("Code Signing", "codeSigning"), "for code")
+    t.ok(run.returncode == 0 and "mokutil --import /etc/gpuhost/modules.der" in run.stdout and "MokManager" in run.stdout and "New key" in run.stdout,
+         "secure-boot enroll --create prints the mokutil command", run.stdout + run.stderr)
+    t.equal(oct(os.stat(host.path("/etc/gpuhost/modules.key")).st_mode & 0o777), "0o600",
+            "the created key is readable only by root")
+    t.ok("codeSigning" in openssl("x509", "-inform", "DER", "-in", host.path("/etc/gpuhost/modules.der"), "-noout", "-text").replace("Code Signing", "codeSigning"),
+         "the created certificate has the usage codeSigning")
     configure(host, "[Driver]\nSigningKey=/etc/gpuhost/modules.key\nSigningCertificate=/etc/gpuhost/modules.der\n")
     shown = host.ctl("secure-boot", "status", rooted).stdout
-    t.ok("'New key': the kernel does not have it" in shown, "status tells what is left to do", shown)
+    t.ok("'New key': the kernel does not have it" in shown,
+         "secure-boot status reports a key that is not enrolled", shown)
 
 
 run_checks(check_unsigned, check_signed, check_damaged, check_built, check_verbs, check_next_kernel)

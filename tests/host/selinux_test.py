@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""packaging/selinux: it compiles, and what it says of paths fits what the daemon makes."""
+"""packaging/selinux: the policy compiles, and its paths match the files that the daemon creates."""
 import os
 import re
 import shutil
@@ -20,18 +20,19 @@ def source(name):
 
 
 def contexts():
-    """[(regular expression, type)] in the order of libselinux, which the last that fits wins: by what stands before the first special character."""
+    """Returns [(regular expression, type)] in libselinux's order: by the length of the literal prefix. The
+    last match wins."""
     lines = re.findall(r"^(/\S+)\s.*gen_context\(system_u:object_r:(\w+),s0\)$", source("gpuhost.fc"), re.M)
     return sorted(lines, key=lambda line: len(re.match(r"[^.^$?*+|\[({]*", line[0])[0]))
 
 
 def labelled(rules, path):
-    """As restorecon would."""
+    """Returns the type that restorecon would set."""
     return next((label for pattern, label in reversed(rules) if re.fullmatch(pattern, path)), None)
 
 
 def created(host, transitions, path):
-    """As it comes in: everything has its directory's type, but for directories that the policy names."""
+    """Returns the type at creation: that of the directory, except where the policy has a transition."""
     label, at = "gpuhost_var_lib_t", "/var/lib/gpuhost"
     for name in path.split("/")[4:]:
         at = f"{at}/{name}"
@@ -48,37 +49,39 @@ def paths(host, below):
 
 def check_compiles(t, scratch):
     if not os.path.exists(DEVEL) or not shutil.which("checkmodule") or not shutil.which("semodule_package"):
-        t.skip("the module compiles", "no selinux-policy-dev, checkpolicy and semodule-utils")
+        t.skip("the policy module compiles", "no selinux-policy-dev, checkpolicy and semodule-utils")
         return
     shutil.copytree(POLICY, scratch)
     made = subprocess.run(["make", "-f", DEVEL, "gpuhost.pp"], cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, timeout=300)
-    t.ok(made.returncode == 0 and os.path.getsize(os.path.join(scratch, "gpuhost.pp")) > 0, "the module compiles", made.stdout, made.stderr)
+    t.ok(made.returncode == 0 and os.path.getsize(os.path.join(scratch, "gpuhost.pp")) > 0,
+         "the policy module compiles", made.stdout, made.stderr)
 
 
 def check_paths(t, host):
     rules = contexts()
     there = [*paths(host, "/var/lib/gpuhost"), *paths(host, "/run/gpuhost")]
     unused = [pattern for pattern, _ in rules if not pattern.startswith("/usr/") and not any(re.fullmatch(pattern, path) for path in there)]
-    t.equal(unused, ["/var/lib/gpuhost/(catalogue|store)(/.*)?"], "the host has what each line is for, but for bundles, of which it has none")
+    t.equal(unused, ["/var/lib/gpuhost/(catalogue|store)(/.*)?"],
+            "each path of the policy exists, except for bundles")
     store = f"/var/lib/gpuhost/driver/{NEW}"
     for pattern, wanted in ((r"/userland/[^/]+/lib/libcuda\.so\..*", "lib_t"), (r"/userland/[^/]+/bin/nvidia-smi", "bin_t"),
                             (r"/userland/[^/]+/firmware/.*\.bin", "lib_t"), (r"/modules/.*/nvidia\.ko", "modules_object_t"),
                             (r"/userland/[^/]+/manifest\.json", "gpuhost_var_lib_t")):
         found = {labelled(rules, path) for path in there if re.fullmatch(re.escape(store) + pattern, path)}
-        t.equal(found, {wanted}, f"{pattern} is {wanted}")
+        t.equal(found, {wanted}, f"{pattern} has type {wanted}")
 
 
 def check_transitions(t, host):
-    """Sets are renamed as they were staged: no other type may come of it than a relabelling gives."""
+    """Sets keep the types of their staging directory: these must equal the types that restorecon sets."""
     rules = contexts()
     lines = re.findall(r'filetrans_pattern\(\w+, (\w+), (\w+), dir, "(\w+)"\)', source("gpuhost.te"))
     transitions = {(parent, name): label for parent, label, name in lines}
-    t.ok(len(transitions) == 4, "the policy names directories", transitions)
+    t.ok(len(transitions) == 4, "the policy has four directory transitions", transitions)
     for store in STORES:
         both = [(path, created(host, transitions, path), labelled(rules, path)) for path in paths(host, store)]
         wrong = [f"{path}: {first}, and {then}" for path, first, then in both if first != then]
-        t.ok(not wrong, f"what comes into {store} has the types that it keeps", *wrong[:5])
+        t.ok(not wrong, f"files created in {store} have restorecon's types", *wrong[:5])
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys for kernel modules, what openssl(1) signs with them, and a kernel and firmware that know them."""
+"""Keys for kernel modules, signatures by openssl(1), and a fake kernel and firmware with keyrings."""
 import os
 import re
 import struct
@@ -20,7 +20,7 @@ def openssl(*arguments, **more):
 
 
 class Key:
-    """A self-signed certificate for code and its key, as files."""
+    """A self-signed code signing certificate and its key, as files."""
 
     def __init__(self, directory, name):
         os.makedirs(directory, exist_ok=True)
@@ -47,7 +47,7 @@ def enforce(host, on=True):
 
 
 def know(host, *keys, keyring=".machine"):
-    """A kernel that has these keys in a keyring of it, which its firmware handed over."""
+    """Puts the keys into a keyring of the fake kernel and into the firmware's list."""
     lines = [f"{number:08x} I------     1 perm 1f030000     0     0 asymmetri {key.name}: {key.id}: X509.rsa {key.id[-8:]} []\n" for number, key in enumerate(keys, 0x100)]
     lines.append(f"36da847d I------     1 perm 1f0b0000     0     0 keyring   {keyring}: {len(keys) or 'empty'}\n")
     write(host.path("/proc/keys"), "".join(lines))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree of a host as text: what changed in it since an earlier one, a JSON object of its paths.
+"""The tree of a host as JSON: an object of the paths that changed since an earlier tree.
 
-A directory is its mode, a link its target, a file its mode, its time (by which gpuhostd knows its own files) and its text, bytes, number of zeros, or the text that was appended to it; what is
-gone is null. The tree's own place is written as @ROOT@."""
+A directory has its mode, a link its target. A file has mode, time (by which gpuhostd recognizes its own
+files), and its text, bytes, number of zeros, or appended text. A removed path is null. The tree's own path is
+written as @ROOT@."""
 import base64
 import os
 import shutil
@@ -12,7 +13,7 @@ ROOT = "@ROOT@"
 
 
 def entry(root, path):
-    """None of a socket and the like, which nobody can start again."""
+    """Returns the entry of a path, or None for sockets and the like, which cannot be recreated."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         return {"link": os.readlink(path).replace(root, ROOT)}
@@ -32,7 +33,7 @@ def entry(root, path):
 
 
 def read(root, place=None):
-    """{path: entry} of a tree; `place` is where it was when its links and files were made."""
+    """Returns {path: entry} of a tree. `place` is its path when its links and files were created."""
     found = {}
     for directory, directories, files in os.walk(root):
         for name in directories + files:
@@ -43,14 +44,14 @@ def read(root, place=None):
 
 
 def change(before, after):
-    """Of one path."""
+    """Returns the change of one path."""
     if before and before.get("text") and after.get("text", "").startswith(before["text"]) and before["mode"] == after["mode"]:
         return {"append": after["text"][len(before["text"]):], "time": after["time"]}
     return after
 
 
 def difference(before, after):
-    """What update() makes `after` of `before` with."""
+    """Returns the changes with which update() makes `after` from `before`."""
     gone = {path: None for path in before if path not in after}
     return gone | {path: change(before.get(path), what) for path, what in after.items() if before.get(path) != what}
 
@@ -83,7 +84,7 @@ def write(root, path, what):
 
 
 def make(root, tree):
-    """The tree, in place of what is there."""
+    """Replaces the directory `root` with the tree."""
     shutil.rmtree(root, ignore_errors=True)
     os.makedirs(root)
     for path, what in sorted(tree.items()):

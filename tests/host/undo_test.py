@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver swap goes back while something is in its way: at each gate, forward and back, a process that begins to use the driver, one that
-ends again, a client unit that starts by itself, a disk without room, a cancel, a power cut on a full disk; and hangs that do not end.
+"""The undo of a driver swap is obstructed at each gate: by a process that uses the driver for good or for a
+moment, a client unit that starts, a full disk, a cancel, a power cut on a full disk, and endless hangs.
 
-Whatever happens, the host ends with one version of the driver, or asks for a reboot and boots into one (one_version.py).
+In each case the host ends with one version of the driver, or requires a reboot and boots into one
+(one_version.py).
 
 undo_test.py                                    SEED=535 for a sample of the gates, FULL=1: each
 """
@@ -22,12 +23,12 @@ from gates import Gates
 from programs import PATIENCE, end
 
 STATE = "/var/lib/gpuhost"
-SWAP = 6  # the operation, after four imports and the first load
+SWAP = 6  # number of the operation, after four imports and the first load
 NO_RETURN = "apply autoload.unblock before"
 FAILS = "apply driver.validate before"
 SETTINGS = "[Driver]\nTerminateGrace=300ms\n"
-SAMPLE = 8  # gates of each harm
-SIZE = 192 << 20  # preflight wants some of it free
+SAMPLE = 8  # gates for each harm
+SIZE = 192 << 20  # preflight needs part of it free
 
 
 def hold(host):
@@ -40,7 +41,7 @@ def hold_for_a_moment(host):
 
 
 def start_client(host):
-    """As udev does when the driver comes."""
+    """Starts a client unit, as udev does when the driver is loaded."""
     host.add_process(4711, "persistenced", CLIENT)
     write(host.path(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"), "4711\n")
 
@@ -54,11 +55,11 @@ def fill(host):
 
 
 HARMS = {"a process uses the driver": hold, "a process uses the driver for a moment": hold_for_a_moment,
-         "a client unit starts by itself": start_client, "the disk is full": fill, "it is cancelled": cancel}
+         "a client unit starts": start_client, "the disk is full": fill, "the swap is cancelled": cancel}
 
 
 class Swaps:
-    """The host, whose state is on a disk of its own that can be filled, and the gates at which a swap that fails stands."""
+    """A host with its state on a separate disk that can be filled, and the gates of a failing swap."""
 
     def __init__(self, host):
         self.host = host
@@ -68,7 +69,7 @@ class Swaps:
         self.case = Case(host, SWAP, ("driver", "swap", NEW), None, None)
 
     def again(self):
-        """The host as it was before the swap."""
+        """Restores the host as before the swap."""
         own_mounts.detach(self.host.path(STATE))
         restore(self.host, self.case.start)
         self.mount()
@@ -82,7 +83,7 @@ class Swaps:
         shutil.rmtree(self.kept)
 
     def run(self, decide, **variables):
-        """One swap, as `decide` has it."""
+        """Runs one swap with the gates' answers of `decide`."""
         self.again()
         gates = Gates(self.host, decide)
         self.host.start_daemon(**variables)
@@ -91,7 +92,7 @@ class Swaps:
         gates.close()
 
     def gates(self):
-        """Those that a swap passes that fails at its validation, and goes back."""
+        """Returns the gates of a swap that fails at its validation and is undone."""
         passed = []
 
         def decide(where, count):
@@ -120,8 +121,9 @@ def check_harm(t, swaps, name, gate, fails=True):
     wrong = one_version.mixture(host)
     too_late = HARMS[name] is start_client and gate[0] in ("undo units.quiesce after", "undo modules.converge before")
     if HARMS[name] is not hold and not too_late and outcome(host) in ("failed", "reboot-required"):
-        wrong.append(f"it ended {outcome(host)}: {host.journal(SWAP)[-1]}")
-    t.ok(not wrong, f"{name} at '{gate[0]}': {outcome(host)}, and one version", *wrong, host.tail() if wrong else "")
+        wrong.append(f"the outcome is {outcome(host)}: {host.journal(SWAP)[-1]}")
+    t.ok(not wrong,
+         f"{name} at '{gate[0]}': {outcome(host)}, one version", *wrong, host.tail() if wrong else "")
     host.kill_daemon()
 
 
@@ -132,7 +134,7 @@ def check_harms(t, swaps, gates):
 
 
 def check_late_cancel(t, swaps):
-    """From the moment at which containers can have the driver, a swap ends with it."""
+    """A cancel is refused from the moment at which containers may use the new driver."""
     host = swaps.host
     for where in (NO_RETURN, "apply units.start before", "apply cdi.publish before"):
         said = []
@@ -145,13 +147,14 @@ def check_late_cancel(t, swaps):
 
         swaps.run(decide)
         t.ok(said[0].returncode != 0 and "point of no return" in said[0].stderr, f"a cancel at '{where}' is refused", said[0].stderr)
-        t.equal((outcome(host), one_version.parts(host)["kernel"]), ("committed", NEW), "and the swap ends with the new driver")
-        one_version.check(t, host, "of which everything is")
+        t.equal((outcome(host), one_version.parts(host)["kernel"]), ("committed", NEW),
+                f"the swap is committed after a cancel at '{where}'")
+        one_version.check(t, host, f"the host has one version after a cancel at '{where}'")
         host.kill_daemon()
 
 
 def check_holder(t, swaps):
-    """Who uses the new driver keeps it until a reboot, or until it ends."""
+    """A process that uses the new driver keeps it loaded until it ends or the host reboots."""
     host = swaps.host
 
     def decide(where, count):
@@ -162,16 +165,18 @@ def check_holder(t, swaps):
 
     swaps.run(decide)
     end = host.journal(SWAP)[-1]
-    t.equal(end["outcome"], "reboot-required", "a process that stays has the swap ask for a reboot")
-    t.ok("812 (python3)" in end["error"]["message"], "and is named", end)
+    t.equal(end["outcome"], "reboot-required", "a process that keeps the driver requires a reboot")
+    t.ok("812 (python3)" in end["error"]["message"], "the swap's error names the process", end)
     found = one_version.parts(host)
-    t.equal((found["kernel"], found["selection"], found["containers"]), (NEW, OLD, None), "what boots is the old driver, and no container gets one")
-    t.equal(one_version.without_firmware(host), [], "GPUs that start find the firmware of the driver that runs")
-    t.equal(one_version.state(host), "reboot-required", "status says so")
+    t.equal((found["kernel"], found["selection"], found["containers"]), (NEW, OLD, None),
+            "the old driver is selected, no specification is published")
+    t.equal(one_version.without_firmware(host), [], "the loaded driver's firmware is available")
+    t.equal(one_version.state(host), "reboot-required", "status reports that a reboot is required")
     shutil.rmtree(host.path("/proc/812"))
     applied = host.ctl("apply")
-    t.ok(applied.returncode == 0 and one_version.state(host) == "idle", "once it has ended, apply does without the reboot", applied.stdout, applied.stderr)
-    one_version.check(t, host, "and all is of one version")
+    t.ok(applied.returncode == 0 and one_version.state(host) == "idle",
+         "apply after the process ended needs no reboot", applied.stdout, applied.stderr)
+    one_version.check(t, host, "the host has one version after that apply")
     host.kill_daemon()
 
 
@@ -183,12 +188,13 @@ def check_endless_hangs(t, swaps):
 
         swaps.run(decide, FAKE_DAEMON_DEADLINE_MS="1500")
         wrong = one_version.mixture(swaps.host)
-        t.ok(outcome(swaps.host) == ended and not wrong, f"'{where}' that hangs each time: {ended}, and one version", outcome(swaps.host), *wrong)
+        t.ok(outcome(swaps.host) == ended and not wrong,
+             f"an endless hang at '{where}' ends {ended}, with one version", outcome(swaps.host), *wrong)
         swaps.host.kill_daemon()
 
 
 def check_first_driver(t):
-    """Nothing was unloaded, and yet a client unit starts with the driver that fails, and stops for the way back."""
+    """The first driver fails. A client unit has started with it, and is stopped for the undo."""
     host = FakeHost()
     try:
         host.install()
@@ -209,14 +215,15 @@ def check_first_driver(t):
         host.ctl("driver", "swap", NEW)
         gates.close()
         end = host.journal(3)[-1]
-        t.equal((end.get("outcome"), one_version.kernel(host)), ("rolled-back", None), "a first driver that fails is unloaded though a client unit started with it")
-        one_version.check(t, host, "and leaves no part of itself")
+        t.equal((end.get("outcome"), one_version.kernel(host)), ("rolled-back", None),
+                "a failing first driver with a client unit is unloaded")
+        one_version.check(t, host, "a failing first driver leaves no part installed")
     finally:
         host.close()
 
 
 def check_full_after_power_cut(t, swaps):
-    """The disk is full when the host is up again, so the way back can't have an index of modules computed."""
+    """The disk is full after a reboot, so the undo cannot compute an index of modules."""
     host, copy = swaps.host, os.path.join(swaps.host.scratch, "cut")
 
     def decide(where, count):
@@ -234,7 +241,7 @@ def check_full_after_power_cut(t, swaps):
         deadline = time.monotonic() + PATIENCE
         while not os.path.isdir(copy) or host.daemon:
             if time.monotonic() > deadline:
-                raise TimeoutError("the swap does not come to its validation")
+                raise TimeoutError("the swap did not reach its validation")
             time.sleep(0.02)
         gates.close()
         end(ctl, signal.SIGKILL)
@@ -246,8 +253,8 @@ def check_full_after_power_cut(t, swaps):
     host.boot()
     host.start_daemon()
     host.settle()
-    t.equal(outcome(host), "rolled-back", "a swap that a power cut ended goes back on a full disk")
-    one_version.check(t, host, "and leaves one version")
+    t.equal(outcome(host), "rolled-back", "a swap after a power cut is undone on a full disk")
+    one_version.check(t, host, "the host has one version after an undo on a full disk")
     host.kill_daemon()
 
 
@@ -259,7 +266,8 @@ def main():
         prepare(host)
         swaps = Swaps(host)
         gates = swaps.gates()
-        t.ok(len(gates) > 20 and gates[-1][0].startswith("undo"), "a swap that fails has its gates", json.dumps(gates), json.dumps(host.journal(SWAP)[1:3]))
+        t.ok(len(gates) > 20 and gates[-1][0].startswith("undo"),
+             "a failing swap passes more than 20 gates", json.dumps(gates), json.dumps(host.journal(SWAP)[1:3]))
         check_holder(t, swaps)
         check_late_cancel(t, swaps)
         check_full_after_power_cut(t, swaps)

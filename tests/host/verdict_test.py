@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a host is OK: status begins with it, exit statuses agree, and a host without a chosen driver says how to choose one."""
+"""The verdict of a host: the first line of status, exit statuses, and hints without a selected driver."""
 import os
 import shutil
 
@@ -18,18 +18,21 @@ def check(t, host, name, status, first, verb="status"):
 
 
 def check_undecided(t, host, what, command):
-    """Everything that a person may ask says the same, and by its exit status."""
-    check(t, host, f"{what}: status", NOT_OK, f"NOT OK: no driver is chosen for {len(GPUS)} GPUs: the store")
+    """Checks that all verbs report the missing choice, by text and exit status."""
+    check(t, host, f"{what}: status is NOT OK", NOT_OK, f"NOT OK: no driver is chosen for {len(GPUS)} GPUs: the store")
     for verb, status in (("status", NOT_OK), ("plan", REFUSED), ("apply", REFUSED)):
         run = host.ctl(verb)
-        t.ok(run.returncode == status and command in run.stdout, f"{what}: {verb} names the command", run.returncode, run.stdout, run.stderr)
-    t.equal(host.ctl("apply", "--json").returncode, REFUSED, f"{what}: apply --json exits so, too")
-    check(t, host, f"{what}: wait-ready agrees", NOT_OK, "NOT OK: no driver is chosen", verb="wait-ready")
-    t.equal(host.ctl("wait-ready", "--converged").returncode, 0, f"{what}: container runtimes may start all the same")
+        t.ok(run.returncode == status and command in run.stdout,
+             f"{what}: {verb} prints the command", run.returncode, run.stdout, run.stderr)
+    t.equal(host.ctl("apply", "--json").returncode, REFUSED, f"{what}: apply --json exits with {REFUSED}")
+    check(t, host, f"{what}: wait-ready is NOT OK", NOT_OK, "NOT OK: no driver is chosen", verb="wait-ready")
+    t.equal(host.ctl("wait-ready", "--converged").returncode, 0, f"{what}: wait-ready --converged succeeds")
     shown = host.ctl("status").stdout
-    t.ok("ready" not in shown and "idle" not in shown, f"{what}: status does not say 'ready' or 'idle'", shown)
+    t.ok("ready" not in shown and "idle" not in shown,
+         f"{what}: status does not print 'ready' or 'idle'", shown)
     verdict = host.json("status")["verdict"]
-    t.ok(not verdict["ok"] and command in verdict["hint"], f"{what}: the document has the verdict", verdict)
+    t.ok(not verdict["ok"] and command in verdict["hint"],
+         f"{what}: status --json has verdict and hint", verdict)
 
 
 def check_without_driver(t, host):
@@ -39,25 +42,26 @@ def check_without_driver(t, host):
         host.ctl("driver", "import", *packages, check=0)
         host.ctl("driver", "import", *modules, check=0)
     check_undecided(t, host, "imported driver", f"gpuhostctl driver swap {NEW}")
-    t.ok(f"{NEW}, {OLD}" in host.ctl("apply").stdout, "apply names the versions in the store")
+    t.ok(f"{NEW}, {OLD}" in host.ctl("apply").stdout, "apply prints the versions in the store")
 
 
 def check_beside_other_work(t, host):
-    """The rest is applied, and the exit status is that of the missing choice."""
+    """Other components are applied, and the exit status is that of the missing choice."""
     write(host.path("/etc/modprobe.d/none.conf"), "")
     write(host.path(CONF), "[Runtime]\nManage=no\n[CDI]\nManage=no\n")
     host.ctl("reload")
     run = host.ctl("apply")
-    t.ok(run.returncode == REFUSED, "apply exits so beside other components", run.stdout, run.stderr)
+    t.ok(run.returncode == REFUSED, f"apply of other components exits with {REFUSED}", run.stdout, run.stderr)
     os.unlink(host.path(CONF))
     host.ctl("reload")
 
 
 def check_driver_serves(t, host):
     host.ctl("driver", "swap", NEW, check=0)
-    check(t, host, "the driver serves all GPUs", 0, f"OK: driver {NEW} serves {len(GPUS)} GPUs")
-    t.equal(host.ctl("wait-ready").returncode, 0, "wait-ready agrees")
-    t.equal(host.json("status")["verdict"], {"ok": True, "text": f"driver {NEW} serves {len(GPUS)} GPUs", "hint": ""}, "the document has it")
+    check(t, host, "a driver that serves all GPUs is OK", 0, f"OK: driver {NEW} serves {len(GPUS)} GPUs")
+    t.equal(host.ctl("wait-ready").returncode, 0, "wait-ready exits with 0 when the host is OK")
+    t.equal(host.json("status")["verdict"], {"ok": True, "text": f"driver {NEW} serves {len(GPUS)} GPUs", "hint": ""},
+            "status --json has the verdict OK")
     os.unlink(host.path(f"/sys/bus/pci/devices/{GPUS[1]}/driver"))
     check(t, host, "a GPU without the driver is not OK", NOT_OK, f"NOT OK: driver {NEW} does not serve 1 GPU of 2: {GPUS[1]}.")
 
@@ -66,7 +70,8 @@ def check_wanted_and_missing(t, host):
     write(host.path(CONF), "[Driver]\nVersion=560.35.03\nVersoin=1\n")
     host.ctl("reload")
     check(t, host, "a configured driver that is missing is not OK", NOT_OK, "NOT OK: driver 560.35.03 is not in the driver store. ")
-    t.ok("Config: 1 problem, see: gpuhostctl reload" in host.ctl("status").stdout, "status counts mistakes in the configuration", host.ctl("status").stdout)
+    t.ok("Config: 1 problem, see: gpuhostctl reload" in host.ctl("status").stdout,
+         "status counts problems of the configuration", host.ctl("status").stdout)
 
 
 def check_no_driver_wanted(t, host):
