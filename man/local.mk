@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written in scdoc. The built pages are in the dist tarball, so that packagers need no scdoc.
+# Pages in scdoc's format. The dist tarball has the built pages, so that packagers need no scdoc.
 man_sources = \
     %D%/gpuhost-bundle.5.scd \
     %D%/gpuhost-cdi-hook.8.scd \

@@ -29,7 +29,7 @@ dist_systemdcatalog_DATA = %D%/gpuhost.catalog
 dist_doc_DATA = %D%/gpuhostd.conf
 EXTRA_DIST += %D%/SANDBOXING.md %D%/gpuhost.sysusers %D%/gpuhost.tmpfiles
 
-# Their names end in .conf where they are installed; here each says what it is.
+# Installs these two with names that end in .conf.
 install-data-local: install-systemd-conf
 install-systemd-conf:
 	$(MKDIR_P) '$(DESTDIR)$(sysusersdir)' '$(DESTDIR)$(tmpfilesdir)'

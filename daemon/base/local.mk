@@ -43,7 +43,7 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/root.cpp \
     %D%/root.hpp
 
-# A library of its own, so that only what reads YAML links yaml-cpp.
+# A separate library, so that only programs that read YAML link yaml-cpp.
 noinst_LIBRARIES += %D%/libyaml.a
 %C%_libyaml_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 %C%_libyaml_a_SOURCES = \
@@ -52,7 +52,7 @@ noinst_LIBRARIES += %D%/libyaml.a
     %D%/yaml_scalar.cpp \
     %D%/yaml_scalar.hpp
 
-# One of its own too, for what it is compiled with.
+# A separate library, because of its compiler flags.
 noinst_LIBRARIES += %D%/libinstalled.a
 installed_cppflags = -DGPUHOST_LIBEXECDIR='"$(gpuhostlibexecdir)"'
 %C%_libinstalled_a_CPPFLAGS = $(AM_CPPFLAGS) $(installed_cppflags)

@@ -33,7 +33,7 @@ CLEANFILES += %D%/make-completion
 %C%_make_completion_LDADD = $(ctl_libs)
 %C%_make_completion_SOURCES = %D%/make_completion.cpp
 
-# For people who change a verb. The scripts stay in the source: a build for another machine can't run what it builds.
+# For changes of verbs. The generated scripts are in the source, because a cross build can't run its programs.
 .PHONY: completion
 completion: %D%/make-completion
 	for shell in bash:gpuhostctl zsh:_gpuhostctl; do \

@@ -37,13 +37,13 @@ gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_fetch_SOURCES = %D%/gpuhost_fetch.cpp
 gpuhost_fetch_LDADD = $(client_libs) $(images_libs) $(http_libs) $(RESOLV_LIBS)
 
-# Started with each container: it needs no library of the host, and but for JSON little of ours.
+# Runs at the start of each container. Uses no library of the host, and little of ours besides JSON.
 gpuhostlibexec_PROGRAMS += gpuhost-cdi-hook
 gpuhost_cdi_hook_SOURCES = %D%/gpuhost_cdi_hook.cpp
 gpuhost_cdi_hook_LDFLAGS = $(AM_LDFLAGS) $(STATIC_LDFLAGS)
 gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
 
-# Its own process, for a library that we have not written.
+# A separate process for a third-party library.
 gpuhostlibexec_PROGRAMS += gpuhost-nvml
 gpuhost_nvml_SOURCES = %D%/gpuhost_nvml.cpp daemon/runtime/gpu/nvml_library.cpp daemon/runtime/gpu/nvml_library.hpp
 gpuhost_nvml_LDADD = daemon/runtime/libruntime.a daemon/base/libinstalled.a $(base_libs) -ldl

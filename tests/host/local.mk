@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The real programs on a fake root and a private bus: their own main files and objects, but tests/support/fake_loader.cpp
-# in place of what talks to the kernel (kmod/load/loader_libkmod.cpp, kmod/device_node.cpp).
+# Builds the real programs for a fake root and a private bus. They have their own main files and objects, with
+# tests/support/fake_loader.cpp instead of the files that call the kernel (kmod/load/loader_libkmod.cpp,
+# kmod/device_node.cpp).
 check_PROGRAMS += %D%/fake-daemon %D%/fake-worker
 %C%_fake_daemon_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_fake_daemon_SOURCES = daemon/programs/gpuhostd.cpp %D%/short_deadlines.c %D%/../support/fake_loader.cpp tests/support/fake_trusted_program.cpp
@@ -9,42 +10,42 @@ check_PROGRAMS += %D%/fake-daemon %D%/fake-worker
 %C%_fake_worker_SOURCES = %D%/fake_worker.cpp %D%/../support/fake_loader.cpp tests/support/fake_host_programs.cpp tests/support/fake_trusted_program.cpp
 %C%_fake_worker_LDADD = $(components_libs)
 
-# org.gpuhost1 as a test plays it, for gpuhostctl.
+# Fakes org.gpuhost1, for tests of gpuhostctl.
 check_PROGRAMS += %D%/fake-service
 %C%_fake_service_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_fake_service_SOURCES = %D%/fake_service.cpp
 %C%_fake_service_LDADD = $(base_libs) $(SYSTEMD_LIBS)
 
-# A program that syncs nothing, for the test of power cuts.
+# Makes a program's syncs ineffective, for the test of power cuts.
 check_PROGRAMS += %D%/no-sync.so
 %C%_no_sync_so_SOURCES = %D%/no_sync.c
 %C%_no_sync_so_CFLAGS = -fPIC
 %C%_no_sync_so_LDFLAGS = -shared
 
-# A directory server that does not answer, for the test of who may do what.
+# Simulates a directory server that does not answer, for the test of authorization.
 check_PROGRAMS += %D%/no-names.so
 %C%_no_names_so_SOURCES = %D%/no_names.c
 %C%_no_names_so_CFLAGS = -fPIC
 %C%_no_names_so_LDFLAGS = -shared
 
-# A worker that dies at a change of its own, for the test of runtimes.
+# Makes a worker die at one of its changes, for the test of runtimes.
 check_PROGRAMS += %D%/die-at.so
 %C%_die_at_so_SOURCES = %D%/die_at.c
 %C%_die_at_so_CFLAGS = -fPIC
 %C%_die_at_so_LDFLAGS = -shared
 
-# A disk that can't read all of a blob, for the test of the registry.
+# Simulates a disk that can't read a part of a blob, for the test of the registry.
 check_PROGRAMS += %D%/bad-disk.so
 %C%_bad_disk_so_SOURCES = %D%/bad_disk.c
 %C%_bad_disk_so_CFLAGS = -fPIC
 %C%_bad_disk_so_LDFLAGS = -shared
 
-# What a hostile image would make of the ldconfig that gpuhost-cdi-hook runs.
+# A hostile image's replacement of the ldconfig that gpuhost-cdi-hook runs.
 check_PROGRAMS += %D%/hook-probe
 %C%_hook_probe_SOURCES = %D%/hook_probe.c
 %C%_hook_probe_LDFLAGS = $(AM_LDFLAGS) $(STATIC_LDFLAGS)
 
-# What is made of a kubeconfig, for the table that is compared with kubectl too.
+# Prints what our reader finds in a kubeconfig, for the table that is also compared with kubectl.
 check_PROGRAMS += %D%/kubeconfig-probe
 %C%_kubeconfig_probe_SOURCES = %D%/kubeconfig_probe.cpp
 %C%_kubeconfig_probe_LDADD = $(cluster_libs)

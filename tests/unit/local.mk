@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on a simulated
-# network and clock.
+# One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on
+# a simulated network and clock.
 unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
