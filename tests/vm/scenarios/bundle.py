@@ -138,7 +138,7 @@ cd repository && {
     host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
     host.ctl_ok("bundle", "import", "/root/8.bundle")
     source = "/etc/apt/sources.list.d/gpuhost-site-images.sources"
-    warned = host.check("journalctl -b -u gpuhostd -o cat | grep 'apt does not take' || true")
+    warned = host.check("journalctl -b -u gpuhostd -o cat | grep 'apt rejects' || true")
     assert warned == "", warned  # apt ran in the worker's sandbox
     host.check("apt-get -y install site-hello")
     assert host.check("dpkg-query -W -f '${Version}' site-hello") == "1.0"
