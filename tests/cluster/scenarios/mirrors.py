@@ -27,7 +27,8 @@ SHAPES = {
 
 @contextmanager
 def pods_images(host):
-    """Configures only settings for pulls, and imports a bundle whose images the registry of the node serves."""
+    """Configures only settings for pulls, and imports a bundle whose images the registry of the node
+    serves."""
     made = host.site.bundle("mirrored", 1, {IMAGE: "app-1"})
     trusted = Path("/etc/gpuhost/trust.d/site.pem")
     trusted.parent.mkdir(parents=True, exist_ok=True)
