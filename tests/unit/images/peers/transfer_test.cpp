@@ -139,23 +139,23 @@ TEST_F(TransferTest, MissingBlobIsNamed) {
 }
 
 TEST(RateWatchdogTest, TooFewBytesPerPeriodAreTooSlow) {
-    RateWatchdog pace(milliseconds(0));
-    pace.came(RateWatchdog::least - 1);
-    EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period - milliseconds(1), true));
-    EXPECT_TRUE(pace.is_too_slow(RateWatchdog::period, true));
-    pace.came(RateWatchdog::least);
-    EXPECT_FALSE(pace.is_too_slow(2 * RateWatchdog::period, true));
-    EXPECT_TRUE(pace.is_too_slow(3 * RateWatchdog::period, true)) << "each period needs its own bytes";
+    RateWatchdog watchdog(milliseconds(0));
+    watchdog.received(RateWatchdog::least - 1);
+    EXPECT_FALSE(watchdog.is_too_slow(RateWatchdog::period - milliseconds(1), true));
+    EXPECT_TRUE(watchdog.is_too_slow(RateWatchdog::period, true));
+    watchdog.received(RateWatchdog::least);
+    EXPECT_FALSE(watchdog.is_too_slow(2 * RateWatchdog::period, true));
+    EXPECT_TRUE(watchdog.is_too_slow(3 * RateWatchdog::period, true)) << "each period needs its own bytes";
 }
 
 TEST(RateWatchdogTest, TimeWithoutWaitingIsNotCounted) {
-    RateWatchdog pace(milliseconds(0));
-    pace.came(RateWatchdog::least - 1);
-    EXPECT_FALSE(pace.is_too_slow(RateWatchdog::period / 2, true));
-    EXPECT_FALSE(pace.is_too_slow(10 * RateWatchdog::period, false));
+    RateWatchdog watchdog(milliseconds(0));
+    watchdog.received(RateWatchdog::least - 1);
+    EXPECT_FALSE(watchdog.is_too_slow(RateWatchdog::period / 2, true));
+    EXPECT_FALSE(watchdog.is_too_slow(10 * RateWatchdog::period, false));
     EXPECT_FALSE(
-        pace.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2 - milliseconds(1), true));
-    EXPECT_TRUE(pace.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2, true));
+        watchdog.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2 - milliseconds(1), true));
+    EXPECT_TRUE(watchdog.is_too_slow(10 * RateWatchdog::period + RateWatchdog::period / 2, true));
 }
 
 } // namespace
