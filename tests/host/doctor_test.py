@@ -99,7 +99,7 @@ def check_kernel_log(t, host):
     for what, script, wanted in (
         ("is empty", "exit 0", ("skipped", "root may read")),
         ("cannot be searched", 'case "$*" in *--grep*) echo no pattern matching >&2; exit 1 ;; *) echo line ;; esac', ("skipped", "no pattern matching")),
-        ("search is killed", 'case "$*" in *--grep*) kill -KILL $$ ;; *) echo line ;; esac', ("skipped", "ended with 137")),
+        ("search is killed", 'case "$*" in *--grep*) kill -KILL $$ ;; *) echo line ;; esac', ("skipped", "exited with status 137")),
         ("has no such line", 'case "$*" in *--grep*) exit 1 ;; *) echo line ;; esac', ("ok", "no error")),
         ("has two such lines", f'case "$*" in *--grep*) echo "{xid}"; echo "{xid}" ;; *) echo line ;; esac', ("warning", "2 lines")),
     ):
@@ -132,7 +132,7 @@ def check_report(t, host):
             "a report's doctor.json equals doctor's results")
     host.kill_daemon()
     found = doctor_of_report(host)
-    t.ok(found["daemon"][0] == "error" and "does not run" in found["daemon"][1],
+    t.ok(found["daemon"][0] == "error" and "is not running" in found["daemon"][1],
          "a report's doctor.json reports a stopped daemon", found["daemon"])
     host.start_daemon()
     host.settle()

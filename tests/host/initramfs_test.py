@@ -87,7 +87,7 @@ def check_made_anew(t, host):
     t.equal((host.loaded()["nvidia"], held(host)), (NEW, CLEAN),
             "a swap regenerates the image without the driver")
     t.equal(host.read(LOG), f"exclude -u -k {KERNEL}", "the tool runs with GPUHOST_INITRAMFS=exclude")
-    t.equal(doctor(host), ("ok", "none has a driver of a GPU in it"),
+    t.equal(doctor(host), ("ok", "no initramfs has a driver of a GPU"),
             "doctor accepts an image without a driver")
     t.ok("initramfs.clear" not in steps(host, OLD), "a swap skips an image known to be clean")
     put(host, IMAGE, image("etc/changed"))

@@ -37,11 +37,11 @@ Diagnosis check_signatures(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
     if (!facts.signatures_unseen.empty())
-        return skipped("it is not known: " + facts.signatures_unseen);
+        return skipped("not known: " + facts.signatures_unseen);
     if (!facts.selected_set)
         return skipped(facts.store.selected.count(facts.kernel) == 0
                            ? "no driver is selected"
-                           : "the modules that are selected are not in the store");
+                           : "the selected modules are not in the store");
     const kmod::SetVerdict& set = *facts.selected_set;
     if (!set.problems.empty())
         return error(first_of(set.problems.front().text, set.problems.size()), set.problems.front().hint);
@@ -49,29 +49,29 @@ Diagnosis check_signatures(const DoctorFacts& facts) {
         return warning(first_of(set.warnings.front(), set.warnings.size()),
                        "as root: gpuhostctl secure-boot status");
     return well(facts.enforcement.empty()
-                    ? "the kernel takes modules without a signature"
-                    : facts.enforcement + ", and the kernel takes the selected modules");
+                    ? "the kernel accepts modules without a signature"
+                    : facts.enforcement + ", and the kernel accepts the selected modules");
 }
 
 Diagnosis check_nouveau(const DoctorFacts& facts) {
     if (facts.nouveau_loaded)
-        return error("nouveau is loaded", "gpuhostctl apply; where it does not go, reboot");
+        return error("nouveau is loaded", "gpuhostctl apply; reboot if nouveau stays loaded");
     std::vector<std::string> kernels;
     for (const KernelFacts& kernel : facts.kernels)
         if (kernel.has_nouveau)
             kernels.push_back(kernel.release);
     if (kernels.empty() || facts.nouveau_on_command_line || is_blocked(facts, "nouveau"))
         return well("nouveau is not loaded, and would not be");
-    return warning("a boot of " + base::join(kernels, ", ") + " would load it",
-                   "gpuhostctl apply, which keeps it away once a driver is selected; or blacklist it in "
-                   "/etc/modprobe.d");
+    return warning(
+        "a boot of " + base::join(kernels, ", ") + " would load it",
+        "gpuhostctl apply, which blocks it if a driver is selected; or blacklist it in /etc/modprobe.d");
 }
 
 Diagnosis check_initramfs(const DoctorFacts& facts) {
     if (facts.store.selected.empty())
         return skipped("no driver is selected");
     if (!facts.clear_initramfs)
-        return skipped("Initramfs=ignore leaves them as they are");
+        return skipped("Initramfs=ignore: initramfs images are not managed");
     std::vector<ImageFacts> images;
     for (const KernelFacts& kernel : facts.kernels)
         images.insert(images.end(), kernel.images.begin(), kernel.images.end());
@@ -79,22 +79,22 @@ Diagnosis check_initramfs(const DoctorFacts& facts) {
         const auto found = std::find_if_not(images.begin(), images.end(), is_nouveau_alone);
         const ImageFacts& worst = found != images.end() ? *found : images.front();
         const std::string text = first_of("'" + worst.path + "' has '" + worst.modules.front() +
-                                              "', which is loaded before what is selected can be",
+                                              "', which is loaded before the selected driver",
                                           images.size());
         const std::string next = "as root: " + worst.command;
         return found != images.end() ? error(text, next) : warning(text, next);
     }
     if (!facts.initramfs_unseen.empty())
-        return skipped("it is not known: " + facts.initramfs_unseen);
-    return well("none has a driver of a GPU in it");
+        return skipped("not known: " + facts.initramfs_unseen);
+    return well("no initramfs has a driver of a GPU");
 }
 
 Diagnosis check_modprobe(const DoctorFacts& facts) {
     for (const ModprobeRule& rule : facts.rules)
         if (rule.module != "nouveau" && !is_ours(rule.file))
             return error("'" + rule.file + "' has '" + rule.command + " " + rule.module + "'",
-                         "take the rule out, or remove the package that it is of");
-    return well("no rule of others is about NVIDIA's modules");
+                         "Remove the rule, or the package that it belongs to.");
+    return well("no rule of another program names NVIDIA's modules");
 }
 
 Diagnosis check_kernels(const DoctorFacts& facts) {
@@ -108,17 +108,17 @@ Diagnosis check_kernels(const DoctorFacts& facts) {
         runs = runs || (!kernel.has_headers && kernel.release == facts.kernel);
     }
     if (facts.kernels.empty() || facts.store.versions.empty())
-        return skipped("there is no kernel or no driver in the store");
+        return skipped("no kernel found, or no driver in the store");
     if (wanted_version(facts).empty())
         return skipped("no driver is configured or selected");
     if (!without.empty()) {
         const std::string text = "neither modules nor headers: " + base::join(without, ", ");
         const std::string next =
-            "import modules for it, or install its headers and: gpuhostctl driver build VERSION";
+            "Import modules for it, or install its headers and run: gpuhostctl driver build VERSION.";
         return runs ? error(text, next) : warning(text, next);
     }
     if (!to_build.empty())
-        return warning("modules are still to be built for " + base::join(to_build, ", "),
+        return warning("modules have to be built for " + base::join(to_build, ", "),
                        "gpuhostctl driver build VERSION --kernel=" + to_build.front());
     return well("each kernel has modules");
 }

@@ -18,9 +18,9 @@ std::optional<Diagnosis> judge(const CertificateFile& file, std::uint64_t now_us
     if (file.until == 0)
         return error("'" + file.path + "' can't be read as a certificate", next);
     if (file.until <= now)
-        return error("'" + file.path + "' ended on " + base::utc_text(file.until), next);
+        return error("'" + file.path + "' expired on " + base::utc_text(file.until), next);
     if (file.until - now < days * day)
-        return warning("'" + file.path + "' ends on " + base::utc_text(file.until), next);
+        return warning("'" + file.path + "' expires on " + base::utc_text(file.until), next);
     return std::nullopt;
 }
 
@@ -32,15 +32,15 @@ Diagnosis check_trust(const DoctorFacts& facts) {
         return skipped(failed->message);
     if (failed)
         return error(failed->message, failed->hint.empty()
-                                          ? "mend that file or take it out; before that no bundle is taken"
+                                          ? "Repair or remove that file: no bundle can be imported before."
                                           : failed->hint);
     if (facts.anchors.empty())
-        return skipped("when the authorities end is not known");
+        return skipped("not known when the authorities expire");
     std::optional<Diagnosis> worst;
     std::size_t valid = 0;
     for (const CertificateFile& file : facts.anchors) {
         auto found =
-            judge(file, facts.now_us, 30, "bring its successor to /etc/gpuhost/trust.d, then take it out");
+            judge(file, facts.now_us, 30, "Copy its successor to /etc/gpuhost/trust.d, then remove it.");
         valid += found && found->health == Health::Error ? 0 : 1;
         if (found && (!worst || found->health > worst->health))
             worst = std::move(found);
@@ -54,11 +54,11 @@ Diagnosis check_trust(const DoctorFacts& facts) {
 
 Diagnosis check_cluster(const DoctorFacts& facts) {
     if (!facts.joined)
-        return skipped("this host is in no cluster");
+        return skipped("this host is not in a cluster");
     if (!facts.is_host)
         return skipped("this is a mounted system");
     if (!facts.cluster.is_object())
-        return error("gpuhost-cluster does not run", "systemctl status gpuhost-cluster");
+        return error("gpuhost-cluster is not running", "systemctl status gpuhost-cluster");
     if (const Json& why = base::member(facts.cluster, "error"); why.is_object()) {
         const std::string hint = text_of(why, "hint");
         return error(text_of(why, "message"), hint.empty() ? "gpuhostctl cluster status" : hint);
@@ -69,10 +69,10 @@ Diagnosis check_cluster(const DoctorFacts& facts) {
 /// gpuhost-cluster renews the certificate long before it expires.
 Diagnosis check_credentials(const DoctorFacts& facts) {
     if (!facts.identity)
-        return skipped("this host has no certificate of its own, or it may not be read");
+        return skipped("this host's own certificate not found, or not readable");
     const auto found = judge(*facts.identity, facts.now_us, 2,
-                             "gpuhostctl cluster status; once it has ended: gpuhostctl cluster join");
-    return found.value_or(well("good until " + base::utc_text(facts.identity->until)));
+                             "gpuhostctl cluster status; after it has expired: gpuhostctl cluster join");
+    return found.value_or(well("valid until " + base::utc_text(facts.identity->until)));
 }
 
 } // namespace gpuhost::ctl

@@ -16,7 +16,7 @@ using Units = std::optional<std::vector<std::string>>;
 Result<void> ask(client::Client& client, DoctorFacts& facts) {
     GPUHOST_TRY(runs, client.running());
     if (!runs)
-        return base::fail(base::Errc::NotFound, "it does not run");
+        return base::fail(base::Errc::NotFound, "it is not running");
     GPUHOST_TRY(host, client.describe_host());
     facts.host = std::move(host);
     GPUHOST_TRY(rows, client.list_operations());

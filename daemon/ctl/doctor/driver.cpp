@@ -67,11 +67,11 @@ std::string wanted_version(const DoctorFacts& facts) {
 
 std::string without_own_driver(const DoctorFacts& facts) {
     if (facts.owner == kmod::DriverOwner::Preinstalled)
-        return "Version=preinstalled leaves the driver to others";
+        return "Version=preinstalled: gpuhostd does not manage the driver";
     if (facts.owner == kmod::DriverOwner::Nobody)
         return "Version=off: the driver is not gpuhostd's";
     if (facts.is_host && facts.gpus.empty() && wanted_version(facts).empty())
-        return "there is no NVIDIA GPU on PCI, and no driver is wanted";
+        return "no NVIDIA GPU found on PCI, and no driver is configured";
     return {};
 }
 
@@ -106,12 +106,11 @@ Diagnosis check_gpus(const DoctorFacts& facts) {
     if (!without.empty() && !is_others)
         return skipped(without);
     if (facts.gpus.empty() && is_others)
-        return skipped("there is no NVIDIA GPU on PCI");
+        return skipped("no NVIDIA GPU found on PCI");
     const std::vector<std::string> unserved = unserved_gpus(facts);
     const std::string served = plural(facts.served.size(), "GPU is", "GPUs are") + " served";
     if (facts.gpus.empty())
-        return warning("there is no NVIDIA GPU on PCI",
-                       "lspci -d 10de:; and look at the firmware's settings");
+        return warning("no NVIDIA GPU found on PCI", "lspci -d 10de:; check the settings of the firmware");
     if (unserved.empty())
         return well(served);
     std::vector<std::string> named;
@@ -135,15 +134,14 @@ Diagnosis check_driver(const DoctorFacts& facts) {
     const std::string chosen = selected != nullptr ? selected->generation.version : "";
     if (!facts.configured.empty() && facts.configured != chosen)
         return error("configured is " + facts.configured + ", selected " + or_none(chosen),
-                     "gpuhostctl plan; then: gpuhostctl apply");
+                     "gpuhostctl plan; gpuhostctl apply");
     if (!facts.is_host)
         return chosen.empty() ? skipped("no driver is configured or selected for a known kernel")
                               : well("selected is " + chosen);
     if (chosen.empty() && !loaded.empty())
-        return warning(
-            "driver " + loaded + " runs, which gpuhostd has not selected",
-            "gpuhostctl driver adopt --dry-run says whose it is; Version=preinstalled in gpuhostd.conf "
-            "leaves it alone");
+        return warning("driver " + loaded + " is loaded, but gpuhostd has not selected it",
+                       "gpuhostctl driver adopt --dry-run shows its owner; Version=preinstalled in "
+                       "gpuhostd.conf keeps it");
     if (loaded != chosen)
         return error("loaded is " + or_none(loaded) + ", selected " + chosen, "gpuhostctl apply");
     return chosen.empty() ? skipped("no driver is configured, selected or loaded")
@@ -161,8 +159,8 @@ Diagnosis check_devices(const DoctorFacts& facts) {
     if (!facts.is_host || facts.loaded.empty())
         return skipped("no driver is loaded");
     return facts.devices_complete
-               ? well("all device nodes are there")
-               : error("device nodes lack, or have another number or mode", "gpuhostctl apply");
+               ? well("all device nodes exist")
+               : error("device nodes are missing, or have another number or mode", "gpuhostctl apply");
 }
 
 /// The open modules drive no GPU without firmware.
@@ -175,24 +173,24 @@ Diagnosis check_firmware(const DoctorFacts& facts) {
     const kmod::ModuleSet* const modules = facts.store.find_modules(version, selected->generation.modules);
     const bool is_open = modules != nullptr && modules->flavour == "open";
     if (userland == nullptr || userland->firmware.empty())
-        return is_open ? error("driver " + version + " has none in the store",
-                               "gpuhostctl driver import its package nvidia-firmware or firmware-nvidia-gsp")
-                       : skipped("driver " + version + " does without");
+        return is_open ? error("driver " + version + " has no firmware in the store",
+                               "Import its package nvidia-firmware or firmware-nvidia-gsp: gpuhostctl driver "
+                               "import FILE.")
+                       : skipped("driver " + version + " needs no GSP firmware");
     return facts.firmware_linked
-               ? well("GSP firmware is there: " + base::join(userland->firmware, ", "))
-               : error("/lib/firmware/nvidia/" + version + " does not lead to it", "gpuhostctl apply");
+               ? well("GSP firmware found: " + base::join(userland->firmware, ", "))
+               : error("/lib/firmware/nvidia/" + version + " does not point to it", "gpuhostctl apply");
 }
 
 Diagnosis check_xid(const DoctorFacts& facts) {
     if (!facts.xid_lines && facts.xid_unseen.empty())
-        return skipped("the kernel's log was not asked for");
+        return skipped("the kernel's log was not read");
     if (!facts.xid_lines)
-        return skipped("it is not known: " + facts.xid_unseen);
+        return skipped("not known: " + facts.xid_unseen);
     if (*facts.xid_lines == 0)
         return well("no error of a GPU in this boot");
-    return warning(
-        plural(*facts.xid_lines, "line", "lines") + " with Xid in the kernel's log",
-        "journalctl -k -b --grep='NVRM: Xid'; what each number means is in NVIDIA's Xid documentation");
+    return warning(plural(*facts.xid_lines, "line", "lines") + " with Xid in the kernel's log",
+                   "journalctl -k -b --grep='NVRM: Xid'; NVIDIA's Xid documentation explains each number");
 }
 
 } // namespace gpuhost::ctl

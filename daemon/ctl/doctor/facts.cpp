@@ -196,7 +196,7 @@ void add_cluster(DoctorFacts& facts, const Root& root) {
     if (!own.empty())
         facts.identity = own.front();
     if (const auto text = root.read(cluster::status_file))
-        facts.cluster = base::parse_json(*text, "what gpuhost-cluster says of itself").value_or(base::Json());
+        facts.cluster = base::parse_json(*text, "the status of gpuhost-cluster").value_or(base::Json());
 }
 
 } // namespace

@@ -41,34 +41,33 @@ bool limits_memory(const DoctorFacts& facts) {
 
 Diagnosis check_libraries(const DoctorFacts& facts) {
     if (facts.shadows.empty())
-        return well("no library of another driver is there");
+        return well("no library of another driver found");
     return error("programs may find " + base::join(facts.shadows, ", "),
-                 "remove the package that it is of (dpkg -S or rpm -qf says which)");
+                 "Remove the package that it belongs to; dpkg -S or rpm -qf shows it.");
 }
 
 Diagnosis check_space(const DoctorFacts& facts) {
     if (!facts.state_free)
-        return skipped("/var/lib/gpuhost is not there");
+        return skipped("/var/lib/gpuhost not found");
     const std::string next = "gpuhostctl driver remove VERSION; gpuhostctl bundle remove NAME";
-    const std::string text = human_bytes(*facts.state_free) + " are left below /var/lib/gpuhost";
+    const std::string text = human_bytes(*facts.state_free) + " free in /var/lib/gpuhost";
     if (*facts.state_free < little_state)
         return error(text, next);
     if (*facts.state_free < driver_size)
         return warning(text, next);
     if (facts.boot_free && *facts.boot_free < initramfs_size)
-        return warning(human_bytes(*facts.boot_free) + " are left below /boot",
-                       "remove kernels that no boot needs");
+        return warning(human_bytes(*facts.boot_free) + " free in /boot", "Remove unused kernels.");
     return well(text);
 }
 
 /// Certificates are checked against the clock. A clock whose battery failed is in the past.
 Diagnosis check_clock(const DoctorFacts& facts) {
     if (facts.now_us + clock_slack_us < facts.newest_file_us)
-        return error("it says " + base::utc_text(facts.now_us / 1'000'000) +
-                         ", and files of this host are from " +
-                         base::utc_text(facts.newest_file_us / 1'000'000),
-                     "timedatectl set-time TIME; signatures of bundles and certificates are judged by it");
-    return well("it is later than this host's files");
+        return error(
+            "the clock shows " + base::utc_text(facts.now_us / 1'000'000) +
+                ", but files of this host are from " + base::utc_text(facts.newest_file_us / 1'000'000),
+            "timedatectl set-time TIME; signatures and certificates are verified with the clock's time");
+    return well("the clock is not earlier than this host's files");
 }
 
 Diagnosis check_cdi(const DoctorFacts& facts) {
@@ -88,11 +87,11 @@ Diagnosis check_cdi(const DoctorFacts& facts) {
             others = "'" + text_of(file, "path") + "', which is not gpuhostd's: " + wrong;
     }
     if (facts.cdi_enabled && !facts.served.empty() && !has_ours)
-        return warning("containers are not told of the driver that is loaded", make);
+        return warning("no CDI file of gpuhostd describes the loaded driver", make);
     if (!others.empty())
-        return warning(others, "gpuhostctl cdi validate; mend it, or remove it with what wrote it");
-    const std::string good =
-        plural(list_of(facts.cdi, "files").size(), "file", "files") + ", nothing wrong with any";
+        return warning(
+            others, "gpuhostctl cdi validate; repair the file, or remove it and the program that wrote it");
+    const std::string good = plural(list_of(facts.cdi, "files").size(), "file", "files") + ", no problems";
     return well(has_ours && limits_memory(facts) ? good + "; gpuhostd's set no CUDA memory limits" : good);
 }
 
@@ -100,15 +99,15 @@ Diagnosis check_runtimes(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
     if (const std::string why = text_of(facts.runtimes, "message"); !why.empty())
-        return warning("they can't be looked at: " + why, "gpuhostctl runtime verify");
+        return warning("runtimes can't be checked: " + why, "gpuhostctl runtime verify");
     std::vector<std::string> bad;
     for (const Json& runtime : list_of(facts.runtimes, "runtimes"))
         if (!base::bool_or(runtime, "ok", false))
             bad.push_back(text_of(runtime, "name"));
     if (bad.empty())
         return well(plural(list_of(facts.runtimes, "runtimes").size(), "runtime is", "runtimes are") +
-                    " as wanted");
-    return error("not as wanted: " + base::join(bad, ", "),
+                    " configured as intended");
+    return error("not configured as intended: " + base::join(bad, ", "),
                  "gpuhostctl runtime verify; gpuhostctl runtime plan");
 }
 

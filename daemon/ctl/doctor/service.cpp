@@ -13,22 +13,22 @@ Diagnosis check_daemon(const DoctorFacts& facts) {
     if (facts.host.is_object())
         return well("gpuhostd answers, the host is " + text_of(facts.host, "state"));
     return error("gpuhostd does not answer: " + facts.silence,
-                 "systemctl start gpuhostd; why it does not run says: systemctl status gpuhostd");
+                 "systemctl start gpuhostd; systemctl status gpuhostd");
 }
 
 Diagnosis check_version(const DoctorFacts& facts) {
     if (!facts.host.is_object())
-        return skipped("gpuhostd was not asked");
+        return skipped("gpuhostd was not queried");
     const std::string version = text_of(facts.host, "version");
     if (version == facts.client_version)
-        return well("both are " + version);
+        return well("both have version " + version);
     return warning("gpuhostd is " + version + ", gpuhostctl " + facts.client_version,
                    "systemctl restart gpuhostd");
 }
 
 Diagnosis check_units(const DoctorFacts& facts) {
     if (!facts.failed_units)
-        return skipped("systemd was not asked");
+        return skipped("systemd was not queried");
     if (!facts.failed_units->empty())
         return error("failed: " + base::join(*facts.failed_units, ", "),
                      "systemctl status " + facts.failed_units->front());
@@ -40,19 +40,19 @@ Diagnosis check_units(const DoctorFacts& facts) {
 
 Diagnosis check_operation(const DoctorFacts& facts) {
     if (!facts.host.is_object())
-        return skipped("gpuhostd was not asked");
+        return skipped("gpuhostd was not queried");
     const std::string state = text_of(facts.host, "state");
     const std::string id = std::to_string(number_of(facts.operation, "id"));
     const std::string last = text_of(facts.operation, "state");
     if (state == "reboot-required")
-        return error("this host waits for a reboot", "systemctl reboot");
+        return error("this host requires a reboot", "systemctl reboot");
     if (state == "busy")
-        return warning("operation " + id + " runs: " + text_of(facts.operation, "title"),
+        return warning("operation " + id + " is running: " + text_of(facts.operation, "title"),
                        "gpuhostctl operation wait " + id);
     if (state == "degraded")
-        return error("this host is not as wanted", "gpuhostctl plan; then: gpuhostctl apply");
+        return error("this host does not match its configuration", "gpuhostctl plan; gpuhostctl apply");
     if (last == "failed" || last == "rolled-back")
-        return warning("operation " + id + " was the last one, and ended " + last,
+        return warning("operation " + id + " was the last one, its outcome is " + last,
                        "gpuhostctl operation show " + id);
     return well("nothing is pending");
 }
@@ -62,25 +62,25 @@ Diagnosis check_workers(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
     if (!facts.workers)
-        return skipped("processes of units are seen in cgroup v2 alone, which this host does not have");
+        return skipped("this host does not use cgroup v2, which shows the processes of units");
     const std::vector<std::string>& workers = *facts.workers;
     if (workers.empty())
-        return well("no worker is there");
+        return well("no worker is running");
     if (!facts.host.is_object())
-        return skipped("gpuhostd does not say whether it waits for " + base::join(workers, ", "));
+        return skipped("not known whether gpuhostd waits for " + base::join(workers, ", "));
     if (base::member(facts.host, "operation").is_number())
-        return well("an operation runs");
-    return error("still there: " + base::join(workers, ", "),
-                 "systemctl status " + workers.front() + "; one that hangs in the kernel only a reboot ends");
+        return well("an operation is running");
+    return error("still running: " + base::join(workers, ", "),
+                 "systemctl status " + workers.front() + "; reboot if it hangs in the kernel");
 }
 
 Diagnosis check_settings(const DoctorFacts& facts) {
     if (!facts.host.is_object())
-        return skipped("gpuhostd was not asked");
+        return skipped("gpuhostd was not queried");
     const auto problems = base::strings_or_empty(facts.host, "config_problems");
     if (problems.empty())
-        return well("each line is understood");
-    return warning(base::join(problems, "; "), "mend it, then: gpuhostctl reload");
+        return well("all lines are valid");
+    return warning(base::join(problems, "; "), "Correct the file, then run: gpuhostctl reload.");
 }
 
 } // namespace gpuhost::ctl

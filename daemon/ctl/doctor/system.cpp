@@ -32,11 +32,12 @@ Result<std::string> kernel_log(const std::string& chosen) {
     command.deadline = std::chrono::seconds(10);
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
-        return base::fail(Errc::Timeout, "journalctl did not end in ten seconds");
+        return base::fail(Errc::Timeout, "journalctl timed out after ten seconds");
     // If --grep= finds nothing, journalctl ends with 1 as for an error, but prints nothing.
     if (finished.exit_status > 1 || (finished.exit_status == 1 && !finished.output.empty()))
-        return base::fail(Errc::Failed, "journalctl ended with " + std::to_string(finished.exit_status) +
-                                            ": " + finished.output.substr(0, finished.output.find('\n')));
+        return base::fail(Errc::Failed, "journalctl exited with status " +
+                                            std::to_string(finished.exit_status) + ": " +
+                                            finished.output.substr(0, finished.output.find('\n')));
     return std::move(finished.output);
 }
 
@@ -45,7 +46,7 @@ Result<std::string> xid_log() {
     GPUHOST_TRY(newest, kernel_log("--lines=1"));
     if (newest.empty())
         return base::fail(Errc::AccessDenied,
-                          "journalctl shows nothing of the kernel's log of this boot, which root may read");
+                          "journalctl shows no kernel log of this boot, which root may read");
     return kernel_log("--grep=" + std::string(xid_mark));
 }
 

@@ -29,14 +29,12 @@ base::Result<int> run(Session& session) {
 const Verb doctor_verb{
     "doctor",
     "",
-    "say what is wrong on this host, and what to do about it",
-    "Looks at everything that keeps a host from giving GPUs to containers: gpuhostd and its units, the "
-    "driver, the kernels, "
-    "what others put in the way, disks, clock, CDI, container runtimes, certificates. Each check says ok, "
-    "warning, error or skipped, "
-    "and the next step. Exit status 9 if one is an error. Changes nothing, works without the daemon and with "
-    "--root "
-    "on a mounted system; root sees more.",
+    "diagnose this host",
+    "Diagnoses this host: gpuhostd and its units, the driver, the kernels, files of other programs that "
+    "conflict, disk space, clock, CDI, container runtimes, certificates. Each check prints ok, warning, "
+    "error or skipped, a sentence, and the next step. The exit status is 9 if one is an error. Changes and "
+    "starts nothing. Works without the daemon, and with --root on a mounted system; checks that need a "
+    "running system are skipped there. Some checks need root to see everything.",
     0,
     0,
     options,

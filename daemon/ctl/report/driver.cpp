@@ -41,7 +41,7 @@ class DriverFilesReader {
         if (left_out_ > 0)
             found_.text += "[" + std::to_string(left_out_) + " more files are left out]\n";
         if (found_.text.empty())
-            found_.text = "there are none\n";
+            found_.text = "no files found\n";
         return std::move(found_);
     }
 
@@ -83,7 +83,7 @@ std::optional<base::Error> hanging_driver(const ReportInput& input) {
     if (input.driver.stuck.empty())
         return std::nullopt;
     return base::Error{base::Errc::Timeout,
-                       "left out, since the driver hangs: reading '" + input.driver.stuck + "' does not end",
+                       "left out, since the driver hangs: reading '" + input.driver.stuck + "' timed out",
                        ""};
 }
 

@@ -69,7 +69,7 @@ std::string report_cluster(const ReportInput& input) {
     const auto text = input.root.read(cluster::status_file);
     if (!text)
         return report_document(base::to_json(text.error()));
-    const auto json = base::parse_json(*text, "what gpuhost-cluster says of itself");
+    const auto json = base::parse_json(*text, "the status of gpuhost-cluster");
     return report_document(json ? *json : base::to_json(json.error()));
 }
 
@@ -110,7 +110,7 @@ std::string report_packages(const ReportInput& input) {
     // Both places, as in owners_of(): EL moved its database once.
     if (text.empty() && (input.root.exists("/usr/lib/sysimage/rpm") || input.root.exists("/var/lib/rpm")))
         text = rpm_packages(input.root);
-    return text.empty() ? "neither dpkg nor rpm knows one\n" : text;
+    return text.empty() ? "no packages found by dpkg or rpm\n" : text;
 }
 
 } // namespace gpuhost::ctl

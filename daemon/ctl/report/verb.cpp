@@ -20,11 +20,11 @@ using base::Errc;
 using base::Result;
 
 constexpr Option list_option{"list", "", "print what would be in it, and write nothing"};
-constexpr Option force_option{"force", "", "write over a file that is there"};
+constexpr Option force_option{"force", "", "overwrite an existing file"};
 constexpr std::array options{list_option, force_option, root_option};
 
 std::string render_sources(const Screen& screen) {
-    Table table({{"FILE"}, {"HOLDS"}});
+    Table table({{"FILE"}, {"CONTENT"}});
     for (const ReportSource& source : report_sources())
         table.add({std::string(source.name), std::string(source.about)});
     return table.render(screen);
@@ -43,11 +43,11 @@ std::string name_of_report(const base::Root& root, std::uint64_t time) {
 Result<client::Client*> running_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(runs, client->running());
-    return runs ? Result<client::Client*>(client) : base::fail(Errc::NotFound, "gpuhostd does not run");
+    return runs ? Result<client::Client*>(client) : base::fail(Errc::NotFound, "gpuhostd is not running");
 }
 
 base::Error is_there(const std::string& path) {
-    return {Errc::AlreadyExists, "'" + path + "' is there", "name another file, or say --force"};
+    return {Errc::AlreadyExists, "'" + path + "' already exists", "Name another file, or use --force."};
 }
 
 /// Writes the archive and returns its size in bytes.
@@ -89,8 +89,8 @@ Result<int> run(Session& session) {
     }
     GPUHOST_TRY(size, write(file, path, name, time, make_report(input)));
     session.note("Wrote " + human_bytes(size) +
-                 ". Keys, tokens and passwords are masked as gpuhostctl(1) says; names of hosts, users and "
-                 "images are not: look at it before you send it.\n");
+                 ". Keys, tokens and passwords are masked, see gpuhostctl(1). Names of hosts, users and "
+                 "images are not: check the report before you send it.\n");
     return 0;
 }
 
@@ -99,12 +99,11 @@ Result<int> run(Session& session) {
 const Verb report_verb{
     "report",
     "[FILE]",
-    "write what support needs to know of this host into one archive",
-    "Writes a tar.gz, which root alone can read, of what this host is, does and did: gpuhostd's documents, "
-    "doctor, settings, "
-    "container runtimes, the driver's files, gpuhost's log. Says first what it writes. Private keys, tokens "
-    "and passwords are masked. Works "
-    "without the daemon, and with --root on a mounted system.",
+    "collect the data for a support request in one file",
+    "Collects the data for a support request in one tar.gz file: gpuhostd's documents, the result of doctor, "
+    "settings, container runtimes, the driver's files, gpuhost's log. It first prints what it will write. "
+    "Only root can read the file. Private keys, tokens and passwords are masked. Works without the daemon, "
+    "and with --root on a mounted system.",
     0,
     1,
     options,

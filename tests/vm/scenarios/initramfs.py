@@ -8,7 +8,7 @@ from .install import NEW, OLD
 
 IMAGE = "/boot/initrd.img-$(uname -r)"
 HELD = f"lsinitramfs {IMAGE} | grep -E '/(nvidia|nouveau)[^/]*[.]ko' || true"
-SEEN = "which is loaded before what is selected can be"
+SEEN = "which is loaded before the selected driver"
 
 
 @case("a swap rebuilds an initramfs that contains drivers, without them", start="both", full=True)

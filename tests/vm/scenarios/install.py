@@ -68,7 +68,7 @@ def import_new_modules(host):
 def loaded_by_insmod(host):
     host.check(f"modprobe drm; insmod /payload/modules/{OLD}/nvidia.ko", 60)
     found = host.ctl("doctor").out
-    assert f"driver {OLD} runs, which gpuhostd has not selected" in found, f"doctor: {found}"
+    assert f"driver {OLD} is loaded, but gpuhostd has not selected it" in found, f"doctor: {found}"
     assert "driver adopt --dry-run" in found and "Version=preinstalled" in found, f"doctor names no remedy: {found}"
     host.write("/etc/gpuhost/gpuhostd.conf.d/vm.conf", "[Driver]\nVersion=preinstalled\n")
     host.ctl_ok("reload")

@@ -110,14 +110,14 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.masked_units = {"gpuhost-cdi.path"}; }},
         Harm{"WaitsForReboot", "operation", "error", "reboot",
              [](auto& f) { f.host["state"] = "reboot-required"; }},
-        Harm{"Busy", "operation", "warning", "operation 7 runs: swap",
+        Harm{"Busy", "operation", "warning", "operation 7 is running: swap",
              [](auto& f) { f.host.update({{"state", "busy"}, {"operation", 7}}); }},
-        Harm{"Degraded", "operation", "error", "not as wanted", [](auto& f) { f.host["state"] = "degraded"; }},
+        Harm{"Degraded", "operation", "error", "does not match", [](auto& f) { f.host["state"] = "degraded"; }},
         Harm{"RolledBack", "operation", "warning", "rolled-back",
              [](auto& f) { f.operation["state"] = "rolled-back"; }},
         Harm{"HungWorker", "workers", "error", "gpuhost-worker-7-1-1.service",
              [](auto& f) { f.workers->push_back("gpuhost-worker-7-1-1.service"); }},
-        Harm{"DriverInInitramfs", "initramfs", "error", "'/efi/b' has 'usr/lib/modules/k/nvidia.ko', which is loaded before what is selected can be (and 1 more)",
+        Harm{"DriverInInitramfs", "initramfs", "error", "'/efi/b' has 'usr/lib/modules/k/nvidia.ko', which is loaded before the selected driver (and 1 more)",
              [](auto& f) {
                  f.kernels[0].images = {{"/boot/a", {"usr/lib/modules/k/nouveau.ko"}, "dracut"},
                                         {"/efi/b", {"usr/lib/modules/k/nvidia.ko"}, "kernel-install"}};
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"NoDevices", "devices", "error", "nodes", [](auto& f) { f.devices_complete = false; }},
         Harm{"NoFirmwareLink", "firmware", "error", "/lib/firmware/nvidia/550.163.01",
              [](auto& f) { f.firmware_linked = false; }},
-        Harm{"NoFirmware", "firmware", "error", "none in the store",
+        Harm{"NoFirmware", "firmware", "error", "no firmware in the store",
              [](auto& f) { f.store.versions[0].userland[0].firmware.clear(); }},
         Harm{"Xid", "xid", "warning", "2 lines", [](auto& f) { f.xid_lines = 2; }},
         Harm{"NouveauLoaded", "nouveau", "error", "is loaded", [](auto& f) { f.nouveau_loaded = true; }},
@@ -160,8 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.kernels[0] = {kernel, false, false, true}; }},
         Harm{"Shadow", "libraries", "error", "libcuda.so.535.1",
              [](auto& f) { f.shadows = {"/usr/lib/libcuda.so.535.1"}; }},
-        Harm{"FullDisk", "space", "error", "1.0 MiB are left", [](auto& f) { f.state_free = 1 << 20; }},
-        Harm{"LittleSpace", "space", "warning", "500 MiB are left", [](auto& f) { f.state_free = 500 << 20; }},
+        Harm{"FullDisk", "space", "error", "1.0 MiB free", [](auto& f) { f.state_free = 1 << 20; }},
+        Harm{"LittleSpace", "space", "warning", "500 MiB free", [](auto& f) { f.state_free = 500 << 20; }},
         Harm{"LittleSpaceInBoot", "space", "warning", "/boot", [](auto& f) { f.boot_free = 1 << 20; }},
         Harm{"ClockTooEarly", "clock", "error", "files of this host are from",
              [](auto& f) { f.newest_file_us = (now + 2 * day) * 1'000'000; }},
@@ -173,26 +173,26 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) {
                  f.cdi["files"].push_back({{"path", "/etc/cdi/b.json"}, {"ours", false}, {"stale", {"y"}}});
              }},
-        Harm{"NoCdi", "cdi", "warning", "not told", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
+        Harm{"NoCdi", "cdi", "warning", "no CDI file", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
         Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
              [](auto& f) { f.runtimes = {{"message", "not allowed"}}; }},
-        Harm{"AllAnchorsExpired", "trust", "error", "no authority is valid: 'b.pem' ended on",
+        Harm{"AllAnchorsExpired", "trust", "error", "no authority is valid: 'b.pem' expired on",
              [](auto& f) { f.anchors = {{"b.pem", now - 1}, {"c.pem", now - 2}}; }},
-        Harm{"OneAnchorExpired", "trust", "warning", "b.pem' ended on",
+        Harm{"OneAnchorExpired", "trust", "warning", "b.pem' expired on",
              [](auto& f) {
                  f.anchors.push_back({"c.pem", now + day});
                  f.anchors.push_back({"b.pem", now - 1});
              }},
-        Harm{"AnchorExpiresSoon", "trust", "warning", "b.pem' ends on",
+        Harm{"AnchorExpiresSoon", "trust", "warning", "b.pem' expires on",
              [](auto& f) { f.anchors.push_back({"b.pem", now + 29 * day}); }},
         Harm{"InvalidAnchor", "trust", "error", "b.crl: no certificate",
              [](auto& f) { f.trust_error = base::Error{base::Errc::BadContent, "b.crl: no certificate", ""}; }},
-        Harm{"ClusterNotRunning", "cluster", "error", "does not run", [](auto& f) { f.cluster = nullptr; }},
+        Harm{"ClusterNotRunning", "cluster", "error", "is not running", [](auto& f) { f.cluster = nullptr; }},
         Harm{"NoContact", "cluster", "error", "connection refused",
              [](auto& f) { f.cluster["error"] = {{"message", "connection refused"}, {"hint", ""}}; }},
-        Harm{"CredentialsExpireSoon", "credentials", "warning", "ends on",
+        Harm{"CredentialsExpireSoon", "credentials", "warning", "expires on",
              [](auto& f) { f.identity->until = now + day; }}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
@@ -266,7 +266,7 @@ TEST(Doctor, DriversLogLinePrecedesTheKernels) {
 TEST(Doctor, UnselectedRunningDriverIsAWarning) {
     const DoctorFacts facts = healthy_of(kmod::DriverOwner::Gpuhost);
     const auto found = result_of(facts, "driver");
-    EXPECT_EQ(found.at("text"), "driver " + version + " runs, which gpuhostd has not selected");
+    EXPECT_EQ(found.at("text"), "driver " + version + " is loaded, but gpuhostd has not selected it");
     EXPECT_EQ(found.at("result"), "warning");
     EXPECT_NE(found.at("next").get<std::string>().find("Version=preinstalled"), std::string::npos);
 }
@@ -299,7 +299,7 @@ TEST(Doctor, UnreadableFactsAreSkippedNotOk) {
     facts.workers.reset();
     facts.trust_error = base::Error{base::Errc::AccessDenied, "not for you", ""};
     EXPECT_EQ(not_ok(facts, "skipped"), (Names{"workers", "signatures", "xid", "initramfs", "trust"}));
-    EXPECT_EQ(result_of(facts, "xid").at("text"), "it is not known: journalctl did not end");
+    EXPECT_EQ(result_of(facts, "xid").at("text"), "not known: journalctl did not end");
 }
 
 TEST(Doctor, UnmanagedInitramfsIsSkipped) {
@@ -343,7 +343,7 @@ TEST(Doctor, MissingMemoryLimitsAreNamedFromDriver615) {
 TEST(Doctor, WithoutDaemonOtherChecksStillRun) {
     DoctorFacts facts = healthy();
     facts.host = nullptr;
-    facts.silence = "it does not run";
+    facts.silence = "it is not running";
     EXPECT_EQ(result_of(facts, "daemon").at("result"), "error");
     for (const char* name : {"version", "operation", "settings"})
         EXPECT_EQ(result_of(facts, name).at("result"), "skipped") << name;
