@@ -112,7 +112,7 @@ Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::stri
             {"done", numbers.done},
             {"failed", numbers.failed},
             {"available", numbers.available},
-            {"waits", waits}};
+            {"wait_reason", waits}};
 }
 
 Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {

@@ -21,7 +21,7 @@ namespace key {
 inline constexpr const char* term = "gpuhost.io/term";       ///< term_of() the leader that created the grant
 inline constexpr const char* version = "gpuhost.io/version"; ///< the version that the grant is for
 inline constexpr const char* node_uid = "gpuhost.io/node-uid";
-inline constexpr const char* waits = "gpuhost.io/waits"; ///< {pool: reason}
+inline constexpr const char* wait_reasons = "gpuhost.io/wait-reasons"; ///< {pool: reason}
 } // namespace key
 
 /// The fields of a Lease that are used.

@@ -508,7 +508,7 @@ void Leader::publish(const std::string& text) {
     if (publishes_ || text == published_)
         return;
     publishes_ = true;
-    const Json metadata = {{"name", rollout_lease}, {"annotations", {{key::waits, text}}}};
+    const Json metadata = {{"name", rollout_lease}, {"annotations", {{key::wait_reasons, text}}}};
     const auto done = [this, text, term = term_](ApiAnswer&& answer) {
         if (term != term_)
             return;

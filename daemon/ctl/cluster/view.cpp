@@ -63,7 +63,7 @@ void add_leader(Facts& facts, const Json& leader) {
         facts.add("Pool", text_of(pool, "name") + ": " + count("done") + " of " + count("hosts") +
                               " hosts done, " + count("in_progress") + " under way, " + count("pending") +
                               " waiting, " + count("failed") + " failed");
-        if (const std::string waits = text_of(pool, "waits"); !waits.empty())
+        if (const std::string waits = text_of(pool, "wait_reason"); !waits.empty())
             facts.add("", waits);
     }
 }

@@ -220,7 +220,7 @@ void add_pool(const Screen& screen, Facts& facts, const Json& pool) {
     add_wrapped(screen, facts, "", counts_of(pool),
                 number_of(pool, "failed") > 0 ? Style::Bad : Style::Plain);
     if (number_of(pool, "pending") > 0)
-        add_wrapped(screen, facts, "", text_of(pool, "waits"), Style::Warn);
+        add_wrapped(screen, facts, "", text_of(pool, "wait_reason"), Style::Warn);
 }
 
 void add_leader(const Screen& screen, Facts& facts, const Json& leader, std::int64_t now) {
@@ -281,7 +281,7 @@ std::map<std::string, const Json*> by_name(const Json& list) {
 
 std::string pool_words(const Json& pool) {
     const std::string counts = counts_of(pool);
-    const std::string waits = number_of(pool, "pending") > 0 ? text_of(pool, "waits") : "";
+    const std::string waits = number_of(pool, "pending") > 0 ? text_of(pool, "wait_reason") : "";
     return std::to_string(number_of(pool, "done")) + " of " + std::to_string(number_of(pool, "hosts")) +
            " done" + (counts.empty() ? "" : ", " + counts) + (waits.empty() ? "" : ": " + waits);
 }

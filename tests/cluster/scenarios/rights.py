@@ -394,7 +394,7 @@ GRANTS = (
     ("PATCH", OTHERS_GRANT, RENEWED, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
     ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": HOST}}, "only its own grant", None),
     ("PATCH", "gpuhost-leader", {"spec": {"holderIdentity": OTHER}}, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
-    ("PATCH", "gpuhost-rollout", {"metadata": {"annotations": {"gpuhost.io/waits": "{}"}}}, "only its own grant", None),
+    ("PATCH", "gpuhost-rollout", {"metadata": {"annotations": {"gpuhost.io/wait-reasons": "{}"}}}, "only its own grant", None),
     ("PATCH", "site", RENEWED, "only its own grant", "a candidate may acquire gpuhost-leader for itself"),
     ("POST", "gpuhost-upgrade-x", lease("gpuhost-upgrade-x", "x"), "cannot create", None),
     ("POST", "gpuhost-upgrade-y", lease("gpuhost-upgrade-y", HOST), "cannot create", "a candidate may create grants"),

@@ -133,12 +133,12 @@ TEST(FleetDocument, PoolsReasonIsThatOfTheLeader) {
     site.add("a", UpgradeState::UpgradeRequired);
     site.add("b", UpgradeState::DrainRequired);
     site.grant("b");
-    EXPECT_EQ(site.document()["pools"][0]["waits"], "all places are taken: maxParallelUpgrades is 1");
+    EXPECT_EQ(site.document()["pools"][0]["wait_reason"], "all places are taken: maxParallelUpgrades is 1");
     site.facts.rollout.waits = {{"default", "said by the leader"}};
-    EXPECT_EQ(site.document()["pools"][0]["waits"], "said by the leader");
+    EXPECT_EQ(site.document()["pools"][0]["wait_reason"], "said by the leader");
     site.facts.leader.renewed = kube_micro_time(static_cast<std::uint64_t>(now - 600) * 1'000'000);
     const Json document = site.document();
-    EXPECT_EQ(document["pools"][0]["waits"], "all places are taken: maxParallelUpgrades is 1");
+    EXPECT_EQ(document["pools"][0]["wait_reason"], "all places are taken: maxParallelUpgrades is 1");
     EXPECT_EQ(document["leader"]["silent"], true);
     EXPECT_EQ(document["leader"]["renewed"], now - 600);
 }

@@ -24,7 +24,7 @@ Json pool(const std::string& name, unsigned hosts, unsigned done, unsigned runni
           unsigned failed, const std::string& waits = "") {
     return {{"name", name},       {"version", wanted}, {"mode", "controlled"},
             {"hosts", hosts},     {"done", done},      {"in_progress", running},
-            {"pending", waiting}, {"failed", failed},  {"waits", waits}};
+            {"pending", waiting}, {"failed", failed},  {"wait_reason", waits}};
 }
 
 Json fleet(Json pools, Json nodes) {
@@ -114,7 +114,7 @@ TEST(FleetView, LinesFitTheTerminalsWidth) {
     document["nodes"].push_back(
         node("ip-10-0-12-34.eu-central-1.compute.internal", "failed", "wait-for-jobs-required", longest));
     document["server"] = "https://" + longest;
-    document["pools"][0]["waits"] = longest;
+    document["pools"][0]["wait_reason"] = longest;
     document["policy_problems"] = {longest};
     FleetView shown = view();
     shown.problem = longest;
