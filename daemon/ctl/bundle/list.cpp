@@ -27,8 +27,8 @@ const Verb bundle_list_verb{
     "bundle list",
     "",
     "list the bundles on this host",
-    "Lists the bundles on this host: generation, number of images, the distributions whose packages this "
-    "host imported, the names of its plain files, size in the store, signer.",
+    "Lists the bundles on this host with generation, number of images, size in the store and signer. Also "
+    "lists the distributions whose packages this host imported, and the names of plain files.",
     0,
     0,
     options,

@@ -29,8 +29,8 @@ const Verb cdi_list_verb{
     "",
     "list the devices that containers can ask for",
     "Lists the devices that containers can ask for, from all files in /etc/cdi and /run/cdi, also those of "
-    "other programs: each device, its file, the driver of its libraries, and whether another file has the "
-    "same name. Problems of files are printed below the list. Needs no daemon and no privileges.",
+    "other programs. Shows for each device its file, the driver of its libraries, and whether another file "
+    "has the same name. Problems of files are printed below the list. Needs no daemon and no privileges.",
     0,
     0,
     options,

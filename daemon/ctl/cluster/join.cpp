@@ -173,7 +173,7 @@ const Verb cluster_join_verb{
     "cluster join",
     "SERVER",
     "request credentials for this host from a Kubernetes cluster",
-    "Requests credentials for this host from the API server of a Kubernetes cluster with the URL SERVER: "
+    "Requests credentials for this host from the API server of a Kubernetes cluster with the URL SERVER. "
     "gpuhost-cluster makes a key on this host and requests a certificate, with a bootstrap token that may do "
     "nothing else. Waits until the certificate is approved, by an administrator or by the cluster's own "
     "approver; if interrupted, the request continues. The certificate is renewed before it expires.",

@@ -49,9 +49,9 @@ const Verb cluster_leave_verb{
     "cluster leave",
     "",
     "delete this host's credentials for its Kubernetes cluster",
-    "Stops gpuhost-cluster and deletes the key and the certificate that 'cluster join' got, and the settings "
-    "of the cluster's policy for toolkits, which then follow gpuhostd.conf(5) alone again. The Node in the "
-    "cluster is not changed. The API server accepts the certificate until it expires, but its key is "
+    "Stops gpuhost-cluster and deletes the key and the certificate that 'cluster join' got. Also deletes the "
+    "settings of the cluster's policy for toolkits, which then follow gpuhostd.conf(5) alone again. The Node "
+    "in the cluster is not changed. The API server accepts the certificate until it expires, but its key is "
     "deleted.",
     0,
     0,

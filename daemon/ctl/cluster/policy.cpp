@@ -40,7 +40,7 @@ const Verb cluster_policy_verb{
     "cluster policy",
     "",
     "show the cluster's policy for driver upgrades",
-    "Shows the cluster's policy for driver upgrades, as gpuhost-cluster(8) has read it: each value of "
+    "Shows the cluster's policy for driver upgrades, as gpuhost-cluster(8) has read it. Shows each value of "
     "gpuhost-policy(5) and its origin, errors in it, and fields that have no effect here. No API server is "
     "asked.",
     0,

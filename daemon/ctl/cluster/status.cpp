@@ -49,9 +49,10 @@ const Verb cluster_status_verb{
     "",
     "show what this host reports to Kubernetes, or the upgrade of all hosts",
     "Shows what gpuhost-cluster(8) reports to Kubernetes about this host: the API server, the Node, its "
-    "conditions, those that the Node does not have yet, the taints that wait for them, and any problems. "
-    "This asks no API server. With --fleet, which --follow and --all imply, it asks the API server with this "
-    "host's credentials, and shows the driver upgrade of all hosts and the reason why the others wait.",
+    "conditions, and any problems. Also shows the conditions that the Node does not have yet, and the taints "
+    "that wait for them. This asks no API server. With --fleet it asks the API server with this host's "
+    "credentials, and shows the driver upgrade of all hosts and the reason why the others wait. --follow and "
+    "--all imply --fleet.",
     0,
     0,
     options,

@@ -37,9 +37,9 @@ const Verb driver_build_verb{
     "[VERSION]",
     "compile the kernel modules of a version",
     "Compiles the kernel modules of an imported version, or of the version in use, against installed kernel "
-    "headers, without network and without privileges, and adds them to the store. Signs them if SigningKey= "
-    "in gpuhostd.conf(5) is set. If the compiler fails, the first error for each kernel is shown and no "
-    "build is kept.",
+    "headers. The compiler runs without network and without privileges. The modules are added to the store, "
+    "and signed if SigningKey= in gpuhostd.conf(5) is set. If the compiler fails, the first error for each "
+    "kernel is shown and no build is kept.",
     0,
     1,
     options,

@@ -21,9 +21,10 @@ const Verb driver_clean_verb{
     "",
     "remove unused versions and modules from the store",
     "Removes unused versions and modules from the store. A version is removed if it is older than the one in "
-    "use, and neither loaded nor pinned ('driver pin'), and no installed kernel boots it or rolls back to "
-    "it. Newer versions stay, as targets for a swap. For all versions that are not pinned, the modules for "
-    "uninstalled kernels are removed. With --dry-run it states for each why it stays or is removed.",
+    "use, and neither loaded nor pinned ('driver pin'). A version that an installed kernel boots or rolls "
+    "back to stays. Newer versions stay, as targets for a swap. For all versions that are not pinned, the "
+    "modules for uninstalled kernels are removed. With --dry-run it states for each why it stays or is "
+    "removed.",
     0,
     0,
     options,

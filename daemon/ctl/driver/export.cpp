@@ -203,10 +203,10 @@ const Verb driver_export_verb{
     "driver export",
     "VERSION",
     "write the modules of a version to files",
-    "Writes the modules of one version from the store, as built and signed, to PATH/VERSION/KERNEL-FLAVOUR/: "
-    "the newest for each kernel and flavour, or for the kernels of --kernel. PATH/VERSION.spec has the "
-    "sections that 'gpuhostctl bundle create' needs, so that hosts without a compiler can use these builds. "
-    "Compares each file with its digest. Needs no daemon.",
+    "Writes the modules of one version from the store, as built and signed, to PATH/VERSION/KERNEL-FLAVOUR/. "
+    "Writes the newest for each kernel and flavour, or for the kernels of --kernel. PATH/VERSION.spec has "
+    "the sections that 'gpuhostctl bundle create' needs, so that hosts without a compiler can use these "
+    "builds. Compares each file with its digest. Needs no daemon.",
     1,
     1,
     options,

@@ -23,10 +23,10 @@ const Verb driver_import_verb{
     "FILE…|DIRECTORY",
     "import driver packages or built modules into the store",
     "Imports one driver version, or modules for one kernel, into the store. The input is packages of one "
-    "version (.deb or .rpm: libraries, tools, firmware, kernel module source), NVIDIA's installer, which has "
-    "all of these (.run), or modules built for one kernel (.ko, also compressed): at most 16 files, or one "
-    "directory of them. It can also be a directory with the source of the modules (/usr/src/nvidia-VERSION). "
-    "Executes nothing from the files, and does not change the running driver.",
+    "version (.deb or .rpm: libraries, tools, firmware, kernel module source) or NVIDIA's installer, which "
+    "has all of these (.run). Or it is modules built for one kernel (.ko, also compressed). Name at most 16 "
+    "files, or one directory of them. A directory with the source of the modules (/usr/src/nvidia-VERSION) "
+    "can be imported too. Executes nothing from the files, and does not change the running driver.",
     1,
     100'000, // input_files.hpp has the real limit, with its own error
     options,

@@ -50,7 +50,7 @@ const Verb image_ensure_verb{
     "pull an image in advance into the container runtimes",
     "Pulls IMAGE in advance into the container runtimes of this host, only from this host's bundles. The "
     "runtimes are every containerd, Docker, and Podman if CRI-O is installed or gpuhostd.conf(5) names "
-    "Podman. It does what the kubelet would do for a pod with that image and policy: Always pulls the image "
+    "Podman. It does what the kubelet would do for a pod with that image and policy. Always pulls the image "
     "unless the runtime has the one that the name leads to now; IfNotPresent pulls it unless the runtime has "
     "any image of that name; Never pulls nothing. Without IMAGE it pulls all pinned images, as "
     "gpuhost-images.service does after each new bundle and each start of containerd. Only root may use it.",

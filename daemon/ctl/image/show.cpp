@@ -28,9 +28,9 @@ const Verb image_show_verb{
     "image show",
     "IMAGE",
     "show which image a name leads to",
-    "Shows the image that a name leads to: digest, platforms, its bundle and the bundle's generation, "
-    "whether the store has all of it, and the other bundles with that name. Short names mean what they mean "
-    "to containerd: busybox is docker.io/library/busybox:latest.",
+    "Shows the image that a name leads to: digest, platforms, its bundle and the bundle's generation. Also "
+    "shows whether the store has all of it, and the other bundles with that name. Short names mean what they "
+    "mean to containerd: busybox is docker.io/library/busybox:latest.",
     1,
     1,
     options,

@@ -22,8 +22,8 @@ const Verb toolkit_import_verb{
     "toolkit import",
     "FILE…",
     "import NVIDIA's container toolkit into the store",
-    "Imports NVIDIA's container toolkit into the store, at most 16 files: .deb or .rpm packages of one "
-    "version, a tar of these, or a tar of a tree below usr/ whose name states the version. "
+    "Imports NVIDIA's container toolkit into the store, at most 16 files. These are .deb or .rpm packages of "
+    "one version, a tar of these, or a tar of a tree below usr/ whose name states the version. "
     "nvidia-container-toolkit-base alone is enough for the modes cdi and jit-cdi. None of the files is "
     "executed. Nothing that runs changes: 'apply' selects the imported version.",
     1,
