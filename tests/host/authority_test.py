@@ -58,7 +58,8 @@ def check_of_root(t, host):
     who = subject(host)
     t.equal((who["allowed_by"], who["origin"], who["command"]), ("daemon", "daemon", "gpuhostd"),
             "the boot operation names the daemon as origin")
-    t.ok("gpuhostd, at its start" in host.ctl("operation", "show").stdout, "for people, too")
+    t.ok("gpuhostd, at its start" in host.ctl("operation", "show").stdout,
+         "operation show prints the daemon as origin")
     changes = json.loads(host.ctl("driver", "history", "--json").stdout)["changes"]
     t.equal([(change["from"], change["to"], change["state"], change["subject"]["user"]) for change in changes], [("", OLD, "committed", "root")],
             "driver history lists the swap, not the boot")

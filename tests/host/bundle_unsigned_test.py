@@ -91,7 +91,7 @@ def check_old(t, host, old, layers):
     t.ok(run.returncode == 0, "an archive without image configurations is imported", run.stderr, host.tail())
     shown = host.json("image", "show", "old.example/app:v1", "--root=" + host.path("/"))
     t.ok(shown["platforms"] == [f"linux/{MACHINE}"] and {digest(layer) for layer in layers} <= set(seen(host)["store/sha256"]),
-         "such an archive keeps its platform and layers", shown, seen(host))
+         "an archive without configurations keeps platform and layers", shown, seen(host))
     before = seen(host)
     run = host.ctl("bundle", "import", "--unsigned", "--name=old", old)
     t.ok(run.returncode == 0 and seen(host) == before,

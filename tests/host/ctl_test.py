@@ -418,7 +418,7 @@ def operations(bus):
     bus.operation(ROLLED_BACK)
     expect(run(bus, "operation", "wait", "12"), "operation wait exits like the ended swap", 15,
            err=".*failed and was rolled back.*")
-    expect(run(bus, "operation", "show", "12"), "operation show", 0, out="Operation: 12, swap.*Steps:\n.*")
+    expect(run(bus, "operation", "show", "12"), "operation show prints title and steps", 0, out="Operation: 12, swap.*Steps:\n.*")
     bus.operation(RUNNING)
     cancel = Run(bus, "operation", "cancel", "12")
     bus.wait_for("Operation.Describe")

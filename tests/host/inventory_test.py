@@ -108,7 +108,7 @@ def check_export(t, host):
         "takes_drivers": True, "wanted_driver": NEW, "wanted_flavour": "", "bundles": [], "removed_bundles": [], "images": [], "blobs": [],
         "drivers": [{"version": OLD, "userland": True, "source": False, "modules": [KERNEL]}]}
     for key, value in expected.items():
-        t.equal(said.get(key), value, f"an inventory has the right {key}")
+        t.equal(said.get(key), value, f"an inventory has the expected {key}")
     t.ok(set(said) - set(expected) == {"gpuhost"} and run.stderr == "",
          "an inventory has no other keys than 'gpuhost'", said.keys(), run.stderr)
 

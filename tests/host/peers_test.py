@@ -134,7 +134,7 @@ def check_fresh(t, rack):
          "a bundle is fetched from two peers", *said(run), rack.host.tail())
     blob = rack.host.path("/var/lib/gpuhost/store/sha256/" + digest(rack.layers[2]))
     with open(blob, "rb") as file:
-        t.ok(file.read() == rack.layers[2], "a blob fetched in parts has the right content")
+        t.ok(file.read() == rack.layers[2], "a blob fetched in parts has the expected content")
     before = len(rack.host.json("operation", "list"))
     run = rack.fetch()
     t.ok(run.returncode == 0 and len(rack.host.json("operation", "list")) == before,

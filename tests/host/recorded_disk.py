@@ -3,7 +3,7 @@
 
 The disk is a loop device on a file that this program serves to the kernel by FUSE. The device turns a flush
 into an fsync of its file, and a forced write (FUA) into a write and a flush. Flushed writes persist after a
-power cut. Of later writes any subset persists, in any order, and each sector is old or new.
+power cut. Any subset of later writes persists, in any order, and each sector is old or new.
 
 It can also refuse writes: those that contain REFUSED, while a certain file exists.
 """

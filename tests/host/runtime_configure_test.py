@@ -140,7 +140,7 @@ def check_edited_meanwhile(t, host):
     systemctl(host, "restart")
     run = host.ctl("runtime", "restore")
     t.ok(run.returncode == 0 and DROP_IN not in read(host.path(CONFIG)) and not os.path.exists(host.path(DROP_IN)) and dump(host) is not None,
-         "runtime restore then removes import and drop-in", run.stderr, read(host.path(CONFIG)))
+         "runtime restore after a failing restart removes import and drop-in", run.stderr, read(host.path(CONFIG)))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 

@@ -69,7 +69,7 @@ def check_import(t, host, maker):
     t.ok(run.returncode == 0 and versions(host) == [OLD],
          "an import stores the bundle's toolkit", run.stdout, run.stderr)
     t.equal([one["version"] for one in host.json("driver", "list")["versions"]], [DRIVER],
-            "the same import stores the bundle's driver")
+            "one import stores toolkit and driver")
     t.equal(len(host.json("toolkit", "list")["toolkits"][0]["packages"]), 2,
             "the stored toolkit lists its packages")
     run = host.ctl("apply")

@@ -176,7 +176,7 @@ def check_holder(t, swaps):
     applied = host.ctl("apply")
     t.ok(applied.returncode == 0 and one_version.state(host) == "idle",
          "apply after the process ended needs no reboot", applied.stdout, applied.stderr)
-    one_version.check(t, host, "the host has one version after that apply")
+    one_version.check(t, host, "the host has one version after apply without a reboot")
     host.kill_daemon()
 
 
