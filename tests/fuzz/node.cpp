@@ -20,7 +20,7 @@ Parsed parse_events(std::string_view text, std::size_t at_once) {
     Parsed parsed;
     cluster::EventLines lines([&](base::Json&& event) { parsed.events.push_back(std::move(event)); });
     for (std::size_t i = 0; parsed.good && i < text.size(); i += at_once)
-        parsed.good = lines.take(text.substr(i, at_once));
+        parsed.good = lines.feed(text.substr(i, at_once));
     return parsed;
 }
 
@@ -33,13 +33,13 @@ void check(const base::Json& node) {
         readiness.gpus = status[0] == 'T' ? 1 : 0;
         auto change = cluster::change_node(node, readiness, desired, "2026-11-23T16:00:00Z");
         for (const cluster::NodePatch& patch : change.node)
-            fuzz::require(!patch.body.is_null() && !patch.said.empty(), "each change has a description");
+            fuzz::require(!patch.body.is_null() && !patch.log_lines.empty(), "each change has a description");
         const auto joined = cluster::joined(std::move(change.status));
         if (joined.body.is_null())
             continue;
         base::Json after{{"metadata", base::member(node, "metadata")}};
         after["status"] = joined.body["status"];
-        fuzz::require(cluster::conditions_of(after).size() == joined.said.size(),
+        fuzz::require(cluster::conditions_of(after).size() == joined.log_lines.size(),
                       "each changed condition is one of ours");
     }
 }

@@ -15,7 +15,7 @@ tests::FakeDaemon* here = nullptr;
 
 } // namespace
 
-namespace ctl {
+namespace client {
 
 class AsyncClient::Bus {};
 
@@ -58,7 +58,7 @@ void AsyncClient::cancel(std::uint64_t /*id*/, Done<void> done) {
     order({"", "", "Cancel", {}}, std::move(done));
 }
 
-} // namespace ctl
+} // namespace client
 
 namespace tests {
 

@@ -236,8 +236,8 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/kube/watch_test.cpp \
     daemon/programs/gpuhost_cluster/host.cpp \
     daemon/programs/gpuhost_cluster/host.hpp \
-    daemon/programs/gpuhost_cluster/look.cpp \
-    daemon/programs/gpuhost_cluster/look.hpp \
+    daemon/programs/gpuhost_cluster/daemon_observer.cpp \
+    daemon/programs/gpuhost_cluster/daemon_observer.hpp \
     tests/support/fake_daemon.cpp \
     tests/support/fake_daemon.hpp \
     tests/support/simulated_server.cpp \
