@@ -14,8 +14,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-inline constexpr Option trust_option{
-    "trust", "FILE", "trust the certificates in this file, not those in /etc/gpuhost/trust.d", false, true};
+inline constexpr Option trust_option{"trust", "FILE",
+                                     "trust the certificates in this file, not the host's own", false, true};
 
 /// Returns "FILE.001" and so on; `number` starts at 1.
 [[nodiscard]] std::string volume_name(const std::string& bundle, std::size_t number);

@@ -15,8 +15,7 @@
 namespace gpuhost::ctl {
 
 namespace option {
-inline constexpr Option mounted{"root", "DIRECTORY",
-                                "use the files of the system that is mounted there and not running"};
+inline constexpr Option mounted{"root", "DIRECTORY", "use the system that is mounted there and not running"};
 }
 
 class MountedDaemon {

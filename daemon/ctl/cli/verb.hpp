@@ -47,10 +47,8 @@ struct Family {
 
 namespace option {
 inline constexpr Option json{"json", "short|pretty", "print JSON instead of text; short is one line", true};
-inline constexpr Option no_wait{"no-wait", "",
-                                "print the operation's number, or 0 if there is nothing to do, and return"};
-inline constexpr Option dry_run{"dry-run", "",
-                                "run the checks, print the changes and all problems, and change nothing"};
+inline constexpr Option no_wait{"no-wait", "", "print the operation's number, or 0 for none, and return"};
+inline constexpr Option dry_run{"dry-run", "", "run all checks and print the changes; change nothing"};
 inline constexpr Option holders{"holders", "refuse|wait|terminate",
                                 "what to do about processes that hold the driver"};
 inline constexpr Option holder_timeout{"holder-timeout", "SPAN",

@@ -7,8 +7,8 @@
 
 namespace gpuhost::ctl {
 
-inline constexpr Option no_restart_option{
-    "no-restart", "", "do not restart running runtimes; 'status' lists those that need a restart"};
+inline constexpr Option no_restart_option{"no-restart", "",
+                                          "do not restart running runtimes; status lists those to restart"};
 
 /// Returns a request to org.gpuhost1.Runtime for the named runtimes, or for all.
 [[nodiscard]] inline client::Request runtime_request(std::string method, const Arguments& given) {
