@@ -59,7 +59,7 @@ def check_rollback(t, host):
 def check_foreign(t, host):
     write(host.path(SPEC), FOREIGN)
     text = status(host)
-    t.ok(f"{SPEC} was changed by another program" in text and "tell containers of driver" in text,
+    t.ok(f"{SPEC} was changed by another program" in text and "write the CDI specifications for driver" in text,
          "status reports a specification that another program changed", text)
     plan = host.json("plan", "--only", "cdi")
     t.equal([step["kind"] for step in plan["steps"]], ["driver.devices", "cdi.publish"],
@@ -75,7 +75,7 @@ def check_foreign(t, host):
     write(host.path("/run/cdi/other.yaml"), FOREIGN)
     os.unlink(host.path(SPEC))
     run = host.ctl("apply", "--only", "cdi")
-    t.ok(run.returncode == 0 and host.told() == NEW and "other.yaml has devices of nvidia.com/gpu too" in run.stderr + run.stdout,
+    t.ok(run.returncode == 0 and host.told() == NEW and "other.yaml also has devices of nvidia.com/gpu" in run.stderr + run.stdout,
          "apply warns of a file with the same device names", run.stdout, run.stderr)
     os.unlink(host.path("/run/cdi/other.yaml"))
 
@@ -346,7 +346,7 @@ def check_mig(t, host):
     add_instances(host, {(0, 1, 0): (12, 13), (0, 5, 0): (30, 31)})
     write(host.path("/stub-nvml"), "print hello\ndevices 2\nsplit 1\n"
           f"instance 1 0 1 0 0 {UUIDS[0]}\ninstance 1 3 5 0 0 {UUIDS[1]}\n")
-    t.ok("instances of MIG have changed" in status(host), "status reports new MIG instances", status(host))
+    t.ok("MIG instances have changed" in status(host), "status reports new MIG instances", status(host))
     run = host.ctl("apply")
     names = devices(host)
     t.equal((run.returncode, names), (0, ["0:0", "0:3", "1", *UUIDS, "all"]),
@@ -359,7 +359,7 @@ def check_mig(t, host):
     check_all_split(t, host)
     shutil.rmtree(host.path(CAPABILITIES + "/gpu0/mig"))
     write(host.path("/stub-nvml"), "devices 2\n")
-    t.ok("instances of MIG have changed" in status(host),
+    t.ok("MIG instances have changed" in status(host),
          "status reports removed MIG instances", status(host))
     host.ctl("apply", check=0)
     t.equal(devices(host), whole, "apply publishes the whole GPU again without MIG")

@@ -61,8 +61,8 @@ def check_nothing(t, host):
 def check_refusals(t, host):
     for words, status, message in (
             (["generate"], NOT_FOUND, "the driver serves no GPU"),
-            (["generate", "--mode", "management"], NOT_FOUND, "there is no device node"),
-            *((["generate", "--mode", mode], NOT_FOUND, f"there is no device node of {mode}") for mode in SERVICES),
+            (["generate", "--mode", "management"], NOT_FOUND, "the driver's device nodes are missing"),
+            *((["generate", "--mode", mode], NOT_FOUND, f"no device node found for {mode}") for mode in SERVICES),
             (["generate", "--driver-root", "/usr/share"], NOT_FOUND, "No such file"),
             (["generate", "--driver-root", "relative"], BAD_ARGUMENT, "--driver-root is not an absolute path"),
             (["generate", "--mode", "mig"], BAD_ARGUMENT, "mig")):
@@ -91,12 +91,12 @@ def check_files(t, host):
 def check_wrong(t, host):
     write(host.path("/sys/module/nvidia/version"), "580.65.06\n")
     run = host.cdi("validate")
-    t.ok(run.returncode == BAD_CONTENT and f"it is for driver {VERSION}, and 580.65.06 is loaded" in run.stdout,
+    t.ok(run.returncode == BAD_CONTENT and f"it is for driver {VERSION}, but 580.65.06 is loaded" in run.stdout,
          "cdi validate reports a file for another driver version", run.stdout, run.stderr)
     t.ok("stale" in host.cdi("list").stdout, "cdi list marks a file for another driver as stale")
     write(host.path("/run/cdi/second.yaml"), YAML.replace("env:", "unknown: x\n    env:"))
     run = host.cdi("validate")
-    t.ok("devices[0].containerEdits.unknown: is not known to CDI" in run.stdout,
+    t.ok("devices[0].containerEdits.unknown: unknown key" in run.stdout,
          "cdi validate names a member unknown to CDI", run.stdout)
     write(host.path("/run/cdi/second.yaml"), YAML)
     lines = host.cdi("list").stdout.splitlines()
@@ -110,7 +110,7 @@ def check_wrong(t, host):
     named = host.path("/named.yaml")
     write(named, YAML.replace("0.5.0", "0.3.0"))
     run = host.cdi("validate", named, host.path("/absent.json"))
-    t.ok(run.returncode == BAD_CONTENT and "it uses what is only in CDI 0.5.0" in run.stdout and "absent.json: " in run.stdout and
+    t.ok(run.returncode == BAD_CONTENT and "it needs CDI 0.5.0" in run.stdout and "absent.json: " in run.stdout and
          "/run/cdi" not in run.stdout,
          "cdi validate FILE checks only the named files", run.stdout, run.stderr)
 
@@ -128,7 +128,7 @@ def check_made(t, host):
     made = host.path("/out/cdi/made.json")
     os.rename(host.path("/dev/nvidia-uvm"), host.path("/dev/away"))
     run = host.cdi("generate", "-o", made)
-    t.ok(run.returncode == NOT_FOUND and "/dev/nvidia-uvm is not there" in run.stderr and not os.path.exists(made),
+    t.ok(run.returncode == NOT_FOUND and "/dev/nvidia-uvm is missing" in run.stderr and not os.path.exists(made),
          "cdi generate fails without /dev/nvidia-uvm", run.returncode, run.stderr)
     os.rename(host.path("/dev/away"), host.path("/dev/nvidia-uvm"))
     mask = os.umask(0o077)
@@ -192,7 +192,7 @@ def check_split(t, host):
     write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access"), "DeviceFileMinor: 12\n")
     write(host.path("/proc/driver/nvidia-caps/mig-minors"), "gpu0/gi1/access 12\n")
     run = host.cdi("generate")
-    left_out = "the instances of MIG of GPU 0000:06:00.0 are left out"
+    left_out = "the MIG instances of GPU 0000:06:00.0 are left out"
     t.ok(run.returncode != 0 and run.stdout == "" and left_out in run.stderr,
          "cdi generate fails when the only GPU is split", run.stderr)
     os.mknod(host.path("/dev/nvidia1"), stat.S_IFCHR | 0o666, os.makedev(195, 1))
@@ -209,7 +209,7 @@ def check_warnings(t, host):
     information = host.path("/proc/driver/nvidia/gpus/0000:06:00.0/information")
     write(information, "GPU UUID: GPU-????????\nDevice Minor: 0\n")
     run = host.cdi("generate")
-    t.ok(run.returncode == 0 and f"for driver {VERSION}, and 580.65.06 is loaded" in run.stderr and "does not have the UUID yet of 1 GPU" in run.stderr,
+    t.ok(run.returncode == 0 and f"for driver {VERSION}, but 580.65.06 is loaded" in run.stderr and "does not have the UUID yet of 1 GPU" in run.stderr,
          "cdi generate warns of another driver and missing UUIDs", run.stderr)
     write(information, "GPU UUID: GPU-a\nDevice Minor: 0\n")
     for node in ("nvidia0", "nvidia-uvm"):

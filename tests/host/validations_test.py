@@ -75,7 +75,7 @@ def check_drift(t, host):
     for name in BOTH:
         os.unlink(host.path(f"{VALIDATIONS}/{name}"))
         shown = host.ctl("status").stdout
-        t.ok(f"{name}' is not there" in shown, f"status reports a deleted {name}", shown)
+        t.ok(f"{name}' is missing" in shown, f"status reports a deleted {name}", shown)
         run = host.ctl("apply", "--only", "cdi")
         t.ok(run.returncode == 0 and there(host) == BOTH,
              f"apply --only=cdi restores a deleted {name}", run.stderr)

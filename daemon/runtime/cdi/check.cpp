@@ -54,9 +54,9 @@ class Checker {
         std::set<std::string_view> names;
         for (const SpecDevice& device : spec.devices) {
             if (!is_name(device.name, "_-.:"))
-                problem("'" + device.name + "' is no name for a device");
+                problem("'" + device.name + "' is not a valid device name");
             if (!names.insert(device.name).second)
-                problem("it has two devices '" + device.name + "'");
+                problem("it has two devices named '" + device.name + "'");
             if (device.edits.empty())
                 problem("device '" + device.name + "' changes nothing");
             check(device.edits);
@@ -74,14 +74,15 @@ class Checker {
         const std::string least = minimum_version(spec);
         const auto place = place_of(version);
         if (place == std::ssize(versions))
-            problem("'" + spec.version + "' is no version of CDI up to " + std::string(versions.back()));
+            problem("'" + spec.version + "' is not a known CDI version up to " +
+                    std::string(versions.back()));
         else if (place < place_of(least))
-            problem("it uses what is only in CDI " + least + ", and says that it is " + spec.version);
+            problem("it needs CDI " + least + ", but declares " + spec.version);
     }
 
     void check_path(const std::string& what, const std::string& path) {
         if (path.empty() || path[0] != '/')
-            problem(what + " '" + path + "' is no absolute path");
+            problem(what + " '" + path + "' is not an absolute path");
     }
 
     void check_env(const std::vector<std::string>& env) {
@@ -96,15 +97,15 @@ class Checker {
             check(node);
         for (const SpecMount& mount : edits.mounts) {
             if (mount.is_of_host())
-                check_path("the mount of", mount.host_path);
+                check_path("mount source", mount.host_path);
             else if (mount.host_path.empty())
-                problem("the mount to '" + mount.container_path + "' says not of what");
-            check_path("the mount to", mount.container_path);
+                problem("mount target '" + mount.container_path + "' has no source");
+            check_path("mount target", mount.container_path);
         }
         for (const SpecHook& hook : edits.hooks) {
             if (std::find(hook_names.begin(), hook_names.end(), hook.name) == hook_names.end())
-                problem("'" + hook.name + "' is no moment for a hook");
-            check_path("the hook", hook.path);
+                problem("'" + hook.name + "' is not a valid hook name");
+            check_path("hook", hook.path);
             check_env(hook.env);
         }
         check(edits.net_devices);
@@ -113,13 +114,12 @@ class Checker {
     }
 
     void check(const SpecNode& node) {
-        check_path("the device node", node.path);
+        check_path("device node", node.path);
         if (!node.host_path.empty())
-            check_path("the device node", node.host_path);
+            check_path("device node", node.host_path);
         if (!node.type.empty() &&
             (node.type.size() > 1 || std::string_view("bcup").find(node.type) == std::string::npos))
-            problem("device node " + node.path + " is of type '" + node.type +
-                    "', which is none of b, c, u, p");
+            problem("device node " + node.path + " has type '" + node.type + "' other than b, c, u, p");
         if (node.major < 0 || node.minor < 0)
             problem("device node " + node.path + " has a negative number");
         if (node.permissions != "none" && node.permissions.find_first_not_of("rwm") != std::string::npos)
@@ -135,7 +135,7 @@ class Checker {
                 problem("a network device has no name");
             if (!on_host.insert(device.host_interface).second || !names.insert(device.name).second)
                 problem("network device '" + device.host_interface + "' or its name '" + device.name +
-                        "' is there twice");
+                        "' is used twice");
         }
     }
 
@@ -143,7 +143,7 @@ class Checker {
         const std::string& id = rdt.clos_id;
         if (id != "/" &&
             (id.size() >= 4096 || id == "." || id == ".." || id.find_first_of("/\n") != std::string::npos))
-            problem("'" + id + "' is no class of service");
+            problem("'" + id + "' is not a valid class of service");
     }
 
     std::vector<std::string> problems_;

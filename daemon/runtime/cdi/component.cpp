@@ -30,7 +30,8 @@ Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) cons
     const bool is_none = !settings.enable || driver.empty();
     Plan plan;
     plan.kind = "cdi.converge";
-    plan.title = is_none ? "tell containers of no driver" : "tell containers of driver " + driver;
+    plan.title =
+        is_none ? "remove the CDI specifications" : "write the CDI specifications for driver " + driver;
     plan.reasons = cdi_reasons(settings, observed);
     const std::vector<std::string> of_operands = validation_reasons(base::member(observed, "validations"));
     if (plan.reasons.empty() && of_operands.empty())
@@ -38,7 +39,8 @@ Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) cons
     if (!is_none)
         plan.steps = before_;
     if (plan.reasons.empty())
-        plan.title = "tell NVIDIA's operands of " + (driver.empty() ? "no driver" : "driver " + driver);
+        plan.title = driver.empty() ? "remove the validation files for NVIDIA's operands"
+                                    : "update the validation files for NVIDIA's operands, driver " + driver;
     plan.reasons.insert(plan.reasons.end(), of_operands.begin(), of_operands.end());
     plan.steps.push_back(cdi_publish_step(settings, is_none ? plan.title : std::string()));
     return plan;

@@ -110,10 +110,9 @@ class DriverReader {
     [[nodiscard]] Result<DriverFiles> read() {
         files_.version = find_version();
         if (files_.version.empty())
-            return base::fail(
-                Errc::NotFound, "no NVIDIA driver below '" + root_.directory() + "'",
-                "Run one with 'gpuhostctl driver swap', install the distribution's, or name the "
-                "directory that has one: --driver-root.");
+            return base::fail(Errc::NotFound, "no NVIDIA driver found below '" + root_.directory() + "'",
+                              "Load one with 'gpuhostctl driver swap', install the distribution's, or name "
+                              "its directory with --driver-root.");
         for (const std::string& library : libraries("lib*.so." + files_.version))
             if (const std::string directory = directory_of(library);
                 std::find(directories_.begin(), directories_.end(), directory) == directories_.end())

@@ -14,7 +14,7 @@ using base::Root;
 namespace {
 
 constexpr const char* mig_hint =
-    "'nvidia-smi -L' says what NVML knows of it, and 'nvidia-smi mig -cgi … -C' makes instances.";
+    "List what NVML reports with 'nvidia-smi -L', and create instances with 'nvidia-smi mig -cgi … -C'.";
 
 Result<DriverFiles> read_driver(const Root& host, const CdiSources& sources) {
     if (sources.driver_root)
@@ -58,7 +58,8 @@ Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     if (made.spec.devices.size() > 1) // "all" alone would have no GPU
         return made;
     if (made.problems.empty())
-        return base::fail(Errc::Unsupported, "every GPU is split, and has no instance of MIG", mig_hint);
+        return base::fail(Errc::Unsupported, "MIG is enabled on every GPU, but there are no MIG instances",
+                          mig_hint);
     return base::fail(Errc::Failed, made.problems.front(), mig_hint); // a retry may succeed
 }
 
@@ -68,7 +69,7 @@ Result<MadeSpec> make_management_spec(const Root& host, const CdiSources& source
     facts.driver = std::move(driver);
     facts.all = NodeReader(host, sources.device_root).find_driver();
     if (facts.all.empty())
-        return base::fail(Errc::NotFound, "there is no device node of the driver", nodes_hint);
+        return base::fail(Errc::NotFound, "the driver's device nodes are missing", nodes_hint);
     facts.hook = base::installed_program(hook_program);
     facts.groups = sources.groups;
     return MadeSpec{management_spec(facts), {}};

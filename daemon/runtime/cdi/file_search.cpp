@@ -39,7 +39,7 @@ Result<std::string> real_path(const Root& root, const std::string& path) {
     if (outside == root.directory())
         return std::string("/");
     if (!base::starts_with(outside, root.directory() + "/"))
-        return base::fail(Errc::NotFound, path + " was moved while we looked");
+        return base::fail(Errc::NotFound, path + ": moved during the search");
     return outside.substr(root.directory().size());
 }
 

@@ -24,7 +24,7 @@ Result<std::vector<NvmlGpu>> ask(const Root& host, const DriverFiles& driver) {
     for (const DriverFile& library : driver.libraries)
         if (base::ends_with(library.host, name))
             return ask_nvml(host, library.host);
-    return base::fail(Errc::NotFound, "the driver has no library of NVML");
+    return base::fail(Errc::NotFound, "the driver has no NVML library");
 }
 
 Result<MigMinors> read_minors(const Root& host) {
@@ -56,14 +56,13 @@ std::optional<std::vector<MigNodes>> MigDevices::instances(const Gpu& gpu) {
     if (told == told_.end() && split_.count(gpu.minor) == 0)
         return std::nullopt;
     if (told == told_.end()) {
-        problems_.push_back("the instances of MIG of GPU " + gpu.address +
-                            " are left out: " + (untold_ ? untold_->message : "NVML does not know the GPU"));
+        problems_.push_back("the MIG instances of GPU " + gpu.address + " are left out: " +
+                            (untold_ ? untold_->message : "NVML does not report the GPU"));
         return std::vector<MigNodes>();
     }
     const bool is_unclear = !told->problem.empty();
     if (is_unclear)
-        problems_.push_back("instances of MIG of GPU " + gpu.address +
-                            " are left out: NVML: " + told->problem);
+        problems_.push_back("MIG instances of GPU " + gpu.address + " are left out: NVML: " + told->problem);
     if (!told->split && (!is_unclear || split_.count(gpu.minor) == 0))
         return std::nullopt;
     std::vector<MigNodes> found;
@@ -75,19 +74,20 @@ std::optional<std::vector<MigNodes>> MigDevices::instances(const Gpu& gpu) {
 
 std::optional<MigNodes> MigDevices::find(const Gpu& gpu, const NvmlInstance& instance) {
     const auto left_out = [&](const std::string& why) {
-        problems_.push_back("instance " + instance.uuid + " of GPU " + gpu.address + " is left out: " + why);
+        problems_.push_back("MIG instance " + instance.uuid + " of GPU " + gpu.address +
+                            " is left out: " + why);
         return std::nullopt;
     };
     const auto outer = minors_.of_gpu_instance(gpu.minor, instance.gpu_instance);
     const auto inner =
         minors_.of_compute_instance(gpu.minor, instance.gpu_instance, instance.compute_instance);
     if (!outer || !inner)
-        return left_out(std::string(mig_minors_file) + " does not have it");
+        return left_out(std::string(mig_minors_file) + " does not list it");
     MigNodes found{instance.index, instance.uuid, {}, {}};
     for (const std::string& path : {"/dev/nvidia" + std::to_string(gpu.minor), *outer, *inner}) {
         auto node = nodes_.find(path);
         if (!node)
-            return left_out(nodes_.on_host(path) + " is not there");
+            return left_out(nodes_.on_host(path) + " is missing");
         found.nodes.push_back(std::move(*node));
     }
     if (instance.graphics) {

@@ -79,7 +79,7 @@ Result<std::vector<SpecNode>> NodeReader::find_control() const {
     for (const auto& [path, needed] : control_nodes) {
         auto node = find(path);
         if (!node && needed)
-            return base::fail(Errc::NotFound, on_host(path) + " is not there", nodes_hint);
+            return base::fail(Errc::NotFound, on_host(path) + " is missing", nodes_hint);
         if (node)
             nodes.push_back(std::move(*node));
     }
@@ -107,7 +107,7 @@ Result<GpuNodes> NodeReader::find(Gpu gpu) const {
     const std::string path = "/dev/nvidia" + std::to_string(gpu.minor);
     const auto node = find(path);
     if (!node)
-        return base::fail(Errc::NotFound, on_host(path) + " of GPU " + gpu.address + " is not there",
+        return base::fail(Errc::NotFound, on_host(path) + " of GPU " + gpu.address + " is missing",
                           nodes_hint);
     GpuNodes found{std::move(gpu), {*node}, {}, {}};
     for (SpecNode& graphics : find_graphics(found.gpu.drm))

@@ -46,8 +46,7 @@ class NodeReader {
     std::string prefix_;
 };
 
-inline constexpr const char* nodes_hint =
-    "Load the driver: 'gpuhostctl status' says what is in its way, and 'gpuhostctl apply' "
-    "makes nodes that are missing.";
+inline constexpr const char* nodes_hint = "Load the driver: 'gpuhostctl status' shows what prevents it, and "
+                                          "'gpuhostctl apply' creates missing device nodes.";
 
 } // namespace gpuhost::runtime

@@ -31,10 +31,9 @@ std::vector<std::string> other_specs(const base::Root& host, const std::string& 
         const std::string text = host.read(path).value_or(std::string());
         for (const std::string& kind : kinds)
             if (speaks_of(text, kind))
-                found.push_back(
-                    path + " has devices of " + kind +
-                    " too: a name that both have no container gets. Remove it; 'gpuhostctl cdi list' "
-                    "shows the names");
+                found.push_back(path + " also has devices of " + kind +
+                                ": a device with the same name in both files is not available to containers. "
+                                "Remove the file; 'gpuhostctl cdi list' shows the names");
     }
     return found;
 }

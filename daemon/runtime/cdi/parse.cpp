@@ -20,7 +20,7 @@ class Object {
   public:
     [[nodiscard]] static Result<Object> of(const Json& value, std::string where) {
         if (!value.is_object())
-            return base::fail(Errc::BadContent, where + ": is no object");
+            return base::fail(Errc::BadContent, where + ": is not an object");
         return Object(value, std::move(where));
     }
 
@@ -41,7 +41,7 @@ class Object {
         else if (value != nullptr && value->is_string())
             text = value->get<std::string>();
         else if (value != nullptr)
-            return wrong(key, "is no text");
+            return wrong(key, "is not a string");
         return {};
     }
 
@@ -78,7 +78,7 @@ class Object {
     [[nodiscard]] Result<void> take(const char* key, std::vector<std::string>& texts) {
         return each(key, [&](const Json& value, const std::string& where) -> Result<void> {
             if (!value.is_string())
-                return base::fail(Errc::BadContent, where + ": is no text");
+                return base::fail(Errc::BadContent, where + ": is not a string");
             texts.push_back(value.get<std::string>());
             return {};
         });
@@ -97,10 +97,10 @@ class Object {
         if (value == nullptr)
             return {};
         if (!value->is_object())
-            return wrong(key, "is no object");
+            return wrong(key, "is not an object");
         for (const auto& [name, text] : value->items()) {
             if (!text.is_string())
-                return wrong(key, "has a member that is no text");
+                return wrong(key, "has a member that is not a string");
             texts.emplace(name, text.get<std::string>());
         }
         return {};
@@ -120,7 +120,7 @@ class Object {
     [[nodiscard]] Result<void> finish() const {
         for (const auto& [key, value] : value_->items())
             if (asked_.count(key) == 0)
-                return wrong(key, "is not known to CDI");
+                return wrong(key, "unknown key");
         return {};
     }
 
@@ -138,7 +138,7 @@ class Object {
                 ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<Number>::max())
                 : value.is_number_integer() && std::numeric_limits<Number>::is_signed;
         if (!fits)
-            return base::fail(Errc::BadContent, where + ": is no number that fits there");
+            return base::fail(Errc::BadContent, where + ": is not a number in the valid range");
         return value.get<Number>();
     }
 
@@ -148,7 +148,7 @@ class Object {
         if (list == nullptr)
             return {};
         if (!list->is_array())
-            return wrong(key, "is no list");
+            return wrong(key, "is not a list");
         for (std::size_t i = 0; i < list->size(); ++i)
             GPUHOST_CHECK(take((*list)[i], place(key) + "[" + std::to_string(i) + "]"));
         return {};

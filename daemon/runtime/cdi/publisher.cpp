@@ -104,7 +104,7 @@ class Publisher {
         if (!record_.files.empty())
             warn_of_others();
         if (const auto written = write_cdi_record(host_, record_); !written)
-            context_.warn("what containers are told can't be recorded, and will be written again: " +
+            context_.warn("the CDI specifications can't be recorded, and will be written again: " +
                           written.error().message);
         return std::move(record_);
     }
@@ -118,7 +118,8 @@ class Publisher {
             return false;
         const std::string path = path_of(record_.directory, mode);
         if (record_.directory != volatile_directory && is_others(path)) {
-            say("'" + path + "' is another program's: remove it, or set Directory=/run/cdi in section [CDI]");
+            say("'" + path +
+                "' belongs to another program: remove it, or set Directory=/run/cdi in section [CDI]");
             record_.files[path] = identify(host_, path); // until it is removed
             return true;
         }
@@ -177,8 +178,8 @@ class Publisher {
         const std::string libraries = driver_version(made.spec);
         const std::string loaded = base::string_or(record_.inputs, "driver", "");
         if (!libraries.empty() && libraries != loaded)
-            return base::fail(Errc::Unsupported, "the driver's libraries are of " + libraries + ", and " +
-                                                     loaded + " is loaded");
+            return base::fail(Errc::Unsupported, "the driver's libraries have version " + libraries +
+                                                     ", but " + loaded + " is loaded");
         if (const auto problems = spec_problems(made.spec); !problems.empty())
             return base::fail(Errc::BadContent,
                               "runtimes would refuse the specification: " + problems.front());
@@ -209,7 +210,7 @@ class Publisher {
         if (!record_.problem.empty() || base::string_or(record_.inputs, "driver", "").empty())
             return;
         record_.problem = problem;
-        context_.warn("containers get not all of the driver: " + problem);
+        context_.warn("containers do not get the complete driver: " + problem);
     }
 
     void warn_of_others() const {

@@ -44,8 +44,9 @@ std::vector<DriverFile> find_files(const Root& host, const std::string& prefix) 
 }
 
 tl::unexpected<base::Error> none_of(const std::string& name) {
-    return base::fail(Errc::NotFound, "there is no device node of " + name,
-                      "Its driver makes one when it is loaded. Without it containers need none.");
+    return base::fail(
+        Errc::NotFound, "no device node found for " + name,
+        "Load its driver, which creates the device node. Containers need none without that driver.");
 }
 
 Result<MadeSpec> make_service_spec(const Root& host, const CdiSources& sources, const std::string& name,

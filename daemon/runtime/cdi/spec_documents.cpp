@@ -82,7 +82,7 @@ Result<Json> show_device(const std::vector<SpecFile>& files, const std::string& 
     const auto claim = std::find_if(claims.begin(), claims.end(), is_it);
     if (claim == claims.end())
         return base::fail(Errc::NotFound, "no specification has the device '" + name + "'",
-                          "'gpuhostctl cdi list' shows those that are there.");
+                          "List the devices with 'gpuhostctl cdi list'.");
     Json document = document_of(*claim);
     document["stale"] = claim->file->stale;
     document["edits"] = to_json(edits_of(*claim));
@@ -94,7 +94,7 @@ Json check_files(const std::vector<SpecFile>& files) {
     for (const DeviceClaim& claim : device_claims(files))
         if (claim.state == DeviceClaim::State::Conflict)
             checked[static_cast<std::size_t>(claim.file - files.data())].problems.push_back(
-                claim.other->path + " has " + claim.name + " too, so no container gets it");
+                claim.other->path + " also has " + claim.name + ", so no container gets it");
     return {{"files", documents_of(checked)}};
 }
 

@@ -61,10 +61,9 @@ class HostCheck {
     /// Adds one sentence for each directory: a removed driver leaves dozens of missing files.
     void report_gone() {
         for (const auto& [directory, paths] : gone_)
-            stale_.push_back(paths.front() + (paths.size() == 1
-                                                  ? " is not there"
-                                                  : " and " + std::to_string(paths.size() - 1) +
-                                                        " more in that directory are not there"));
+            stale_.push_back(paths.front() + (paths.size() == 1 ? " is missing"
+                                                                : " and " + std::to_string(paths.size() - 1) +
+                                                                      " more in that directory are missing"));
     }
 
     void check(const SpecNode& node) {
@@ -73,27 +72,27 @@ class HostCheck {
         const auto st = device ? base::Result<struct stat>(*device) : host_.stat(path);
         const bool numbered = node.major != 0 || node.minor != 0;
         if (!st)
-            stale_.push_back(path + " is not there");
+            stale_.push_back(path + " is missing");
         else if (!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode) && !S_ISFIFO(st->st_mode))
-            stale_.push_back(path + " is no device node");
+            stale_.push_back(path + " is not a device node");
         else if (numbered &&
                  (gnu_dev_major(st->st_rdev) != node.major || gnu_dev_minor(st->st_rdev) != node.minor))
             stale_.push_back(path + " is device " + std::to_string(gnu_dev_major(st->st_rdev)) + ":" +
-                             std::to_string(gnu_dev_minor(st->st_rdev)) + " by now, not " +
+                             std::to_string(gnu_dev_minor(st->st_rdev)) + " now, not " +
                              std::to_string(node.major) + ":" + std::to_string(node.minor));
     }
 
     void check(const SpecHook& hook) {
         const auto st = host_.stat(hook.path);
         if (!st || !S_ISREG(st->st_mode) || (st->st_mode & 0111U) == 0)
-            stale_.push_back("the hook " + hook.path + " is not there");
+            stale_.push_back("hook " + hook.path + " is missing or not executable");
     }
 
     void check_driver(const Spec& spec) {
         const std::string version = driver_version(spec);
         const std::string loaded = host_.read_line("/sys/module/nvidia/version").value_or(std::string());
         if (!version.empty() && !loaded.empty() && version != loaded)
-            stale_.push_back("it is for driver " + version + ", and " + loaded + " is loaded");
+            stale_.push_back("it is for driver " + version + ", but " + loaded + " is loaded");
     }
 
     const Root& host_;

@@ -18,14 +18,14 @@ struct Input {
     std::string_view key;
     std::string_view changed;
 };
-constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd wrote them"},
-                                 Input{"userland", "the driver's libraries have changed since"},
-                                 Input{"libraries", "the host's libraries have changed since"},
-                                 Input{"gpus", "GPUs have changed since"},
-                                 Input{"instances", "instances of MIG have changed since"},
-                                 Input{"nodes", "device nodes have changed since"},
-                                 Input{"sockets", "sockets of the driver's daemons have changed since"},
-                                 Input{"files", "the configuration of GPUDirect Storage has changed since"}};
+constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd wrote the specifications"},
+                                 Input{"userland", "the driver's libraries have changed"},
+                                 Input{"libraries", "the host's libraries have changed"},
+                                 Input{"gpus", "the GPUs have changed"},
+                                 Input{"instances", "the MIG instances have changed"},
+                                 Input{"nodes", "the device nodes have changed"},
+                                 Input{"sockets", "the sockets of the driver's daemons have changed"},
+                                 Input{"files", "the configuration of GPUDirect Storage has changed"}};
 
 /// Returns why the recorded specifications differ from what the inputs need now.
 Texts differences(const CdiSettings& settings, const Json& inputs, const CdiRecord& record) {
@@ -33,14 +33,14 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     const std::string then = driver_of(record.inputs);
     const std::string now = driver_of(inputs);
     if (then.empty())
-        found.push_back("containers have not been told of driver " + now);
+        found.push_back("there are no CDI specifications for driver " + now);
     else if (then != now)
-        found.push_back("containers are told of driver " + then + ", and " + now + " is loaded");
+        found.push_back("the CDI specifications are for driver " + then + ", but " + now + " is loaded");
     for (const auto& [key, changed] : input_names)
         if (then == now && base::member(inputs, key) != base::member(record.inputs, key))
             found.emplace_back(changed);
     if (record.directory != settings.directory || record.groups_setting != settings.groups)
-        found.emplace_back("the settings in section [CDI] are others");
+        found.emplace_back("the settings in section [CDI] have changed");
     if (record.failed)
         found.push_back(record.problem);
     return found;
@@ -50,7 +50,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
 Texts reasons_to_observe(const Json& observed) {
     Texts reasons;
     for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))
-        reasons.push_back("'" + path + "' may be gpuhostd's, of which there is no record");
+        reasons.push_back("'" + path + "' may be gpuhostd's, but is not recorded");
     return reasons;
 }
 
@@ -83,12 +83,13 @@ Texts cdi_reasons(const CdiSettings& settings, const Json& observed) {
     if (!settings.enable || driver.empty())
         return record ? reasons_for_none(settings, *record) : reasons_to_observe(observed);
     Texts reasons = record ? differences(settings, base::member(observed, "inputs"), *record)
-                           : Texts{"containers have not been told of driver " + driver};
+                           : Texts{"there are no CDI specifications for driver " + driver};
     for (const std::string& path : base::strings_or_empty(observed, "missing"))
-        reasons.push_back("'" + path + "' is not there");
+        reasons.push_back("'" + path + "' is missing");
     for (const std::string& path : base::strings_or_empty(observed, "programs"))
         if (settings.groups == "auto")
-            reasons.push_back("'" + path + "' has changed, whose version decides what runtimes read");
+            reasons.push_back("'" + path +
+                              "' has changed, and its version decides which specifications runtimes read");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))
         if (settings.repair)
             reasons.push_back("another program has changed '" + path + "'");

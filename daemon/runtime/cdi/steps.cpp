@@ -88,7 +88,7 @@ Json args_of(const CdiSettings& settings) {
 
 core::Step publish_step(const CdiSettings& settings, bool stays, std::string summary = {}) {
     if (summary.empty())
-        summary = "tell containers of the driver";
+        summary = "write the CDI specifications";
     core::Step step{"cdi.publish", std::move(summary), args_of(settings)};
     step.args["stays"] = stays;
     return step;
@@ -107,7 +107,7 @@ core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {
 
 core::StepsAround cdi_steps_around(const core::Settings& settings) {
     const CdiSettings cdi = cdi_settings(settings);
-    core::StepsAround around{{{"cdi.withdraw", "give no container the driver", args_of(cdi)}}, {}};
+    core::StepsAround around{{{"cdi.withdraw", "remove the CDI specifications", args_of(cdi)}}, {}};
     if (cdi.enable || validation_settings(settings.to_json()).keep)
         around.after.push_back(publish_step(cdi, false));
     return around;

@@ -176,7 +176,7 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
     else if (state.file == File::Absent)
         done = record(context.root, validation, false); // the next writer owns it
     if (!done)
-        context.warn("NVIDIA's operands may be told wrongly: " + done.error().message);
+        context.warn("the validation files for NVIDIA's operands may be wrong: " + done.error().message);
 }
 
 } // namespace
@@ -219,9 +219,9 @@ std::vector<std::string> validation_reasons(const Json& observed) {
                                     base::bool_or(one, "ours", false)};
         const ValidationChange change = validation_change(base::bool_or(one, "wanted", false), state);
         if (change == ValidationChange::Write)
-            reasons.push_back("'" + path_of(validation) + "' is not there, for which NVIDIA's operands wait");
+            reasons.push_back("'" + path_of(validation) + "' is missing, and NVIDIA's operands wait for it");
         else if (change == ValidationChange::Remove)
-            reasons.push_back("'" + path_of(validation) + "' is not true any more");
+            reasons.push_back("'" + path_of(validation) + "' no longer applies");
     }
     return reasons;
 }

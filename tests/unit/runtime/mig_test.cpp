@@ -88,10 +88,10 @@ TEST(MigDevices, WithoutNvmlOnlySplitGpusAreOmitted) {
         EXPECT_TRUE(instances && instances->empty());
         return mig.problems().empty() ? "" : mig.problems().front();
     };
-    const std::string begin = "the instances of MIG of GPU 0000:06:00.0 are left out: ";
+    const std::string begin = "the MIG instances of GPU 0000:06:00.0 are left out: ";
     EXPECT_NE(problem().find("mig-minors"), std::string::npos);
     host.write("proc/driver/nvidia-caps/mig-minors", "gpu1/gi1/access 12\n");
-    EXPECT_EQ(problem(), begin + "the driver has no library of NVML");
+    EXPECT_EQ(problem(), begin + "the driver has no NVML library");
     driver.libraries = {{"/usr/lib64/libnvidia-ml.so.550.163.01", "/usr/lib64/libnvidia-ml.so.550.163.01"}};
     EXPECT_EQ(problem(),
               begin + "'" + base::installed_program("gpuhost-nvml") + "' is no program of the running host");

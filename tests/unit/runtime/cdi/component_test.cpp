@@ -62,7 +62,7 @@ TEST_F(CdiComponentTest, WithoutDriverNothingIsPublished) {
     publish();
     EXPECT_EQ(steps(), Texts{"cdi.publish"});
     EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
-    EXPECT_EQ(plan().title, "tell containers of no driver");
+    EXPECT_EQ(plan().title, "remove the CDI specifications");
 }
 
 TEST_F(CdiComponentTest, PublishedSpecificationsNeedNoSteps) {
@@ -70,7 +70,7 @@ TEST_F(CdiComponentTest, PublishedSpecificationsNeedNoSteps) {
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     publish();
     EXPECT_EQ(steps(), Texts());
-    EXPECT_EQ(plan().title, "tell containers of driver 550.163.01");
+    EXPECT_EQ(plan().title, "write the CDI specifications for driver 550.163.01");
     EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "the component has no requests";
 }
 
@@ -79,7 +79,8 @@ TEST_F(CdiComponentTest, AnotherDriverIsTheOnlyReason) {
     publish();
     load("550.163.01");
     host_.write("/run/nvidia-persistenced/socket", "");
-    EXPECT_EQ(plan().reasons, Texts{"containers are told of driver 535.261.03, and 550.163.01 is loaded"});
+    EXPECT_EQ(plan().reasons,
+              Texts{"the CDI specifications are for driver 535.261.03, but 550.163.01 is loaded"});
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
 }
 
@@ -100,7 +101,7 @@ TEST_F(CdiComponentTest, ChangesWithTheSameDriverAreNamed) {
     host_.write("/run/nvidia-fabricmanager/socket", "");
     host_.write("/proc/driver/nvidia/gpus/0000:07:00.0/information", "Device Minor: 1\n");
     EXPECT_EQ(plan().reasons,
-              (Texts{"GPUs have changed since", "sockets of the driver's daemons have changed since"}));
+              (Texts{"the GPUs have changed", "the sockets of the driver's daemons have changed"}));
 }
 
 TEST_F(CdiComponentTest, FailedPublishIsNotRetriedUntilAChange) {
@@ -124,7 +125,7 @@ TEST_F(CdiComponentTest, MissingFileIsWrittenEvenWithoutRepair) {
     publish();
     set("Repair", "no");
     ASSERT_TRUE(root_.remove("/run/cdi/nvidia.yaml"));
-    EXPECT_EQ(plan().reasons, Texts{"'/run/cdi/nvidia.yaml' is not there"});
+    EXPECT_EQ(plan().reasons, Texts{"'/run/cdi/nvidia.yaml' is missing"});
 }
 
 TEST_F(CdiComponentTest, MigInstancesAndHostLibrariesAreReasons) {
@@ -132,8 +133,7 @@ TEST_F(CdiComponentTest, MigInstancesAndHostLibrariesAreReasons) {
     publish();
     host_.write("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/access", "");
     host_.write("/etc/ld.so.cache", "");
-    EXPECT_EQ(plan().reasons,
-              (Texts{"the host's libraries have changed since", "instances of MIG have changed since"}));
+    EXPECT_EQ(plan().reasons, (Texts{"the host's libraries have changed", "the MIG instances have changed"}));
 }
 
 TEST_F(CdiComponentTest, NewRuntimeMayNeedAnOlderSpecification) {
@@ -141,10 +141,11 @@ TEST_F(CdiComponentTest, NewRuntimeMayNeedAnOlderSpecification) {
     publish();
     EXPECT_EQ(plan().reasons, Texts());
     host_.write("/usr/bin/podman", "");
-    EXPECT_EQ(plan().reasons,
-              Texts{"'/usr/bin/podman' has changed, whose version decides what runtimes read"});
+    EXPECT_EQ(
+        plan().reasons,
+        Texts{"'/usr/bin/podman' has changed, and its version decides which specifications runtimes read"});
     set("Groups", "yes");
-    EXPECT_EQ(plan().reasons, Texts{"the settings in section [CDI] are others"});
+    EXPECT_EQ(plan().reasons, Texts{"the settings in section [CDI] have changed"});
 }
 
 TEST_F(CdiComponentTest, NewGpuhostdVersionPublishesAgain) {
@@ -153,7 +154,7 @@ TEST_F(CdiComponentTest, NewGpuhostdVersionPublishesAgain) {
     auto record = *read_cdi_record(root_);
     record.inputs["gpuhost"] = "0.0.1";
     ASSERT_TRUE(write_cdi_record(root_, record));
-    EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd wrote them"});
+    EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd wrote the specifications"});
 }
 
 TEST_F(CdiComponentTest, ChangedSettingsPublishAgain) {
@@ -182,7 +183,7 @@ TEST_F(CdiComponentTest, ValidationFilesArePublishedToo) {
         GTEST_SKIP() << "device nodes can't be made here";
     ASSERT_TRUE(root_.make_node("/dev/nvidia0", S_IFCHR | 0666, makedev(195, 0)));
     publish();
-    EXPECT_EQ(plan().title, "tell NVIDIA's operands of driver 550.163.01");
+    EXPECT_EQ(plan().title, "update the validation files for NVIDIA's operands, driver 550.163.01");
     EXPECT_EQ(plan().reasons.size(), 2U);
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
     ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));

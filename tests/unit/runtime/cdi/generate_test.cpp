@@ -209,16 +209,16 @@ TEST(CdiFacts, MissingDriverGpuOrNodeIsNamed) {
         const auto spec = make_gpu_spec(root, {});
         return spec ? "made" : spec.error().message;
     };
-    EXPECT_EQ(message(), "no NVIDIA driver below '" + root.directory() + "'");
+    EXPECT_EQ(message(), "no NVIDIA driver found below '" + root.directory() + "'");
     host.write("usr/lib64/libcuda.so.550.163.01", tests::library_image("libcuda.so.1"));
     EXPECT_EQ(message(), "the driver serves no GPU");
     host.write("proc/driver/nvidia/gpus/0000:06:00.0/information", "GPU UUID: GPU-a\nDevice Minor: 3\n");
-    EXPECT_EQ(message(), "/dev/nvidia3 of GPU 0000:06:00.0 is not there");
+    EXPECT_EQ(message(), "/dev/nvidia3 of GPU 0000:06:00.0 is missing");
     host.write("dev/nvidia3", "");
-    EXPECT_EQ(message(), "/dev/nvidia3 of GPU 0000:06:00.0 is not there");
+    EXPECT_EQ(message(), "/dev/nvidia3 of GPU 0000:06:00.0 is missing");
     const auto management = make_management_spec(root, {});
     ASSERT_FALSE(management);
-    EXPECT_EQ(management.error().message, "there is no device node of the driver");
+    EXPECT_EQ(management.error().message, "the driver's device nodes are missing");
     EXPECT_EQ(management.error().code, base::Errc::NotFound);
     host.write("dev/gdrdrv", "");
     for (const CdiMode& mode : cdi_modes()) {
@@ -226,7 +226,7 @@ TEST(CdiFacts, MissingDriverGpuOrNodeIsNamed) {
         ASSERT_FALSE(spec) << mode.name;
         EXPECT_EQ(spec.error().code, base::Errc::NotFound) << mode.name;
         EXPECT_EQ(mode.optional,
-                  spec.error().message == "there is no device node of " + std::string(mode.name));
+                  spec.error().message == "no device node found for " + std::string(mode.name));
     }
 }
 

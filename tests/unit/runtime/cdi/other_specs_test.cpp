@@ -25,7 +25,7 @@ TEST(OtherSpecs, FindsSpecsWithOtherNamesOnly) {
         host.write(std::string("run/cdi/") + name, "kind: nvidia.com/gpu");
     const auto found = other_specs(host.root(), "/run/cdi", {"nvidia.yaml"}, kinds);
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(found.front().find("/run/cdi/other.json has devices of nvidia.com/gpu too"), 0U);
+    EXPECT_EQ(found.front().find("/run/cdi/other.json also has devices of nvidia.com/gpu:"), 0U);
     EXPECT_TRUE(other_specs(host.root(), "/absent", {}, kinds).empty());
 }
 

@@ -73,7 +73,7 @@ TEST_F(SpecFilesTest, SameNameInOneDirectoryIsAConflict) {
                      "nvidia.com/gpu=0 conflict /etc/cdi/b.json /etc/cdi/a.json",
                      "nvidia.com/gpu=1 used /etc/cdi/a.json ", "nvidia.com/gpu=2 used /run/cdi/c.json "}));
     EXPECT_EQ(check_files(read())["files"][0]["problems"],
-              Json::array({"/etc/cdi/b.json has nvidia.com/gpu=0 too, so no container gets it"}));
+              Json::array({"/etc/cdi/b.json also has nvidia.com/gpu=0, so no container gets it"}));
     write("run/cdi/c.json", spec({"0"}));
     EXPECT_EQ(claims().at(2), "nvidia.com/gpu=0 conflict /run/cdi/c.json /etc/cdi/a.json");
 }
@@ -106,16 +106,16 @@ TEST_F(SpecFilesTest, TooLongFileIsRefused) {
 TEST_F(SpecFilesTest, MissingHostPathsAreStaleAndNamedOnce) {
     host_.write("there", "");
     EXPECT_EQ(stale({{"mounts", {mount("/there"), mount("/gone"), mount("/gone")}}}),
-              Texts{"/gone is not there"});
+              Texts{"/gone is missing"});
     EXPECT_EQ(stale({{"mounts", {mount("/lib/a"), mount("/bin/a"), mount("/lib/b"), mount("/lib/c")}}}),
-              (Texts{"/bin/a is not there", "/lib/a and 2 more in that directory are not there"}));
+              (Texts{"/bin/a is missing", "/lib/a and 2 more in that directory are missing"}));
     EXPECT_EQ(stale({{"mounts", {{{"hostPath", "tmpfs"}, {"containerPath", "/m"}, {"type", "tmpfs"}}}}}),
               Texts());
     EXPECT_EQ(
         stale({{"deviceNodes", {{{"path", "/dev/nvidia0"}}, {{"path", "/dev/x"}, {"hostPath", "/there"}}}}}),
-        (Texts{"/dev/nvidia0 is not there", "/there is no device node"}));
+        (Texts{"/dev/nvidia0 is missing", "/there is not a device node"}));
     EXPECT_EQ(stale({{"hooks", {{{"hookName", "prestart"}, {"path", "/there"}}}}}),
-              Texts{"the hook /there is not there"});
+              Texts{"hook /there is missing or not executable"});
     std::filesystem::permissions(host_.path("there"), std::filesystem::perms(0755));
     EXPECT_EQ(stale({{"hooks", {{{"hookName", "prestart"}, {"path", "/there"}}}}}), Texts());
 }
@@ -127,7 +127,7 @@ TEST_F(SpecFilesTest, NodeWithAnotherNumberIsStale) {
                                                     {{{"path", "/dev/null"}, {"major", 1}, {"minor", 5}},
                                                      {{"path", "/dev/zero"}, {"major", 1}, {"minor", 5}}}}})
                                           .dump());
-    EXPECT_EQ(file.stale, Texts{"/dev/null is device 1:3 by now, not 1:5"});
+    EXPECT_EQ(file.stale, Texts{"/dev/null is device 1:3 now, not 1:5"});
 }
 
 TEST_F(SpecFilesTest, SpecForAnotherDriverIsStale) {
@@ -135,7 +135,7 @@ TEST_F(SpecFilesTest, SpecForAnotherDriverIsStale) {
     const Json edits{{"mounts", {mount("/d/libcuda.so.535.261.03")}}};
     EXPECT_EQ(stale(edits), Texts());
     host_.write("sys/module/nvidia/version", "550.163.01\n");
-    EXPECT_EQ(stale(edits), Texts{"it is for driver 535.261.03, and 550.163.01 is loaded"});
+    EXPECT_EQ(stale(edits), Texts{"it is for driver 535.261.03, but 550.163.01 is loaded"});
     host_.write("sys/module/nvidia/version", "535.261.03\n");
     EXPECT_EQ(stale(edits), Texts());
 }

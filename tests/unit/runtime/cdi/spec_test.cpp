@@ -69,50 +69,49 @@ TEST(CdiSpec, YamlOfOtherToolsIsAccepted) {
 }
 
 TEST(CdiSpec, UnknownMembersAreRefused) {
-    EXPECT_EQ(refusal(changed("/containeredits", Json::object())), "x.containeredits: is not known to CDI");
+    EXPECT_EQ(refusal(changed("/containeredits", Json::object())), "x.containeredits: unknown key");
     EXPECT_EQ(refusal(changed("/devices/0/containerEdits/mounts/0/readonly", true)),
-              "x.devices[0].containerEdits.mounts[0].readonly: is not known to CDI");
+              "x.devices[0].containerEdits.mounts[0].readonly: unknown key");
     for (const char* place :
          {"", "/devices/0/containerEdits/deviceNodes/0", "/devices/0/containerEdits/netDevices/0",
           "/devices/0/containerEdits/hooks/0", "/devices/0/containerEdits/intelRdt",
           "/devices/0/containerEdits", "/devices/0"})
-        EXPECT_NE(refusal(changed(place + std::string("/unknown"), 1)).find("is not known"),
-                  std::string::npos)
+        EXPECT_NE(refusal(changed(place + std::string("/unknown"), 1)).find("unknown key"), std::string::npos)
             << place;
 }
 
 TEST(CdiSpec, WrongTypesNameTheirPlace) {
     const std::string edits = "/devices/0/containerEdits/";
-    EXPECT_EQ(refusal(Json::array()), "x: is no object");
-    EXPECT_EQ(refusal(changed("/devices", "all")), "x.devices: is no list");
-    EXPECT_EQ(refusal(changed("/kind", true)), "x.kind: is no text");
-    EXPECT_EQ(refusal(changed(edits + "env", {1})), "x.devices[0].containerEdits.env[0]: is no text");
+    EXPECT_EQ(refusal(Json::array()), "x: is not an object");
+    EXPECT_EQ(refusal(changed("/devices", "all")), "x.devices: is not a list");
+    EXPECT_EQ(refusal(changed("/kind", true)), "x.kind: is not a string");
+    EXPECT_EQ(refusal(changed(edits + "env", {1})), "x.devices[0].containerEdits.env[0]: is not a string");
     EXPECT_EQ(refusal(changed(edits + "deviceNodes/0/gid", -1)),
-              "x.devices[0].containerEdits.deviceNodes[0].gid: is no number that fits there");
+              "x.devices[0].containerEdits.deviceNodes[0].gid: is not a number in the valid range");
     EXPECT_EQ(refusal(changed(edits + "additionalGids", {4294967296})),
-              "x.devices[0].containerEdits.additionalGids[0]: is no number that fits there");
+              "x.devices[0].containerEdits.additionalGids[0]: is not a number in the valid range");
     EXPECT_EQ(refusal(changed(edits + "intelRdt/enableMonitoring", "yes")),
               "x.devices[0].containerEdits.intelRdt.enableMonitoring: is neither true nor false");
-    EXPECT_EQ(refusal(changed("/annotations", {{"a", 1}})), "x.annotations: has a member that is no text");
+    EXPECT_EQ(refusal(changed("/annotations", {{"a", 1}})),
+              "x.annotations: has a member that is not a string");
     Json document = Json::parse(everything);
     document["devices"][0].erase("name");
     EXPECT_EQ(refusal(document), "x.devices[0].name: is missing");
     EXPECT_EQ(refusal(changed(edits + "deviceNodes/0/minor", 9223372036854775808U)),
-              "x.devices[0].containerEdits.deviceNodes[0].minor: is no number that fits there");
+              "x.devices[0].containerEdits.deviceNodes[0].minor: is not a number in the valid range");
 }
 
 TEST(CdiSpec, ProblemsEqualTheRefusalsOfRuntimes) {
     const std::string edits = "/devices/0/containerEdits/";
-    EXPECT_EQ(problems("/cdiVersion", "2.0.0"), Texts{"'2.0.0' is no version of CDI up to 1.1.0"});
+    EXPECT_EQ(problems("/cdiVersion", "2.0.0"), Texts{"'2.0.0' is not a known CDI version up to 1.1.0"});
     EXPECT_EQ(problems("/cdiVersion", "v1.1.0"), Texts());
-    EXPECT_EQ(problems("/cdiVersion", "0.7.0"),
-              Texts{"it uses what is only in CDI 1.1.0, and says that it is 0.7.0"});
+    EXPECT_EQ(problems("/cdiVersion", "0.7.0"), Texts{"it needs CDI 1.1.0, but declares 0.7.0"});
     for (const char* kind :
          {"gpu", "nvidia.com/", "/gpu", "1nvidia.com/gpu", "nvidia.com/gpu-", "nvidia.com/g/pu", "n com/gpu"})
         EXPECT_EQ(problems("/kind", kind), Texts{"its kind '" + std::string(kind) + "' is not VENDOR/CLASS"});
     for (const char* name : {"", "-0", "0-", "a=b", "a b"})
         EXPECT_EQ(problems("/devices/0/name", name),
-                  Texts{"'" + std::string(name) + "' is no name for a device"});
+                  Texts{"'" + std::string(name) + "' is not a valid device name"});
     EXPECT_EQ(problems("/devices/0/name", "0:1"), Texts());
     EXPECT_EQ(problems("/devices", Json::array()), Texts{"it has no devices"});
     EXPECT_EQ(problems("/devices/0/containerEdits", Json::object()), Texts{"device '0' changes nothing"});
@@ -120,27 +119,28 @@ TEST(CdiSpec, ProblemsEqualTheRefusalsOfRuntimes) {
     EXPECT_EQ(problems("/containerEdits/env", {"=B"}), Texts{"'=B' is not NAME=VALUE"});
     EXPECT_EQ(problems(edits + "hooks/0/env", {"A"}), Texts{"'A' is not NAME=VALUE"});
     EXPECT_EQ(problems(edits + "deviceNodes/0/path", "dev/a"),
-              Texts{"the device node 'dev/a' is no absolute path"});
+              Texts{"device node 'dev/a' is not an absolute path"});
     EXPECT_EQ(problems(edits + "deviceNodes/0/hostPath", "a"),
-              Texts{"the device node 'a' is no absolute path"});
+              Texts{"device node 'a' is not an absolute path"});
     EXPECT_EQ(problems(edits + "deviceNodes/0/type", "d"),
-              Texts{"device node /dev/a is of type 'd', which is none of b, c, u, p"});
+              Texts{"device node /dev/a has type 'd' other than b, c, u, p"});
     EXPECT_EQ(problems(edits + "deviceNodes/0/permissions", "rwx"),
               Texts{"device node /dev/a has permissions 'rwx' other than r, w, m"});
     EXPECT_EQ(problems(edits + "deviceNodes/0/permissions", "none"), Texts());
-    EXPECT_EQ(problems(edits + "mounts/0/hostPath", ""), Texts{"the mount of '' is no absolute path"});
+    EXPECT_EQ(problems(edits + "mounts/0/hostPath", ""), Texts{"mount source '' is not an absolute path"});
     const Json memory{{"hostPath", "tmpfs"}, {"containerPath", "/m"}, {"type", "tmpfs"}};
     EXPECT_EQ(problems(edits + "mounts/0", memory), Texts());
     EXPECT_EQ(problems(edits + "deviceNodes/0/minor", -1), Texts{"device node /dev/a has a negative number"});
-    EXPECT_EQ(problems(edits + "mounts/0/containerPath", "b"), Texts{"the mount to 'b' is no absolute path"});
-    EXPECT_EQ(problems(edits + "hooks/0/hookName", "later"), Texts{"'later' is no moment for a hook"});
-    EXPECT_EQ(problems(edits + "hooks/0/path", "hook"), Texts{"the hook 'hook' is no absolute path"});
-    EXPECT_EQ(problems(edits + "intelRdt/closID", ".."), Texts{"'..' is no class of service"});
+    EXPECT_EQ(problems(edits + "mounts/0/containerPath", "b"),
+              Texts{"mount target 'b' is not an absolute path"});
+    EXPECT_EQ(problems(edits + "hooks/0/hookName", "later"), Texts{"'later' is not a valid hook name"});
+    EXPECT_EQ(problems(edits + "hooks/0/path", "hook"), Texts{"hook 'hook' is not an absolute path"});
+    EXPECT_EQ(problems(edits + "intelRdt/closID", ".."), Texts{"'..' is not a valid class of service"});
     const Json net{{"hostInterfaceName", "eth0"}, {"name", "net1"}};
     EXPECT_EQ(problems(edits + "netDevices/1", net),
-              Texts{"network device 'eth0' or its name 'net1' is there twice"});
+              Texts{"network device 'eth0' or its name 'net1' is used twice"});
     const Json device = Json::parse(everything)["devices"][0];
-    EXPECT_EQ(problems("/devices/1", device), Texts{"it has two devices '0'"});
+    EXPECT_EQ(problems("/devices/1", device), Texts{"it has two devices named '0'"});
 }
 
 TEST(CdiSpec, VersionIsTheLowestWithTheUsedMembers) {
