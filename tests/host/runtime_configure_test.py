@@ -16,11 +16,11 @@ def state(host):
 
 
 def check_first(t, host):
-    t.equal(host.json("status")["components"]["runtime"]["plan"]["reasons"], ["nobody has looked at container runtimes yet"],
+    t.equal(host.json("status")["components"]["runtime"]["plan"]["reasons"], ["container runtimes have not been inspected yet"],
             "status reports runtimes that were never observed")
     t.equal(calls(host), 0, "the start of the daemon restarts no runtime")
     run = host.ctl("runtime", "configure", "nothing")
-    t.ok(run.returncode == 4 or "no container runtime 'nothing'" in run.stderr,
+    t.ok(run.returncode == 4 or "container runtime 'nothing' not found" in run.stderr,
          "runtime configure of an unknown runtime is refused", run.returncode, run.stderr)
     run = host.ctl("runtime", "configure", "containerd", "--dry-run")
     t.ok(run.returncode == 0 and host.read(CONFIG) == PLAIN.strip() and not os.path.exists(host.path(DROP_IN)),
@@ -70,10 +70,10 @@ def check_broken(t, host):
     before = files(host)
     write(host.path(CONFIG), "version = 2\n[plugins\n")
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "configuration is wrong" in run.stderr and host.read(CONFIG) == "version = 2\n[plugins",
+    t.ok(run.returncode != 0 and "configuration is not valid" in run.stderr and host.read(CONFIG) == "version = 2\n[plugins",
          "runtime configure fails on invalid TOML and keeps it", run.stderr)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "configuration is wrong" in run.stdout + run.stderr,
+    t.ok(run.returncode == 0 and "configuration is not valid" in run.stdout + run.stderr,
          "apply succeeds and reports invalid TOML", run.stdout, run.stderr)
     t.equal(state(host)["state"], "problem", "status reports invalid TOML as problem")
     t.equal(host.json("plan")["steps"], [], "the plan is empty while the TOML is invalid")
@@ -89,7 +89,7 @@ def check_no_start(t, host):
     write(host.path("/fake-containerd/broken"), "")
     count = calls(host)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "in force again" in run.stderr,
+    t.ok(run.returncode != 0 and "in effect again" in run.stderr,
          "a failing restart makes runtime configure fail", run.returncode, run.stderr)
     t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
          "a failing restart restores the files", files(host))
@@ -103,7 +103,7 @@ def check_no_start(t, host):
 def check_restart_by_hand(t, host):
     count = calls(host)
     run = host.ctl("runtime", "configure", "--no-restart")
-    t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself by" in run.stdout + run.stderr,
+    t.ok(run.returncode == 0 and calls(host) == count and "restart it yourself with" in run.stdout + run.stderr,
          "--no-restart writes the files without a restart",
          run.stdout, run.stderr)
     t.ok(state(host)["restart_wanted"], "status --json requests a restart after --no-restart")
@@ -175,7 +175,7 @@ def check_rewritten(t, host):
     write(host.path("/fake-containerd/written-at-start"), PLAIN)
     count = calls(host)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and f"'{CONFIG}' is rewritten by the service that starts it" in run.stderr,
+    t.ok(run.returncode != 0 and f"'{CONFIG}' is rewritten by the service that starts the runtime" in run.stderr,
          "runtime configure fails when the restart rewrites config.toml", run.returncode, run.stderr)
     t.ok(read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
          "a rewritten config.toml leaves no drop-in", files(host))
@@ -206,7 +206,7 @@ def check_deckhouse(t, host):
 def check_names(t, host):
     os.unlink(host.path("/var/lib/gpuhost/runtime.json"))
     host.ctl("runtime", "configure", "containerd", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["reasons"], ["nobody has looked at container runtimes yet"],
+    t.equal(host.json("plan", "--only", "runtime")["reasons"], ["container runtimes have not been inspected yet"],
             "configuring one runtime leaves the others unobserved")
     host.ctl("apply", "--only", "runtime", check=0)
 
@@ -248,7 +248,7 @@ def check_settings(t, host):
     write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nClasses=nvidia\nDefaultClass=nvidia\n")
     host.ctl("reload", check=0)
     run = host.ctl("runtime", "configure")
-    t.ok(run.returncode != 0 and "none is used here" in run.stderr,
+    t.ok(run.returncode != 0 and "none is in use" in run.stderr,
          "Classes=nvidia without its program is refused", run.stderr)
     write(host.path("/usr/bin/nvidia-container-runtime"), "#!/bin/sh\n")
     run = host.ctl("runtime", "configure")
@@ -277,14 +277,14 @@ def check_registry_hosts(t, host):
     os.rename(host.path(CONFIG), host.path(CONFIG) + ".site")
     os.symlink("config.toml.site", host.path(CONFIG))
     run = host.ctl("apply", "--only", "runtime")
-    t.ok(run.returncode == 0 and "pods are not led to this host's images" in run.stdout + run.stderr and "is a link" in run.stdout + run.stderr,
+    t.ok(run.returncode == 0 and "pods do not use this host's images" in run.stdout + run.stderr and "is a link" in run.stdout + run.stderr,
          "a linked config.toml omits the registry, with a warning", run.stdout, run.stderr)
     t.equal(state(host)["state"], "ready", "an omitted registry keeps the state ready")
     os.rename(host.path(CONFIG) + ".site", host.path(CONFIG))
     write(settings, "[Runtime]\nClasses=none\nRestart=no\n")
     host.ctl("reload", check=0)
     run = host.ctl("apply", "--only", "runtime")
-    t.ok("'plugins.io.containerd.grpc.v1.cri.registry' would change too" in run.stdout + run.stderr and state(host)["state"] == "ready",
+    t.ok("would also affect 'plugins.io.containerd.grpc.v1.cri.registry'" in run.stdout + run.stderr and state(host)["state"] == "ready",
          "a registry change that containerd refuses keeps the state ready", run.stdout, run.stderr, state(host))
     with_cdi += '  [plugins."io.containerd.grpc.v1.cri".registry]\n    config_path = ""\n'
     write(host.path(CONFIG), with_cdi)

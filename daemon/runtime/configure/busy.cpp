@@ -72,7 +72,7 @@ std::string harm_of_dockers(const base::Root& root, const RuntimeState& docker) 
     const std::size_t count = count_shims(root, docker_space);
     if (count == 0)
         return {};
-    return containers(count) + ", and ends with Docker, since live-restore is off";
+    return containers(count) + " and would stop with Docker, because live-restore is off";
 }
 
 /// Returns the harm to containerd's shims in the unit. containerd's own units set KillMode=process, so their
@@ -83,7 +83,7 @@ std::string harm_of_unit(const base::Root& root, const RuntimeInstance& instance
     const std::size_t count = count_shims_in(root, instance.unit);
     return count == 0 ? ""
                       : containers(count) + " in " + instance.unit +
-                            ", which ends all of its processes: add KillMode=process to it";
+                            ", whose restart kills all of its processes: add KillMode=process to the unit";
 }
 
 } // namespace
@@ -101,7 +101,7 @@ std::string harm_of_restart(const base::Root& root, const RuntimeState& state) {
             std::find(units.begin(), units.end(), state.instance.unit) == units.end())
             continue;
         if (std::string harm = harm_of_dockers(root, read_runtime(root, other)); !harm.empty())
-            return other.unit + " is restarted with it, " + harm;
+            return other.unit + " would restart too: " + harm;
     }
     return {};
 }

@@ -51,13 +51,12 @@ Result<RuntimeChange> runtime_change(const RuntimeState& state, const DesiredCon
     const auto& problems = change->after.config.problems;
     if (!problems.empty() && state.config.problems.empty())
         return base::fail(Errc::Refused,
-                          "with what is missing its configuration would be wrong: " + problems.front());
+                          "the change would make its configuration invalid: " + problems.front());
     if (const auto left = lacking(change->after.config, desired); !left.empty())
-        return base::fail(Errc::Refused,
-                          "what another file says stands in the way: " + base::join(left, ", ") +
-                              " also with gpuhost's part of it",
-                          "See 'gpuhostctl runtime show " + state.instance.name +
-                              "' for the files that it reads.");
+        return base::fail(
+            Errc::Refused,
+            "another file overrides gpuhost's part of the configuration: " + base::join(left, ", "),
+            "See 'gpuhostctl runtime show " + state.instance.name + "' for the files that it reads.");
     return change;
 }
 

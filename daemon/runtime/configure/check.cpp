@@ -33,12 +33,12 @@ std::string last_line(std::string_view output) {
 Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, const std::string& what) {
     GPUHOST_TRY(answer, run_trusted(root, argv, answer_time, true));
     if (answer.timed_out)
-        return base::fail(Errc::Timeout, argv.front() + " takes too long to load " + what);
+        return base::fail(Errc::Timeout, argv.front() + ": timed out while it loaded " + what);
     if (answer.exit_status == 0)
         return std::move(answer.output);
     const auto again = run_trusted(root, argv, answer_time); // stderr has the reason
     return base::fail(Errc::Refused,
-                      argv.front() + " does not load " + what + ": " + last_line(again ? again->output : ""));
+                      argv.front() + " can't load " + what + ": " + last_line(again ? again->output : ""));
 }
 
 // --- containerd
@@ -61,7 +61,7 @@ Result<Json> default_containerd(const Root& root, const RuntimeState& state, con
     const unsigned version = config_version(change.after.files.front().content);
     GPUHOST_CHECK(root.make_directories(staging, 0700));
     GPUHOST_CHECK(root.write_atomic(path, "version = " + std::to_string(version) + "\n", secret));
-    return containerd_dump(root, state, root.host_path(path), "a file that says nothing");
+    return containerd_dump(root, state, root.host_path(path), "a minimal configuration");
 }
 
 /// Writes a main file that imports every file by its own path, and changed files from the staging directory.
@@ -151,14 +151,16 @@ Result<void> check_containerd(const Root& root, const RuntimeState& state, const
     GPUHOST_TRY(before, state.files.front().exists ? bare_containerd(root, state, staging + "/bare")
                                                    : default_containerd(root, state, change, staging));
     GPUHOST_TRY(path, stage_containerd(root, change, staging));
-    GPUHOST_TRY(after, containerd_dump(root, state, root.host_path(path), "what would be written"));
+    GPUHOST_TRY(after, containerd_dump(root, state, root.host_path(path), "the new configuration"));
     const RuntimeConfig made = containerd_config({after}, state.instance.version);
     if (const auto left = lacking(made, desired); !left.empty())
-        return base::fail(Errc::Refused, "containerd would not do what is wished: " + base::join(left, ", "));
+        return base::fail(Errc::Refused,
+                          "containerd would not apply the desired configuration: " + base::join(left, ", "));
     erase_ours(before, desired, state);
     erase_ours(after, desired, state);
     if (const std::string where = first_difference(before, after); !where.empty())
-        return base::fail(Errc::Refused, "containerd says that '" + where + "' would change too");
+        return base::fail(Errc::Refused,
+                          "the change would also affect '" + where + "' in containerd's configuration");
     return {};
 }
 
@@ -192,10 +194,11 @@ Result<void> check_crio(const Root& root, const RuntimeState& state, const Runti
     GPUHOST_TRY(output, ask(root,
                             {state.instance.executable, "--config", root.host_path(main), "--config-dir",
                              root.host_path(directory), "config"},
-                            "what would be written"));
+                            "the new configuration"));
     GPUHOST_TRY(document, parse_toml(output, state.instance.executable + " config"));
     if (const auto left = lacking(crio_config({document}, state.instance.version), desired); !left.empty())
-        return base::fail(Errc::Refused, "CRI-O would not do what is wished: " + base::join(left, ", "));
+        return base::fail(Errc::Refused,
+                          "CRI-O would not apply the desired configuration: " + base::join(left, ", "));
     return {};
 }
 
@@ -229,7 +232,7 @@ Result<void> check_docker(const Root& root, const RuntimeState& state, const Run
     GPUHOST_CHECK(root.make_directories(staging, 0700));
     const std::string path = staging + "/daemon.json";
     GPUHOST_CHECK(root.write_atomic(path, change.files.front().after.value_or("{}\n"), secret));
-    return validate_docker(root, state, path, "what would be written");
+    return validate_docker(root, state, path, "the new configuration");
 }
 
 } // namespace
@@ -238,7 +241,7 @@ Result<void> check_staged(const Root& root, const RuntimeState& state, const Run
                           const DesiredConfig& desired, const std::string& staging) {
     if (state.instance.executable.empty())
         return base::fail(Errc::NotFound,
-                          "its program is not known, so nothing can be checked before it is live");
+                          "its program is not known, so the change can't be checked before it takes effect");
     switch (state.instance.kind) {
     case RuntimeKind::Docker:
         return check_docker(root, state, change, staging);

@@ -69,8 +69,10 @@ std::string what_changed(const Json& recorded, const RuntimeSettings& settings) 
     RuntimeSettings otherwise = settings;
     otherwise.registry_hosts = had_hosts;
     if (recorded != effective_settings(otherwise))
-        return "the settings in section [Runtime] or [CDI] are others";
-    return settings.registry_hosts && !had_hosts ? "pods are to find the images of this host's bundles" : "";
+        return "the settings in section [Runtime] or [CDI] have changed";
+    return settings.registry_hosts && !had_hosts
+               ? "pods must be able to pull the images of this host's bundles"
+               : "";
 }
 
 Plan plan_request(const RuntimeSettings& configured, const Json& request) {
@@ -85,13 +87,13 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
         wanted.goal = RuntimeGoal::Restored;
     } else if (asked != "configure") {
         plan.problems.push_back(
-            {Errc::InvalidArgument, "no request '" + asked + "' of container runtimes", ""});
+            {Errc::InvalidArgument, "unknown request '" + asked + "' for container runtimes", ""});
         return plan;
     }
     plan.kind = "runtime." + asked;
     core::Step step = runtime_step(wanted);
     plan.title = step.summary;
-    plan.reasons.push_back("you asked for it");
+    plan.reasons.push_back("requested");
     plan.steps.push_back(std::move(step));
     return plan;
 }
@@ -145,12 +147,12 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     if (!settings.configure)
         return plan;
     if (!base::bool_or(observed, "known", false) && base::bool_or(observed, "present", false))
-        plan.reasons.emplace_back("nobody has looked at container runtimes yet");
+        plan.reasons.emplace_back("container runtimes have not been inspected yet");
     if (const Json& recorded = base::member(observed, "recorded_settings"); recorded.is_object())
         if (std::string why = what_changed(recorded, settings); !why.empty())
             plan.reasons.push_back(std::move(why));
     if (base::bool_or(observed, "places_changed", false))
-        plan.reasons.emplace_back("container runtimes have come or gone");
+        plan.reasons.emplace_back("container runtimes were installed or removed");
     for (const std::string& path : base::strings_or_empty(observed, "changed"))
         if (settings.repair)
             plan.reasons.push_back("'" + path + "' has changed");
@@ -161,7 +163,7 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
         else if (settings.restart && base::bool_or(runtime, "restart_wanted", false) &&
                  base::string_or(runtime, "restart_text", "").empty())
             plan.reasons.push_back(base::string_or(runtime, "name", "") +
-                                   " runs with its earlier configuration");
+                                   " runs with its previous configuration");
     if (plan.reasons.empty())
         return plan;
     core::Step step = runtime_step({RuntimeGoal::Configured, {}, settings, false});
@@ -171,7 +173,7 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     // components counts.
     if (!desired.alone && base::bool_or(observed, "link_left", false))
         plan.steps.push_back(
-            toolkit_select_step(toolkit_settings(desired.settings), "", "take away the link to a toolkit"));
+            toolkit_select_step(toolkit_settings(desired.settings), "", "remove the link to the toolkit"));
     return plan;
 }
 

@@ -139,9 +139,9 @@ std::string drop_in_text(const RuntimeState& base, const DesiredConfig& desired)
         add_registry_hosts(document["plugins"], version);
     std::string text(content::file_mark);
     if (is_before_2(base.instance))
-        text += "# Before containerd 2.0 a file's table of a plugin stands for all of it, so all that\n"
-                "# " +
-                base.instance.config + " says of it is here too; it is kept as it is there.\n";
+        text += "# Before containerd 2.0 a plugin's table replaces the table of earlier files, so this file\n"
+                "# repeats the table of " +
+                base.instance.config + ". gpuhostd keeps the copy up to date.\n";
     if (version > 1 || base.files.front().content.contains("version"))
         document["version"] = version;
     return text + to_toml(document);
@@ -228,8 +228,8 @@ Json effective(const RuntimeState& state) {
 }
 
 std::string why(const RuntimeState& state, bool is_wanted) {
-    return is_wanted ? "gpuhost's file is not in step with " + state.instance.config
-                     : "gpuhost's part of it is no longer wanted";
+    return is_wanted ? "gpuhost's file does not match " + state.instance.config
+                     : "gpuhost's part of it is no longer needed";
 }
 
 } // namespace
@@ -259,9 +259,10 @@ Result<RuntimeChange> containerd_change(const RuntimeState& state, const Desired
     if (const std::string other = file_in_the_way(change.after, drop_in);
         is_wanted && !other.empty() && !lacking(change.after.config, desired).empty())
         return base::fail(Errc::Refused,
-                          "'" + other + "' is read after gpuhost's file and has the CRI's table too: " +
+                          "'" + other +
+                              "' is read after gpuhost's file and also has the CRI plugin's table: " +
                               base::join(lacking(change.after.config, desired), ", "),
-                          "Move what it says to '" + main + "', or import it earlier.");
+                          "Move that table to '" + main + "', or import the file earlier.");
     change.reasons = lacking(state.config, desired);
     if (change.reasons.empty() && !change.files.empty())
         change.reasons.push_back(why(state, is_wanted));

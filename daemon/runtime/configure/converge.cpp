@@ -36,13 +36,13 @@ RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
 constexpr std::size_t most_restarts = 3; ///< unrequested ones within an hour
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
-constexpr const char* without_images = "containers get GPUs, but pods are not led to this host's images: ";
+constexpr const char* without_images = "containers get GPUs, but pods do not use this host's images: ";
 
 /// Returns the error for a file that another service rewrites. Only "runtime configure" by a person retries
 /// it.
 base::Error is_rewritten(const std::string& path) {
-    return {Errc::Refused, "'" + path + "' is rewritten by the service that starts it",
-            "Configure the runtime where that service reads its own settings."};
+    return {Errc::Refused, "'" + path + "' is rewritten by the service that starts the runtime",
+            "Configure the runtime in the settings of that service."};
 }
 
 /// Returns whether gpuhost's edits are in its files.
@@ -171,7 +171,7 @@ class RuntimeConverger {
         if (was_restarted_)
             if (auto in_force = check_after_restart(plan, recorded); !in_force)
                 return in_force;
-        plan.text = request_.goal == RuntimeGoal::Restored ? "nothing of gpuhost's is in its configuration"
+        plan.text = request_.goal == RuntimeGoal::Restored ? "its configuration has no changes by gpuhost"
                                                            : "containers get GPUs";
         return {};
     }
@@ -224,8 +224,9 @@ class RuntimeConverger {
         const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
         stamp_own(plan.change, now);
         if (const auto left = lacking(now.config, plan.desired); !left.empty())
-            return give_up(name, {Errc::Failed,
-                                  "what was written is not what is in force: " + base::join(left, ", "), ""});
+            return give_up(
+                name,
+                {Errc::Failed, "the written configuration is not in effect: " + base::join(left, ", "), ""});
         if (auto loads = check_live(root_, now); !loads)
             return give_up(name, loads.error());
         // A runtime that started meanwhile may have read a part of the change.
@@ -248,7 +249,7 @@ class RuntimeConverger {
         GPUHOST_TRY(now, read_text(root_, file.path));
         if (now != file.before)
             return base::fail(Errc::Busy, "'" + file.path + "' was changed meanwhile by another program",
-                              "Try again when that is done.");
+                              "Try again when that program has finished.");
         return write_text(root_, file.path, file.after, mode_of_new(state));
     }
 
@@ -288,9 +289,9 @@ class RuntimeConverger {
             if (now == file.written || (now && content::is_ours(root_, path)))
                 change.files.push_back({path, now, file.before});
             else if (now)
-                left = base::fail(
-                    Errc::Busy, "'" + path + "' was changed by another program since",
-                    "Take out of it what is gpuhost's, or remove it, since the runtime is no longer here.");
+                left = base::fail(Errc::Busy, "'" + path + "' was changed later by another program",
+                                  "Delete gpuhost's part of the file, or delete the file: the runtime is no "
+                                  "longer installed.");
         }
         undo_.remember(name, change, recorded, std::nullopt);
         GPUHOST_CHECK(write_undo(context_, undo_));
@@ -299,7 +300,7 @@ class RuntimeConverger {
         if (left)
             recorded = {};
         recorded.outcome = left ? restored : "refused";
-        recorded.text = left ? "nothing of gpuhost's is left of it" : left.error().message;
+        recorded.text = left ? "gpuhost's changes for it were removed" : left.error().message;
         return left;
     }
 
@@ -318,8 +319,9 @@ class RuntimeConverger {
         } else if (!obstacle.empty()) {
             recorded.restart_text = restart_by_hand(plan.state.instance) + obstacle;
         } else if (!request_.is_asked && recorded.restarts.size() >= most_restarts) {
-            recorded.restart_text = "it was restarted " + std::to_string(most_restarts) +
-                                    " times within the hour, since another program changes its configuration";
+            recorded.restart_text =
+                "it was restarted " + std::to_string(most_restarts) +
+                " times within an hour, because another program changes its configuration";
         } else {
             if (!request_.is_asked)
                 recorded.restarts.push_back(now);
@@ -346,9 +348,9 @@ class RuntimeConverger {
         if (back)
             back = write_undo(context_, undo_);
         if (!back)
-            error.message += "; and what was there could not be put back: " + back.error().message;
+            error.message += "; the previous configuration could not be restored: " + back.error().message;
         else
-            error.message += "; what was there before is in force again";
+            error.message += "; the previous configuration is in effect again";
         return base::fail(std::move(error));
     }
 

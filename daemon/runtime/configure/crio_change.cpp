@@ -92,8 +92,8 @@ Result<RuntimeChange> crio_change(const RuntimeState& state, const DesiredConfig
     change.files = {{drop_in, texts.at(drop_in), text}};
     change.reasons = lacking(state.config, desired);
     if (change.reasons.empty())
-        change.reasons.push_back(is_wanted ? "gpuhost's file is not as the others want it"
-                                           : "gpuhost's part of it is no longer wanted");
+        change.reasons.push_back(is_wanted ? "gpuhost's file does not match the other files"
+                                           : "gpuhost's part of it is no longer needed");
     change.is_effective = contents_of(state.files) != contents_of(change.after.files);
     return change;
 }

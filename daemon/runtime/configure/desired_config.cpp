@@ -40,10 +40,10 @@ bool is_here(const base::Root& root, const KnownClass& known, const RuntimeSetti
 base::Error not_here(const RuntimeClass& missing, const RuntimeSettings& settings) {
     if (settings.toolkit.directory.empty())
         return {Errc::NotFound,
-                "runtime class '" + missing.name + "' needs NVIDIA's toolkit, and none is used here",
+                "runtime class '" + missing.name + "' needs NVIDIA's toolkit, but none is in use",
                 "Import one, or set Version= in section [Toolkit], or Classes=none in section [Runtime]."};
     return {
-        Errc::NotFound, "runtime class '" + missing.name + "': '" + missing.binary + "' is not there",
+        Errc::NotFound, "runtime class '" + missing.name + "': '" + missing.binary + "' not found",
         "Import NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in section [Runtime]."};
 }
 
@@ -97,8 +97,8 @@ Result<DesiredConfig> desired_config(const base::Root& root, const RuntimeConfig
         if (desired.classes.empty())
             return base::fail(
                 Errc::Unsupported,
-                "version " + version + " has no CDI, and NVIDIA's toolkit is not " +
-                    (settings.toolkit.directory.empty() ? "used here" : "in " + settings.toolkit.directory),
+                "version " + version + " does not support CDI, and NVIDIA's toolkit is not " +
+                    (settings.toolkit.directory.empty() ? "in use" : "in " + settings.toolkit.directory),
                 "Install a newer version of the runtime, or import NVIDIA's container toolkit.");
     } else if (!is_auto && settings.classes != std::vector<std::string>{"none"}) {
         GPUHOST_TRY(classes, named_classes(root, settings));
@@ -111,8 +111,8 @@ Result<DesiredConfig> desired_config(const base::Root& root, const RuntimeConfig
     if (!desired.default_class.empty() && !is_there)
         return base::fail(Errc::InvalidArgument,
                           "DefaultClass=" + desired.default_class +
-                              " in section [Runtime] is none of Classes=",
-                          "Name it in Classes= too.");
+                              " in section [Runtime] is not in Classes=",
+                          "Add it to Classes=.");
     return desired;
 }
 
@@ -121,14 +121,14 @@ std::vector<std::string> lacking_for_gpus(const RuntimeConfig& config, const Des
     if (desired.cdi && config.cdi != CdiState::On)
         phrases.emplace_back("CDI is off");
     if (desired.cdi && !reads_specs_in(config, desired.spec_directory))
-        phrases.push_back("CDI does not look in " + desired.spec_directory);
+        phrases.push_back("CDI does not read " + desired.spec_directory);
     for (const RuntimeClass& wanted : desired.classes) {
         const auto found = std::find_if(config.handlers.begin(), config.handlers.end(),
                                         [&](const RuntimeHandler& one) { return one.name == wanted.name; });
         if (found == config.handlers.end())
-            phrases.push_back("there is no runtime class '" + wanted.name + "'");
+            phrases.push_back("runtime class '" + wanted.name + "' is missing");
         else if (found->binary != wanted.binary)
-            phrases.push_back("the runtime class '" + wanted.name + "' leads to '" + found->binary + "'");
+            phrases.push_back("runtime class '" + wanted.name + "' uses '" + found->binary + "'");
     }
     if (!desired.default_class.empty() && config.default_handler != desired.default_class)
         phrases.push_back("the default runtime is '" + config.default_handler + "'");

@@ -116,7 +116,7 @@ Result<RuntimeChange> docker_change(const RuntimeState& state, const DesiredConf
     change.files = {{path, now, after}};
     change.reasons = lacking(state.config, desired);
     if (change.reasons.empty())
-        change.reasons.emplace_back("gpuhost's part of it is no longer wanted");
+        change.reasons.emplace_back("gpuhost's part of it is no longer needed");
     change.is_effective = content != document;
     return change;
 }

@@ -68,11 +68,11 @@ class Losses : public nlohmann::json_sax<Document> {
 
 tl::unexpected<base::Error> refused(std::string_view what, const std::string& why) {
     return base::fail(Errc::Refused, std::string(what) + ": " + why + ", so it can't be edited safely",
-                      "Edit it yourself.");
+                      "Edit the file manually.");
 }
 
 tl::unexpected<base::Error> wrong_type(std::string_view what, const char* key, const char* wanted) {
-    return base::fail(Errc::BadContent, std::string(what) + ": '" + key + "' is no " + wanted);
+    return base::fail(Errc::BadContent, std::string(what) + ": '" + key + "' is not " + wanted);
 }
 
 Result<Document> parse(std::string_view text, std::string_view what) {
@@ -80,12 +80,12 @@ Result<Document> parse(std::string_view text, std::string_view what) {
         return Document::object();
     GPUHOST_TRY(checked, base::parse_json(text, what)); // enforces the limits
     if (!checked.is_object())
-        return base::fail(Errc::BadContent, std::string(what) + ": is no JSON object");
+        return base::fail(Errc::BadContent, std::string(what) + ": is not a JSON object");
     for (const char* const key : {features, runtimes})
         if (checked.contains(key) && !checked[key].is_object())
-            return wrong_type(what, key, "object");
+            return wrong_type(what, key, "an object");
     if (checked.contains(default_runtime) && !checked[default_runtime].is_string())
-        return wrong_type(what, default_runtime, "string");
+        return wrong_type(what, default_runtime, "a string");
     return Document::parse(text, nullptr, false);
 }
 
@@ -167,11 +167,11 @@ Result<std::string> edit_docker(std::string_view text, const DockerEdit& edit, s
     if (after == before)
         return std::string(text);
     if (!losses.changed_number.empty())
-        return refused(what, "the number " + losses.changed_number + " would become another");
+        return refused(what, "the number " + losses.changed_number + " would change");
     std::string result = written(after, text);
     const auto again = Document::parse(result, nullptr, false);
     if (again.is_discarded() || again != after)
-        return refused(what, "the result would not be what was meant");
+        return refused(what, "the result would differ from the intended one");
     return result;
 }
 

@@ -35,11 +35,11 @@ Result<void> check_changeable(const Root& root, const std::string& path) {
     if (!st)
         return base::fail(st.error());
     if (S_ISLNK(st->st_mode))
-        return base::fail(Errc::AlreadyExists, "'" + path + "' is a link, which somebody else maintains",
-                          "Configure what it leads to there, or make it a file.");
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is a link that another program maintains",
+                          "Configure its target in that program, or replace the link with a file.");
     if (!S_ISREG(st->st_mode) || st->st_uid != ::geteuid() || st->st_gid != ::getegid())
-        return base::fail(Errc::AlreadyExists, "'" + path + "' is not a file of root's own user and group",
-                          "chown root:root '" + path + "', or configure it by hand.");
+        return base::fail(Errc::AlreadyExists, "'" + path + "' is not a regular file owned by root:root",
+                          "Run chown root:root '" + path + "', or configure the runtime manually.");
     return {};
 }
 
@@ -62,7 +62,7 @@ void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
             file.after = known->second.before;
 }
 
-constexpr const char* nothing_of_ours = "nothing of gpuhost's is in its configuration";
+constexpr const char* nothing_of_ours = "its configuration has no changes by gpuhost";
 
 bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime* recorded) {
     const std::string drop_in = drop_in_of(state.instance);
@@ -81,12 +81,13 @@ Result<void> check_state(const Root& root, const RuntimeState& state) {
     const std::string& name = state.instance.name;
     if (is_made_by_deckhouse(root, state.instance))
         return base::fail(Errc::Unsupported, "Deckhouse writes '" + state.instance.config +
-                                                 "': have it switch on CDI, by a NodeGroupConfiguration");
+                                                 "': enable CDI with a NodeGroupConfiguration");
     if (state.is_secret)
-        return base::fail(Errc::AccessDenied, "not all of its files may be read", "Run it as root.");
+        return base::fail(Errc::AccessDenied, "permission denied for some of its files",
+                          "Run the command as root.");
     if (!state.config.problems.empty())
-        return base::fail(Errc::Refused, "its configuration is wrong: " + state.config.problems.front(),
-                          "Mend that first; nothing was changed.");
+        return base::fail(Errc::Refused, "its configuration is not valid: " + state.config.problems.front(),
+                          "Correct it first; nothing was changed.");
     if (!state.instance.version)
         return base::fail(Errc::Unsupported, "its version is not known",
                           "See 'gpuhostctl runtime show " + name + "' for its program.");
@@ -116,7 +117,7 @@ Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
     auto change = permitted_change(root, plan, texts, known);
     if (change || !plan.desired.registry_hosts)
         return change;
-    plan.warning = "pods are not led to this host's images: " + change.error().message;
+    plan.warning = "pods do not use this host's images: " + change.error().message;
     plan.desired.registry_hosts = false;
     return permitted_change(root, plan, texts, known);
 }
@@ -156,14 +157,15 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     if (instance.pid == 0 || !(plan.change.is_effective || awaits))
         return;
     plan.restart = Restart::Now;
-    plan.restart_text = instance.name + " reads its configuration when it starts, so it is restarted, once";
+    plan.restart_text =
+        instance.name + " reads its configuration only when it starts, so it is restarted once";
     std::string why_not;
     if (!settings.restart)
-        why_not = "restarts are switched off (Restart=no)";
+        why_not = "restarts are disabled (Restart=no)";
     else if (recorded != nullptr && recorded->is_restart_theirs)
-        why_not = "you said that you would (--no-restart)";
+        why_not = "--no-restart was given";
     else if (instance.unit.empty() || !instance.is_held)
-        why_not = "no service of systemd holds it";
+        why_not = "no systemd service runs it";
     else
         why_not = harm_of_restart(root, plan.state);
     if (why_not.empty())
@@ -199,7 +201,7 @@ std::string_view name_of(PlanOutcome outcome) {
 
 std::string restart_by_hand(const RuntimeInstance& instance) {
     const std::string how =
-        instance.unit.empty() || !instance.is_held ? "" : " by 'systemctl restart " + instance.unit + "'";
+        instance.unit.empty() || !instance.is_held ? "" : " with 'systemctl restart " + instance.unit + "'";
     return "restart it yourself" + how + ": ";
 }
 
@@ -236,7 +238,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     plan.text = !plan.change.reasons.empty()    ? base::join(plan.change.reasons, ", ")
                 : goal == RuntimeGoal::Restored ? nothing_of_ours
                 : plan.desired.classes.empty()  ? state_text(plan.state)
-                                                : "its runtime classes are there";
+                                                : "its runtime classes are configured";
     // The runtime's configuration does not decide which versions of specifications it reads.
     if (plan.outcome == PlanOutcome::Nothing && goal == RuntimeGoal::Configured && plan.desired.cdi &&
         !reads_specs(plan.state)) {
@@ -255,8 +257,8 @@ Result<std::vector<RuntimeState>> read_chosen_runtimes(const Root& root, std::ve
     };
     for (const std::string& name : names)
         if (!is_here(name))
-            return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
-                              "'gpuhostctl runtime show' names those that are.");
+            return base::fail(Errc::NotFound, "container runtime '" + name + "' not found",
+                              "List the container runtimes with 'gpuhostctl runtime show'.");
     const std::vector<std::string>& chosen = names.empty() ? of_settings : names;
     std::vector<RuntimeState> states;
     for (RuntimeInstance& one : all)

@@ -47,8 +47,8 @@ Json document_of(const RuntimePlan& plan) {
 Result<void> need_root() {
     if (::geteuid() == 0)
         return {};
-    return base::fail(Errc::AccessDenied, "only root may see all of the runtimes' configuration",
-                      "Run it as root.");
+    return base::fail(Errc::AccessDenied, "only root may read all of the runtimes' configuration",
+                      "Run the command as root.");
 }
 
 struct Known {
@@ -90,7 +90,7 @@ Result<void> matches_desired(const RuntimePlan& plan) {
 Result<void> has_read_it(const RuntimePlan& plan) {
     if (plan.restart == Restart::None)
         return {};
-    return base::fail(Errc::Refused, "it runs with its earlier configuration");
+    return base::fail(Errc::Refused, "it runs with its previous configuration");
 }
 
 Json verify(const Root& root, const RuntimePlan& plan) {
@@ -100,8 +100,8 @@ Json verify(const Root& root, const RuntimePlan& plan) {
     if (!instance.executable.empty() && root.is_host() && instance.kind != RuntimeKind::Podman)
         checks.push_back(check("loads", check_live(root, plan.state), "its own program loads its files"));
     if (instance.pid != 0) {
-        checks.push_back(check("process", has_read_it(plan), "it has read them"));
-        checks.push_back(check("answers", ask_runtime(root, plan.state), "it answers"));
+        checks.push_back(check("process", has_read_it(plan), "it has read its files"));
+        checks.push_back(check("answers", ask_runtime(root, plan.state), "it responds"));
     }
     bool ok = true;
     for (const Json& one : checks)

@@ -43,7 +43,7 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     command.deadline = systemd_time;
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
-        return base::fail(Errc::Timeout, "systemctl " + base::join(words, " ") + " takes too long");
+        return base::fail(Errc::Timeout, "systemctl " + base::join(words, " ") + ": timed out");
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed,
                           "systemctl " + base::join(words, " ") + ": " + last_line(finished.output));
@@ -90,10 +90,10 @@ Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
                                     one_answer));
     if (answer.timed_out || answer.exit_status != 0)
         return base::fail(Errc::Timeout,
-                          state.instance.name + " does not answer: " + last_line(answer.output));
+                          state.instance.name + " does not respond: " + last_line(answer.output));
     if (state.config.serves_cri && !is_cri_well(answer.output))
         return base::fail(Errc::Failed, "the CRI plugin of " + state.instance.name + " did not start",
-                          "See journalctl --unit " + state.instance.unit);
+                          "See 'journalctl --unit " + state.instance.unit + "'.");
     return {};
 }
 
@@ -124,10 +124,10 @@ Result<void> wait_for_answer(const Root& root, const RuntimeState& state) {
 
 Result<void> ask_runtime(const Root& root, const RuntimeState& state) {
     if (state.instance.pid == 0)
-        return base::fail(Errc::Failed, state.instance.name + " does not run",
-                          "See journalctl --unit " + state.instance.unit);
+        return base::fail(Errc::Failed, state.instance.name + " is not running",
+                          "See 'journalctl --unit " + state.instance.unit + "'.");
     if (!state.instance.socket.empty() && !accepts(root, state.instance.socket))
-        return base::fail(Errc::Timeout, "nobody answers at " + state.instance.socket);
+        return base::fail(Errc::Timeout, state.instance.socket + ": connection failed");
     if (is_containerd(state.instance.kind) && !state.instance.socket.empty())
         return ask_containerd(root, state);
     return {};
@@ -136,7 +136,7 @@ Result<void> ask_runtime(const Root& root, const RuntimeState& state) {
 std::string obstacle_to_restart(const Root& root) {
     const auto state = systemctl(root, {"show", "--property=ActiveState", "--", "gpuhost-ready.service"});
     return state && base::trim(*state) == "ActiveState=activating"
-               ? "gpuhost-ready.service, behind which runtimes start, waited for this"
+               ? "gpuhost-ready.service waits for this, and runtimes start after it"
                : "";
 }
 
@@ -150,8 +150,8 @@ Result<void> restart_runtime(const Root& root, const RuntimeState& state,
     std::this_thread::sleep_for(settling);
     const RuntimeState now = look_again(root, state);
     if (now.instance.pid != pid)
-        return base::fail(Errc::Failed, state.instance.name + " starts again and again",
-                          "See journalctl --unit " + state.instance.unit);
+        return base::fail(Errc::Failed, state.instance.name + " keeps restarting",
+                          "See 'journalctl --unit " + state.instance.unit + "'.");
     return ask_runtime(root, now);
 }
 

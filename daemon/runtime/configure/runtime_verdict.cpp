@@ -35,7 +35,7 @@ std::string other_way(const RuntimeState& state) {
     if (handler->name == state.config.default_handler)
         return "; until then all containers run in NVIDIA's runtime '" + handler->name + "'";
     return state.instance.kind == RuntimeKind::Docker
-               ? "; until then it takes 'docker run --runtime " + handler->name + "'"
+               ? "; until then use 'docker run --runtime " + handler->name + "'"
                : "; until then a pod needs a runtime class for '" + handler->name + "'";
 }
 
@@ -46,9 +46,9 @@ bool reads_version(const RuntimeState& state) {
 std::string of_cdi(const RuntimeState& state) {
     const auto& directories = state.config.cdi_spec_dirs;
     if (!reads_specs_in(state.config, state.spec_directory))
-        return "CDI is on, but looks in " +
-               (directories.empty() ? "no directory" : base::join(directories, " and ")) + " alone: add " +
-               (state.spec_directory == "/run/cdi" ? "/var/run/cdi" : state.spec_directory) +
+        return "CDI is on, but reads " +
+               (directories.empty() ? "no directory" : "only " + base::join(directories, " and ")) +
+               ": add " + (state.spec_directory == "/run/cdi" ? "/var/run/cdi" : state.spec_directory) +
                " to its directories";
     return reads_version(state) ? "containers get GPUs by CDI: nothing to do"
                                 : too_new_text(state.spec_version);
@@ -119,13 +119,13 @@ std::string needs(RuntimeKind kind) {
     const std::string version = first_with_cdi(kind) + " or newer";
     switch (kind) {
     case RuntimeKind::Docker:
-        return "CDI takes Docker " + version;
+        return "CDI requires Docker " + version;
     case RuntimeKind::Podman:
-        return "CDI takes Podman " + version;
+        return "CDI requires Podman " + version;
     case RuntimeKind::Crio:
-        return "CDI takes CRI-O " + version;
+        return "CDI requires CRI-O " + version;
     default:
-        return "CDI takes containerd " + version;
+        return "CDI requires containerd " + version;
     }
 }
 
@@ -139,13 +139,13 @@ std::string verdict(const RuntimeState& state) {
     if (state.instance.is_replaced)
         return state.config.problems.back();
     if (!state.config.problems.empty())
-        return "its configuration is wrong: " + state.config.problems.front();
+        return "its configuration is not valid: " + state.config.problems.front();
     if (state.instance.name == "docker-containerd")
-        return "Docker's own: what containers get is up to Docker";
+        return "part of Docker, which decides what containers get";
     if (is_containerd(state.instance.kind) && !state.config.serves_cri)
         return "serves no pods: its CRI plugin is in disabled_plugins";
     if (state.is_secret)
-        return "its configuration can't be read here: ask as root";
+        return "its configuration can't be read: run the command as root";
     switch (state.config.cdi) {
     case CdiState::On:
         return of_cdi(state);
@@ -157,10 +157,10 @@ std::string verdict(const RuntimeState& state) {
                    ": see its documentation of containerd's templates";
         return "CDI is off: " + switch_on(state) + ", and restart it" + other_way(state);
     case CdiState::Unsupported:
-        return needs(state.instance.kind) + ", and this is " + state.instance.version->text +
+        return needs(state.instance.kind) + ", but this is " + state.instance.version->text +
                other_way(state);
     default:
-        return needs(state.instance.kind) + ", and which this is can't be told here" + other_way(state);
+        return needs(state.instance.kind) + ", but this version is not known" + other_way(state);
     }
 }
 

@@ -22,7 +22,7 @@ std::string summary_of(const ConvergeRequest& request) {
     const std::string which =
         request.names.empty() ? std::string("container runtimes") : base::join(request.names, ", ");
     return request.goal == RuntimeGoal::Restored
-               ? "take what is gpuhost's out of the configuration of " + which
+               ? "remove gpuhost's changes from the configuration of " + which
                : "configure " + which + " for GPUs";
 }
 

@@ -123,10 +123,10 @@ Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, Ru
         if (now == file->before)
             continue;
         if (now != file->after) {
-            warn("'" + file->path + "' was changed meanwhile by another program, and stays as it is");
+            warn("'" + file->path + "' was changed meanwhile by another program, so it is left unchanged");
             theirs += now.value_or("");
         } else if (!file->before && theirs.find(file->path) != std::string::npos) {
-            warn("'" + file->path + "' stays too, since that file names it");
+            warn("'" + file->path + "' is left in place too, because that file refers to it");
         } else {
             GPUHOST_CHECK(write_text(root, file->path, file->before, secret));
         }

@@ -147,7 +147,7 @@ def found(host):
     assert len(set(names)) == len(names), names
     for containerd in host.containerd, host.containerd17:  # the rig's configuration enables CDI in 1.7
         assert ours(host, containerd)["verdict"] == "containers get GPUs by CDI: nothing to do"
-    assert ours(host, host.containerd16)["verdict"].startswith("CDI takes containerd 1.7 or newer, and this is 1.6.")
+    assert ours(host, host.containerd16)["verdict"].startswith("CDI requires containerd 1.7 or newer, but this is 1.6.")
 
 
 @case("Docker is found with its version and file", start="node")

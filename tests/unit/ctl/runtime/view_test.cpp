@@ -31,7 +31,7 @@ Json containerd() {
         {"cdi", "off"},
         {"cdi_spec_dirs", {"/etc/cdi", "/var/run/cdi"}},
         {"problems", {"it is wrong"}},
-        {"verdict", "its configuration is wrong: it is wrong"}};
+        {"verdict", "its configuration is not valid: it is wrong"}};
 }
 
 TEST(RuntimeView, ListEndsWithTheNextStep) {
@@ -41,7 +41,7 @@ TEST(RuntimeView, ListEndsWithTheNextStep) {
               "NAME        KIND        VERSION  STATE             CDI  CONFIGURATION\n"
               "containerd  containerd  1.7.24   running           off  /etc/containerd/config.toml\n"
               "podman      podman               runs when called  on   /c\n"
-              "containerd: its configuration is wrong: it is wrong\n"
+              "containerd: its configuration is not valid: it is wrong\n"
               "podman: good\n");
     EXPECT_EQ(render_runtimes({}, {{"runtimes", Json::array()}}), "No container runtime found.\n");
 }
@@ -60,7 +60,7 @@ TEST(RuntimeView, SingleRuntimeIsShownInFull) {
               "            runc, io.containerd.runc.v2, cgroups by systemd (default)\n"
               "       CDI: off, from /etc/cdi /var/run/cdi\n"
               "   Problem: it is wrong\n"
-              "   Verdict: its configuration is wrong: it is wrong\n");
+              "   Verdict: its configuration is not valid: it is wrong\n");
     Json absent = containerd();
     absent["running"] = false;
     absent["pid"] = 0;

@@ -51,7 +51,7 @@ class RuntimeBusyTest : public testing::Test {
 TEST_F(RuntimeBusyTest, RestartOfDockerEndsItsContainers) {
     EXPECT_EQ(harm("docker"), "");
     run_container();
-    EXPECT_NE(harm("docker").find("a container runs, and ends with Docker"), std::string::npos);
+    EXPECT_NE(harm("docker").find("a container runs and would stop with Docker"), std::string::npos);
     host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
     EXPECT_EQ(harm("docker"), "");
 }
@@ -60,7 +60,7 @@ TEST_F(RuntimeBusyTest, RestartOfContainerdRestartsABoundDocker) {
     run_container();
     EXPECT_EQ(harm("containerd"), "");
     docker_unit("Requires=docker.socket containerd.service");
-    EXPECT_NE(harm("containerd").find("docker.service is restarted with it"), std::string::npos);
+    EXPECT_NE(harm("containerd").find("docker.service would restart too"), std::string::npos);
     host_.write("etc/docker/daemon.json", R"({"live-restore": true})");
     EXPECT_EQ(harm("containerd"), "");
 }
@@ -77,8 +77,8 @@ TEST_F(RuntimeBusyTest, RestartOfAUnitWithoutKillmodeEndsContainers) {
     host_.write("proc/71/cgroup", "0::/system.slice/containerd.service\n");
     EXPECT_EQ(harm("containerd"), "");
     host_.write("etc/systemd/system/containerd.service.d/kill.conf", "[Service]\nKillMode=mixed\n");
-    EXPECT_EQ(harm("containerd"), "a container runs in containerd.service, which ends all of its processes: "
-                                  "add KillMode=process to it");
+    EXPECT_EQ(harm("containerd"), "a container runs in containerd.service, whose restart kills all of its "
+                                  "processes: add KillMode=process to the unit");
 }
 
 } // namespace

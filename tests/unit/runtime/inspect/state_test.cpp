@@ -49,25 +49,24 @@ TEST_F(RuntimeStateTest, VerdictOfContainerdNamesTheNextStep) {
               "CDI is off: set enable_cdi = true in [plugins.\"io.containerd.grpc.v1.cri\"] of "
               "/etc/containerd/config.toml, and restart it");
     EXPECT_EQ(containerd("version = 2\n" + nvidia, 1, 6),
-              "CDI takes containerd 1.7 or newer, and this is 1.6; until then a pod needs a runtime class "
+              "CDI requires containerd 1.7 or newer, but this is 1.6; until then a pod needs a runtime class "
               "for 'nvidia'");
     EXPECT_EQ(containerd("version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
                          "default_runtime_name = \"nvidia\"\n" +
                              nvidia,
                          1, 6),
-              "CDI takes containerd 1.7 or newer, and this is 1.6; until then all containers run in NVIDIA's "
-              "runtime "
-              "'nvidia'");
+              "CDI requires containerd 1.7 or newer, but this is 1.6; until then all containers run in "
+              "NVIDIA's runtime 'nvidia'");
     EXPECT_EQ(containerd("disabled_plugins = [\"cri\"]\n", 1, 7),
               "serves no pods: its CRI plugin is in disabled_plugins");
     EXPECT_EQ(
         containerd(
             "version = 3\n[plugins.\"io.containerd.cri.v1.runtime\"]\ncdi_spec_dirs = [\"/etc/cdi/\"]\n", 2,
             0),
-        "CDI is on, but looks in /etc/cdi/ alone: add /var/run/cdi to its directories");
-    EXPECT_EQ(containerd("version = \n", 2, 0).substr(0, 27), "its configuration is wrong:");
+        "CDI is on, but reads only /etc/cdi/: add /var/run/cdi to its directories");
+    EXPECT_EQ(containerd("version = \n", 2, 0).substr(0, 31), "its configuration is not valid:");
     EXPECT_EQ(containerd("version = 2\nimports = [\"/gone.toml\"]\n", 2, 0),
-              "its configuration is wrong: /gone.toml: No such file or directory");
+              "its configuration is not valid: /gone.toml: No such file or directory");
 }
 
 TEST_F(RuntimeStateTest, VerdictOfOtherRuntimesNamesTheNextStep) {
@@ -78,13 +77,13 @@ TEST_F(RuntimeStateTest, VerdictOfOtherRuntimesNamesTheNextStep) {
     host_.write("etc/docker/daemon.json",
                 R"({"runtimes": {"nvidia": {"path": "/usr/bin/nvidia-container-runtime"}}})");
     EXPECT_EQ(verdict(read(RuntimeKind::Docker, docker, RuntimeVersion{20, 10, "20.10.24"})),
-              "CDI takes Docker 25 or newer, and this is 20.10.24; until then it takes 'docker run --runtime "
+              "CDI requires Docker 25 or newer, but this is 20.10.24; until then use 'docker run --runtime "
               "nvidia'");
     host_.write("etc/docker/daemon.json", "{\"runtimes\": ");
     EXPECT_EQ(verdict(read(RuntimeKind::Docker, docker, std::nullopt)),
-              "its configuration is wrong: /etc/docker/daemon.json: not valid JSON");
+              "its configuration is not valid: /etc/docker/daemon.json: not valid JSON");
     EXPECT_EQ(verdict(read(RuntimeKind::Podman, "/etc/containers/containers.conf", std::nullopt)),
-              "CDI takes Podman 4.3 or newer, and which this is can't be told here");
+              "CDI requires Podman 4.3 or newer, but this version is not known");
     EXPECT_EQ(verdict(read(RuntimeKind::Crio, "/etc/crio/crio.conf", RuntimeVersion{1, 34, "1.34.0"})),
               "containers get GPUs by CDI: nothing to do");
     EXPECT_EQ(
@@ -101,7 +100,7 @@ TEST_F(RuntimeStateTest, VerdictNamesTooNewSpecifications) {
     EXPECT_EQ(podman(4, 3), "CDI is on, but this version does not read CDI 0.7.0, which gpuhostd's "
                             "specifications are: set Groups=auto in section [CDI]");
     EXPECT_EQ(podman(5, 1), "containers get GPUs by CDI: nothing to do");
-    EXPECT_EQ(podman(5, 5), "CDI is on, but looks in /etc/cdi alone: add /var/run/cdi to its directories");
+    EXPECT_EQ(podman(5, 5), "CDI is on, but reads only /etc/cdi: add /var/run/cdi to its directories");
     host_.write("var/lib/gpuhost/cdi.json", R"({"directory": "/etc/cdi", "version": "0.5.0"})");
     EXPECT_EQ(podman(4, 3), "containers get GPUs by CDI: nothing to do");
     EXPECT_EQ(podman(5, 5), "containers get GPUs by CDI: nothing to do");
@@ -257,7 +256,7 @@ TEST_F(RuntimeStateTest, UnreadableFileIsNotARuntimeProblem) {
     EXPECT_EQ(state.config.problems, Texts());
     EXPECT_EQ(state.files.front().problem, "/etc/config.toml: can't be read here: ask as root");
     EXPECT_EQ(state.config.cdi, CdiState::Unknown);
-    EXPECT_EQ(verdict(state), "its configuration can't be read here: ask as root");
+    EXPECT_EQ(verdict(state), "its configuration can't be read: run the command as root");
 }
 
 TEST_F(RuntimeStateTest, CrioReadsDropInsByName) {
