@@ -398,7 +398,7 @@ def check_all_split(t, host):
 def check_nvml_problems(t, host):
     answer = read(host.path("/stub-nvml"))
     for trouble, says in (("error 18\n", "Driver/library version mismatch"), ("die\n", "NVML gave no answer"),
-                          (answer + "instance 1 4 5 0 0 MIG-../../x\n", "a UUID of MIG that is none"),
+                          (answer + "instance 1 4 5 0 0 MIG-../../x\n", "an invalid MIG UUID"),
                           (answer + "instance 1 4 9 0 0 MIG-9\n", "instance MIG-9 of GPU 0000:01:00.0 is left out")):
         write(host.path("/stub-nvml"), trouble)
         os.unlink(host.path(SPEC))
@@ -410,7 +410,7 @@ def check_nvml_problems(t, host):
     minors = read(host.path(MINORS))
     write(host.path(MINORS), "gpu0/gi1/access 12\n\0rubbish")
     host.ctl("apply", check=0)
-    t.ok("line 2 of /proc/driver/nvidia-caps/mig-minors is no capability" in status(host),
+    t.ok("line 2 of /proc/driver/nvidia-caps/mig-minors is not a capability" in status(host),
          "status reports an invalid mig-minors", status(host))
     write(host.path(MINORS), minors)
     run = host.ctl("apply")

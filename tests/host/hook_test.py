@@ -137,7 +137,7 @@ def volumes(t, make):
         write(c.path(name))
         own_mounts.bind(os.path.join(c.outside, "secret"), c.path(name))
         done = c.hook(*CACHE)
-        t.ok(done.returncode == 0 and f"{name}: something is mounted there" in done.stderr and c.untouched(),
+        t.ok(done.returncode == 0 and f"{name}: covered by a mount" in done.stderr and c.untouched(),
              f"update-ldcache ignores a mounted {name}", done)
         own_mounts.detach(c.path(name))
         t.equal([found for found in os.listdir(c.path("/etc")) if found.startswith("ld.so.cache")], [os.path.basename(name)],
@@ -255,7 +255,7 @@ def hostile_caches(t, make):
         for path, content in files.items():
             write(c.path(path), content)
         done = c.hook(*CACHE)
-        t.ok(done.returncode == BAD_CONTENT and "with what it includes" in done.stderr,
+        t.ok(done.returncode == BAD_CONTENT and "with its includes" in done.stderr,
              f"update-ldcache refuses an ld.so.conf with {what}", done)
     c = make()
     write(c.path("/etc/ld.so.conf"), "include /opt/many/*\n" * 30)

@@ -77,7 +77,7 @@ def check_containerd(t, host):
     one = host.runtimes()["containerd"]
     t.ok(one["running"] and one["pid"] == 812 and one["config"] == "/srv/containerd.toml" and one["runtimes"][0]["name"] == "runc",
          "a running containerd's --config= selects the file", one)
-    t.equal(one["problems"], ["/srv/containerd.toml: is not there, and containerd does not start without it"],
+    t.equal(one["problems"], ["/srv/containerd.toml: not found, and containerd does not start without it"],
             "a missing --config file is a problem")
 
 
@@ -104,7 +104,7 @@ def check_several(t, host):
     t.ok(found["cri-o"]["socket"] == "/run/crio/crio.sock",
          "a runtime is found by its socket alone", found["cri-o"])
     run = host.show()
-    t.ok(run.returncode == 0 and len(run.stdout.splitlines()) == 11 and "\ndocker-containerd: Docker's own" in run.stdout,
+    t.ok(run.returncode == 0 and len(run.stdout.splitlines()) == 11 and "\ndocker-containerd: part of Docker" in run.stdout,
          "runtime show prints a verdict for each runtime", run.stdout, run.stderr)
     run = host.show("k3s")
     t.ok(run.returncode == 0 and "nvidia, /usr/bin/nvidia-container-runtime" in run.stdout and
@@ -116,7 +116,7 @@ def check_wrong(t, host):
     host.write("/srv/containerd.toml", 'version = 2\nimports = ["/srv/containerd.toml", "gone.toml", "pipe"]\n')
     os.mkfifo(host.path("/srv/pipe"))
     one = host.runtimes()["containerd"]
-    t.ok([bool(file["problem"]) for file in one["files"]] == [False, True, True] and "configuration is wrong" in one["verdict"],
+    t.ok([bool(file["problem"]) for file in one["files"]] == [False, True, True] and "configuration is not valid" in one["verdict"],
          "missing imports, pipes and import cycles are reported", one)
     for name, text in (("broken", "version = \n"), ("large", "#" * (1 << 20) + "\n"), ("deep", "a = " + "[" * 100000),
                        ("dots", "[a" + ".a" * 400000 + "]\n"), ("bytes", "a = \"\x01\"\n")):
@@ -126,7 +126,7 @@ def check_wrong(t, host):
              f"runtime show reports a problem with a {name} file",
              run.returncode, run.stdout, run.stderr)
     host.write("/etc/docker/daemon.json", "[]")
-    t.ok("is no JSON object" in host.show("docker").stdout, "runtime show reports an invalid daemon.json")
+    t.ok("is not a JSON object" in host.show("docker").stdout, "runtime show reports an invalid daemon.json")
 
 
 def main():

@@ -33,10 +33,10 @@ Result<MigMinors> MigMinors::parse(std::string_view text) {
         const auto minor =
             blank == std::string::npos ? std::nullopt : base::parse_uint(line.substr(blank + 1));
         if (blank == 0 || !minor || *minor > last_minor)
-            return wrong("is no capability and its minor");
+            return wrong("is not a capability with its minor number");
         const auto [entry, is_new] = parsed.minors_.emplace(line.substr(0, blank), *minor);
         if (!is_new && entry->second != *minor)
-            return wrong("gives a capability another minor");
+            return wrong("gives a capability a second minor number");
     }
     return parsed;
 }

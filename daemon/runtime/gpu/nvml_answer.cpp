@@ -23,7 +23,7 @@ constexpr std::int64_t last_number = 0xffff; ///< limit for any index or ID
 Result<unsigned> get_number(const Json& object, const char* key) {
     GPUHOST_TRY(number, base::get_int(object, key));
     if (number < 0 || number > last_number)
-        return base::fail(Errc::BadContent, "NVML's answer has an impossible " + std::string(key));
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid " + std::string(key));
     return static_cast<unsigned>(number);
 }
 
@@ -42,7 +42,7 @@ Result<NvmlInstance> read_instance(const Json& value) {
     GPUHOST_TRY(gpu_instance, get_number(value, "gpu_instance"));
     GPUHOST_TRY(compute_instance, get_number(value, "compute_instance"));
     if (!is_mig_uuid(uuid))
-        return base::fail(Errc::BadContent, "NVML's answer has a UUID of MIG that is none");
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid MIG UUID");
     return NvmlInstance{index, std::move(uuid), gpu_instance, compute_instance,
                         base::bool_or(value, "graphics", false)};
 }

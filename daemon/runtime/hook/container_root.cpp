@@ -55,7 +55,7 @@ UniqueFd resolve(int root, std::string_view path, int flags, unsigned how_to) {
 tl::unexpected<base::Error> fail_place(std::string_view path, int error) {
     if (error == EXDEV || error == EBUSY)
         return fail(Errc::Refused,
-                    std::string(path) + ": something is mounted there, which is not the container's own");
+                    std::string(path) + ": covered by a mount that is not the container's own");
     if (error == EROFS)
         return fail(Errc::Refused, std::string(path) + ": on a read-only file system");
     return fail_errno(path, error);
@@ -151,7 +151,7 @@ Result<ContainerRoot> ContainerRoot::open(const std::string& path, bool read_onl
     if (!fd || ::fstat(fd.get(), &own) < 0 || ::stat("/", &hosts) < 0)
         return fail_errno("the container's root '" + path + "'", errno);
     if (own.st_dev == hosts.st_dev && own.st_ino == hosts.st_ino)
-        return fail(Errc::InvalidArgument, "the container's root '" + path + "' is the host's own");
+        return fail(Errc::InvalidArgument, "the container's root '" + path + "' is the host's root");
     UniqueFd writable;
     if (read_only && is_read_only(fd.get()))
         if (auto clone = clone_writable(fd.get()))

@@ -20,7 +20,7 @@ using base::Result;
 Result<RootOfState> root_of_bundle(const std::string& bundle) {
     if (!base::starts_with(bundle, "/"))
         return fail(Errc::BadContent, "the container's state: no absolute path in 'bundle'",
-                    "An OCI runtime writes the state to a hook's standard input.");
+                    "Pass the container's state on standard input, as an OCI runtime does.");
     const std::string path = bundle + "/config.json";
     const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)

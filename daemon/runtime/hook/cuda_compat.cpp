@@ -147,7 +147,7 @@ bool prefers_compat(std::string_view version, std::string_view host_version,
 
 Result<void> enable_cuda_compat(const ContainerRoot& root, const std::string& host_version) {
     if (!base::is_driver_version(host_version))
-        return fail(Errc::InvalidArgument, "'" + host_version + "' is no driver version");
+        return fail(Errc::InvalidArgument, "'" + host_version + "' is not a driver version");
     if (prefers_images_own(root, host_version))
         return root.write(compat_conf, std::string(compat_folder) + "\n");
     return root.exists(compat_conf) ? root.remove(compat_conf) : Result<void>();

@@ -33,11 +33,11 @@ Result<UniqueFd> mount_of_file(const std::string& content, int place) {
     GPUHOST_TRY(tmpfs, make_tmpfs(1U << 16));
     const UniqueFd file(::openat(tmpfs.get(), "params", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
     if (!file)
-        return fail_errno("making a file of params", errno);
+        return fail_errno("creating the params file", errno);
     GPUHOST_CHECK(base::write_all(file.get(), content, params_path));
     const UniqueFd path(::openat(tmpfs.get(), "params", O_PATH | O_CLOEXEC));
     if (!path)
-        return fail_errno("making a file of params", errno);
+        return fail_errno("creating the params file", errno);
     GPUHOST_CHECK(attach(tmpfs.get(), place));
     auto mount = clone_sealed(path.get());
     GPUHOST_CHECK(detach(tmpfs.get()));

@@ -46,7 +46,7 @@ Result<void> copy_all(int from, int to, const std::string& path) {
             return {};
         left -= static_cast<std::size_t>(n);
     }
-    return fail(Errc::BadContent, path + ": larger than a program may be");
+    return fail(Errc::BadContent, path + ": too large for a program");
 }
 
 /// Returns a copy in a detached read-only mount. With the original, a container that sees this process could
@@ -64,7 +64,7 @@ Result<UniqueFd> copy_program(const std::string& path) {
     std::array<char, head_bytes> head{};
     const ssize_t n = ::pread(copy.get(), head.data(), head.size(), 0);
     if (!is_static_program({head.data(), n < 0 ? 0 : static_cast<std::size_t>(n)}))
-        return fail(Errc::Unsupported, path + ": not a program that needs no libraries",
+        return fail(Errc::Unsupported, path + ": not a statically linked program",
                     "Give the path of glibc's ldconfig with --ldconfig-path.");
     copy.reset(); // an open writer would make the program busy
     GPUHOST_CHECK(make_read_only(tmpfs.get()));
@@ -130,7 +130,7 @@ Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program)
     const auto pid =
         static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (pid < 0)
-        return fail_errno("making namespaces for ldconfig", errno);
+        return fail_errno("creating namespaces for ldconfig", errno);
     if (pid == 0) {
         const auto done = become_ldconfig(root.path(), copy.get());
         std::fprintf(stderr, "gpuhost-cdi-hook: %s\n", done.error().message.c_str());
@@ -142,8 +142,8 @@ Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program)
             return fail_errno("waiting for ldconfig", errno);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return fail(Errc::Failed, WIFSIGNALED(status)
-                                      ? "ldconfig was ended by signal " + std::to_string(WTERMSIG(status))
-                                      : "ldconfig ended with status " + std::to_string(WEXITSTATUS(status)));
+                                      ? "ldconfig was killed by signal " + std::to_string(WTERMSIG(status))
+                                      : "ldconfig exited with status " + std::to_string(WEXITSTATUS(status)));
     return {};
 }
 

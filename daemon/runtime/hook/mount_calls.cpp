@@ -67,11 +67,11 @@ Result<UniqueFd> make_tmpfs(std::size_t size) {
     };
     if (!context || !configure(FSCONFIG_SET_STRING, "size", bytes.c_str()) ||
         !configure(FSCONFIG_SET_STRING, "mode", "0755") || !configure(FSCONFIG_CMD_CREATE, nullptr, nullptr))
-        return fail_errno("making a tmpfs", errno);
+        return fail_errno("creating a tmpfs", errno);
     UniqueFd mount(static_cast<int>(
         ::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID)));
     if (!mount)
-        return fail_errno("making a tmpfs", errno);
+        return fail_errno("creating a tmpfs", errno);
     return mount;
 }
 

@@ -21,7 +21,7 @@ base::Result<HookOptions> parse_hook_options(std::span<const std::string> words,
         if (!dashes || std::find(known.begin(), known.end(), name) == known.end())
             return fail(Errc::InvalidArgument, "unknown argument '" + words[i] + "'", "See --help.");
         if (equals == word.size() && i + 1 == words.size())
-            return fail(Errc::InvalidArgument, "'--" + name + "' lacks its value", "See --help.");
+            return fail(Errc::InvalidArgument, "'--" + name + "' needs a value", "See --help.");
         options[name].push_back(equals < word.size() ? std::string(word.substr(equals + 1)) : words[++i]);
     }
     return options;

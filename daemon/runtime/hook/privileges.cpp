@@ -25,7 +25,7 @@ constexpr std::uint32_t own_calls = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t own_calls = AUDIT_ARCH_AARCH64;
 #else
-#error "which system calls are this machine's?"
+#error "unsupported architecture: its AUDIT_ARCH value is needed"
 #endif
 /// x86-64's second table of system calls; aarch64 has no numbers as large.
 constexpr std::uint32_t x32_calls = 0x40000000;

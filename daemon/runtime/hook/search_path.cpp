@@ -53,7 +53,7 @@ Split split_path(const std::string& path) {
 }
 
 tl::unexpected<base::Error> fail_too_much() {
-    return fail(Errc::BadContent, std::string(top_conf) + ": with what it includes more than a MiB, " +
+    return fail(Errc::BadContent, std::string(top_conf) + ": with its includes exceeds 1 MiB, " +
                                       std::to_string(max_confs) + " files or as many includes");
 }
 

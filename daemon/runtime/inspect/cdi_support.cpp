@@ -58,7 +58,7 @@ bool reads_cdi(std::string_view newest, std::string_view version) {
 
 std::string too_new_text(std::string_view version) {
     return "CDI is on, but this version does not read CDI " + std::string(version) +
-           ", which gpuhostd's specifications are: set Groups=auto in section [CDI]";
+           ", the version of gpuhostd's specifications: set Groups=auto in section [CDI]";
 }
 
 CdiReaders find_cdi_readers(const base::Root& host) {
@@ -79,8 +79,7 @@ CdiReaders find_cdi_readers(const base::Root& host) {
         const std::string newest = newest_cdi(one.kind, one.version);
         const bool is_old = !one.version || (!newest.empty() && !reads_cdi(newest, groups));
         if (is_old && readers.old.empty())
-            readers.old =
-                one.name + (one.version ? " " + one.version->text : " of a version that is not known");
+            readers.old = one.name + (one.version ? " " + one.version->text : " of unknown version");
     }
     return readers;
 }

@@ -10,7 +10,7 @@ using base::Result;
 Result<Json> parse_json_object(std::string_view text, std::string_view path) {
     GPUHOST_TRY(value, base::parse_json(text, path));
     if (!value.is_object())
-        return base::fail(Errc::BadContent, std::string(path) + ": is no JSON object");
+        return base::fail(Errc::BadContent, std::string(path) + ": is not a JSON object");
     return std::move(value);
 }
 
@@ -34,7 +34,7 @@ ConfigFile unread(const std::string& path, const std::string& why) {
 }
 
 ConfigFile unreadable(const std::string& path) {
-    ConfigFile file = unread(path, "can't be read here: ask as root");
+    ConfigFile file = unread(path, "can't be read: run the command as root");
     file.is_secret = true;
     return file;
 }

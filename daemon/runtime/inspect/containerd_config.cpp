@@ -92,8 +92,7 @@ RuntimeConfig containerd_config(const std::vector<Json>& files,
     }
     if (std::none_of(config.handlers.begin(), config.handlers.end(),
                      [&](const RuntimeHandler& handler) { return handler.name == config.default_handler; }))
-        config.problems.push_back("the default runtime '" + config.default_handler +
-                                  "' is none of those that are configured");
+        config.problems.push_back("the default runtime '" + config.default_handler + "' is not configured");
     config.cdi = cdi_state(cri, version, merged.version);
     config.cdi_spec_dirs = base::get_strings(cri, "cdi_spec_dirs").value_or(default_spec_dirs());
     config.registry_hosts = registry_hosts(

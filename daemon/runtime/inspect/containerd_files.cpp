@@ -41,12 +41,12 @@ std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bo
             continue;
         }
         if (++patterns > most_config_files) {
-            files.push_back(unread(path, "is one of more than 128 patterns"));
+            files.push_back(unread(path, "more than 128 patterns, the rest is not read"));
             break;
         }
         Matches matches = glob(root, path);
         if (matches.is_cut)
-            files.push_back(unread(path, "stands for too many files to read them all"));
+            files.push_back(unread(path, "matches too many files, some are not read"));
         if (matches.is_secret)
             files.push_back(unreadable(path));
         for (std::string& match : matches.paths)
@@ -98,8 +98,7 @@ std::vector<ConfigFile> read_containerd_files(const Root& root, const std::strin
         if (!read.insert(next).second)
             continue;
         if (files.size() >= most_config_files) {
-            files.push_back(
-                unread(next, "is one of more than 128 files, of which the rest is not read here"));
+            files.push_back(unread(next, "more than 128 files, the rest is not read"));
             break;
         }
         ConfigFile file = read_config_file(root, next, parse_toml);

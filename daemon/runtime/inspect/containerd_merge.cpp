@@ -125,12 +125,11 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
         const unsigned said = config_version(file);
         if (version && said > newest_version(*version))
             merged.problems.push_back("version = " + std::to_string(said) +
-                                      " is for a newer containerd than " + version->text +
-                                      ", which does not read it as it is meant");
+                                      " is for a newer containerd: " + version->text + " misreads it");
         // Only containerd 2.3 compares the versions of a file and of the file that imports it, and exits.
         if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
             merged.problems.push_back(
-                "a file says version = " + std::to_string(said) + " and is imported by version = " +
+                "a file with version = " + std::to_string(said) + " is imported by a file with version = " +
                 std::to_string(config_version(files.front())) + ": containerd 2.3 does not start");
         if (age == Age::DeepMigrated && said < 4)
             migrate(file);

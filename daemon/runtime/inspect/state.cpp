@@ -27,9 +27,9 @@ void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
     const std::string_view program = instance.kind == RuntimeKind::Docker ? "dockerd"
                                      : instance.kind == RuntimeKind::Crio ? "crio"
                                                                           : "containerd";
-    file.problem = instance.must_have_config ? file.path + ": is not there, and " + std::string(program) +
-                                                   " does not start without it"
-                                             : "";
+    file.problem = instance.must_have_config
+                       ? file.path + ": not found, and " + std::string(program) + " does not start without it"
+                       : "";
 }
 
 /// Reads a file that may be absent, in which case the runtime uses its defaults.
@@ -57,7 +57,7 @@ bool add_tree(const Root& root, const std::string& directory, unsigned depth,
         const auto st = root.lstat(path);
         const bool is_directory = st && S_ISDIR(st->st_mode);
         if (files.size() >= most_config_files || (is_directory && depth >= deepest)) {
-            files.push_back(unread(path, "is one of too many files, of which the rest is not read here"));
+            files.push_back(unread(path, "too many files, the rest is not read"));
             return false;
         }
         if (!is_directory)
@@ -176,8 +176,8 @@ base::Result<RuntimeState> read_runtime_named(const Root& root, const std::strin
     for (RuntimeInstance& instance : find_runtimes(root))
         if (instance.name == name)
             return read_runtime(root, std::move(instance));
-    return base::fail(Errc::NotFound, "no container runtime '" + name + "' is here",
-                      "'gpuhostctl runtime show' names those that are.");
+    return base::fail(Errc::NotFound, "container runtime '" + name + "' not found",
+                      "List the container runtimes with 'gpuhostctl runtime show'.");
 }
 
 } // namespace gpuhost::runtime

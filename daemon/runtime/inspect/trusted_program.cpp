@@ -36,11 +36,11 @@ Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& p
     GPUHOST_TRY(file, root.open_file(path, O_PATH));
     struct stat st {};
     if (::fstat(file.get(), &st) < 0 || !S_ISREG(st.st_mode) || !only_root_writes(st))
-        return base::fail(Errc::Refused, "'" + path + "' is not root's alone");
+        return base::fail(Errc::Refused, "'" + path + "' is not a regular file that only root may write");
     // Links on the way may belong to others, if only root can change their target.
     GPUHOST_TRY(canonical, root.read_link("/proc/self/fd/" + std::to_string(file.get())));
     if (!is_in_roots_hands(root, canonical))
-        return base::fail(Errc::Refused, "others than root may write where '" + path + "' is");
+        return base::fail(Errc::Refused, "others than root may write to a directory of '" + path + "'");
     return std::move(file);
 }
 
@@ -48,7 +48,7 @@ Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::stri
                                    std::chrono::milliseconds deadline, bool drop_errors) {
     const std::string executable = argv.empty() ? "" : argv.front();
     if (!root.is_host() || !base::starts_with(executable, "/"))
-        return base::fail(Errc::Refused, "'" + executable + "' is no program of the running host");
+        return base::fail(Errc::Refused, "'" + executable + "' is not a program of the running host");
     GPUHOST_TRY(file, open_trusted(root, executable));
     base::Command command;
     command.argv = std::move(argv);

@@ -101,7 +101,7 @@ std::optional<Wrong> unfit(std::string_view text) {
         const char c = text[at];
         const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
         if ((c == '"' || c == '\'') && !may_begin_text(text, at))
-            return Wrong{line_of(text, at), "has a quote where no text begins"};
+            return Wrong{line_of(text, at), "has a quote where no string begins"};
         if (c == '"' || c == '\'')
             at = end_of_quoted(text, at);
         else if (c == '#')
@@ -112,7 +112,7 @@ std::optional<Wrong> unfit(std::string_view text) {
             dots = 0;
         if (!is_ascii || dots > most_dots)
             return Wrong{line_of(text, at),
-                         is_ascii ? "is nested too deeply" : "has what is not ASCII outside of texts"};
+                         is_ascii ? "is nested too deeply" : "has non-ASCII characters outside of strings"};
     }
     return std::nullopt;
 }
@@ -173,7 +173,7 @@ Result<toml::table> parsed(std::string_view text, std::string_view what) {
     } catch (const toml::parse_error& error) {
         return wrong(what, error.source().begin.line, error.description());
     } catch (const Impossible&) {
-        return base::fail(Errc::BadContent, std::string(what) + ": is no TOML");
+        return base::fail(Errc::BadContent, std::string(what) + ": is not valid TOML");
     }
 }
 

@@ -64,8 +64,8 @@ std::string with_key(std::string_view text, const TomlText& located, const std::
 
 tl::unexpected<base::Error> refused(std::string_view what, const std::vector<std::string>& paths) {
     return base::fail(Errc::Refused, std::string(what) + ": can't be edited safely",
-                      paths.empty() ? "Take the key 'imports' out of it yourself."
-                                    : "Make it say " + assignment(written(paths)) + " yourself.");
+                      paths.empty() ? "Remove the key 'imports' from the file manually."
+                                    : "Set " + assignment(written(paths)) + " in the file manually.");
 }
 
 /// Compares the documents as text, which distinguishes floats from integers and treats "nan" as equal to
@@ -126,7 +126,7 @@ Result<Imports> imports_of(std::string_view text, std::string_view what) {
         return Imports{std::move(located), {}};
     auto paths = base::get_strings(located.content, imports);
     if (!paths)
-        return base::fail(Errc::BadContent, std::string(what) + ": 'imports' is no list of strings");
+        return base::fail(Errc::BadContent, std::string(what) + ": 'imports' is not a list of strings");
     return Imports{std::move(located), std::move(*paths)};
 }
 

@@ -37,7 +37,7 @@ TEST(MigMinors, InvalidLinesAreRefused) {
     }
     const auto twice = MigMinors::parse("config 1\nconfig 2\n");
     ASSERT_FALSE(twice);
-    EXPECT_NE(twice.error().message.find("gives a capability another minor"), std::string::npos);
+    EXPECT_NE(twice.error().message.find("gives a capability a second minor number"), std::string::npos);
 }
 
 TEST(NvmlAnswer, LastLineIsReadBack) {
@@ -93,8 +93,8 @@ TEST(MigDevices, WithoutNvmlOnlySplitGpusAreOmitted) {
     host.write("proc/driver/nvidia-caps/mig-minors", "gpu1/gi1/access 12\n");
     EXPECT_EQ(problem(), begin + "the driver has no NVML library");
     driver.libraries = {{"/usr/lib64/libnvidia-ml.so.550.163.01", "/usr/lib64/libnvidia-ml.so.550.163.01"}};
-    EXPECT_EQ(problem(),
-              begin + "'" + base::installed_program("gpuhost-nvml") + "' is no program of the running host");
+    EXPECT_EQ(problem(), begin + "'" + base::installed_program("gpuhost-nvml") +
+                             "' is not a program of the running host");
 }
 
 } // namespace

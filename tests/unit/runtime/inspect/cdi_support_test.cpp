@@ -45,7 +45,7 @@ TEST(CdiSupport, UnknownVersionCountsAsOld) {
     EXPECT_EQ(find_cdi_readers(host.root()).old, "") << "its program does not exist";
     host.write("opt/cri/containerd", "");
     const CdiReaders readers = find_cdi_readers(host.root());
-    EXPECT_EQ(readers.old, "containerd of a version that is not known");
+    EXPECT_EQ(readers.old, "containerd of unknown version");
     EXPECT_NE(readers.programs.at("/opt/cri/containerd"), "");
     for (const char* later : {"/usr/bin/podman", "/usr/local/bin/containerd"})
         EXPECT_EQ(readers.programs.count(later), 1U) << later << " may be installed later";

@@ -91,8 +91,7 @@ TEST(ContainerdMerge, Since20TablesAreMergedWithFalseAndEmpty) {
 TEST(ContainerdMerge, Before20RuntimesTableRemovesTheDefault) {
     const Texts files{"version = 2\n" + cri_2 + ".containerd.runtimes.nvidia]\nruntime_type = \"t\"\n"};
     EXPECT_EQ(handlers(config(files, v1_6)), Texts{"nvidia t  -"});
-    EXPECT_EQ(config(files, v1_6).problems,
-              Texts{"the default runtime 'runc' is none of those that are configured"});
+    EXPECT_EQ(config(files, v1_6).problems, Texts{"the default runtime 'runc' is not configured"});
     EXPECT_EQ(handlers(config(files, v2_4)), (Texts{"nvidia t  -", "runc io.containerd.runc.v2  cgroupfs"}));
 }
 

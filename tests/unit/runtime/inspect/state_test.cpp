@@ -97,8 +97,8 @@ TEST_F(RuntimeStateTest, VerdictNamesTooNewSpecifications) {
         return verdict(
             read(RuntimeKind::Podman, "/etc/containers/containers.conf", RuntimeVersion{major, minor, "x"}));
     };
-    EXPECT_EQ(podman(4, 3), "CDI is on, but this version does not read CDI 0.7.0, which gpuhostd's "
-                            "specifications are: set Groups=auto in section [CDI]");
+    EXPECT_EQ(podman(4, 3), "CDI is on, but this version does not read CDI 0.7.0, the version of gpuhostd's "
+                            "specifications: set Groups=auto in section [CDI]");
     EXPECT_EQ(podman(5, 1), "containers get GPUs by CDI: nothing to do");
     EXPECT_EQ(podman(5, 5), "CDI is on, but reads only /etc/cdi: add /var/run/cdi to its directories");
     host_.write("var/lib/gpuhost/cdi.json", R"({"directory": "/etc/cdi", "version": "0.5.0"})");
@@ -220,8 +220,8 @@ TEST_F(RuntimeStateTest, MissingExplicitFileIsAProblem) {
     const auto problems = [&](const std::string& name) {
         return read_runtime_named(host_.root(), name).value().config.problems;
     };
-    EXPECT_EQ(problems("own"), Texts{"/own.toml: is not there, and containerd does not start without it"});
-    EXPECT_EQ(problems("docker"), Texts{"/own.json: is not there, and dockerd does not start without it"});
+    EXPECT_EQ(problems("own"), Texts{"/own.toml: not found, and containerd does not start without it"});
+    EXPECT_EQ(problems("docker"), Texts{"/own.json: not found, and dockerd does not start without it"});
     EXPECT_EQ(problems("containerd"), Texts()) << "defaults apply";
     EXPECT_EQ(problems("k3s"), Texts()) << "a stopped k3s writes the file at start";
     host_.write("own.toml", "");
@@ -254,7 +254,7 @@ TEST_F(RuntimeStateTest, UnreadableFileIsNotARuntimeProblem) {
     const RuntimeState state = read_runtime(root, instance);
     ASSERT_EQ(::seteuid(user), 0);
     EXPECT_EQ(state.config.problems, Texts());
-    EXPECT_EQ(state.files.front().problem, "/etc/config.toml: can't be read here: ask as root");
+    EXPECT_EQ(state.files.front().problem, "/etc/config.toml: can't be read: run the command as root");
     EXPECT_EQ(state.config.cdi, CdiState::Unknown);
     EXPECT_EQ(verdict(state), "its configuration can't be read: run the command as root");
 }

@@ -226,7 +226,7 @@ TEST(TomlEdit, ListsOfOtherTypesAreRefused) {
                              "[[imports]]\n", "imports = {}\n", "imports = [['a']]\n", "imports = [\n",
                              "a = 1\na = 2\n", "imports = ['a]\n", "{{ template \"base\" . }}\n"})
         EXPECT_EQ(code_of(text), Errc::BadContent) << text;
-    EXPECT_EQ(with("imports = 1"), "error: x.toml: 'imports' is no list of strings");
+    EXPECT_EQ(with("imports = 1"), "error: x.toml: 'imports' is not a list of strings");
 }
 
 TEST(TomlEdit, HostileTextsFailOrAreEdited) {
@@ -237,8 +237,7 @@ TEST(TomlEdit, HostileTextsFailOrAreEdited) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::Refused) << "the line would exceed the limit";
     EXPECT_EQ(with_import("a = 1\n", "\xff", "x.toml").error().code, Errc::Refused);
-    EXPECT_EQ(with_import("a = 1\n", "\xff", "x.toml").error().hint.substr(0, 24),
-              "Make it say imports = [\"");
+    EXPECT_EQ(with_import("a = 1\n", "\xff", "x.toml").error().hint.substr(0, 16), "Set imports = [\"");
     std::string many = "imports = [";
     for (int line_number = 0; line_number < 10; ++line_number) {
         for (int i = 0; i < 12'000; ++i)

@@ -40,7 +40,7 @@ TEST(Toml, ErrorsNameTheLine) {
     EXPECT_NE(problem("a = 1\na = 2\n"), "");
     EXPECT_NE(problem("{{ template \"base\" . }}\n"), ""); // the template of k3s' configuration
     EXPECT_NE(problem("a = \"\xff\"\n"), "");
-    EXPECT_EQ(problem("a = 1\n\u00e9 = 1\n"), "x.toml: line 2: has what is not ASCII outside of texts");
+    EXPECT_EQ(problem("a = 1\n\u00e9 = 1\n"), "x.toml: line 2: has non-ASCII characters outside of strings");
     EXPECT_EQ(problem("a = '\u00e9' # \u00e9\n\"\u00e9\" = 1\n"), "");
     for (const char* cut :
          {"[[", "[[[", "[[\n", "[", "a", "a.", "a = ", "a = {", "a = {b", "a = {,", "[a.", "\""})
