@@ -69,7 +69,7 @@ def check_missing(t, site):
     policy(site, f"toolkit: {{version: v{LATER}}}\n")
     site.eventually(t, lambda: site.api.conditions().get("RuntimeReady") == ("False", "NotFound"), "a toolkit not in the store sets RuntimeReady=False")
     message = next(one["message"] for one in site.api.node()["status"]["conditions"] if one["type"].endswith("RuntimeReady"))
-    t.ok(f"toolkit {LATER} is wanted by the cluster's policy" in message,
+    t.ok(f"toolkit {LATER} is required by the cluster's policy" in message,
          "the condition names the policy's toolkit", message)
     t.ok(message in site.host.ctl("cluster", "status", f"--root={site.host.root}").stdout,
          "cluster status prints the condition's message")

@@ -102,7 +102,7 @@ def check_others(t, host, maker):
          "an import omits a toolkit for another platform", run.stderr)
     maker.create("1.19.0", "debs/*.deb", 4)
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
-    t.ok(run.returncode == BAD_CONTENT and f"its files are of {OLD}" in run.stderr and versions(host) == [NEW, OLD],
+    t.ok(run.returncode == BAD_CONTENT and f"its files are of version {OLD}" in run.stderr and versions(host) == [NEW, OLD],
          "an import refuses toolkit files of another version", run.returncode, run.stderr)
     t.equal([one["generation"] for one in host.json("bundle", "list")["bundles"]], [3],
             "a refused import keeps the earlier bundle")

@@ -122,10 +122,10 @@ def check_settings(t, host):
          written["nvidia-container-cli"]["ldconfig"] == "@/sbin/ldconfig",
          "apply ignores only invalid options", run.stderr)
     status = host.ctl("status").stdout
-    for words in "no KEY=VALUE of an option", "neither true nor false", "with an @ in front":
+    for words in "not KEY=VALUE with an option", "neither true nor false", "that begins with @":
         t.ok(words in status, f"status reports an invalid option: {words}", status)
     write(host.path(CONFIG), MARK + "\n[nvidia-container-runtime]\nmode = \"legacy\"\n")
-    t.ok("not as the settings want it" in host.ctl("plan").stdout, "plan reports a changed config.toml")
+    t.ok("does not match the settings" in host.ctl("plan").stdout, "plan reports a changed config.toml")
     host.ctl("apply", check=0)
     t.equal(config(host)["nvidia-container-runtime"]["mode"], "auto", "apply restores a changed config.toml")
     settings(host, "")
@@ -298,15 +298,15 @@ def check_others(t, host):
     t.ok("config.toml of another program takes precedence" in host.ctl("status").stdout,
          "status reports a config.toml of another owner")
     shown = host.ctl("toolkit", "show", "--root", host.root).stdout
-    t.ok('nvidia-container-runtime.mode is "legacy" there, and would be "auto"' in shown and "as-volume-mounts is true there" in shown,
+    t.ok('nvidia-container-runtime.mode is "legacy", but gpuhost would set "auto"' in shown and "as-volume-mounts is true, but" in shown,
          "toolkit show lists options that differ", shown)
     settings(host, "[Toolkit]\nVersion=1.19.0\n[Runtime]\nClasses=nvidia\n")
-    t.ok("stays as it is, and has the last word" in host.ctl("plan").stdout,
+    t.ok("stays unchanged and takes precedence" in host.ctl("plan").stdout,
          "plan reports a config.toml of another owner")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and selected(host) == "1.19.0" and read(host.path(CONFIG)) == theirs,
          "apply selects a toolkit despite a foreign config.toml", run.stderr)
-    t.ok("has the last word" in run.stdout + run.stderr,
+    t.ok("takes precedence" in run.stdout + run.stderr,
          "apply warns of a config.toml of another owner", run.stdout, run.stderr)
     os.unlink(host.path(CONFIG))
     host.ctl("apply", check=0)

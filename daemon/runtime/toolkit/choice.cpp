@@ -29,9 +29,9 @@ ToolkitChoice preinstalled(const ToolkitSettings& settings) {
 /// Returns the earlier choice with a problem, for a toolkit that is not in the store.
 ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* selected) {
     ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
-    choice.problem = "toolkit " + settings.version + " is wanted by " +
+    choice.problem = "toolkit " + settings.version + " is required by " +
                      (settings.of_cluster ? std::string(core::cluster_policy_source) : "[Toolkit] Version=") +
-                     ", and not in the store";
+                     ", but not in the store";
     return choice;
 }
 

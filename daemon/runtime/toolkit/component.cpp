@@ -43,10 +43,10 @@ std::vector<std::string> versions_in_use(const Json& observed) {
 
 core::Problem needs_apply(const std::string& version) {
     return {Errc::AccessDenied,
-            (version.empty() ? "the file names do not tell which toolkit this is"
+            (version.empty() ? "the file names do not show the version of the toolkit"
                              : "toolkit " + version + " is configured or selected") +
-                ", so importing it takes the right org.gpuhost1.apply",
-            "Import it as root: sudo gpuhostctl toolkit import FILE…"};
+                ", so importing it requires the right org.gpuhost1.apply",
+            "Import it as root with 'sudo gpuhostctl toolkit import FILE…'."};
 }
 
 /// Plans an import. `protect` lists versions that this caller may not import.
@@ -60,7 +60,7 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
     plan.reasons.push_back(what + " given");
     if (names.empty()) {
         plan.problems.push_back(
-            {Errc::InvalidArgument, "no files to import", "Name .deb or .rpm packages, or a tar."});
+            {Errc::InvalidArgument, "no files to import", "Name .deb or .rpm packages, or a tar archive."});
         return plan;
     }
     if (protect != nullptr &&
@@ -69,7 +69,7 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
         return plan;
     }
     plan.steps.push_back({"toolkit.stage", "read and check " + what, Json{{"names", names}}});
-    plan.steps.push_back({"toolkit.publish", "put it into the store of toolkits",
+    plan.steps.push_back({"toolkit.publish", "put it into the toolkit store",
                           protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
     return plan;
 }
@@ -81,15 +81,15 @@ Plan remove_plan(const std::string& version, const Json& observed) {
     plan.title = "remove toolkit " + version;
     if (!base::is_toolkit_version(version) || !is_in_store(observed, version))
         plan.problems.push_back({Errc::NotFound, "toolkit " + version + " is not in the store",
-                                 "gpuhostctl toolkit list shows what is there."});
+                                 "List the toolkits with 'gpuhostctl toolkit list'."});
     else if (base::string_or(observed, "selected", "") == version)
         plan.problems.push_back({Errc::InUse, "toolkit " + version + " is selected",
-                                 "Select another one, or none: [Toolkit] Version= in gpuhostd.conf, then "
-                                 "gpuhostctl apply."});
+                                 "Select another one or none with [Toolkit] Version= in gpuhostd.conf, then "
+                                 "run 'gpuhostctl apply'."});
     if (!plan.problems.empty())
         return plan;
     const Json args{{"version", version}};
-    plan.steps.push_back({"toolkit.remove", "take " + version + " out of the store of toolkits", args});
+    plan.steps.push_back({"toolkit.remove", "remove " + version + " from the toolkit store", args});
     plan.steps.push_back({"toolkit.purge", "delete its files", args, true});
     return plan;
 }
@@ -106,7 +106,7 @@ Plan request_plan(const Json& request, const Json& observed) {
     Plan plan;
     plan.kind = "toolkit." + kind;
     plan.title = plan.kind;
-    plan.problems.push_back({Errc::InvalidArgument, "no request '" + kind + "' of toolkits", ""});
+    plan.problems.push_back({Errc::InvalidArgument, "unknown request '" + kind + "' for toolkits", ""});
     return plan;
 }
 
@@ -122,22 +122,22 @@ std::vector<std::string> reasons_of(const Json& observed) {
     std::vector<std::string> reasons;
     if (path.empty()) {
         if (!current.empty() && base::strings_or_empty(observed, "link_users").empty())
-            reasons.push_back(std::string(toolkit_current) + " still leads to a toolkit");
+            reasons.push_back(std::string(toolkit_current) + " still points to a toolkit");
         if (state == "ours" || state == "outdated")
-            reasons.push_back(file + " is still gpuhost's");
+            reasons.push_back(file + " is still a file of gpuhost");
         return reasons;
     }
     if (current != path)
         reasons.push_back(current.empty()    ? "no toolkit is selected"
                           : selected.empty() ? std::string("the selected toolkit is not in the store")
-                                             : "toolkit " + selected + " is selected, and " +
-                                                   base::string_or(wanted, "version", "") + " wanted");
+                                             : "toolkit " + selected + " is selected, but " +
+                                                   base::string_or(wanted, "version", "") + " is required");
     if (state == "none")
-        reasons.push_back(file + " is not there");
+        reasons.push_back(file + " is missing");
     if (state == "outdated")
-        reasons.push_back(file + " is not as the settings want it");
+        reasons.push_back(file + " does not match the settings");
     if (state == "other" && !reasons.empty())
-        reasons.push_back(file + " is not gpuhost's, stays as it is, and has the last word");
+        reasons.push_back(file + " belongs to another program, stays unchanged and takes precedence");
     return reasons;
 }
 
@@ -184,8 +184,9 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
     const Json& wanted = base::member(observed, "wanted");
     if (const std::string problem = base::string_or(wanted, "problem", ""); !problem.empty()) {
         plan.title = "select a toolkit";
-        plan.problems.push_back({Errc::NotFound, problem,
-                                 "Import it: gpuhostctl toolkit import FILE…, or a bundle that has it."});
+        plan.problems.push_back(
+            {Errc::NotFound, problem,
+             "Import it with 'gpuhostctl toolkit import FILE…', or import a bundle that contains it."});
         return plan;
     }
     plan.reasons = reasons_of(observed);
@@ -193,8 +194,8 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
         return plan;
     const std::string version = base::string_or(wanted, "version", "");
     if (base::bool_or(wanted, "from_cluster", false))
-        plan.reasons.push_back(std::string(core::cluster_policy_source) + " wants " + version);
-    plan.title = version.empty() ? "use no toolkit of gpuhost's" : "use NVIDIA's toolkit " + version;
+        plan.reasons.push_back(std::string(core::cluster_policy_source) + " requires " + version);
+    plan.title = version.empty() ? "stop using gpuhost's toolkit" : "use NVIDIA's toolkit " + version;
     plan.steps.push_back(toolkit_select_step(toolkit_settings(desired.settings),
                                              base::string_or(wanted, "path", ""), plan.title));
     return plan;

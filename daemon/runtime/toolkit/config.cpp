@@ -91,9 +91,9 @@ ToolkitConfig make_toolkit_config(const ToolkitSettings& settings, const Toolkit
             "[Toolkit] Mode=legacy needs nvidia-container-cli, which is neither in this toolkit nor "
             "on the host: import libnvidia-container-tools and libnvidia-container1 with it");
     if (is_refused_ldconfig(config.document)) {
-        config.problems.emplace_back("[Toolkit] Options=: nvidia-container-cli.ldconfig is a path of the "
-                                     "host, with an @ in front, unless "
-                                     "features.allow-ldconfig-from-container is true");
+        config.problems.emplace_back(
+            "[Toolkit] Options=: nvidia-container-cli.ldconfig must be a path of the host that begins with "
+            "@, unless features.allow-ldconfig-from-container is true");
         set_option(config.document, ldconfig_key, ldconfig);
     }
     return config;
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> others_options(const base::Root& root, const Js
     GPUHOST_TRY(theirs, parse_toml(text, path));
     std::vector<std::string> sentences;
     for (const OptionDifference& one : compare_toolkit_configs(theirs, ours))
-        sentences.push_back(one.key + " is " + base::dump(one.theirs) + " there, and would be " +
+        sentences.push_back(one.key + " is " + base::dump(one.theirs) + ", but gpuhost would set " +
                             base::dump(one.ours));
     return sentences;
 }

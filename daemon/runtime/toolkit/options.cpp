@@ -96,8 +96,8 @@ Result<OptionValue> parse_toolkit_option(std::string_view word) {
     const ToolkitOption* const option = find_toolkit_option(key);
     if (option == nullptr || equals == std::string_view::npos)
         return base::fail(Errc::InvalidArgument,
-                          "'" + std::string(word) + "' is no KEY=VALUE of an option of config.toml",
-                          "gpuhostd.conf(5) has their names.");
+                          "'" + std::string(word) + "' is not KEY=VALUE with an option of config.toml",
+                          "See gpuhostd.conf(5) for the options.");
     GPUHOST_TRY(value, value_of(*option, word.substr(equals + 1)));
     return OptionValue{option, std::move(value)};
 }

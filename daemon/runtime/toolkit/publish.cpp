@@ -33,13 +33,12 @@ Result<std::string> check_staged(const StepContext& context, const std::string& 
     GPUHOST_TRY(set, read_toolkit(context.root, path));
     GPUHOST_TRY(bad, check_toolkit(context.root, set));
     if (!bad.empty())
-        return base::fail(Errc::BadContent,
-                          path + " is not what its manifest says: " + base::join(bad, "; "));
+        return base::fail(Errc::BadContent, path + " does not match its manifest: " + base::join(bad, "; "));
     if (std::find(protect.begin(), protect.end(), set.manifest.version) != protect.end())
         return base::fail(Errc::AccessDenied,
                           "toolkit " + set.manifest.version +
                               " is configured or selected, and its files have another name",
-                          "Import it as root: sudo gpuhostctl toolkit import FILE…");
+                          "Import it as root with 'sudo gpuhostctl toolkit import FILE…'.");
     return std::string(toolkit_directory) + "/" + set.manifest.version + "/" + set.digest;
 }
 

@@ -35,19 +35,18 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     const std::string version = base::string_or(args, "version", {});
     std::vector<Problem> problems;
     if (!context.root.exists(paths.store)) {
-        problems.push_back(
-            {Errc::NotFound, "toolkit " + version + " is not in the store", "See gpuhostctl toolkit list."});
+        problems.push_back({Errc::NotFound, "toolkit " + version + " is not in the store",
+                            "List the toolkits with 'gpuhostctl toolkit list'."});
         return problems;
     }
     if (base::starts_with(current_toolkit(context.root), paths.store + "/"))
-        problems.push_back(
-            {Errc::InUse, "toolkit " + version + " is selected",
-             "Select another one, or none: [Toolkit] Version= in gpuhostd.conf, then gpuhostctl "
-             "apply."});
+        problems.push_back({Errc::InUse, "toolkit " + version + " is selected",
+                            "Select another one or none with [Toolkit] Version= in gpuhostd.conf, then run "
+                            "'gpuhostctl apply'."});
     GPUHOST_TRY(users, toolkit_users(context.root, paths.store));
     for (const std::string& user : users)
         problems.push_back(
-            {Errc::InUse, "toolkit " + version + " is in use: " + user, "Remove it once that has ended."});
+            {Errc::InUse, "toolkit " + version + " is in use: " + user, "Remove it when that has ended."});
     return problems;
 }
 
@@ -66,7 +65,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 Result<void> verify(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.store))
-        return base::fail(Errc::Failed, paths.store + ": is still there");
+        return base::fail(Errc::Failed, paths.store + ": still exists");
     return {};
 }
 

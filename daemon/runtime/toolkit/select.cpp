@@ -92,7 +92,7 @@ void warn_of(StepContext& context, const ToolkitTarget& goal) {
         context.warn(problem);
     if (goal.config.empty() || content::is_ours(context.root, config_path))
         return;
-    context.warn(config_path + " is not gpuhost's: it stays, and has the last word");
+    context.warn(config_path + " belongs to another program: it stays unchanged and takes precedence");
     const auto sentences = others_options(context.root, goal.document);
     if (!sentences)
         context.warn(sentences.error().message);
@@ -130,7 +130,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         return Json{{"link", goal.link}, {"config", is_ours ? "written" : "another's"}};
     const auto users = users_of_link(context.root);
     if (!users.empty()) {
-        context.warn(link_path + " stays for now: " + users.front());
+        context.warn(link_path + " is kept for now: " + users.front());
         return Json{{"link", "kept"}, {"config", "removed"}};
     }
     GPUHOST_CHECK(content::perform(context.root, link_to({})));
@@ -141,9 +141,9 @@ Result<void> verify(StepContext& context, const Json& args) {
     GPUHOST_TRY(goal, goal_of(context, args));
     const bool is_ours = content::is_ours(context.root, config_path);
     if (!goal.link.empty() && !content::is_done(context.root, link_to(goal.link)))
-        return base::fail(Errc::Failed, link_path + " does not lead to " + goal.link);
+        return base::fail(Errc::Failed, link_path + " does not point to " + goal.link);
     if (is_ours && !content::is_done(context.root, config_with(goal.config)))
-        return base::fail(Errc::Failed, config_path + " is not as it was written");
+        return base::fail(Errc::Failed, config_path + " differs from what was written");
     return {};
 }
 
@@ -155,9 +155,9 @@ Result<void> undo(StepContext& context, const Json&) {
     if (found->is_ours && now != found->config && now == found->wrote)
         GPUHOST_CHECK(content::perform(context.root, config_with(found->config)));
     else if (found->is_ours && now != found->config)
-        context.warn(config_path + " was changed meanwhile by another program, and stays as it is");
+        context.warn(config_path + " was changed meanwhile by another program, so it is left unchanged");
     if (const auto users = users_of_link(context.root); found->link.empty() && !users.empty()) {
-        context.warn(link_path + " stays for now: " + users.front());
+        context.warn(link_path + " is kept for now: " + users.front());
         return {};
     }
     return content::perform(context.root, link_to(found->link));

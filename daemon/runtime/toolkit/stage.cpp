@@ -59,7 +59,7 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
         problems.push_back({Errc::NoSpace,
                             "the files have " + std::to_string(bytes >> 20U) + " MiB, but only " +
                                 std::to_string(space >> 20U) + " MiB are free in /var/lib/gpuhost",
-                            "Make room there, for instance with 'gpuhostctl toolkit remove'."});
+                            "Free space there, for example with 'gpuhostctl toolkit remove'."});
     return problems;
 }
 
@@ -108,8 +108,9 @@ Result<void> take(const StepContext& context, const Artifact& artifact, const st
     GPUHOST_TRY(staged, stage(context, place, opened.files));
     if (staged.version != artifact.name)
         return base::fail(Errc::BadContent,
-                          "the bundle says toolkit " + artifact.name + ", its files are of " + staged.version,
-                          "Make the bundle again with the right version in its section.");
+                          "the bundle names toolkit " + artifact.name + ", but its files are of version " +
+                              staged.version,
+                          "Create the bundle again with the correct version in its section.");
     return {};
 }
 

@@ -42,7 +42,7 @@ void read_version(const Root& root, const std::string& version, ToolkitStore& st
         if (!set)
             store.problems.push_back(set.error().message);
         else if (set->manifest.version != version)
-            store.problems.push_back(parent + "/" + digest + ": is not where it belongs");
+            store.problems.push_back(parent + "/" + digest + ": is in the directory of another version");
         else
             store.sets.push_back(std::move(*set));
     }

@@ -107,12 +107,12 @@ class Unpacker {
         if (entry.type == ArchiveEntry::Type::SymbolicLink) {
             if (!content::link_stays_inside(entry.path, entry.target))
                 return base::fail(Errc::BadContent,
-                                  where + " is a link that leads out, to '" + entry.target + "'");
+                                  where + " is a link that points outside, to '" + entry.target + "'");
             if (entry.target.size() >= PATH_MAX)
-                return base::fail(Errc::BadContent, where + " is a link with too long a target");
+                return base::fail(Errc::BadContent, where + " is a link with a target that is too long");
             if (const auto known = links_.emplace(entry.path, entry.target);
                 known.first->second != entry.target)
-                return base::fail(Errc::BadContent, where + " is another link in another package");
+                return base::fail(Errc::BadContent, where + " has another target in another package");
             return check_count(where);
         }
         GPUHOST_CHECK(check_count(where));
@@ -129,8 +129,9 @@ class Unpacker {
 
     Result<void> remember(const PackageName& name, const std::string& file) {
         if (name.toolkit.empty())
-            return base::fail(Errc::BadContent, file + ": says no version of the toolkit",
-                              "A tar says it in its name: nvidia-container-toolkit-1.18.1.tar.gz.");
+            return base::fail(
+                Errc::BadContent, file + ": does not state the version of the toolkit",
+                "Give a tar archive a name with the version: nvidia-container-toolkit-1.18.1.tar.gz.");
         if (!staged_.version.empty() && staged_.version != name.toolkit)
             return base::fail(Errc::BadContent,
                               "the packages are of different versions: " + staged_.packages.front() +
@@ -146,11 +147,10 @@ class Unpacker {
     Result<void> check_program() const {
         const std::string program = "usr/bin/" + std::string(toolkit_program);
         if (!writer_.has(program))
-            return base::fail(
-                Errc::BadContent, "no " + std::string(toolkit_program) + " is in these packages",
-                "A toolkit is nvidia-container-toolkit-base, nvidia-container-toolkit, "
-                "libnvidia-container-tools and libnvidia-container1, or the first alone; in a tar it "
-                "is below usr/.");
+            return base::fail(Errc::BadContent, "these packages have no " + std::string(toolkit_program),
+                              "Import nvidia-container-toolkit-base, nvidia-container-toolkit, "
+                              "libnvidia-container-tools and libnvidia-container1, or the first alone; in a "
+                              "tar archive the files must be below usr/.");
         GPUHOST_TRY(fd, writer_.open(program));
         GPUHOST_TRY(mapped, base::MappedFile::open(fd.get(), program));
         if (base::starts_with(mapped.view(), "#!"))
@@ -164,7 +164,7 @@ class Unpacker {
         if (bytes > left_)
             return base::fail(
                 Errc::NoSpace, what + ": no space is left for its " + std::to_string(bytes >> 20U) + " MiB",
-                "Make room in /var/lib/gpuhost, for instance with 'gpuhostctl toolkit remove'.");
+                "Free space in /var/lib/gpuhost, for example with 'gpuhostctl toolkit remove'.");
         left_ -= bytes;
         return {};
     }
@@ -183,7 +183,7 @@ Result<StagedToolkit> stage_toolkit(const base::Root& staging, const std::string
                                     const std::vector<ToolkitFile>& files, std::uint64_t space,
                                     const std::function<void(double, std::string_view)>& progress) {
     if (files.empty())
-        return base::fail(Errc::BadContent, "there are no files in it");
+        return base::fail(Errc::BadContent, "it has no files");
     GPUHOST_TRY(writer, content::SetWriter::create(staging, place));
     Unpacker unpacker(staging, writer, space, progress);
     for (const ToolkitFile& file : files)

@@ -49,7 +49,7 @@ void find_tasks(const Root& root, const std::string& path, std::vector<std::stri
                 for (const char* file : task_files)
                     if (is_named_in(root, directory + "/" + space + "/" + task + "/" + file, task_file_limit,
                                     path)) {
-                        users.push_back("container " + space + "/" + task + " was started by it");
+                        users.push_back("container " + space + "/" + task + " was started with it");
                         break;
                     }
 }
@@ -63,7 +63,7 @@ void find_commands(const Root& root, const std::string& path, std::vector<std::s
             root.read_line(process + "/comm").value_or("") != "conmon")
             continue;
         if (is_named_in(root, process + "/cmdline", command_limit, path))
-            users.push_back("process " + name + " (conmon) waits for a container that was started by it");
+            users.push_back("process " + name + " (conmon) waits for a container that was started with it");
     }
 }
 
@@ -81,10 +81,10 @@ std::vector<std::string> runtimes_of(const Root& root, const std::string& path) 
     const RuntimeRecord record = read_runtime_record(root).value_or(RuntimeRecord());
     for (const auto& [name, recorded] : record.runtimes) {
         if (awaits_restart(root, recorded))
-            users.push_back(name + " was configured otherwise, and not started again since");
+            users.push_back(name + " has not been restarted since its configuration changed");
         for (const auto& [file, known] : recorded.files)
             if (is_named_in(root, file, task_file_limit, path + "/"))
-                users.push_back(file + " names it");
+                users.push_back(file + " refers to it");
     }
     return users;
 }

@@ -138,9 +138,8 @@ TEST(ToolkitConfigTest, FileStateIsOwnOutdatedOrForeign) {
         return std::any_of(others->begin(), others->end(),
                            [&](const std::string& sentence) { return base::starts_with(sentence, word); });
     };
-    EXPECT_TRUE(says("nvidia-container-cli.no-cgroups is true there, and would be false"));
-    EXPECT_TRUE(
-        says("nvidia-ctk.path is \"nvidia-ctk\" there")); // NVIDIA's default, if the file has no value
+    EXPECT_TRUE(says("nvidia-container-cli.no-cgroups is true, but gpuhost would set false"));
+    EXPECT_TRUE(says("nvidia-ctk.path is \"nvidia-ctk\", but")); // NVIDIA's default, if the file has no value
     EXPECT_FALSE(says("disable-require"));
 }
 
