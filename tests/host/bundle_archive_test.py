@@ -133,7 +133,7 @@ def check_refusals(t, maker):
     before = sorted(os.listdir(maker.directory))
     for sections, status, words in (
             ("[Images]\nArchive=broken.tar\n", BAD_CONTENT, "does not match its digest in the image's configuration"),
-            ("[Images]\nArchive=climbing.tar\n", BAD_CONTENT, "leads out of the archive"),
+            ("[Images]\nArchive=climbing.tar\n", BAD_CONTENT, "points outside the archive"),
             ("[Images]\nArchive=linked.tar\n", BAD_CONTENT, "has no file"),
             ("[Images]\nArchive=unnamed.tar\n", BAD_ARGUMENT, "has no full name"),
             ("[Images]\nArchive=site.spec\n", BAD_CONTENT, "site.spec:3: archive 'site.spec'"),

@@ -135,15 +135,15 @@ def check_hostile(t, host, version):
     no_sums = lambda data: data[:crc] + b"0\nMD5=" + b"0" * 32 + b"\n" + data[head:]
     write(f"{tree}/evil", "x")
     climbing = nvidias(tree, version, "gzip", tar_options=["-P", "--transform=s,^./evil$,../../evil,"])
-    cases = (("a wrong CRC", flip(crc), BAD_CONTENT, "its CRC is "),
-             ("a wrong MD5", no_sums(good)[:crc] + b"0\nMD5=" + flip(md5)[md5:], BAD_CONTENT, "its MD5 is "),
-             ("a changed byte", flip(len(good) - 40), BAD_CONTENT, "its CRC is "),
-             ("a truncated file", good[:-100], BAD_CONTENT, "its CRC is "),
+    cases = (("a wrong CRC", flip(crc), BAD_CONTENT, "CRC mismatch"),
+             ("a wrong MD5", no_sums(good)[:crc] + b"0\nMD5=" + flip(md5)[md5:], BAD_CONTENT, "MD5 mismatch"),
+             ("a changed byte", flip(len(good) - 40), BAD_CONTENT, "CRC mismatch"),
+             ("a truncated file", good[:-100], BAD_CONTENT, "CRC mismatch"),
              ("a truncated file without checksums", no_sums(good[:-100]), BAD_CONTENT, "nvidia.run: "),
-             ("an archive offset past the end", no_sums(good).replace(b"skip=", b"skip=9999", 1), BAD_CONTENT, "behind the file's end"),
+             ("an archive offset past the end", no_sums(good).replace(b"skip=", b"skip=9999", 1), BAD_CONTENT, "after the file's end"),
              ("a header without end", good[:head] + b"#" * (5 << 20) + good[head:], UNSUPPORTED, "where its archive begins"),
-             ("a command instead of an offset", no_sums(good).replace(b"skip=", b"skip=`id`", 1), BAD_CONTENT, "can't be read"),
-             ("a path with '..'", climbing, BAD_CONTENT, "leads out of the archive"),
+             ("a command instead of an offset", no_sums(good).replace(b"skip=", b"skip=`id`", 1), BAD_CONTENT, "unreadable value"),
+             ("a path with '..'", climbing, BAD_CONTENT, "points outside the archive"),
              ("not made by makeself", b"#!/bin/sh\nrm -rf /\n", UNSUPPORTED, "where its archive begins"))
     for name, data, status, message in cases:
         run = host.ctl("driver", "import", write_bytes(inside(host, "nvidia.run"), data))

@@ -127,7 +127,7 @@ def check_uri(t, maker):
          "a token's key without --cert is refused", run.stderr)
     maker.environment["PKCS11_MODULE_PATH"] = "/nonexistent"
     run = maker.create("--sign-key", URI, *cert)
-    t.ok(run.returncode == BAD_ARGUMENT and "looking for key 'pkcs11:" in run.stderr and "openssl.cnf" in run.stderr,
+    t.ok(run.returncode == BAD_ARGUMENT and "loading key 'pkcs11:" in run.stderr and "openssl.cnf" in run.stderr,
          "a missing PKCS#11 module is reported with a hint", run.stderr)
 
 

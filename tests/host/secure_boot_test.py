@@ -78,7 +78,7 @@ def check_damaged(t, host):
     damaged = Key(os.path.join(host.scratch, "keys"), "Damaged site")
     import_signed(host, damaged, damage=True)
     know(host, damaged)
-    refused(t, host, "a module modified after signing", "'nvidia_uvm'", "does not fit")
+    refused(t, host, "a module modified after signing", "'nvidia_uvm'", "does not match")
     know(host, damaged, keyring=".blacklist")
     refused(t, host, "a blacklisted key", "'Damaged site'", ".blacklist")
 

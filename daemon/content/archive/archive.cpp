@@ -108,7 +108,7 @@ struct ArchiveReader::State {
 
     [[nodiscard]] tl::unexpected<base::Error> bad(std::string_view reason) const {
         return base::fail(Errc::BadContent, where() + ": " + std::string(reason),
-                          "The file is damaged or not what its name says; fetch it again.");
+                          "Fetch the file again: it is damaged or not what its name says.");
     }
     [[nodiscard]] tl::unexpected<base::Error> library_error() {
         if (source_error)
@@ -164,7 +164,8 @@ Result<ArchiveReader> ArchiveReader::open_source(Source source, ArchiveFormat fo
     state->limits = limits;
     archive* handle = state->handle.get();
     if (handle == nullptr || support(handle, format) != ARCHIVE_OK)
-        return base::fail(Errc::Failed, state->what + ": libarchive lacks a format or filter that is needed");
+        return base::fail(Errc::Failed,
+                          state->what + ": libarchive does not support a required format or filter");
     if (archive_read_open(handle, state.get(), nullptr, &State::pull, nullptr) != ARCHIVE_OK)
         return state->library_error();
     return ArchiveReader(std::move(state));
@@ -213,7 +214,7 @@ Result<ArchiveEntry> ArchiveReader::State::check(archive_entry* raw) {
     member.clear();
     auto path = safe_relative_path(name);
     if (!path || name.empty())
-        return bad("a member's name leads out of the archive or can't be shown");
+        return bad("a member's name points outside the archive or can't be printed");
     if (path->size() > limits.path_bytes)
         return bad("a member's name is longer than " + std::to_string(limits.path_bytes) + " bytes");
     member = entry.path = std::move(*path);
@@ -226,7 +227,7 @@ Result<ArchiveEntry> ArchiveReader::State::check(archive_entry* raw) {
     entry.type = *type;
     entry.mode = archive_entry_perm(raw) & 0777U;
     if (entry.type != ArchiveEntry::Type::Directory && !seen.insert(entry.path).second)
-        return bad("comes twice");
+        return bad("occurs twice");
     if (entry.type == ArchiveEntry::Type::SymbolicLink) {
         const char* target = archive_entry_symlink(raw);
         entry.target = target != nullptr ? target : "";
@@ -234,7 +235,7 @@ Result<ArchiveEntry> ArchiveReader::State::check(archive_entry* raw) {
     if (entry.type == ArchiveEntry::Type::HardLink) {
         auto target = safe_relative_path(archive_entry_hardlink(raw));
         if (!target)
-            return bad("is a link that leads out of the archive");
+            return bad("is a link that points outside the archive");
         entry.target = std::move(*target);
     }
     size_declared = archive_entry_size_is_set(raw) != 0;
@@ -263,7 +264,7 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     if (s.total > s.limits.total_bytes)
         return s.bad("unpacks to more than " + std::to_string(s.limits.total_bytes >> 20U) + " MiB");
     if (s.is_bomb())
-        return s.bad("unpacks to much more than it is");
+        return s.bad("unpacks to much more than its own size");
     return std::optional<ArchiveEntry>(std::move(entry));
 }
 
@@ -275,9 +276,9 @@ Result<std::string_view> ArchiveReader::read_block(State& s) {
     if (!s.size_declared)
         s.total += static_cast<std::uint64_t>(n);
     if (s.entry_read > s.limits.entry_bytes || s.total > s.limits.total_bytes)
-        return s.bad("unpacks to more than is allowed");
+        return s.bad("unpacks to more than the limit");
     if (s.is_bomb())
-        return s.bad("unpacks to much more than it is");
+        return s.bad("unpacks to much more than its own size");
     return std::string_view(s.block.data(), static_cast<std::size_t>(n));
 }
 

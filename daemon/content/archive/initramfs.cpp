@@ -60,7 +60,8 @@ class Image {
         const auto size = static_cast<std::uint64_t>(st.st_size);
         part_.size = std::min(part_.size, size - std::min(part_.offset, size));
         if (!S_ISREG(st.st_mode) || part_.size > limits_.image_bytes)
-            return base::fail(Errc::BadContent, what_ + ": is no file, or too large for an initramfs");
+            return base::fail(Errc::BadContent,
+                              what_ + ": is not a regular file, or too large for an initramfs");
         GPUHOST_TRY(plain, read_plain());
         if (plain < part_.size)
             GPUHOST_CHECK(read_compressed(plain));
@@ -107,8 +108,7 @@ class Image {
             GPUHOST_TRY(taken, packed.feed(block));
             if (taken == block.size())
                 return {};
-            return base::fail(Errc::Unsupported,
-                              what_ + ": what it is compressed by is not known, or it is no archive");
+            return base::fail(Errc::Unsupported, what_ + ": unknown compression, or not an archive");
         }));
         return packed.finish();
     }

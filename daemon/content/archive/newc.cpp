@@ -71,14 +71,14 @@ Result<std::size_t> NewcNames::feed(std::string_view bytes) {
 Result<void> NewcNames::header() {
     const std::string_view magic = std::string_view(held_).substr(0, 6);
     if (magic != "070701" && magic != "070702")
-        return bad("a member does not begin as one of a cpio archive does");
+        return bad("a member does not begin with a cpio header");
     std::uint64_t name_size = 0;
     if (!number(held_, Mode, mode_) || !number(held_, Size, content_) || !number(held_, NameSize, name_size))
-        return bad("a member's header has no numbers");
+        return bad("a member's header is not valid");
     if (name_size == 0 || name_size > longest_name)
         return bad("a member's name has " + std::to_string(name_size) + " bytes");
     if (room_-- == 0)
-        return bad("has more members than are looked at");
+        return bad("has too many members");
     state_ = State::Name;
     wanted_ = static_cast<std::size_t>(name_size);
     held_.clear();
@@ -88,7 +88,7 @@ Result<void> NewcNames::header() {
 /// Processes a complete name. Zeros, another archive, or other data may follow the last member.
 Result<void> NewcNames::name() {
     if (held_.back() != '\0')
-        return bad("a member's name has no end");
+        return bad("a member's name is not terminated");
     const std::string path = held_.c_str(); // the kernel too uses the text before the first zero
     const std::uint64_t begin = aligned(position_);
     skip_ = aligned(begin + content_) - position_;
@@ -104,7 +104,7 @@ Result<void> NewcNames::finish() const {
     // Archives without a last member are accepted; the padding of the last member is often missing.
     if (state_ == State::Between || (state_ == State::Header && held_.empty() && skip_ == 0))
         return {};
-    return bad("ends inside of an archive");
+    return bad("ends inside an archive");
 }
 
 } // namespace gpuhost::content

@@ -59,32 +59,32 @@ Result<std::vector<PeSection>> read_pe_sections(int fd, const std::string& what)
     if (::fstat(fd, &st) < 0)
         return base::fail_errno(what, errno);
     if (!S_ISREG(st.st_mode))
-        return bad("is no file");
+        return bad("is not a regular file");
     GPUHOST_TRY(dos, base::read_at(fd, 0, dos_header, what));
     if (dos.size() < dos_header || dos.substr(0, 2) != "MZ")
-        return bad("is no program of UEFI");
+        return bad("is not a UEFI program");
     const std::uint64_t header_offset = number(dos, header_at, 4);
     GPUHOST_TRY(header, base::read_at(fd, header_offset, pe_header, what));
     if (header.size() < pe_header || header.substr(0, 4) != std::string_view("PE\0\0", 4))
-        return bad("is no program of UEFI");
+        return bad("is not a UEFI program");
     const std::size_t count = number(header, count_at, 2);
     if (count > most_pe_sections)
-        return bad("has more sections than are looked at");
+        return bad("has too many sections");
     const std::uint64_t table_offset = header_offset + pe_header + number(header, optional_size_at, 2);
     GPUHOST_TRY(table, base::read_at(fd, table_offset, count * row_size, what));
     if (table.size() < count * row_size)
-        return bad("ends inside of its table of sections");
+        return bad("ends inside its section table");
     std::vector<PeSection> sections;
     for (std::size_t at = 0; at < table.size(); at += row_size) {
         PeSection section = section_of(std::string_view(table).substr(at, row_size));
         if (section.size == 0)
             continue;
         if (section.offset + section.size > static_cast<std::uint64_t>(st.st_size))
-            return bad("ends inside of a section");
+            return bad("ends inside a section");
         sections.push_back(std::move(section));
     }
     if (overlap(sections))
-        return bad("has two sections in one place");
+        return bad("has overlapping sections");
     return sections;
 }
 

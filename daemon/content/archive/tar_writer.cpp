@@ -110,7 +110,7 @@ Result<TarWriter> TarWriter::create(int fd, std::string what, const TarForm& for
         !add_packing(handle, form.packing) ||
         archive_write_set_bytes_in_last_block(handle, 1) != ARCHIVE_OK ||
         archive_write_open(handle, state.get(), nullptr, &State::push, nullptr) != ARCHIVE_OK)
-        return base::fail(Errc::Failed, state->what + ": libarchive lacks tar, zstd or gzip");
+        return base::fail(Errc::Failed, state->what + ": libarchive does not support tar, zstd or gzip");
     return TarWriter(std::move(state));
 }
 

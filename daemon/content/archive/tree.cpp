@@ -38,7 +38,7 @@ class Walk {
 
     Result<void> run(int directory, const std::string& path, unsigned depth) {
         if (depth > limits_.depth)
-            return bad(path, "directories nest too deep");
+            return bad(path, "directories are nested too deeply");
         GPUHOST_TRY(names, list(directory, path));
         for (const std::string& name : names)
             GPUHOST_CHECK(entry(directory, name, path.empty() ? name : path + "/" + name, depth));
@@ -81,7 +81,7 @@ class Walk {
         if (!S_ISREG(st.st_mode))
             return bad(path, "changed while it was read");
         if (st.st_nlink != 1)
-            return bad(path, "has a second name (a hard link)");
+            return bad(path, "has more than one name (hard link)");
         bytes_ += static_cast<std::uint64_t>(st.st_size);
         if (bytes_ > limits_.bytes)
             return bad(path, "more than " + std::to_string(limits_.bytes >> 20U) + " MiB in all");
@@ -95,7 +95,7 @@ class Walk {
             return base::fail_errno(what_ + "/" + path, errno);
         std::string text(target.data(), static_cast<std::size_t>(n));
         if (!link_stays_inside(path, text))
-            return bad(path, "is a link that leads out, to '" + text + "'");
+            return bad(path, "is a link that points outside, to '" + text + "'");
         return visitor_.link ? visitor_.link(path, std::move(text)) : Result<void>{};
     }
 

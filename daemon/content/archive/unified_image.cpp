@@ -49,7 +49,7 @@ Result<std::vector<std::string>> gpu_modules_of_unified_image(int fd, const std:
         return found;
     const std::vector<PeSection> images = named(sections, ".initrd");
     if (images.size() > most_profiles)
-        return base::fail(Errc::BadContent, what + ": has more images than are looked at");
+        return base::fail(Errc::BadContent, what + ": has too many images");
     for (const PeSection& image : images) {
         GPUHOST_TRY(modules, gpu_modules_of_initramfs(FilePart{fd, image.offset, image.size}, what, limits));
         found.insert(found.end(), modules.begin(), modules.end());

@@ -47,7 +47,7 @@ Result<std::string> make_private_key() {
     const BioPtr out(BIO_new(BIO_s_mem()));
     if (!key || !out ||
         PEM_write_bio_PKCS8PrivateKey(out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
-        return failed("making a key");
+        return failed("creating a key");
     return std::string(written(out.get()));
 }
 
@@ -64,7 +64,7 @@ Result<CertificateRequest> request_certificate(std::string_view key, const Subje
         X509_REQ_set_pubkey(request.get(), pair.get()) != 1 ||
         X509_REQ_sign(request.get(), pair.get(), EVP_sha256()) <= 0 ||
         PEM_write_bio_X509_REQ(out.get(), request.get()) != 1)
-        return failed("making a request for a certificate");
+        return failed("creating a certificate request");
     GPUHOST_TRY(digest, digest_of(X509_REQ_get_X509_PUBKEY(request.get())));
     return CertificateRequest{std::string(written(out.get())), std::move(digest)};
 }

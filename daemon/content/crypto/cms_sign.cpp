@@ -60,8 +60,7 @@ Result<SigningKey> SigningKey::from_pem(std::string_view key, std::string_view c
     Passphrase secret{passphrase};
     made.key_.reset(PEM_read_bio_PrivateKey(key_bio.get(), nullptr, give_passphrase, &secret));
     if (!made.key_)
-        return no_key("reading the key", secret.asked,
-                      "A PEM key, and its passphrase if it has one, are needed.");
+        return no_key("reading the key", secret.asked, "Give a PEM key, and its passphrase if it has one.");
     GPUHOST_CHECK(made.add_certificates(certificates));
     return made;
 }
@@ -72,10 +71,9 @@ Result<SigningKey> SigningKey::from_uri(const std::string& uri, std::string_view
     Passphrase secret{passphrase};
     made.key_.reset(load_key(uri, secret));
     if (!made.key_)
-        return no_key(
-            "looking for key '" + uri + "'", secret.asked,
-            "For a pkcs11: URI OpenSSL needs a provider that openssl.cnf(5) loads, or the engine pkcs11; the "
-            "key's PIN; and in the URI what tells it from others.");
+        return no_key("loading key '" + uri + "'", secret.asked,
+                      "For a pkcs11: URI, load a provider in openssl.cnf(5) or install the engine pkcs11. "
+                      "Give the key's PIN and a URI that matches only this key.");
     GPUHOST_CHECK(made.add_certificates(certificates));
     return made;
 }
@@ -90,7 +88,7 @@ Result<void> SigningKey::add_certificates(std::string_view pem) {
         sk_X509_push(chain_.get(), next);
     const bool ended = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     if (const std::string why = openssl_reason(); !ended)
-        return base::fail(Errc::InvalidArgument, "reading a certificate behind the first: " + why);
+        return base::fail(Errc::InvalidArgument, "reading a certificate after the first: " + why);
     return check();
 }
 
@@ -103,7 +101,7 @@ Result<SigningKey> SigningKey::from_pkcs12(std::string_view der, const std::stri
     if (!file || PKCS12_parse(file.get(), passphrase.c_str(), &key, &certificate, &chain) != 1) {
         const bool secret = ERR_GET_REASON(ERR_peek_last_error()) == PKCS12_R_MAC_VERIFY_FAILURE;
         return no_key("reading the PKCS#12 file", secret,
-                      "It, and its passphrase if it has one, are needed.");
+                      "Give a PKCS#12 file, and its passphrase if it has one.");
     }
     SigningKey made;
     made.key_.reset(key);

@@ -35,7 +35,7 @@ struct PemFile {
 Result<PemFile> read_pem(std::string_view pem, std::string_view what) {
     const auto bad = [&](std::string_view why) {
         return base::fail(Errc::BadContent, std::string(what) + ": " + std::string(why),
-                          "Only certificates and revocation lists in PEM belong there.");
+                          "Put only certificates and revocation lists in PEM there.");
     };
     const BioPtr bio = memory_bio(pem);
     PemFile file;
@@ -115,11 +115,11 @@ base::Error refusal(const Verification& found, std::string_view what) {
     switch (found.error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
         why = who + " was valid until " + base::utc_text(found.not_after) + clock;
-        hint = "Check the clock (timedatectl), or have it signed again with a newer certificate.";
+        hint = "Check the clock with 'timedatectl', or get the file signed again with a newer certificate.";
         break;
     case X509_V_ERR_CERT_NOT_YET_VALID:
         why = who + " is valid from " + base::utc_text(found.not_before) + " on" + clock;
-        hint = "Check the clock (timedatectl).";
+        hint = "Check the clock with 'timedatectl'.";
         break;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
@@ -127,8 +127,8 @@ base::Error refusal(const Verification& found, std::string_view what) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-        why = "it is signed with '" + found.subject + "', and the authority '" + found.issuer +
-              "' is not trusted here";
+        why = "it is signed with '" + found.subject + "', but the authority '" + found.issuer +
+              "' is not trusted";
         break;
     case X509_V_ERR_INVALID_PURPOSE:
         why = "the authority '" + found.subject + "' is not for signing code (extended key usage)";
@@ -139,7 +139,7 @@ base::Error refusal(const Verification& found, std::string_view what) {
     case X509_V_ERR_CRL_HAS_EXPIRED:
     case X509_V_ERR_CRL_NOT_YET_VALID:
         why = "the revocation list of '" + found.issuer + "' is not current" + clock;
-        hint = "Bring in the authority's newest revocation list.";
+        hint = "Add the authority's newest revocation list.";
         break;
     default:
         why = who + ": " + X509_verify_cert_error_string(found.error);
@@ -160,9 +160,9 @@ Result<CmsPtr> parse(std::string_view der, std::string_view what) {
     const unsigned char* const end = at + der.size();
     CmsPtr cms(d2i_CMS_ContentInfo(nullptr, &at, static_cast<long>(der.size())));
     if (!cms || at != end)
-        return bad("is no CMS document");
+        return bad("is not a CMS document");
     if (OBJ_obj2nid(CMS_get0_type(cms.get())) != NID_pkcs7_signed || CMS_is_detached(cms.get()) != 0)
-        return bad("is no signed document with its content inside");
+        return bad("is not a signed document with its content inside");
     return cms;
 }
 
@@ -180,7 +180,7 @@ Result<void> check_signatures(CMS_ContentInfo* cms, std::string_view what) {
         const EVP_MD* const known = EVP_get_digestbyobj(object);
         if (known == nullptr || EVP_MD_get_size(known) < 32)
             return base::fail(Errc::AccessDenied,
-                              std::string(what) + ": signed over a digest that is weak or not known");
+                              std::string(what) + ": signed with a weak or unknown digest");
     }
     return {};
 }
@@ -232,7 +232,7 @@ Result<std::string> verify(CMS_ContentInfo* cms, Verification& verification, boo
     const BioPtr out(BIO_new(BIO_s_mem()));
     if (CMS_verify(cms, nullptr, store.get(), nullptr, out.get(), CMS_BINARY | CMS_NOCRL) == 1)
         return std::string(written(out.get()));
-    return base::fail(Errc::AccessDenied, "its signature is not good: " + openssl_reason());
+    return base::fail(Errc::AccessDenied, "its signature is not valid: " + openssl_reason());
 }
 
 Signer describe(X509* certificate) {

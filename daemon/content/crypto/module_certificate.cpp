@@ -82,7 +82,7 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     const CertificatePtr certificate = text.size() > largest_certificate ? CertificatePtr() : parse(text);
     if (!certificate) {
         ERR_clear_error();
-        return base::fail(Errc::BadContent, std::string(what) + ": is no certificate, in PEM or DER");
+        return base::fail(Errc::BadContent, std::string(what) + ": is not a certificate in PEM or DER");
     }
     X509* const x509 = certificate.get();
     ModuleCertificate facts;
@@ -102,15 +102,16 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
 
 Result<ModuleIdentity> make_module_identity(const std::string& name) {
     const auto failed = [] {
-        return base::fail(Errc::Failed, "making a key for modules: " + openssl_reason());
+        return base::fail(Errc::Failed, "creating a key for modules: " + openssl_reason());
     };
     const CertificatePtr certificate(X509_new());
     X509* const x509 = certificate.get();
     const auto* const text = reinterpret_cast<const unsigned char*>(name.c_str()); // OpenSSL's type for bytes
     if (!certificate ||
         X509_NAME_add_entry_by_txt(X509_get_subject_name(x509), "CN", MBSTRING_UTF8, text, -1, -1, 0) != 1)
-        return base::fail(Errc::InvalidArgument, "'" + name + "' can't be a name: " + openssl_reason(),
-                          "A certificate's name has at most 64 characters.");
+        return base::fail(Errc::InvalidArgument,
+                          "'" + name + "' is not a valid name for a certificate: " + openssl_reason(),
+                          "Choose a name of at most 64 characters.");
     const KeyPtr key(EVP_RSA_gen(4096));
     const BioPtr pem(BIO_new(BIO_s_mem()));
     if (!key || !pem || !set_facts(x509) || X509_set_pubkey(x509, key.get()) != 1 ||

@@ -17,7 +17,7 @@ Result<std::string> SigningKey::sign_module(std::string_view image, const std::s
                                  : hash == "sha512" ? EVP_sha512()
                                                     : nullptr;
     if (digest == nullptr)
-        return base::fail(Errc::InvalidArgument, "'" + hash + "' is no hash for modules");
+        return base::fail(Errc::InvalidArgument, "'" + hash + "' is not a hash for modules");
     // The flags of scripts/sign-file: no certificate and no attributes inside, so the bytes depend only on
     // the image.
     const CmsPtr cms(CMS_sign(nullptr, nullptr, nullptr, nullptr,

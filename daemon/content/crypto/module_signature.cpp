@@ -33,7 +33,7 @@ tl::unexpected<base::Error> malformed(std::string_view what, std::string_view wh
     ERR_clear_error();
     return base::fail(Errc::BadContent,
                       std::string(what) + ": its signature is malformed: " + std::string(why),
-                      "Sign the module again, or bring in another build of it.");
+                      "Sign the module again, or use another build of it.");
 }
 
 tl::unexpected<base::Error> not_supported(std::string_view what, std::string_view why) {
@@ -52,21 +52,21 @@ Result<Parts> split(std::string_view file, std::string_view what) {
     file.remove_suffix(magic.size());
     Trailer trailer{};
     if (file.size() <= sizeof trailer)
-        return malformed(what, "nothing stands before its end");
+        return malformed(what, "there is nothing before its trailer");
     std::memcpy(&trailer, file.data() + file.size() - sizeof trailer, sizeof trailer);
     file.remove_suffix(sizeof trailer);
     std::uint64_t length = 0;
     for (const std::uint8_t byte : trailer.length)
         length = length << 8U | byte;
     if (length >= file.size())
-        return malformed(what, "it is said to be longer than the file");
+        return malformed(what, "its length is larger than the file");
     if (trailer.id_type != type_pkcs7)
-        return not_supported(what, "its signature is no PKCS#7 message");
+        return not_supported(what, "its signature is not a PKCS#7 message");
     if ((trailer.algo | trailer.hash | trailer.signer_len | trailer.key_id_len | trailer.padding[0] |
          trailer.padding[1] | trailer.padding[2]) != 0)
         return malformed(what, "fields that must be zero are not");
     if (length > largest_der)
-        return malformed(what, "it is too large for one");
+        return malformed(what, "it is too large");
     return Parts{file.size() - length, file.substr(file.size() - length)};
 }
 
@@ -75,9 +75,9 @@ Result<CmsPtr> parse(std::string_view der, std::string_view what) {
     const unsigned char* const end = at + der.size();
     CmsPtr cms(d2i_CMS_ContentInfo(nullptr, &at, static_cast<long>(der.size())));
     if (!cms || at != end || OBJ_obj2nid(CMS_get0_type(cms.get())) != NID_pkcs7_signed)
-        return malformed(what, "it is no CMS SignedData");
+        return malformed(what, "it is not CMS SignedData");
     if (OBJ_obj2nid(CMS_get0_eContentType(cms.get())) != NID_pkcs7_data || CMS_is_detached(cms.get()) != 1)
-        return malformed(what, "it has content of its own");
+        return malformed(what, "it contains content");
     return cms;
 }
 
@@ -126,12 +126,12 @@ Result<std::optional<ModuleSignature>> read_module_signature(std::string_view fi
         return not_supported(what, "its signature has no signer");
     CMS_SignerInfo* const info = sk_CMS_SignerInfo_value(infos, 0);
     if (CMS_signed_get_attr_count(info) > 0)
-        return malformed(what, "it has signed attributes, which kernels take in no module");
+        return malformed(what, "it has signed attributes, which kernels do not accept");
     ModuleSignature signature{parts.covered, signer_of(info), hash_of(info), std::string(parts.der)};
     if (signature.signer.serial.empty() && signature.signer.key_id.empty())
-        return malformed(what, "it does not say who signed");
+        return malformed(what, "it does not name its signer");
     if (signature.hash.empty())
-        return not_supported(what, "it is signed over a digest that is not known");
+        return not_supported(what, "it is signed with an unknown digest");
     return std::optional<ModuleSignature>(std::move(signature));
 }
 
@@ -146,15 +146,15 @@ Result<void> verify_module_signature(std::string_view file, const ModuleSignatur
         sk_X509_new_null());
     if (!cms || !signer || !signers || sk_X509_push(signers.get(), signer.get()) < 1)
         return base::fail(Errc::BadContent,
-                          std::string(what) + ": can't be compared with its signature: " + openssl_reason());
+                          std::string(what) + ": can't verify its signature: " + openssl_reason());
     const BioPtr image = memory_bio(file.substr(0, signature.covered));
     // Without a chain and the certificates inside: the kernel searches its keyrings for the key alone.
     constexpr unsigned flags = CMS_BINARY | CMS_DETACHED | CMS_NO_SIGNER_CERT_VERIFY | CMS_NOINTERN;
     if (CMS_verify(cms.get(), signers.get(), nullptr, image.get(), nullptr, flags) == 1)
         return {};
     return base::fail(Errc::AccessDenied,
-                      std::string(what) + ": its signature does not fit: " + openssl_reason(),
-                      "The module was changed behind its signature, or another key signed it.");
+                      std::string(what) + ": its signature does not match: " + openssl_reason(),
+                      "Sign the module again: it was modified after signing, or another key signed it.");
 }
 
 std::string module_signature_end(std::size_t length) {

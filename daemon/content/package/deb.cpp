@@ -17,7 +17,7 @@ constexpr std::uint64_t installed_limit_kib = std::uint64_t{1} << 40U; // preven
 
 tl::unexpected<base::Error> not_a_package(const std::string& what, const std::string& reason) {
     return base::fail(Errc::BadContent, what + ": not a Debian package: " + reason,
-                      "Pass .deb files as they come from the archive.");
+                      "Pass unmodified .deb files from the archive.");
 }
 
 /// Advances to the next ar member, which must be `name` ("control.tar") with or without a compression suffix.
@@ -31,7 +31,7 @@ Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::strin
             continue;
         if (entry->path == name || base::starts_with(entry->path, std::string(name) + "."))
             return {};
-        return not_a_package(what, "'" + entry->path + "' stands where " + std::string(name) + " belongs");
+        return not_a_package(what, "'" + entry->path + "' is where " + std::string(name) + " must be");
     }
 }
 

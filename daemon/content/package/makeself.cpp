@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 7> wanted{"CRCsum",    "MD5",  "SHA",    
 
 tl::unexpected<base::Error> bad(std::string_view what, const std::string& reason) {
     return base::fail(Errc::BadContent, std::string(what) + ": " + reason,
-                      "The file is damaged or no installer of NVIDIA's; fetch it again.");
+                      "Fetch the file again: it is damaged or not an NVIDIA installer.");
 }
 
 tl::unexpected<base::Error> unsupported(std::string_view what, const std::string& reason) {
@@ -64,7 +64,7 @@ Result<Assignments> assignments(std::string_view script, std::string_view what) 
             continue;
         auto value = literal(text.substr(equals + 1));
         if (!value || !found.emplace(name, std::move(*value)).second)
-            return bad(what, "its header sets " + name + " to what can't be read, or twice");
+            return bad(what, "its header sets " + name + " twice or to an unreadable value");
     }
     return found;
 }
@@ -89,7 +89,7 @@ Result<std::string> sum_of(const Assignments& found, std::string_view name, std:
     if (at == found.end() || at->second.find_first_not_of('0') == std::string::npos)
         return std::string();
     if (at->second.size() > most || at->second.find_first_not_of(digits) != std::string::npos)
-        return bad(what, "its header has a sum that is none: " + std::string(name));
+        return bad(what, "its header has an invalid sum: " + std::string(name));
     return at->second;
 }
 
@@ -106,9 +106,9 @@ Result<void> place_nvidias(MakeselfHeader& header, std::string_view start, std::
     const auto third = start.find("\nMD5=");
     if (second == std::string_view::npos || second != start.find('\n') ||
         third != start.find('\n', second + 1))
-        return bad(what, "its header's sums are not where NVIDIA's installers have them, in lines 2 and 3");
+        return bad(what, "its header does not have its sums in lines 2 and 3, as NVIDIA's installers do");
     if (!offset || *offset >= file_size)
-        return bad(what, "its header says that the archive begins behind the file's end");
+        return bad(what, "its header says that the archive begins after the file's end");
     header.summed = *after_lines(start, 3);
     if (*offset < header.summed)
         return bad(what, "its header says that the archive begins inside the header");
@@ -124,7 +124,7 @@ Result<void> place_own(MakeselfHeader& header, std::string_view start, std::uint
     const auto offset = after_lines(start, skip);
     const auto size = base::parse_uint(filesizes);
     if (!size || !offset || *offset > file_size || file_size - *offset != *size)
-        return bad(what, "its header's sizes are not the file's");
+        return bad(what, "its header's sizes do not match the file");
     header.offset = header.summed = *offset;
     header.size = *size;
     return {};
@@ -136,7 +136,7 @@ Result<MakeselfHeader> parse_makeself_header(std::string_view start, std::uint64
                                              std::string_view what) {
     start = start.substr(0, makeself_header_limit);
     if (!base::starts_with(start, "#!/bin/sh\n") && !base::starts_with(start, "#! /bin/sh\n"))
-        return bad(what, "does not begin as an installer");
+        return bad(what, "does not begin like an installer");
     GPUHOST_TRY(found, assignments(start, what));
     if (!value_of(found, "decrypt_cmd").empty())
         return unsupported(what, "is encrypted");
@@ -154,7 +154,7 @@ Result<MakeselfHeader> parse_makeself_header(std::string_view start, std::uint64
         return unsupported(what, "its header does not say where its archive begins");
     const auto skip = base::parse_uint(value_of(found, "skip"));
     if (!skip || *skip == 0)
-        return bad(what, "its header says no line where its archive begins");
+        return bad(what, "its header gives no valid line number for the start of its archive");
     const auto filesizes = found.find("filesizes");
     GPUHOST_CHECK(filesizes == found.end()
                       ? place_nvidias(header, start, *skip, file_size, what)

@@ -86,9 +86,9 @@ Result<void> compare(std::string_view what, std::string_view kind, const std::st
     if (said.empty() || found.empty() || said == found)
         return {};
     return base::fail(Errc::BadContent,
-                      std::string(what) + ": its " + std::string(kind) + " is " + found +
-                          ", its header says " + said,
-                      "The file is damaged; fetch it again.");
+                      std::string(what) + ": " + std::string(kind) + " mismatch (header: " + said +
+                          ", found: " + found + ")",
+                      "Fetch the file again: it is damaged.");
 }
 
 } // namespace
@@ -119,7 +119,7 @@ Result<void> check_makeself_sums(int fd, const MakeselfHeader& header, std::stri
     if (header.crc.empty() && header.sha256.empty() && !header.md5.empty() && found.empty())
         return base::fail(Errc::Unsupported,
                           std::string(what) + ": its only sum is an MD5, which OpenSSL refuses on this host",
-                          "In FIPS mode that is so; import it on another host and bring its bundle here.");
+                          "Import it on a host without FIPS mode, and import its bundle here.");
     GPUHOST_CHECK(compare(what, "CRC", header.crc, std::to_string(cksum.finish())));
     GPUHOST_CHECK(compare(what, "MD5", header.md5, found));
     return compare(what, "SHA-256", header.sha256, header.sha256.empty() ? "" : sha256.finish());

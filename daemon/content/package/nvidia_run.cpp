@@ -19,8 +19,7 @@ Result<RunInfo> info_of(const std::string& label, const std::string& what) {
     constexpr std::string_view system = "Linux-";
     if (words.size() < 2 || !base::is_driver_version(words.back()) ||
         !base::starts_with(words[words.size() - 2], system))
-        return base::fail(Errc::BadContent,
-                          what + ": is no driver of NVIDIA's: it calls itself '" + label + "'",
+        return base::fail(Errc::BadContent, what + ": not an NVIDIA driver: its label is '" + label + "'",
                           "Pass NVIDIA-Linux-….run as NVIDIA publishes it.");
     const std::string& platform = words[words.size() - 2];
     return RunInfo{"NVIDIA-" + platform, words.back(), platform.substr(system.size())};
@@ -34,7 +33,7 @@ Result<RunManifest> find_manifest(ArchiveReader reader, const std::string& what)
     for (;;) {
         GPUHOST_TRY(entry, reader.next());
         if (!entry)
-            return base::fail(Errc::BadContent, what + ": is no driver of NVIDIA's: it has no .manifest",
+            return base::fail(Errc::BadContent, what + ": not an NVIDIA driver: it has no .manifest",
                               "Pass NVIDIA-Linux-….run as NVIDIA publishes it.");
         if (entry->path != manifest_file || entry->type != ArchiveEntry::Type::File)
             continue;
@@ -67,9 +66,9 @@ Result<NvidiaRun> NvidiaRun::open(int fd, const std::string& what) {
     GPUHOST_TRY(manifest, find_manifest(std::move(first), what));
     if (manifest.version != info.version)
         return base::fail(Errc::BadContent,
-                          what + ": its .manifest is of version " + manifest.version + ", its header says " +
-                              info.version,
-                          "The file is not consistent; fetch it again.");
+                          what + ": version mismatch (.manifest: " + manifest.version +
+                              ", header: " + info.version + ")",
+                          "Fetch the file again: it is not consistent.");
     GPUHOST_TRY(data, archive_of(fd, header, what));
     return NvidiaRun(std::move(info), std::move(manifest), std::move(data));
 }

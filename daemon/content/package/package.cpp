@@ -40,7 +40,8 @@ Result<PackageInfo> info_of_tar(int fd, const std::string& what) {
     const auto dash = parts.size() > 3 ? parts[2].rfind('-') : std::string::npos;
     if (dash == std::string::npos || parts[0] != "usr" || parts[1] != "src" ||
         !base::is_driver_version(parts[2].substr(dash + 1)))
-        return base::fail(Errc::BadContent, what + ": is a tar, but not of a source in usr/src/NAME-VERSION");
+        return base::fail(Errc::BadContent,
+                          what + ": is a tar archive without a source in usr/src/NAME-VERSION");
     const std::string version = parts[2].substr(dash + 1);
     return PackageInfo{PackageForm::Tar, parts[2].substr(0, dash), version, version, {}, "noarch", 0};
 }
@@ -54,8 +55,8 @@ bool is_tar(std::string_view start) {
 }
 
 tl::unexpected<base::Error> no_package(const std::string& what) {
-    return base::fail(Errc::BadContent, what + ": is no package",
-                      "Pass packages as they come from the archive; this file is damaged or something else.");
+    return base::fail(Errc::BadContent, what + ": is not a package",
+                      "Pass an unmodified package: this file is damaged or something else.");
 }
 
 } // namespace

@@ -30,7 +30,7 @@ constexpr std::uint32_t string_type = 6;
 
 tl::unexpected<base::Error> not_a_package(std::string_view what, const std::string& reason) {
     return base::fail(Errc::BadContent, std::string(what) + ": not an RPM package: " + reason,
-                      "Pass .rpm files as they come from the repository.");
+                      "Pass unmodified .rpm files from the repository.");
 }
 
 std::uint32_t number_at(std::string_view text, std::size_t at) {
@@ -77,7 +77,7 @@ Result<Header> header_at(std::string_view image, std::size_t at, std::string_vie
     if (entries > most_entries || bytes > most_header_bytes)
         return not_a_package(what, "a header is too large");
     if (image.size() - index < entries * entry_bytes + bytes)
-        return not_a_package(what, "it is cut off");
+        return not_a_package(what, "it is truncated");
     const std::size_t store = index + entries * entry_bytes;
     return Header{image.substr(index, entries * entry_bytes), image.substr(store, bytes), store + bytes};
 }
@@ -92,7 +92,7 @@ bool is_word(const std::string& text) {
 
 Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what) {
     if (image.size() < lead_bytes || !base::starts_with(image, lead_magic))
-        return not_a_package(what, "it does not begin as one");
+        return not_a_package(what, "it does not begin like one");
     GPUHOST_TRY(signatures, header_at(image, lead_bytes, what));
     const std::size_t aligned = (signatures.end + 7) / 8 * 8;
     GPUHOST_TRY(header, header_at(image, aligned, what));

@@ -41,7 +41,7 @@ bool is_one_of(const std::array<std::string_view, Size>& words, std::string_view
 tl::unexpected<base::Error> bad(std::string_view what, std::size_t line, const std::string& reason) {
     return base::fail(Errc::BadContent,
                       std::string(what) + ": '.manifest' line " + std::to_string(line) + ": " + reason,
-                      "The file is damaged or no driver of NVIDIA's; fetch it again.");
+                      "Fetch the file again: it is damaged or not an NVIDIA driver.");
 }
 
 bool is_type(std::string_view word) {
@@ -69,7 +69,7 @@ Result<RunManifest> parse_run_manifest(std::string_view text, std::string_view w
         const std::vector<std::string> words = base::split_words(lines[i]);
         if (words.size() < 3 || safe_relative_path(words[0]) != words[0] || !base::parse_uint(words[1], 8) ||
             !is_type(words[2]))
-            return bad(what, i + 1, "no name, mode and type of a file");
+            return bad(what, i + 1, "the name, mode or type of a file is missing or not valid");
         if (++count > most_files)
             return bad(what, i + 1, "more than " + std::to_string(most_files) + " files");
         RunFile file;

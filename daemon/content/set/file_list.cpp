@@ -28,19 +28,19 @@ Result<TreeFile> file_from_json(const Json& value) {
     GPUHOST_TRY(path, base::get_string(value, "path"));
     const auto safe = safe_relative_path(path);
     if (path.empty() || !safe || *safe != path || path == manifest_name)
-        return base::fail(Errc::BadContent, "a file's path can't be used: '" + path + "'");
+        return base::fail(Errc::BadContent, "a file's path is not valid: '" + path + "'");
     file.path = path;
     file.target = base::string_or(value, "target", {});
     if (!file.target.empty()) {
         if (!link_stays_inside(file.path, file.target))
-            return base::fail(Errc::BadContent, "link '" + file.path + "' leads out");
+            return base::fail(Errc::BadContent, "link '" + file.path + "' points outside");
         return file;
     }
     GPUHOST_TRY(mode, base::get_string(value, "mode"));
     GPUHOST_TRY(size, base::get_int(value, "size"));
     GPUHOST_TRY(digest, base::get_string(value, "sha256"));
     if ((mode != "0444" && mode != "0555") || size < 0 || !is_sha256(digest))
-        return base::fail(Errc::BadContent, "file '" + path + "' is described wrongly");
+        return base::fail(Errc::BadContent, "file '" + path + "' has an invalid mode, size or digest");
     file.executable = mode == "0555";
     file.size = static_cast<std::uint64_t>(size);
     file.sha256 = std::move(digest);
@@ -51,8 +51,8 @@ std::string difference(const TreeFile& wanted, const TreeFile& found) {
     if (!wanted.target.empty() || !found.target.empty())
         return wanted.path + ": link to '" + found.target + "', expected '" + wanted.target + "'";
     if (wanted.size != found.size)
-        return wanted.path + ": " + std::to_string(found.size) + " bytes, expected " +
-               std::to_string(wanted.size);
+        return wanted.path + ": size mismatch (manifest: " + std::to_string(wanted.size) +
+               ", found: " + std::to_string(found.size) + ")";
     if (wanted.sha256 != found.sha256)
         return wanted.path + ": digest mismatch";
     return wanted.path + ": mode differs";
@@ -93,7 +93,7 @@ std::vector<std::string> differences(const std::vector<TreeFile>& listed, std::v
         left.erase(file);
     }
     for (const auto& [path, file] : left)
-        bad.push_back(path + ": does not belong here");
+        bad.push_back(path + ": is not in the manifest");
     return bad;
 }
 

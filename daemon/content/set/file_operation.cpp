@@ -41,8 +41,8 @@ base::Result<void> perform(const base::Root& root, const FileOperation& operatio
     if (is_done(root, operation))
         return {};
     if (!is_ours(root, path))
-        return base::fail(base::Errc::AlreadyExists, "'" + path + "' is not gpuhost's",
-                          "remove what brought it, or move it away");
+        return base::fail(base::Errc::AlreadyExists, "'" + path + "' belongs to another program",
+                          "Remove the package that installed it, or move it away.");
     const std::string directory = path.substr(0, path.rfind('/'));
     if (operation.type == FileOperation::Type::Remove) {
         GPUHOST_CHECK(root.remove(path));

@@ -28,7 +28,7 @@ Result<void> SetWriter::make_parent(const std::string& path) const {
 Result<void> SetWriter::add(const std::string& path, bool executable, ArchiveReader& archive,
                             const OnBytes& on_bytes) {
     if (has(path))
-        return base::fail(Errc::BadContent, "two packages bring '" + path + "'", "Leave one of them out.");
+        return base::fail(Errc::BadContent, "two packages contain '" + path + "'", "Leave one of them out.");
     GPUHOST_CHECK(make_parent(path));
     GPUHOST_TRY(fd, staging_->open_file(place_ + "/" + path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
                                         executable ? 0755 : 0644));
@@ -42,7 +42,8 @@ Result<void> SetWriter::add(const std::string& path, bool executable, ArchiveRea
 Result<void> SetWriter::adopt(const std::string& temporary, const std::string& path,
                               const FileDigest& digest) {
     if (has(path))
-        return base::fail(Errc::BadContent, "two files bring '" + path + "'", "Leave one of them out.");
+        return base::fail(Errc::BadContent, "two files have the path '" + path + "'",
+                          "Leave one of them out.");
     GPUHOST_CHECK(staging_->rename(place_ + "/" + temporary, place_ + "/" + path));
     files_.push_back({path, {}, false, digest.size, digest.sha256});
     return {};

@@ -126,7 +126,7 @@ const Row rows[] = {
          archive.members.push_back({"manifest.json", base::dump(archive.manifest)});
          return archive.members;
      },
-     Errc::BadContent, "unpacks to much more than it is"},
+     Errc::BadContent, "unpacks to much more than its own size"},
     {"NameThatIsLong_RSPEC_5042", Form::Tar,
      [] {
          auto files = Layout().with_image();

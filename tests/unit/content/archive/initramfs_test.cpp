@@ -126,27 +126,27 @@ TEST(Initramfs, WrongSizesAreRefused) {
     none.replace(6 + 11 * 8, 8, "00000000");
     expect_bad(read(none), "name has 0 bytes");
     image.replace(6 + 6 * 8, 8, "-0000001");
-    expect_bad(read(image), "no numbers");
+    expect_bad(read(image), "header is not valid");
 }
 
 TEST(Initramfs, LimitsAreEnforced) {
     const std::string image = tests::cpio_of(system_with(nvidia), Packing::Gzip);
     expect_bad(read(image, {100, 1U << 30U, 100}), "too large");
-    expect_bad(read(image, {1U << 30U, 1'000, 100}), "more than is allowed");
-    expect_bad(read(image, {1U << 30U, 1U << 30U, 2}), "more members");
+    expect_bad(read(image, {1U << 30U, 1'000, 100}), "more than the limit");
+    expect_bad(read(image, {1U << 30U, 1U << 30U, 2}), "too many members");
     EXPECT_TRUE(read(image, {1U << 30U, 1U << 20U, 100}));
 }
 
 TEST(Initramfs, FilesThatAreNotImagesAreRefused) {
-    expect_bad(read("\x89LZO and more of it"), "not known", Errc::Unsupported);
-    expect_bad(read(early() + "a text"), "not known", Errc::Unsupported);
+    expect_bad(read("\x89LZO and more of it"), "unknown compression", Errc::Unsupported);
+    expect_bad(read(early() + "a text"), "unknown compression", Errc::Unsupported);
     expect_bad(read("0707010 and no more than that, though it is long enough for a header as "
                     "one would expect it in a file like this one is"),
-               "no numbers");
+               "header is not valid");
     expect_bad(read("0"), "ends inside");
     const tests::TempDir directory;
     const auto fd = directory.root().open_file("/", O_RDONLY | O_DIRECTORY);
-    expect_bad(gpu_modules_of_initramfs({fd->get()}, "image"), "is no file");
+    expect_bad(gpu_modules_of_initramfs({fd->get()}, "image"), "is not a regular file");
     EXPECT_EQ(read("").value_or(Paths{"error"}), Paths()) << "the kernel accepts an empty image too";
 }
 

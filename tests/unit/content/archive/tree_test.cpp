@@ -45,14 +45,14 @@ TEST_F(TreeTest, ListsEveryFileWithDigestInOrder) {
 TEST_F(TreeTest, RefusesLinksOutsideTheTree) {
     directory_.write("tree/a", "");
     ASSERT_EQ(::symlink("../../etc/passwd", directory_.path("tree/link").c_str()), 0);
-    expect_refused("leads out");
+    expect_refused("points outside");
 }
 
 TEST_F(TreeTest, RefusesFilesWithAnotherHardLink) {
     directory_.write("elsewhere", "x");
     directory_.write("tree/a", "");
     ASSERT_EQ(::link(directory_.path("elsewhere").c_str(), directory_.path("tree/b").c_str()), 0);
-    expect_refused("second name");
+    expect_refused("more than one name");
 }
 
 TEST_F(TreeTest, RefusesPipesWithoutBlocking) {

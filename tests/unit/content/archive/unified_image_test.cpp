@@ -78,14 +78,14 @@ TEST(UnifiedImage, InitramfsOfEveryProfileIsRead) {
     EXPECT_EQ(modules_in(efi_program({})).value_or(Paths{"error"}), Paths());
     expect_bad(modules_in(efi_program(
                    std::vector<tests::EfiSection>(most_profiles + 1, {".initrd", initrd(nvidia)}))),
-               "more images");
+               "too many images");
 }
 
 TEST(UnifiedImage, ImageTruncatedByItsSectionIsRefused) {
     std::string program = unified(initrd(nvidia, Packing::None));
     tests::put_number(program, tests::efi_table + 4 * tests::efi_row + tests::EfiMemorySize, 200, 4);
-    expect_bad(modules_in(program), "ends inside of an archive");
-    expect_bad(modules_in(unified(initrd(nvidia)), {1'000, 1U << 30U, 2}), "more members");
+    expect_bad(modules_in(program), "ends inside an archive");
+    expect_bad(modules_in(unified(initrd(nvidia)), {1'000, 1U << 30U, 2}), "too many members");
     expect_bad(modules_in(unified(initrd(nvidia)), {100, 1U << 30U, 100}), "too large");
 }
 
@@ -117,14 +117,14 @@ TEST(PeSections, WrongNumbersAreRefused) {
         return sections ? "" : sections.error().message.substr(sections.error().message.find(' ') + 1);
     };
     constexpr std::size_t second = tests::efi_table + tests::efi_row;
-    EXPECT_EQ(refused(0x3c, 0xffffffff, 4), "is no program of UEFI");
-    EXPECT_EQ(refused(0x80, 0, 2), "is no program of UEFI");
-    EXPECT_EQ(refused(0, 0, 2), "is no program of UEFI");
-    EXPECT_EQ(refused(0x86, 0xffff, 2), "has more sections than are looked at");
-    EXPECT_EQ(refused(0x86, most_pe_sections, 2), "ends inside of its table of sections");
-    EXPECT_EQ(refused(0x94, 0xffff, 2), "ends inside of its table of sections");
-    EXPECT_EQ(refused(second + tests::EfiFileOffset, 0xfffffff0, 4), "ends inside of a section");
-    EXPECT_EQ(refused(tests::efi_table + tests::EfiFileOffset, 1'024, 4), "has two sections in one place");
+    EXPECT_EQ(refused(0x3c, 0xffffffff, 4), "is not a UEFI program");
+    EXPECT_EQ(refused(0x80, 0, 2), "is not a UEFI program");
+    EXPECT_EQ(refused(0, 0, 2), "is not a UEFI program");
+    EXPECT_EQ(refused(0x86, 0xffff, 2), "has too many sections");
+    EXPECT_EQ(refused(0x86, most_pe_sections, 2), "ends inside its section table");
+    EXPECT_EQ(refused(0x94, 0xffff, 2), "ends inside its section table");
+    EXPECT_EQ(refused(second + tests::EfiFileOffset, 0xfffffff0, 4), "ends inside a section");
+    EXPECT_EQ(refused(tests::efi_table + tests::EfiFileOffset, 1'024, 4), "has overlapping sections");
     std::string huge = program;
     tests::put_number(huge, second + tests::EfiMemorySize, 0xffffffff, 4);
     EXPECT_EQ(sections_of(huge)->back().size, 1'024U) << "missing bytes are zeros";

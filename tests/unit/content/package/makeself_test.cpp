@@ -88,31 +88,31 @@ TEST(MakeselfTest, FindsTheArchiveBelowNvidiasHeader) {
 }
 
 TEST(MakeselfTest, RefusesHeadersThatMismatchTheFile) {
-    expect_bad("#!/bin/bash\n", Errc::BadContent, "does not begin as");
+    expect_bad("#!/bin/bash\n", Errc::BadContent, "does not begin like");
     expect_bad("#!/bin/sh\necho\n", Errc::Unsupported, "where its archive begins");
-    expect_bad(own(), Errc::BadContent, "sizes are not the file's", 8);
-    expect_bad(own(), Errc::BadContent, "sizes are not the file's", 10);
+    expect_bad(own(), Errc::BadContent, "sizes do not match the file", 8);
+    expect_bad(own(), Errc::BadContent, "sizes do not match the file", 10);
     expect_bad(own({.sizes = "4 5"}), Errc::Unsupported, "several parts");
-    expect_bad(own({.skip = "900"}), Errc::BadContent, "sizes are not");
-    expect_bad(own({.skip = "0"}), Errc::BadContent, "no line");
-    expect_bad(own({.skip = "-1"}), Errc::BadContent, "no line");
-    expect_bad(own({.skip = "18446744073709551616"}), Errc::BadContent, "no line");
-    expect_bad(own({.skip = "`id`"}), Errc::BadContent, "sets skip to what can't be read");
-    expect_bad(own({.skip = "$X"}), Errc::BadContent, "sets skip to what can't be read");
-    expect_bad(own({.more = "skip=3\n"}), Errc::BadContent, "or twice");
+    expect_bad(own({.skip = "900"}), Errc::BadContent, "sizes do not match");
+    expect_bad(own({.skip = "0"}), Errc::BadContent, "no valid line number");
+    expect_bad(own({.skip = "-1"}), Errc::BadContent, "no valid line number");
+    expect_bad(own({.skip = "18446744073709551616"}), Errc::BadContent, "no valid line number");
+    expect_bad(own({.skip = "`id`"}), Errc::BadContent, "sets skip twice or to an unreadable value");
+    expect_bad(own({.skip = "$X"}), Errc::BadContent, "sets skip twice or to an unreadable value");
+    expect_bad(own({.more = "skip=3\n"}), Errc::BadContent, "sets skip twice");
     expect_bad(own({.more = "decrypt_cmd=\"gpg -d\"\n"}), Errc::Unsupported, "encrypted");
-    expect_bad(own({.md5sum = std::string(33, 'a')}), Errc::BadContent, "a sum that is none: MD5");
-    expect_bad(own({.crcsum = "12x"}), Errc::BadContent, "a sum that is none: CRCsum");
+    expect_bad(own({.md5sum = std::string(33, 'a')}), Errc::BadContent, "an invalid sum: MD5");
+    expect_bad(own({.crcsum = "12x"}), Errc::BadContent, "an invalid sum: CRCsum");
     expect_bad(nvidias("MD5=1\nCRCsum=1\n"), Errc::BadContent, "lines 2 and 3");
-    expect_bad(nvidias("CRCsum=1\nMD5=1\n", "9"), Errc::BadContent, "behind the file's end");
+    expect_bad(nvidias("CRCsum=1\nMD5=1\n", "9"), Errc::BadContent, "after the file's end");
     expect_bad(nvidias("CRCsum=1\nMD5=1\n", "2"), Errc::BadContent, "inside the header");
-    expect_bad(nvidias("CRCsum=1\nMD5=1\n"), Errc::BadContent, "behind the file's end", 0);
+    expect_bad(nvidias("CRCsum=1\nMD5=1\n"), Errc::BadContent, "after the file's end", 0);
 }
 
 TEST(MakeselfTest, RefusesHeadersOverTheLimit) {
     std::string start = own({.skip = "100000000"});
     start.append(makeself_header_limit, '\n');
-    expect_bad(start, Errc::BadContent, "sizes are not");
+    expect_bad(start, Errc::BadContent, "sizes do not match");
 }
 
 TEST(MakeselfTest, RefusesEveryPrefix) {
@@ -132,7 +132,8 @@ TEST(MakeselfTest, ComparesEachSum) {
         const auto checked = check(own(wrong) + payload);
         ASSERT_FALSE(checked) << kind;
         EXPECT_EQ(checked.error().code, Errc::BadContent);
-        EXPECT_NE(checked.error().message.find(std::string("x.run: its ") + kind + " is "), std::string::npos)
+        EXPECT_NE(checked.error().message.find(std::string("x.run: ") + kind + " mismatch"),
+                  std::string::npos)
             << checked.error().message;
     }
     EXPECT_FALSE(check(own() + "123456780")) << "a changed payload";

@@ -49,11 +49,11 @@ TEST(SecureBootView, ShowsUnknownFacts) {
     unknown["enforcement"] = "";
     unknown["keys"] = Json();
     unknown["certificate"] = Json();
-    unknown["certificate_error"] = "site.pem: is no certificate";
+    unknown["certificate_error"] = "site.pem: is not a certificate";
     unknown["sets"] = Json::array();
     const std::string text = render_secure_boot({}, unknown);
     for (const char* part :
-         {"not known: no UEFI", "any; those without", "/proc/keys", "site.pem: is no certificate"})
+         {"not known: no UEFI", "any; those without", "/proc/keys", "site.pem: is not a certificate"})
         EXPECT_THAT(text, HasSubstr(part));
     unknown["keys"] = Json::array();
     EXPECT_THAT(render_secure_boot({}, unknown), HasSubstr("has no keys"));

@@ -190,7 +190,7 @@ TEST_F(Foreign, MemberNamesOutsideAreRefused_CVE_2024_24579) {
     for (const char* name : {"../kept", "a/../../kept", "/etc/passwd"}) {
         DockerArchive archive = two_layer_archive();
         archive.members.push_back({name, "written"});
-        expect_refused(archive.tar(), "leads out of the archive");
+        expect_refused(archive.tar(), "points outside the archive");
     }
     DockerArchive archive = two_layer_archive();
     archive.members.push_back({"kept", "written", Type::File, "", 04777});
@@ -227,7 +227,7 @@ TEST_F(Foreign, LinksOutsideAreRefused_GHSA_r3h2_rgqf_9hv9) {
     archive.members[5].target = "111/layer.tar";
     EXPECT_TRUE(read(archive.tar()));
     archive.members[5].target = kept;
-    expect_refused(archive.tar(), "leads out of the archive");
+    expect_refused(archive.tar(), "points outside the archive");
     const std::string hex = content::sha256("as it was");
     ASSERT_TRUE(
         read(layout_tar({descriptor_of("as it was")}, {{"./blobs/sha256/" + hex, "", Type::Link, kept}})));
@@ -281,7 +281,8 @@ TEST_F(Foreign, BombIsRefused_RSPEC_5042) {
     limits.unrated_bytes = 1U << 20U;
     const auto index = read(bomb, limits);
     ASSERT_FALSE(index);
-    EXPECT_NE(index.error().message.find("much more than it is"), std::string::npos) << index.error().message;
+    EXPECT_NE(index.error().message.find("much more than its own size"), std::string::npos)
+        << index.error().message;
 }
 
 TEST_F(Foreign, OtherArchiveFormatsAreRefused_CVE_2024_20696) {
@@ -295,10 +296,10 @@ TEST_F(Foreign, OtherArchiveFormatsAreRefused_CVE_2024_20696) {
 TEST_F(Foreign, DuplicateMembersAreRefused) {
     DockerArchive archive = two_layer_archive();
     archive.members.push_back({"./manifest.json", "[]"});
-    expect_refused(archive.tar(), "'manifest.json': comes twice");
-    expect_refused(layout_tar({descriptor_of("app")}, {{"index.json", "{}"}}), "'index.json': comes twice");
+    expect_refused(archive.tar(), "'manifest.json': occurs twice");
+    expect_refused(layout_tar({descriptor_of("app")}, {{"index.json", "{}"}}), "'index.json': occurs twice");
     expect_refused(layout_tar({descriptor_of("app")}, {blob_member("app"), blob_member("app")}),
-                   "comes twice");
+                   "occurs twice");
 }
 
 TEST_F(Foreign, BlobMustMatchItsDigest) {

@@ -107,12 +107,12 @@ TEST(CheckSetTest, NamesEveryFileThatDiffers) {
     directory.write("set/extra", "x");
     EXPECT_EQ(check_set_at(root, "/set")->bad,
               (std::vector<std::string>{"nvidia-drm.ko: digest mismatch", "nvidia.ko: is missing",
-                                        "extra: does not belong here"}));
+                                        "extra: is not in the manifest"}));
     directory.write("set/nvidia-drm.ko", "ab");
     directory.write("set/nvidia.ko", "");
     ASSERT_TRUE(root.remove("/set/extra"));
     EXPECT_EQ(check_set_at(root, "/set")->bad,
-              std::vector<std::string>{"nvidia-drm.ko: 2 bytes, expected 3"});
+              std::vector<std::string>{"nvidia-drm.ko: size mismatch (manifest: 3, found: 2)"});
     directory.write("set/nvidia-drm.ko", "abc");
     ASSERT_EQ(::chmod(directory.path("set/nvidia.ko").c_str(), 0755), 0);
     EXPECT_EQ(check_set_at(root, "/set")->bad, std::vector<std::string>{"nvidia.ko: mode differs"});

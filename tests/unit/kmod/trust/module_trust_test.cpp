@@ -135,9 +135,9 @@ TEST_F(ModuleTrust, MismatchingSignatureIsRefusedWithKnownKey) {
     kernel_has(signer, ".machine");
     std::string file = signed_by(signer);
     file[file.find("550.163.01")] = '6';
-    EXPECT_THAT(judge(file), HasSubstr("does not fit"));
+    EXPECT_THAT(judge(file), HasSubstr("does not match"));
     rules_.enforcement.clear();
-    EXPECT_THAT(judge(file), HasSubstr("does not fit")) << "the kernel has the key and verifies";
+    EXPECT_THAT(judge(file), HasSubstr("does not match")) << "the kernel has the key and verifies";
     rules_.keys->keys.clear();
     EXPECT_EQ(judge(file), "") << "the kernel does not have the key and only taints";
 }
