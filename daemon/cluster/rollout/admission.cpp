@@ -227,7 +227,7 @@ class PoolRound {
                     continue;
                 const UpgradeNode& node = member.host->node;
                 if (const auto held = holds_wave(member)) {
-                    wave_reason_ = {"wave '" + wave.name + "' comes first, and is not done",
+                    wave_reason_ = {"wave '" + wave.name + "' runs first, and is not done",
                                     "node '" + node.name + "'" + *held};
                     return;
                 }
@@ -255,11 +255,11 @@ class PoolRound {
         if (!node.gpu_label)
             return "label " + std::string(key::gpu_present) + " is not 'true'";
         if (member.unused != nullptr && member.unused->wait.count() > 0)
-            return "the host did not use its last grant: does gpuhost-cluster run there?";
+            return "the host did not use its last grant: is gpuhost-cluster running there?";
         if (policy_.mode == UpgradeMode::OnRequest && !node.record.requested)
             return "autoUpgrade is off";
         if (!node.record.prepared || (node.record.version != policy_.version && !node.record.requested))
-            return node.reason.empty() ? "the host has not checked version " + policy_.version + " yet"
+            return node.reason.empty() ? "waits until the host has checked version " + policy_.version
                                        : node.reason;
         return {};
     }
@@ -277,7 +277,7 @@ class PoolRound {
         }
         if (is_held_) {
             ++held_;
-            admission_.waiting[node.name] = "a gate has not answered yet";
+            admission_.waiting[node.name] = "waits for the answer of a gate";
         } else {
             admission_.admit.push_back(node.name);
             ++numbers_.in_progress;
@@ -319,7 +319,7 @@ class PoolRound {
                         " allows",
                     ""};
         if (!topology_.empty() && !member.host->topology.empty() && topology_ != member.host->topology)
-            return {"one " + policy_.topology_key + " at a time", "it is the turn of " + topology_};
+            return {"one " + policy_.topology_key + " at a time", "hosts of " + topology_ + " upgrade now"};
         return {};
     }
 

@@ -41,7 +41,7 @@ bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
 std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission& admission,
                       const UpgradePolicy& policy) {
     if (phase == FleetPhase::Upgrading && node.state == UpgradeState::UpgradeRequired)
-        return "has its grant, and has not begun yet";
+        return "granted, but not begun yet";
     if (const auto waits = admission.waiting.find(node.name);
         phase == FleetPhase::Waiting && waits != admission.waiting.end())
         return waits->second;
@@ -50,7 +50,7 @@ std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission
     if (!node.ready)
         return "the node is not ready";
     return owes_word(node, policy)
-               ? "has not said anything of version " + policy.version + ": does gpuhost-cluster run there?"
+               ? "no report about version " + policy.version + ": is gpuhost-cluster running there?"
                : "";
 }
 

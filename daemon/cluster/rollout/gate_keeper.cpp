@@ -126,7 +126,7 @@ Result<std::string> GateKeeper::authorities(const Gate& gate) const {
     for (const char* path : system_authorities)
         if (root_.exists(path))
             return root_.read(path, most_authorities);
-    return base::fail(Errc::NotFound, "this host has no list of authorities; caFile can name one");
+    return base::fail(Errc::NotFound, "this host has no list of authorities; set caFile");
 }
 
 void GateKeeper::handle(const http::Answer& answer) {

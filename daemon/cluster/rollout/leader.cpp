@@ -79,7 +79,7 @@ Leader::Leader(Api& api, GateKeeper& gates, std::string node, LogLine log_line)
             [this](Json&&) { lose_lease(); },
             [this](const Error& trouble) {
                 if (trouble.message != last_error_ && trouble.code == base::Errc::AccessDenied)
-                    log_("can't watch who leads: " + trouble.message);
+                    log_("can't watch the leader's Lease: " + trouble.message);
                 last_error_ = trouble.message;
             }}) {}
 
@@ -114,7 +114,7 @@ std::optional<Time> Leader::due() const {
 void Leader::turn() {
     own_.turn();
     if (valid_until_ && now() >= *valid_until_)
-        end("its lease could not be renewed in time");
+        end("its Lease could not be renewed in time");
     if (lease_due_ && now() >= *lease_due_ && !asks_) {
         lease_due_.reset();
         if (leads())
@@ -158,7 +158,7 @@ void Leader::lose_lease() {
     lease_known_ = true;
     lease_there_ = false;
     if (leads())
-        end("its lease is gone");
+        end("its Lease was removed");
     if (!asks_)
         lease_due_ = now();
 }
@@ -195,7 +195,7 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
         const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
         lease_due_ = now() + (leads() ? std::min(wait, renew_every) : wait);
         if (answer.status != 409 && answer.error.message != last_error_)
-            log_("can't write who leads: " + answer.error.message);
+            log_("can't write the leader's Lease: " + answer.error.message);
         last_error_ = answer.status == 409 ? "" : answer.error.message;
         return;
     }
@@ -217,7 +217,7 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
 /// Begins a term. Reads everything again, now that it holds the lease.
 void Leader::begin() {
     term_ = term_of(lease_);
-    log_("this host leads: it hands out grants to upgrade (term " + std::to_string(lease_.transitions) + ")");
+    log_("this host leads: it grants upgrades (term " + std::to_string(lease_.transitions) + ")");
     watch_fleet();
 }
 
@@ -238,7 +238,7 @@ void Leader::watch_fleet() {
 }
 
 void Leader::end(const std::string& why) {
-    log_("this host does not lead any more: " + why);
+    log_("this host no longer leads: " + why);
     term_.clear();
     valid_until_.reset();
     decide_due_.reset();
@@ -448,19 +448,18 @@ void Leader::revoke(const std::string& node) {
     in_flight_[node] = false;
     const Json object = {
         {"metadata", {{"uid", lease->second.uid}, {"resourceVersion", lease->second.version}}}};
-    (void)api_.remove(
-        lease_path(lease->first), object,
-        [this, node, uid = lease->second.node_uid, term = term_](ApiAnswer&& answer) {
-            if (term == term_)
-                in_flight_.erase(node);
-            if (answer.done()) {
-                log_("node '" + node +
-                     "' has lost its grant: nothing was heard of it, or it is another node now");
-                if (term == term_)
-                    note_unused(node, uid);
-            } else if (answer.status != 404 && answer.status != 409)
-                log_("can't take the grant of node '" + node + "' away: " + answer.error.message);
-        });
+    (void)api_.remove(lease_path(lease->first), object,
+                      [this, node, uid = lease->second.node_uid, term = term_](ApiAnswer&& answer) {
+                          if (term == term_)
+                              in_flight_.erase(node);
+                          if (answer.done()) {
+                              log_("revoked the grant of node '" + node +
+                                   "': the host is silent, or the node was replaced");
+                              if (term == term_)
+                                  note_unused(node, uid);
+                          } else if (answer.status != 404 && answer.status != 409)
+                              log_("can't revoke the grant of node '" + node + "': " + answer.error.message);
+                      });
 }
 
 /// Delays the next grant to the host, longer each time, so that a host without gpuhost-cluster does not block
@@ -519,7 +518,7 @@ void Leader::publish(const std::string& text) {
             return;
         }
         has_rollout_ = answer.status == exists;
-        log_("can't say why hosts wait: " + answer.error.message);
+        log_("can't publish why hosts wait: " + answer.error.message);
         sooner(decide_due_, now() + backoff_.next());
     };
     if (has_rollout_ || leases_.count(rollout_lease) != 0)

@@ -183,7 +183,7 @@ TEST(Admission, HostWithAnUnusedGrantIsAdmittedLast) {
     site.fleet.unused["n101"].wait = Seconds(1);
     EXPECT_EQ(site.run().admit, Names{"n100"});
     EXPECT_EQ(site.run().waiting.at("n101"),
-              "the host did not use its last grant: does gpuhost-cluster run there?");
+              "the host did not use its last grant: is gpuhost-cluster running there?");
     site.fleet.unused["n100"].wait = Seconds(1);
     EXPECT_TRUE(site.run().admit.empty());
 }
@@ -276,15 +276,15 @@ TEST(Admission, BrokenCanaryBlocksItsWaveUnlessSkipped) {
     EXPECT_EQ(site.run().admit.size(), 2U) << "the canary's soak is over";
     canary.ready = false;
     EXPECT_EQ(site.run().waiting.at("n101"),
-              "wave 'canary' comes first, and is not done: node 'n100' is not ready");
+              "wave 'canary' runs first, and is not done: node 'n100' is not ready");
     canary.ready = true;
     canary.unschedulable = true;
     EXPECT_EQ(site.run().waiting.at("n101"),
-              "wave 'canary' comes first, and is not done: node 'n100' is cordoned");
+              "wave 'canary' runs first, and is not done: node 'n100' is cordoned");
     canary.unschedulable = false;
     canary.driver_ready = false;
     EXPECT_EQ(site.run().waiting.at("n101"),
-              "wave 'canary' comes first, and is not done: node 'n100' has no working driver");
+              "wave 'canary' runs first, and is not done: node 'n100' has no working driver");
     canary.skip = true;
     EXPECT_EQ(site.run().admit, Names{"n101"}) << "another host becomes the canary";
 }
@@ -317,7 +317,7 @@ TEST(Admission, SharedReasonNamesNoHostOrRack) {
     Site waves{policy_of(0, {100, true})};
     waves.policy.pools[0].policy.waves.push_back({"canary", Selector(), {1, false}, Seconds(0)});
     waves.add(2, UpgradeState::UpgradeRequired);
-    EXPECT_EQ(waves.run().reasons[0], "wave 'canary' comes first, and is not done");
+    EXPECT_EQ(waves.run().reasons[0], "wave 'canary' runs first, and is not done");
 }
 
 TEST(Admission, UpgradingHostWithoutAGrantKeepsItsSlot) {
@@ -383,7 +383,7 @@ TEST(Admission, WaveStartsAfterThePreviousOneSoaked) {
     site.add(3, UpgradeState::UpgradeRequired);
     Admission admission = site.run();
     EXPECT_EQ(admission.admit, Names{"n100"});
-    EXPECT_EQ(admission.waiting.at("n101"), "wave 'canary' comes first, and is not done: node 'n100'");
+    EXPECT_EQ(admission.waiting.at("n101"), "wave 'canary' runs first, and is not done: node 'n100'");
     UpgradeNode& canary = site.fleet.hosts["n100"].node;
     canary.state = UpgradeState::UpgradeFailed;
     EXPECT_TRUE(site.run().admit.empty()) << "a failed canary halts the wave";
@@ -435,7 +435,7 @@ TEST(Admission, AdmitsHostsOfOneTopologyAtATime) {
     for (const auto& [name, rack] : {std::pair("a", "r1"), std::pair("b", "r2"), std::pair("c", "r1")})
         site.add(node(name, UpgradeState::UpgradeRequired), {{"rack", rack}});
     EXPECT_EQ(site.run().admit, (Names{"a", "c"}));
-    EXPECT_EQ(site.run().waiting.at("b"), "one rack at a time: it is the turn of r1");
+    EXPECT_EQ(site.run().waiting.at("b"), "one rack at a time: hosts of r1 upgrade now");
 }
 
 TEST(Admission, AdmitsNothingOutsideWindowsOrWithPolicyProblems) {

@@ -91,7 +91,7 @@ TEST(FleetDocument, EachHostHasPhaseAndReason) {
     EXPECT_EQ(site.node("d")["attempts"], 3);
     EXPECT_EQ(site.node("e")["phase"], "other");
     EXPECT_EQ(site.node("e")["reason"],
-              "has not said anything of version 550.163.01: does gpuhost-cluster run there?");
+              "no report about version 550.163.01: is gpuhost-cluster running there?");
 }
 
 TEST(FleetDocument, NodeConditionsOverrideAnOfflineHostsReason) {
@@ -116,7 +116,7 @@ TEST(FleetDocument, GrantOfAnotherNodeUidDoesNotCount) {
     EXPECT_EQ(site.node("a")["phase"], "waiting");
     site.grant("a");
     EXPECT_EQ(site.node("a")["phase"], "upgrading");
-    EXPECT_EQ(site.node("a")["reason"], "has its grant, and has not begun yet");
+    EXPECT_EQ(site.node("a")["reason"], "granted, but not begun yet");
 }
 
 TEST(FleetDocument, AdmissibleHostWaitsUntilItIsGranted) {
