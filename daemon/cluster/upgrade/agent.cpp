@@ -107,7 +107,7 @@ UpgradeInput UpgradeAgent::situation(const Json& node) const {
         at.policy_problem = policy_->problems.front();
     at.waits = waits_;
     if (waits_watch_ && waits_.empty() && now() >= waits_since_ + leader_answers)
-        at.waits = "waits for its turn, and no leader says why: set Candidate=yes in gpuhostd.conf of a host";
+        at.waits = "waits for its turn, but no leader answers: set Candidate=yes in gpuhostd.conf of a host";
     at.granted = is_granted();
     at.revoked = lease_known_ && !lease_;
     at.check = host_.check(pool.policy.version);
@@ -278,7 +278,7 @@ void UpgradeAgent::confirm() {
                            lease_due_ = returns_ ? now() : *renewed_ + as_time(lease_->duration) / 3;
                            return;
                        }
-                       log_("the grant to upgrade is of a leader that leads no more: it does not count");
+                       log_("ignoring the grant to upgrade: its leader no longer leads");
                        give_back();
                    });
 }

@@ -78,7 +78,7 @@ std::string GpuUsers::mark(std::map<std::string, PodFacts>& pods) {
             const Claim& claim = found->second;
             pod.uses_gpu = pod.uses_gpu || claim.state == Claim::State::OfGpu;
             if (claim.state == Claim::State::Asked || claim.state == Claim::State::Failed)
-                unknown = "what pod " + pod.text() + " has claimed as '" + name + "'" +
+                unknown = "the resource claim '" + name + "' of pod " + pod.text() +
                           (claim.trouble.empty() ? "" : ": " + claim.trouble);
         }
         pod.holds_driver = holders_ && holders_->count(pod.static_uid.empty() ? uid : pod.static_uid) != 0;
@@ -128,7 +128,7 @@ void GpuUsers::found(Holders holders) {
         is_current_ = false;
     } else {
         // The swap checks for holders itself and does not begin while any remain.
-        log_("can't see which pods use the driver, only those that ask for a GPU are moved: " +
+        log_("can't find the pods that use the driver, moving only those that request a GPU: " +
              holders.error().message);
         if (!holders_)
             holders_.emplace();
@@ -188,8 +188,7 @@ void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& an
         claim.since = now();
     if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
         // Moving one pod needlessly does less harm than leaving one on a driver that is unloaded.
-        log_("can't read " + path.substr(1) +
-             ", which is taken for a claim of a GPU: " + answer.error.message);
+        log_("can't read " + path.substr(1) + ", treating it as a claim of a GPU: " + answer.error.message);
         claim.state = Claim::State::OfGpu;
         return;
     }

@@ -61,7 +61,7 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
     if (change.label(key::state, state_name(move.state))) {
         more = true;
         patch.node.log_lines.push_back(move.state == UpgradeState::Unknown
-                                           ? "label " + std::string(key::state) + " is taken off"
+                                           ? "label " + std::string(key::state) + " is removed"
                                            : "upgrade state " + std::string(state_name(move.state)) +
                                                  (move.reason.empty() ? "" : ": " + move.reason));
         if (move.state != UpgradeState::Unknown)

@@ -252,7 +252,7 @@ bool PodMover::is_validator_due() const {
 /// Returns what must be known before pods are chosen; nothing: all is known.
 std::optional<std::string> PodMover::awaited() {
     if (!last_error_.empty())
-        return "can't see this node's pods: " + last_error_;
+        return "can't watch this node's pods: " + last_error_;
     if (!listed_)
         return task_.text;
     if (act_ != UpgradeAct::Validate) {
@@ -261,7 +261,7 @@ std::optional<std::string> PodMover::awaited() {
     } else {
         end_outdated_validators();
         if (is_validator_due())
-            return "no pod of nvidia-operator-validator is here yet";
+            return "no pod of nvidia-operator-validator is on this node yet";
     }
     return std::nullopt;
 }
@@ -288,16 +288,16 @@ void PodMover::query() {
     if (choice.leave.empty()) {
         // A new holder may have appeared while others left.
         if (act_ == UpgradeAct::DeletePods && !users_.confirm())
-            return wait("pods have left; not known yet: who uses the driver now" +
+            return wait("pods have ended; not known yet: which processes use the driver now" +
                         (users_.trouble().empty() ? "" : ": " + users_.trouble()));
         task_.state = Task::State::Done;
-        task_.text = all_asked_ ? "pods have left" : "";
+        task_.text = all_asked_ ? "pods have ended" : "";
         return;
     }
     std::vector<std::string> texts;
     for (const PodFacts* pod : choice.leave) {
         const auto why = in_the_way_.find(pod->uid);
-        texts.push_back(pod->text() + (pod->is_leaving            ? " (is ending)"
+        texts.push_back(pod->text() + (pod->is_leaving            ? " (terminating)"
                                        : why != in_the_way_.end() ? " (" + why->second + ")"
                                                                   : ""));
     }
@@ -305,7 +305,7 @@ void PodMover::query() {
     if (act_ != UpgradeAct::DeletePods && act_ != UpgradeAct::Drain)
         return;
     if (is_over())
-        return fail("these pods have not left within " + std::to_string(patience().count()) +
+        return fail("these pods did not end within " + std::to_string(patience().count()) +
                     " s: " + task_.text);
     all_asked_ = true;
     users_.outdate();
@@ -325,8 +325,8 @@ void PodMover::ask(const PodFacts& pod) {
     };
     const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
     if (is_late()) { // only where the policy overrides budgets
-        log_("deletes pod " + pod.text() + ": it did not leave within " +
-             std::to_string(rules().timeout.count()) + " s");
+        log_("deletes pod " + pod.text() + ": not evicted within " + std::to_string(rules().timeout.count()) +
+             " s");
         // A pod that remains after its grace period does not end by itself.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
                            pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
@@ -344,7 +344,7 @@ void PodMover::answered(const std::string& uid, const std::string& text, ApiAnsw
     if (answer.done() || answer.status == not_found) {
         in_the_way_.erase(uid);
         if (answer.done())
-            log_("pod " + text + " is asked to leave");
+            log_("pod " + text + " is being removed");
         return;
     }
     if (answer.retry_after)
@@ -353,7 +353,7 @@ void PodMover::answered(const std::string& uid, const std::string& text, ApiAnsw
     const std::string budget = answer.status == too_many ? budget_in_the_way(answer.body) : "";
     std::string why = budget.empty() ? answer.error.message : budget;
     if (in_the_way_[uid] != why)
-        log_("pod " + text + " does not leave: " + why);
+        log_("pod " + text + " is not removed: " + why);
     in_the_way_[uid] = std::move(why);
 }
 

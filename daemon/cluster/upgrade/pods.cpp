@@ -121,13 +121,13 @@ class Choice {
         else if (pod.is_mirror)
             choice.ignored.push_back(pod.text() + " is a static pod");
         else if (pod.is_daemon && pod.is_active)
-            choice.ignored.push_back(pod.text() + " is of a DaemonSet");
+            choice.ignored.push_back(pod.text() + " belongs to a DaemonSet");
         else if (!pod.is_leaving && pod.is_active && pod.has_empty_dir && !rules.delete_empty_dir)
             choice.refuse.push_back(pod.text() +
                                     " has an emptyDir, whose data would be lost (deleteEmptyDir is false)");
         else if (!pod.is_leaving && pod.is_active && !pod.is_managed && !rules.force)
             choice.refuse.push_back(pod.text() +
-                                    " has no controller that would make it again (force is false)");
+                                    " has no controller that would recreate it (force is false)");
         else
             choice.leave.push_back(&pod);
     }
@@ -140,11 +140,12 @@ class Choice {
     }
 
     void refuse_holder(const PodFacts& pod) {
-        choice.refuse.push_back(
-            pod.text() + " holds the driver, and " +
-            (pod.is_mirror ? "is a static pod: move its file out of the kubelet's directory"
-                           : "its DaemonSet keeps it here: give the DaemonSet the nodeSelector " +
-                                 std::string(key::deploy_prefix) + "client=true, and the node that label"));
+        choice.refuse.push_back(pod.text() + " holds the driver, and " +
+                                (pod.is_mirror
+                                     ? "is a static pod: move its file out of the kubelet's directory"
+                                     : "its DaemonSet keeps it here: add the nodeSelector " +
+                                           std::string(key::deploy_prefix) +
+                                           "client=true to the DaemonSet, and that label to the node"));
     }
 
     UpgradeAct act_;

@@ -200,7 +200,7 @@ class Step {
         }
         const std::int64_t delay = policy_.retry_delay.count()
                                    << std::min(attempts > 0 ? attempts - 1 : 0, most_doublings);
-        to(UpgradeRequired, "tries again after: " + why);
+        to(UpgradeRequired, "retries after: " + why);
         move_.record.prepared = false;
         move_.record.retry_at = at_.now + delay;
     }
@@ -234,7 +234,7 @@ class Step {
             return;
         }
         if (policy_.mode == UpgradeMode::OnRequest)
-            return forget("version " + policy_.version + " is wanted; autoUpgrade is off");
+            return forget("the policy sets version " + policy_.version + "; autoUpgrade is off");
         if (at_.driver.running == policy_.version)
             return stay(UpgradeAct::None, at_.driver.changing ? node_.reason : at_.driver.problem);
         begin(false);
@@ -275,7 +275,7 @@ class Step {
         if (const auto label = at_.labels.find(key::gpu_present);
             label != at_.labels.end() && label->second != "true")
             return "label " + std::string(key::gpu_present) + " is '" + label->second +
-                   "': no leader grants it an upgrade";
+                   "': leaders grant this node no upgrade";
         if (!at_.policy_problem.empty())
             return "the policy has a problem: " + at_.policy_problem;
         return at_.waits.empty() ? "waits for its turn" : at_.waits;
@@ -293,8 +293,9 @@ class Step {
             record.since = at_.now;
         }
         if (!has_desired_version() || is_paused())
-            return forget(
-                has_desired_version() ? "version " + policy_.version + " is wanted; autoUpgrade is off" : "");
+            return forget(has_desired_version()
+                              ? "the policy sets version " + policy_.version + "; autoUpgrade is off"
+                              : "");
         if (!record.requested && runs_wanted())
             return done();
         if (is_pinned_elsewhere()) {
@@ -322,7 +323,7 @@ class Step {
             return;
         }
         if (would_begin(window) && (!record.prepared || record.version != policy_.version)) {
-            move_.reason = "checks whether version " + policy_.version + " can be had here";
+            move_.reason = "checks whether version " + policy_.version + " is available on this host";
             return;
         }
         move_.wants_grant = record.prepared && !node_.skip && node_.ready && !node_.leaving;
@@ -352,11 +353,11 @@ class Step {
         }
         if (policy_.version != node_.record.version) {
             move_.record.prepared = false;
-            release("version " + policy_.version + " is wanted by now");
+            release("the policy now sets version " + policy_.version);
             return true;
         }
         if (at_.revoked) {
-            release("its place was given on");
+            release("its grant was revoked");
             return true;
         }
         move_.wants_grant = true;
@@ -454,7 +455,7 @@ class Step {
         if (runs && !is_swapping && (at_.driver.ready || at_.swap.is_done()))
             return swapped();
         if (at_.swap.is_done())
-            return fail("swap", "the swap has ended, and driver " + at_.driver.running + " runs");
+            return fail("swap", "the swap ended, but driver " + at_.driver.running + " runs");
         if (at_.swap.has_failed())
             return fail("swap", at_.swap.text, at_.swap.is_final);
         if (is_swapping) {
@@ -481,10 +482,10 @@ class Step {
     void reboot() {
         UpgradeRecord& record = move_.record;
         if (!policy_.may_reboot)
-            return fail("reboot", "the host is to be rebooted: " + at_.driver.problem, true);
+            return fail("reboot", "a reboot is required: " + at_.driver.problem, true);
         if (!policy_.drain.enabled)
             return fail("reboot",
-                        "the host is to be rebooted, which the policy allows only after a drain "
+                        "a reboot is required, which the policy allows only after a drain "
                         "(drain.enable is false): " +
                             at_.driver.problem,
                         true);
@@ -492,8 +493,7 @@ class Step {
             return;
         if (record.boot != at_.driver.boot) {
             if (record.reboots >= most_reboots)
-                return fail("reboot",
-                            "the host has been rebooted, and is to be rebooted again: " + at_.driver.problem,
+                return fail("reboot", "a reboot is required again after a reboot: " + at_.driver.problem,
                             true);
             ++record.reboots;
             record.boot = at_.driver.boot;
@@ -572,8 +572,8 @@ class Step {
             return fail("validation", why, true);
         if (at_.driver.running == record.from && at_.driver.ready)
             return fail("validation", why + "; version " + record.from + " runs again");
-        stay(UpgradeAct::RollBack, "goes back to version " + record.from + ", since version " +
-                                       record.version + " is not valid: " + why);
+        stay(UpgradeAct::RollBack, "rolls back to version " + record.from + ", since version " +
+                                       record.version + " failed its validation: " + why);
     }
 
     void uncordon() { done(); }

@@ -204,7 +204,7 @@ def paused(node):
     wanted = next(one for one in machine.versions if one != runs)
     plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
                   json.dumps({"spec": {**chart, "driver": {"version": wanted, "upgradePolicy": {"autoUpgrade": False}}}}))
-    eventually(lambda: f"it reports that autoUpgrade is off: {machine.why()}", lambda: machine.reason() == f"version {wanted} is wanted; autoUpgrade is off")
+    eventually(lambda: f"it reports that autoUpgrade is off: {machine.why()}", lambda: machine.reason() == f"the policy sets version {wanted}; autoUpgrade is off")
     time.sleep(2)
     assert not machine.state() and not machine.node()["spec"].get("unschedulable") and machine.host.loaded()["nvidia"] == runs, machine.why()
     want(plane, wanted)
@@ -278,7 +278,7 @@ def budget(node):
         eventually(lambda: f"the reason names the budget: {machine.why()}",
                    lambda: "web" in machine.reason())
         eventually(lambda: f"it times out, and is schedulable: {machine.why()}",
-                   lambda: not machine.node()["spec"].get("unschedulable") and "have not left" in machine.reason())
+                   lambda: not machine.node()["spec"].get("unschedulable") and "did not end" in machine.reason())
         assert "guarded" in machine.pods() and machine.host.loaded()["nvidia"] == runs
         asked = [call for call in plane.calls(f"system:node:{HOST}") if call[1] == "pods/eviction" and call[2] == "guarded"]
         assert 2 <= len(asked) <= 6, f"unexpected number of evictions: {asked}"
@@ -311,7 +311,7 @@ def no_kubelet(node):
     os.rename(path, path + ".away")
     try:
         want(plane, next(one for one in machine.versions if one != runs))
-        eventually(lambda: f"it reports the reason: {machine.why()}", lambda: "no kubeconfig of the kubelet" in machine.reason())
+        eventually(lambda: f"it reports the reason: {machine.why()}", lambda: "kubeconfig of the kubelet: not found" in machine.reason())
         time.sleep(2)
         assert machine.state() == "upgrade-required" and not machine.node()["spec"].get("unschedulable"), machine.why()
         assert machine.host.loaded()["nvidia"] == runs

@@ -149,11 +149,11 @@ TEST(RolloutHosts, HostsReportThatNoHostLeads) {
     EXPECT_EQ(node_of(story, 0).reason, "waits for its turn");
     story.run(minutes(2));
     EXPECT_EQ(node_of(story, 0).reason,
-              "waits for its turn, and no leader says why: set Candidate=yes in gpuhostd.conf of a host");
+              "waits for its turn, but no leader answers: set Candidate=yes in gpuhostd.conf of a host");
     label(story, 0, key::gpu_present, "false");
     story.run(minutes(1));
     EXPECT_EQ(node_of(story, 0).reason,
-              "label nvidia.com/gpu.present is 'false': no leader grants it an upgrade");
+              "label nvidia.com/gpu.present is 'false': leaders grant this node no upgrade");
 }
 
 /// Breaks a host after its upgrade, or repairs it if `well`.

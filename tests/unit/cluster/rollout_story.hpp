@@ -95,7 +95,7 @@ struct Machine final : public UpgradeHost {
         server.after(Time(server.some(20'000)), [this, since = work.since] {
             if (since != pods_since || pods_act == UpgradeAct::None)
                 return;
-            pods_task = {Task::State::Done, "pods have left", false};
+            pods_task = {Task::State::Done, "pods have ended", false};
             heard = true;
         });
     }

@@ -142,7 +142,7 @@ TEST_F(GpuUsersTest, UnreadableClaimCountsAsGpuAfterTwoMinutes) {
     server.put(claim_path("v1", "c"), claim("nic.example"));
     server.faults.failed = 1000;
     EXPECT_EQ(marked(std::chrono::seconds(110)), Names{});
-    EXPECT_NE(unknown.find("what pod default/claims has claimed as 'c'"), std::string::npos) << unknown;
+    EXPECT_NE(unknown.find("the resource claim 'c' of pod default/claims"), std::string::npos) << unknown;
     EXPECT_EQ(marked(std::chrono::seconds(20)), Names{"claims"});
     EXPECT_EQ(unknown, "");
     EXPECT_LT(server.calls, 30U);

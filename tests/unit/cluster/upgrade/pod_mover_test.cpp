@@ -239,7 +239,7 @@ TEST_F(PodMoverTest, PolicyChangesDoNotAffectARunningTask) {
     policy = UpgradePolicy(); // the caller's policy may change
     const Task task = after(UpgradeAct::DeletePods, seconds(40));
     EXPECT_EQ(task.state, Task::State::Failed);
-    EXPECT_NE(task.text.find("have not left within 30 s"), std::string::npos) << task.text;
+    EXPECT_NE(task.text.find("did not end within 30 s"), std::string::npos) << task.text;
 }
 
 TEST_F(PodMoverTest, RefusedCredentialsAreReadAgainWhileJobsRun) {
@@ -250,7 +250,7 @@ TEST_F(PodMoverTest, RefusedCredentialsAreReadAgainWhileJobsRun) {
     server.cut(0, std::chrono::hours(12), false);
     const Task task = after(UpgradeAct::WaitForJobs, seconds(60));
     EXPECT_EQ(task.state, Task::State::Running);
-    EXPECT_EQ(task.text.find("can't see this node's pods"), 0U) << task.text;
+    EXPECT_EQ(task.text.find("can't watch this node's pods"), 0U) << task.text;
     EXPECT_GT(opened, 1U);
     EXPECT_LT(opened, 20U) << "the delay grows with each attempt";
     client = 1; // the kubelet renewed its certificate
@@ -372,7 +372,7 @@ TEST_F(OverriddenBudgets, PodThatNeverLeavesFailsTheTask) {
     EXPECT_EQ(kills, 0U);
     const Task task = after(UpgradeAct::DeletePods, seconds(30));
     EXPECT_EQ(task.state, Task::State::Failed);
-    EXPECT_EQ(task.text, "these pods have not left within 120 s: default/holds");
+    EXPECT_EQ(task.text, "these pods did not end within 120 s: default/holds");
 }
 
 TEST_F(OverriddenBudgets, TaskIsDoneWhenTheDeletedPodLeft) {

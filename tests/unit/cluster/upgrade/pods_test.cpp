@@ -92,7 +92,7 @@ TEST(Pods, PodsThatWouldLoseDataAreRefused) {
     alone["metadata"].erase("ownerReferences");
     node.add(alone);
     EXPECT_EQ(node.choose(UpgradeAct::DeletePods).refuse,
-              (Names{"default/alone has no controller that would make it again (force is false)",
+              (Names{"default/alone has no controller that would recreate it (force is false)",
                      "default/empty has an emptyDir, whose data would be lost (deleteEmptyDir is false)"}));
     node.policy.deletion.force = node.policy.deletion.delete_empty_dir = true;
     EXPECT_EQ(node.leave(UpgradeAct::DeletePods), (Names{"alone", "empty", "good"}));

@@ -283,7 +283,7 @@ TEST(Upgrade, ValidationTimeoutRollsBack) {
 TEST(Upgrade, ValidationTimeoutStartsOnceValidatorsAreVisible) {
     Rig rig;
     rig.policy.retries = 0;
-    rig.validators = {Task::State::Running, "can't see this node's pods", false, rig.now + 100'000};
+    rig.validators = {Task::State::Running, "can't watch this node's pods", false, rig.now + 100'000};
     rig.settle();
     ASSERT_EQ(rig.state(), "validation-required");
     rig.wait(50'000); // the API server is not reachable
@@ -526,7 +526,7 @@ TEST(Upgrade, WithoutAutoUpgradeHostWaitsForALabel) {
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.settle();
     EXPECT_EQ(rig.state(), "");
-    EXPECT_EQ(rig.annotation(key::reason), "version 550.163.01 is wanted; autoUpgrade is off");
+    EXPECT_EQ(rig.annotation(key::reason), "the policy sets version 550.163.01; autoUpgrade is off");
     rig.node["metadata"]["labels"][key::state] = "upgrade-required";
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
