@@ -34,8 +34,8 @@ using runtime::HookOptions;
 
 constexpr const char* usage = R"(gpuhost-cdi-hook HOOK [OPTIONS]
 
-What a container needs in its root for its GPUs. A container runtime starts it, as a CDI specification says, with the
-container's state on standard input; see gpuhost-cdi-hook(8).
+Prepares a container's root file system for its GPUs. Started by container runtimes for the hooks of a CDI
+specification, with the container's state on standard input; see gpuhost-cdi-hook(8).
 
   create-symlinks --link=TARGET::LINK…
   enable-cuda-compat --host-driver-version=VERSION
@@ -53,8 +53,8 @@ container's state on standard input; see gpuhost-cdi-hook(8).
 #endif
 
 constexpr unsigned deadline_s = 30;
-constexpr std::string_view out_of_time = "gpuhost-cdi-hook: not done within 30 seconds, giving up\n";
-constexpr std::string_view out_of_memory = "gpuhost-cdi-hook: it takes more memory than it may, giving up\n";
+constexpr std::string_view out_of_time = "gpuhost-cdi-hook: timed out after 30 seconds\n";
+constexpr std::string_view out_of_memory = "gpuhost-cdi-hook: memory limit exceeded\n";
 
 template <const std::string_view& why>
 void give_up() {
@@ -139,7 +139,7 @@ Result<void> run(const std::vector<std::string>& words) {
     });
     if (hook == hooks.end())
         return base::fail(Errc::InvalidArgument,
-                          words.empty() ? "no hook is named" : "unknown hook '" + words.front() + "'",
+                          words.empty() ? "no hook given" : "unknown hook '" + words.front() + "'",
                           "See --help.");
     GPUHOST_TRY(options, runtime::parse_hook_options(std::span(words).subspan(1), hook->options));
     GPUHOST_TRY(state, base::read_all(STDIN_FILENO, runtime::max_state, "the container's state"));

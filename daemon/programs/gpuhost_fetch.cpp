@@ -42,12 +42,12 @@ using std::chrono::milliseconds;
 constexpr const char* usage = R"(gpuhost-fetch [OPTIONS] [BUNDLE…]
 gpuhost-fetch [OPTIONS] --discover [DOMAIN…]
 
-Brings in bundles that this host's peers have; without BUNDLE those that gpuhostd.conf(5) names. Started by
+Imports bundles from this host's peers: each BUNDLE, or those that gpuhostd.conf(5) names. Started by
 gpuhost-fetch.socket for 'gpuhostctl bundle fetch', and by gpuhost-fetch.timer; see gpuhost-peers(8).
 
-  --root=DIR  look at the tree below DIR (default: /)
-  --discover  print the peers that the DNS names in each DOMAIN, or in those
-              that gpuhostd.conf(5) has, and fetch nothing
+  --root=DIR  use the tree below DIR (default: /)
+  --discover  print the peers that DNS lists for each DOMAIN, or for those of
+              gpuhostd.conf(5), and fetch nothing
   -h, --help  print this
   --version   print the version
 )";
@@ -105,9 +105,9 @@ class Fetcher {
     Result<int> run(const std::vector<std::string>& bundles, bool patterns) {
         if (peers_.empty())
             return base::fail(
-                Errc::NotFound, "this host has no peers",
-                "Name them with Peers=, or with Domains= a domain whose DNS does, in section [Peers] of "
-                "gpuhostd.conf(5); gpuhost-peers(8) shows the records.");
+                Errc::NotFound, "no peers found",
+                "Set Peers=, or Domains= for peers in DNS, in section [Peers] of gpuhostd.conf(5); "
+                "gpuhost-peers(8) shows the records.");
         GPUHOST_TRY(trust, images::load_trust(root_));
         GPUHOST_TRY(listed, daemon_.ask(client::bundle_call("List")));
         const images::HostFacts host = images::host_facts_from_json(listed);
@@ -132,10 +132,10 @@ class Fetcher {
     Result<std::optional<images::SignedManifest>>
     choose(const std::string& name, const content::TrustAnchors& trust, const images::HostFacts& host) {
         if (!images::is_bundle_name(name))
-            return base::fail(Errc::InvalidArgument, "'" + name + "' is no name of a bundle");
+            return base::fail(Errc::InvalidArgument, "'" + name + "' is not a valid bundle name");
         auto bundle = peers_.choose(name, trust, host);
         if (bundle && !*bundle)
-            asker_.note("bundle '" + name + "' is here and whole");
+            asker_.note("bundle '" + name + "' is already on this host and complete");
         return bundle;
     }
 
@@ -157,7 +157,7 @@ class Fetcher {
                 continue;
             for (++bundle; bundle != bundles.end(); ++bundle)
                 asker_.note("bundle '" + bundle->manifest.name +
-                            "' was not tried: it would remove what came of the one before");
+                            "' was not fetched: it would discard the partial download of the previous one");
             break;
         }
         return status;
@@ -166,7 +166,7 @@ class Fetcher {
     Result<void> fetch(const images::SignedManifest& bundle, const images::HostFacts& host) {
         int ends[2] = {-1, -1};
         if (::pipe2(ends, O_CLOEXEC) < 0)
-            return base::fail_errno("a pipe", errno);
+            return base::fail_errno("creating a pipe", errno);
         UniqueFd out(ends[1]);
         (void)::fcntl(out.get(), F_SETPIPE_SZ, pipe_bytes);
         (void)::fcntl(out.get(), F_SETFL, O_NONBLOCK);
@@ -217,7 +217,7 @@ class Fetcher {
         }
         base::Error error = base::error_from_json(base::member(operation, "error"));
         if (error.message.empty())
-            error.message = "the import ended as '" + base::string_or(operation, "state", "") + "'";
+            error.message = "the import ended with state '" + base::string_or(operation, "state", "") + "'";
         return base::fail(std::move(error));
     }
 
@@ -234,7 +234,7 @@ images::PeersSettings load(const base::Root& root) {
 
 /// Ends the process: nothing else interrupts the C library's resolver.
 void give_up_dns(int) {
-    constexpr std::string_view text = "the DNS has named no further peer within Timeout=\n";
+    constexpr std::string_view text = "DNS discovery found no further peer within Timeout=\n";
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     (void)written;
     ::_exit(base::info(Errc::Timeout).exit_code);
@@ -276,9 +276,9 @@ std::vector<std::string> discover(const base::Root& root, Asker& asker) {
     if (!finished)
         asker.note(finished.error().message);
     else if (finished->timed_out)
-        asker.note("the DNS has not answered everything within five minutes");
+        asker.note("DNS discovery timed out after five minutes");
     else if (finished->exit_status != 0 && finished->exit_status != base::info(Errc::Timeout).exit_code)
-        asker.note("asking the DNS ended with status " + std::to_string(finished->exit_status));
+        asker.note("DNS discovery exited with status " + std::to_string(finished->exit_status));
     return peers;
 }
 

@@ -32,8 +32,8 @@ constexpr const char* usage = R"(gpuhost-registry [OPTIONS]
 Serves the images of this host's bundles to container runtimes. Started by gpuhost-registry.socket; see
 gpuhost-registry(8).
 
-  --peers     serve the blobs of signed bundles to other hosts, by TLS
-  --root=DIR  look at the tree below DIR (default: /)
+  --peers     serve the blobs of signed bundles to other hosts, over TLS
+  --root=DIR  use the tree below DIR (default: /)
   -h, --help  print this
   --version   print the version
 )";
@@ -55,7 +55,7 @@ base::Result<std::vector<base::UniqueFd>> inherited_sockets() {
         sockets.emplace_back(SD_LISTEN_FDS_START + i);
     if (sockets.empty())
         return base::fail(base::Errc::InvalidArgument,
-                          "no socket was given to it: start gpuhost-registry.socket, which starts it");
+                          "no listening socket: start gpuhost-registry.socket, which starts this service");
     return sockets;
 }
 

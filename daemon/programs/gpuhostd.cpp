@@ -39,9 +39,9 @@ Installs and swaps NVIDIA's kernel driver on this host. Started by systemd; see 
   --launcher=KIND        how workers run: systemd (transient units) or direct (children);
                          default: systemd where it is the init and the root is /
   --worker=PATH          the worker program
-  --rescue=DIR           do what one client asks for to the system mounted at DIR, which does not run;
+  --rescue=DIR           serve one client for the offline system that is mounted at DIR;
                          gpuhostctl --root= starts it so
-  --client=FD            of --rescue: the client's socket, on which it finds org.gpuhost1
+  --client=FD            with --rescue: the socket on which to serve org.gpuhost1 to the client
   --read-only            with --rescue: change nothing
   --bus-introspect=PATH  print the D-Bus interfaces of an object and exit
   -h, --help             print this
@@ -70,15 +70,16 @@ std::optional<int> parse(std::span<char*> argv, Options& options) {
                                                    {"--bus-introspect=", &options.introspect}}))
         return status;
     if (options.rescue.empty() != options.client.empty()) {
-        std::fprintf(stderr, "gpuhostd: --rescue= takes --client=, which gpuhostctl gives it\n");
+        std::fprintf(stderr,
+                     "gpuhostd: --rescue= and --client= require each other; gpuhostctl passes both\n");
         return 2;
     }
     if (!options.launcher.empty() && options.launcher != "systemd" && options.launcher != "direct") {
-        std::fprintf(stderr, "gpuhostd: --launcher= takes systemd or direct\n");
+        std::fprintf(stderr, "gpuhostd: --launcher= accepts systemd or direct\n");
         return 2;
     }
     if (options.launcher == "systemd" && options.root != "/") {
-        std::fprintf(stderr, "gpuhostd: systemd's workers can't be given another --root=\n");
+        std::fprintf(stderr, "gpuhostd: --launcher=systemd does not support another --root=\n");
         return 2;
     }
     return std::nullopt;
@@ -154,7 +155,7 @@ struct RescueClient {
 base::Result<RescueClient> receive_client(const std::string& number) {
     const auto fd = base::parse_uint(number);
     if (!fd || *fd > INT_MAX || ::fcntl(static_cast<int>(*fd), F_SETFD, FD_CLOEXEC) < 0)
-        return base::fail(base::Errc::InvalidArgument, "--client= takes the number of a socket");
+        return base::fail(base::Errc::InvalidArgument, "--client= requires the number of a socket");
     base::UniqueFd socket(static_cast<int>(*fd));
     base::UniqueFd answer(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     const base::UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));

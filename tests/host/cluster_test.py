@@ -152,7 +152,7 @@ def check_rotation(t, site):
         os.replace(os.path.join(keys, name), site.host.path(f"/etc/gpuhost/cluster/{name}"))
     site.eventually(t, lambda: any(call[3].endswith("again") for call in site.api.calls), "a renewed certificate file is used without a restart", 60)
     write(site.host.path("/etc/gpuhost/cluster/cert.pem"), "no certificate\n")
-    site.eventually(t, lambda: "the credentials stay as they were" in site.agent.said(), "an invalid certificate file is logged", 60)
+    site.eventually(t, lambda: "keeping the previous credentials" in site.agent.said(), "an invalid certificate file is logged", 60)
     t.equal(site.agent.status().get("state"), "connected", "an invalid certificate file keeps the connection")
     site.agent.stop()
     site.kubeconfig("gpuhost:host:gpu01 anew")
@@ -246,7 +246,7 @@ def check_gate(t, site):
     time.sleep(2)
     t.equal(prometheus.asked, [], "no gate is queried without a pending upgrade")
     wants(OLD)
-    site.eventually(t, lambda: "no kubeconfig of the kubelet" in reason(), "a missing kubeconfig of the kubelet precedes the gates")
+    site.eventually(t, lambda: "kubeconfig of the kubelet: not found" in reason(), "a missing kubeconfig of the kubelet precedes the gates")
     site.kubelet()
     site.eventually(t, lambda: "gates/ca.pem" in reason(), "a missing CA file of a gate is the Node's reason")
     t.equal(prometheus.asked, [], "a gate without its CA file is never queried")
@@ -296,7 +296,7 @@ def check_gate(t, site):
 def check_check(t, site):
     program = [os.path.join(tap.TOP_BUILDDIR, "gpuhost-cluster"), f"--root={site.host.root}", "--check"]
     site.host.ctl("cluster", "status", f"--root={site.host.root}")
-    for text, status, words in (("", 0, "knows node 'gpu01'"), ("gpu99", NOT_FOUND, "knows no node 'gpu99'")):
+    for text, status, words in (("", 0, "has node 'gpu01'"), ("gpu99", NOT_FOUND, "node 'gpu99' not found")):
         write(site.host.path("/etc/gpuhost/gpuhostd.conf"), f"[Cluster]\nNodeName={text}\n")
         asked = run(program)
         t.ok(asked.returncode == status and words in asked.stdout + asked.stderr, f"--check: {words}", asked.returncode, asked.stdout, asked.stderr)
@@ -430,7 +430,7 @@ def check_renewal(t, site):
             "the renewal request uses the current certificate")
     site.eventually(t, lambda: site.agent.status().get("state") == "connected", "the state stays connected during a renewal")
     api.approve(name)
-    site.eventually(t, lambda: "took up new credentials" in site.agent.said().split(name)[-1], "an approved renewal is used at once")
+    site.eventually(t, lambda: "loaded new credentials" in site.agent.said().split(name)[-1], "an approved renewal is used at once")
     t.ok(read(identity) not in (old, ""), "a renewal replaces key and certificate")
     site.agent.stop()
 

@@ -280,7 +280,7 @@ def check_errors(t, site):
     site.api.stop()
     began = time.monotonic()
     asked = site.ctl()
-    t.ok(asked.returncode == FAILED and "Connection refused" in asked.stderr and "Hint: What is in this host's own way says: gpuhostctl cluster status" in asked.stderr,
+    t.ok(asked.returncode == FAILED and "Connection refused" in asked.stderr and "Hint: Check this host's own state with: gpuhostctl cluster status" in asked.stderr,
          "--fleet reports an unreachable server", asked.returncode, asked.stderr)
     t.ok(time.monotonic() - began < 10, "--fleet reports an unreachable server within 10 s")
     document = json.loads(site.fleet().stdout)

@@ -278,7 +278,7 @@ def check_front(t, rack):
     t.ok(run[0] == 0 and "site" in run[1] and rack.generation() == 7,
          "bundle fetch prints the import and its exit status", *run)
     run = ask("other", "site")
-    t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "here and whole" in run[2],
+    t.ok(run[0] == NOT_FOUND and "'other'" in run[2] and "on this host and complete" in run[2],
          "bundle fetch continues after a bundle that fails", *run)
     rack.host.ctl("bundle", "remove", "site", check=0)
     run = ask("other", "site", "--json")
@@ -287,7 +287,7 @@ def check_front(t, rack):
          and len(document["errors"]) == 1 and "'other'" in document["errors"][0]["message"],
          "bundle fetch --json prints operations and errors", *run)
     run = ask()
-    t.ok(run[0] == 0 and "'site' is here and whole" in run[2],
+    t.ok(run[0] == 0 and "'site' is already on this host and complete" in run[2],
          "bundle fetch without a name fetches configured bundles", *run)
     run = ask("site", serve=lambda listener: listener.accept()[0].close())
     t.ok(run[0] == INTERRUPTED and "journalctl" in run[2],

@@ -58,15 +58,15 @@ void DesiredPublisher::answered(const base::Result<std::uint64_t>& started,
         return note(started.error());
     last_error_.clear();
     if (desired.toolkit != published_.toolkit)
-        log_(desired.toolkit.empty() ? "the cluster's policy says nothing of toolkits any more"
-                                     : "the cluster's policy wants toolkit: " + desired.toolkit);
+        log_(desired.toolkit.empty() ? "the cluster's policy no longer sets a toolkit"
+                                     : "the cluster's policy sets toolkit: " + desired.toolkit);
     published_ = desired;
 }
 
 void DesiredPublisher::note(const base::Error& trouble) {
     again_ = cluster::now() + between_tries;
     if (trouble.code != Errc::Busy && std::exchange(last_error_, trouble.message) != trouble.message)
-        log_("can't tell gpuhostd what the cluster wants: " + trouble.message);
+        log_("can't send gpuhostd the cluster's desired state: " + trouble.message);
 }
 
 } // namespace gpuhost

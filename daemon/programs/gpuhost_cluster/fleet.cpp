@@ -81,7 +81,7 @@ class FleetProgram {
 
     /// Fails if no document has been printed yet and none can be expected.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
-        constexpr const char* hint = "What is in this host's own way says: gpuhostctl cluster status";
+        constexpr const char* hint = "Check this host's own state with: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
         if (lasts || (troubled_since_ && trouble.code == Errc::AccessDenied))
             return base::fail(trouble.hint.empty() ? trouble.with_hint(hint) : trouble);

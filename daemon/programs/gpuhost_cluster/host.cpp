@@ -119,7 +119,7 @@ void ClusterHost::see_host(const DaemonState& state) {
         });
     driver_.running = string_or(observed, "loaded_version", "");
     driver_.ready = ready.status == "True" && !driver_.changing;
-    driver_.problem = driver_.changing ? "an operation goes on" : ready.message;
+    driver_.problem = driver_.changing ? "an operation is running" : ready.message;
     driver_.pinned = string_or(observed, "configured", "");
     driver_.requested = string_or(member(host, "cluster"), "upgrade_requested", "");
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
@@ -148,7 +148,7 @@ void ClusterHost::lose() {
     dry_runs_.clear();
     query_is_stale_ = false;
     if (std::exchange(query_id_, 0) != 0)
-        mover_.found(base::fail(Errc::Busy, "gpuhostd is not there"));
+        mover_.found(base::fail(Errc::Busy, "gpuhostd is not running"));
 }
 
 // Operations of the daemon
@@ -240,7 +240,7 @@ void ClusterHost::swap_answered(const Result<std::uint64_t>& started, const std:
     if (started || started.error().code != Errc::Timeout)
         asked_swap_ = {};
     if (!started) {
-        log_("the driver can't be swapped to version " + version + ": " + started.error().message);
+        log_("can't swap the driver to version " + version + ": " + started.error().message);
         if (!is_silent(started.error()))
             swap_ = {
                 ~std::uint64_t{0}, version, since, {Task::State::Failed, started.error().message, false}};
@@ -281,7 +281,7 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
         if (number != check_number_)
             return;
         if (const auto kubelet = check_lent(); !kubelet) {
-            check_failed({kubelet.error().code, "pods can't be moved: " + kubelet.error().message, ""});
+            check_failed({kubelet.error().code, "can't move pods: " + kubelet.error().message, ""});
             check_again_ = cluster::now() + between_tries;
             return;
         }
@@ -437,7 +437,7 @@ void ClusterHost::be_at(const cluster::UpgradeWork& work) {
 void ClusterHost::drop_request() {
     daemon_.ask(client::manager_call("RequestUpgrade", {std::string()}), [this](const Result<Json>& dropped) {
         if (!dropped)
-            log_("can't tell gpuhostd that its upgrade is under way: " + dropped.error().message);
+            log_("can't notify gpuhostd that the requested upgrade has begun: " + dropped.error().message);
     });
     driver_.requested.clear(); // the daemon reports it again if the call fails
 }
@@ -485,7 +485,7 @@ Result<std::string> ClusterHost::store_kubelet_files(const Json& lent) {
             kubeconfig = path;
     }
     if (kubeconfig.empty())
-        return base::fail(Errc::NotFound, "there is no kubeconfig of the kubelet, to move pods with",
+        return base::fail(Errc::NotFound, "kubeconfig of the kubelet: not found",
                           "Name it in KubeletFiles= of section [Cluster] of gpuhostd.conf(5).");
     return kubeconfig;
 }
@@ -513,7 +513,7 @@ Result<cluster::Api*> ClusterHost::open_kubelet() {
     if (!fresh && !credentials_pending_)
         lend([this] { mover_.reopen(); });
     if (!fresh)
-        return base::fail(Errc::Busy, "asks gpuhostd for the kubelet's credentials");
+        return base::fail(Errc::Busy, "waits for the kubelet's credentials from gpuhostd");
     if (!lent_)
         lent_at_.reset(); // the error may pass
     GPUHOST_CHECK(lent_);

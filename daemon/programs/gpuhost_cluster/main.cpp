@@ -28,17 +28,18 @@ using cluster::Time;
 
 constexpr const char* usage = R"(gpuhost-cluster [OPTIONS]
 
-Tells Kubernetes whether this host is ready for pods with GPUs. Started by systemd; see gpuhost-cluster(8).
+Reports to Kubernetes whether this host is ready for pods with GPUs. Started by systemd; see
+gpuhost-cluster(8).
 
-  --root=DIR         look at the tree below DIR (default: /)
-  --kubeconfig=FILE  how to reach the API server (default: what
-                     'gpuhostctl cluster join' got, or the administrator's
+  --root=DIR         use the tree below DIR (default: /)
+  --kubeconfig=FILE  kubeconfig for the API server (default: the one that
+                     'gpuhostctl cluster join' wrote, or the administrator's
                      /etc/gpuhost/cluster/kubeconfig)
-  --check            say whether the API server answers and knows this host's
+  --check            check that the API server answers and has this host's
                      Node, and exit
-  --fleet            print how far the upgrade of all hosts is, as JSON, and
+  --fleet            print the upgrade status of all hosts as JSON, and
                      exit; gpuhostctl cluster status --fleet shows it
-  --follow           with --fleet: print it again whenever it has changed
+  --follow           with --fleet: print it again after each change
   -h, --help         print this
       --version      print the version
 )";
@@ -79,7 +80,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
         const Time most = enrolment.due().value_or(cluster::now() + between_stats) - cluster::now();
         api.wait(std::clamp(most, Time(0), between_stats));
         if (auto refreshed = api.refresh(); refreshed && *refreshed)
-            log_line("took up other credentials to join with");
+            log_line("loaded other credentials for joining");
     }
     const Json made = cluster::kubeconfig_of(api.config(), api.credentials().authorities);
     return root.write_atomic(cluster::own_kubeconfig, base::dump_pretty(made) + "\n", 0600);
@@ -99,12 +100,12 @@ Result<int> check(cluster::Api& api, const std::string& node) {
         api.wait(left);
     }
     if (answer->status == 404)
-        return base::fail(Errc::NotFound, server + " knows no node '" + node + "'",
-                          "The kubelet makes it; if it has another name, set NodeName= in section [Cluster] "
-                          "of gpuhostd.conf(5).");
+        return base::fail(Errc::NotFound, server + ": node '" + node + "' not found",
+                          "Wait until the kubelet creates it, or set NodeName= in section [Cluster] of "
+                          "gpuhostd.conf(5) to its name.");
     if (!answer->done())
         return base::fail(answer->error);
-    std::printf("%s answers, and knows node '%s'\n", server.c_str(), node.c_str());
+    std::printf("%s answers, and has node '%s'\n", server.c_str(), node.c_str());
     return 0;
 }
 
@@ -140,7 +141,7 @@ Result<std::string> kubeconfig(const base::Root& root, const Options& options, c
                           "Join one with: gpuhostctl cluster join; gpuhost-cluster(8) shows how.");
     if (!options.is_service())
         return base::fail(Errc::NotFound, "this host has no certificate yet",
-                          "What it waits for says: gpuhostctl cluster status");
+                          "Check its request with: gpuhostctl cluster status");
     GPUHOST_CHECK(join(root, node, status));
     return std::string(cluster::own_kubeconfig);
 }

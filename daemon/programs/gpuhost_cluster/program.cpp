@@ -254,9 +254,9 @@ void ClusterProgram::refresh() {
     listen();
     const auto refreshed = api_.refresh();
     if (!refreshed) {
-        base::log::warning("the credentials stay as they were: " + refreshed.error().message);
+        base::log::warning("keeping the previous credentials: " + refreshed.error().message);
     } else if (*refreshed) {
-        log_line("took up new credentials");
+        log_line("loaded new credentials");
         agent_.retry();
         policy_.retry();
         if (upgrade_)

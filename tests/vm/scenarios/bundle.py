@@ -166,11 +166,11 @@ def fetched(host):
     assert host.run("runuser -u nobody -- gpuhostctl bundle fetch site-images").rc != 0
     host.ctl_ok("bundle", "fetch", "site-images")
     assert host.check(f"sha256sum <{STORE}/sha256/{blob}").split()[0] == blob
-    assert "is here and whole" in host.ctl_ok("bundle", "fetch", "site-images").err
+    assert "is already on this host and complete" in host.ctl_ok("bundle", "fetch", "site-images").err
     for unit in ("gpuhost-peers", "gpuhost-fetch"):
         assert host.check(f"systemctl show -P Result {unit}").strip() == "success", host.check(f"journalctl -b -u {unit} -o cat")
     asked = host.check("journalctl -b -u gpuhost-fetch -o cat")
-    assert "the DNS " in asked and "ended with status" not in asked, asked  # it has no peers, but the sandbox permits the request
+    assert "DNS" in asked and "exited with status" not in asked, asked  # it has no peers, but the sandbox permits the request
     served = host.check("journalctl -b -u gpuhost-peers -o cat")
     assert "Started" in served and "Failed" not in served, served
 

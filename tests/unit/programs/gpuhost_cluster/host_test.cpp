@@ -172,11 +172,10 @@ TEST_F(ClusterHostTest, DescriptionOverridesTheOlderRow) {
 TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
     policy.deletion.enabled = true;
     round(UpgradeAct::DeletePods, wanted, 100);
-    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "asks gpuhostd for the kubelet's credentials");
+    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "waits for the kubelet's credentials from gpuhostd");
     ASSERT_TRUE(daemon.answer("GetKubeletCredentials", Json{{"files", Json::object()}}));
     round(UpgradeAct::DeletePods, wanted, 100);
-    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text,
-              "there is no kubeconfig of the kubelet, to move pods with");
+    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "kubeconfig of the kubelet: not found");
 }
 
 } // namespace
