@@ -144,7 +144,7 @@ def check_without_daemon(t, host, start):
     host.environment["PATH"] = host.scratch
     missing = rescue(host, "driver", "list")
     host.environment["PATH"] = path
-    t.ok(missing.returncode != 0 and "in PATH" in missing.stderr,
+    t.ok(missing.returncode != 0 and "to PATH" in missing.stderr,
          "a rescue without gpuhostd in PATH fails", missing.stderr)
 
 
