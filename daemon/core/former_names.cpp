@@ -22,12 +22,30 @@ constexpr std::array<Pair, 6> kinds{{{"door.shut", "autoload.block"},
 constexpr std::array<Pair, 2> files{{{"/var/lib/gpuhost/cluster-wish.conf", cluster_desired_file},
                                      {"/run/gpuhost/crio.untold", "/run/gpuhost/crio.reload-pending"}}};
 
+struct Key {
+    std::string_view section, former, present;
+};
+
+constexpr std::array<Key, 6> keys{{{"CDI", "Enable", "Manage"},
+                                   {"Cluster", "Upgrades", "Manage"},
+                                   {"Cluster", "Validations", "StatusFiles"},
+                                   {"Mirrors", "Enable", "Manage"},
+                                   {"Packages", "Repositories", "Manage"},
+                                   {"Runtime", "Configure", "Manage"}}};
+
 } // namespace
 
 std::string_view present_kind(std::string_view name) {
     const auto* const it =
         std::find_if(kinds.begin(), kinds.end(), [&](const Pair& kind) { return kind.first == name; });
     return it == kinds.end() ? name : it->second;
+}
+
+std::string_view present_key(std::string_view section, std::string_view name) {
+    const auto* const it = std::find_if(keys.begin(), keys.end(), [&](const Key& key) {
+        return key.section == section && key.former == name;
+    });
+    return it == keys.end() ? name : it->present;
 }
 
 base::Result<void> rename_former_files(const base::Root& root) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that builds before 0.1.0 gave to files and step kinds. A host that upgrades from one of them keeps
-// its state and resumes an unfinished operation.
+// Names that builds before 0.1.0 gave to files, settings and step kinds. A host that upgrades from one of
+// them keeps its state and settings, and resumes an unfinished operation.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,6 +11,9 @@ namespace gpuhost::core {
 
 /// Returns the present name of a step kind. Old journals, and the jobs of old workers, have the former one.
 [[nodiscard]] std::string_view present_kind(std::string_view name);
+
+/// Returns the present name of a setting's key. Files of administrators may have the former one.
+[[nodiscard]] std::string_view present_key(std::string_view section, std::string_view name);
 
 /// Renames files with a former name, if there is none with the present name. Call before reading any state.
 [[nodiscard]] base::Result<void> rename_former_files(const base::Root& root);

@@ -5,6 +5,7 @@
 #include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/cluster_desired.hpp"
+#include "daemon/core/former_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -92,6 +93,7 @@ const Setting& Settings::get(std::string_view section, std::string_view key) con
 }
 
 const Setting* Settings::find(std::string_view section, std::string_view key) const {
+    key = present_key(section, key);
     const auto it = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& setting) {
         return setting.key->section == section &&
                (setting.key->key == key || (!key.empty() && setting.key->also == key));

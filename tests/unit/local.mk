@@ -29,6 +29,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_core_tests_LDADD = $(test_libs) $(core_libs)
 %C%_core_tests_SOURCES = \
     %D%/core/cluster_desired_test.cpp \
+    %D%/core/former_names_test.cpp \
     %D%/core/journal_test.cpp \
     %D%/core/settings_test.cpp \
     %D%/core/transaction_test.cpp \

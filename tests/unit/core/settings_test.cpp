@@ -16,6 +16,7 @@ constexpr std::array keys{
     SettingKey{"Driver", "HolderTimeout", SettingType::Span, "10min", "", "how long"},
     SettingKey{"Driver", "Modules", SettingType::Words, "nvidia nvidia_uvm", "", "modules"},
     SettingKey{"Driver", "Flavour", SettingType::String, "any", "", "kind of modules", "Flavor"},
+    SettingKey{"CDI", "Manage", SettingType::Boolean, "yes", "", "write specifications"},
     SettingKey{"Log", "Verbose", SettingType::Boolean, "no", "", "more"},
 };
 
@@ -98,6 +99,13 @@ TEST_F(SettingsTest, AlternativeSpellingOfAKeyIsAccepted) {
     const LoadedSettings loaded = load();
     EXPECT_TRUE(loaded.problems.empty());
     EXPECT_EQ(loaded.settings.string("Driver", "Flavour"), "open");
+}
+
+TEST_F(SettingsTest, FormerNameOfAKeyIsAccepted) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[CDI]\nEnable=no\n");
+    const LoadedSettings loaded = load();
+    EXPECT_TRUE(loaded.problems.empty());
+    EXPECT_FALSE(loaded.settings.boolean("CDI", "Manage"));
 }
 
 TEST_F(SettingsTest, UnknownNamesSuggestTheNearest) {
