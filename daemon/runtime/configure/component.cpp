@@ -68,7 +68,8 @@ std::string what_changed(const Json& recorded, const RuntimeSettings& settings) 
     const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
     RuntimeSettings otherwise = settings;
     otherwise.registry_hosts = had_hosts;
-    if (recorded != effective_settings(otherwise))
+    // An earlier build recorded fewer settings.
+    if (to_json(runtime_settings_from_json(recorded)) != effective_settings(otherwise))
         return "the settings in section [Runtime] or [CDI] have changed";
     return settings.registry_hosts && !had_hosts
                ? "pods must be able to pull the images of this host's bundles"
