@@ -4,8 +4,8 @@ man_sources = \
     %D%/gpuhost-bundle.5.scd \
     %D%/gpuhost-cdi-hook.8.scd \
     %D%/gpuhost-cluster.8.scd \
-    %D%/gpuhost-policy.5.scd \
     %D%/gpuhost-peers.8.scd \
+    %D%/gpuhost-policy.5.scd \
     %D%/gpuhost-registry.8.scd \
     %D%/gpuhost.7.scd \
     %D%/gpuhostctl.1.scd \

@@ -17,7 +17,6 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/file_users.cpp \
     %D%/file_users.hpp \
     %D%/handle.hpp \
-    %D%/page_buffer.hpp \
     %D%/ini.cpp \
     %D%/ini.hpp \
     %D%/interrupt.cpp \
@@ -33,6 +32,7 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/messages.hpp \
     %D%/nearest.cpp \
     %D%/nearest.hpp \
+    %D%/page_buffer.hpp \
     %D%/parse.cpp \
     %D%/parse.hpp \
     %D%/process.cpp \

@@ -27,7 +27,7 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/requests.hpp \
     %D%/runtime_object.cpp \
     %D%/runtime_object.hpp \
-    %D%/toolkit_object.cpp \
-    %D%/toolkit_object.hpp \
     %D%/server.cpp \
-    %D%/server.hpp
+    %D%/server.hpp \
+    %D%/toolkit_object.cpp \
+    %D%/toolkit_object.hpp

@@ -19,17 +19,17 @@ gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYST
 sbin_PROGRAMS += gpuhost-cluster
 gpuhost_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_cluster_SOURCES = \
+    %D%/gpuhost_cluster/daemon_observer.cpp \
+    %D%/gpuhost_cluster/daemon_observer.hpp \
+    %D%/gpuhost_cluster/desired_publisher.cpp \
+    %D%/gpuhost_cluster/desired_publisher.hpp \
     %D%/gpuhost_cluster/fleet.cpp \
     %D%/gpuhost_cluster/fleet.hpp \
     %D%/gpuhost_cluster/host.cpp \
     %D%/gpuhost_cluster/host.hpp \
-    %D%/gpuhost_cluster/daemon_observer.cpp \
-    %D%/gpuhost_cluster/daemon_observer.hpp \
     %D%/gpuhost_cluster/main.cpp \
     %D%/gpuhost_cluster/program.cpp \
-    %D%/gpuhost_cluster/program.hpp \
-    %D%/gpuhost_cluster/desired_publisher.cpp \
-    %D%/gpuhost_cluster/desired_publisher.hpp
+    %D%/gpuhost_cluster/program.hpp
 gpuhost_cluster_LDADD = $(cluster_libs) $(MICROHTTPD_LIBS) $(client_libs) $(host_libs)
 
 # Only this program and gpuhost-cluster link an HTTP client.

@@ -2,8 +2,6 @@
 # may include: daemon/base daemon/content/archive daemon/content/crypto daemon/core images images/bundle
 #   images/create images/foreign images/host images/store
 images_libimages_a_SOURCES += \
-    %D%/foreign_import.cpp \
-    %D%/foreign_import.hpp \
     %D%/artifacts.cpp \
     %D%/artifacts.hpp \
     %D%/blob_stream.cpp \
@@ -12,6 +10,8 @@ images_libimages_a_SOURCES += \
     %D%/bundle_steps.hpp \
     %D%/each_member.cpp \
     %D%/each_member.hpp \
+    %D%/foreign_import.cpp \
+    %D%/foreign_import.hpp \
     %D%/images_component.cpp \
     %D%/images_component.hpp \
     %D%/import.cpp \

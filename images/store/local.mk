@@ -5,6 +5,8 @@ images_libimages_a_SOURCES += \
     %D%/blob_source.hpp \
     %D%/blob_store.cpp \
     %D%/blob_store.hpp \
+    %D%/cached_catalogue.cpp \
+    %D%/cached_catalogue.hpp \
     %D%/catalogue.cpp \
     %D%/catalogue.hpp \
     %D%/garbage.cpp \
@@ -13,8 +15,6 @@ images_libimages_a_SOURCES += \
     %D%/generations.hpp \
     %D%/link_tree.cpp \
     %D%/link_tree.hpp \
-    %D%/cached_catalogue.cpp \
-    %D%/cached_catalogue.hpp \
     %D%/packages.cpp \
     %D%/packages.hpp \
     %D%/pins.cpp \

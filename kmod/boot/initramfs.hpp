@@ -6,7 +6,7 @@
 #pragma once
 
 #include "daemon/core/plan.hpp"
-#include "kmod/boot/images.hpp"
+#include "kmod/boot/initramfs_images.hpp"
 #include "kmod/driver_settings.hpp"
 
 #include <map>

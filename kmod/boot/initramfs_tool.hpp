@@ -6,7 +6,7 @@
 #pragma once
 
 #include "daemon/core/step.hpp"
-#include "kmod/boot/images.hpp"
+#include "kmod/boot/initramfs_images.hpp"
 
 #include <cstdint>
 #include <optional>

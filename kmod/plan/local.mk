@@ -8,13 +8,13 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/driver_choice.hpp \
     %D%/driver_component.cpp \
     %D%/driver_component.hpp \
+    %D%/driver_filter.cpp \
+    %D%/driver_filter.hpp \
     %D%/driver_goal.cpp \
     %D%/driver_plan.cpp \
     %D%/driver_plan.hpp \
     %D%/driver_steps.cpp \
     %D%/driver_steps.hpp \
-    %D%/driver_filter.cpp \
-    %D%/driver_filter.hpp \
     %D%/requests.cpp \
     %D%/requests.hpp \
     %D%/select_plan.cpp \

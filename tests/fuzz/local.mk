@@ -310,10 +310,6 @@ fuzz_corpus = \
     %D%/corpus/json/error.json \
     %D%/corpus/json/numbers.json \
     %D%/corpus/json/utf8.json \
-    %D%/corpus/node/cut \
-    %D%/corpus/node/events \
-    %D%/corpus/node/no-object \
-    %D%/corpus/node/shapes \
     %D%/corpus/keys/proc-keys \
     %D%/corpus/keys/signature-list-cut \
     %D%/corpus/keys/signature-lists \
@@ -343,16 +339,20 @@ fuzz_corpus = \
     %D%/corpus/mig/error \
     %D%/corpus/mig/minors \
     %D%/corpus/mig/twice \
+    %D%/corpus/modprobe/cmdline \
+    %D%/corpus/modprobe/debian.conf \
+    %D%/corpus/modprobe/odd.conf \
     %D%/corpus/module/module.ko \
     %D%/corpus/module/signed.ko \
+    %D%/corpus/node/cut \
+    %D%/corpus/node/events \
+    %D%/corpus/node/no-object \
+    %D%/corpus/node/shapes \
     %D%/corpus/oci/both.json \
     %D%/corpus/oci/index.json \
     %D%/corpus/oci/manifest.json \
     %D%/corpus/oci/name \
     %D%/corpus/oci/name-digest \
-    %D%/corpus/modprobe/cmdline \
-    %D%/corpus/modprobe/debian.conf \
-    %D%/corpus/modprobe/odd.conf \
     %D%/corpus/procfs/cgroup-old \
     %D%/corpus/procfs/cgroup-pod \
     %D%/corpus/procfs/devices \

@@ -20,7 +20,7 @@ def check_first(t, host):
             "status reports runtimes that were never observed")
     t.equal(calls(host), 0, "the start of the daemon restarts no runtime")
     run = host.ctl("runtime", "configure", "nothing")
-    t.ok(run.returncode == 4 or "container runtime 'nothing' not found" in run.stderr,
+    t.ok(run.returncode == 4 and "container runtime 'nothing' not found" in run.stderr,
          "runtime configure of an unknown runtime is refused", run.returncode, run.stderr)
     run = host.ctl("runtime", "configure", "containerd", "--dry-run")
     t.ok(run.returncode == 0 and host.read(CONFIG) == PLAIN.strip() and not os.path.exists(host.path(DROP_IN)),

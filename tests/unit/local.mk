@@ -41,18 +41,18 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_content_tests_LDADD = $(test_libs) $(test_inputs) $(content_libs)
 %C%_content_tests_SOURCES = \
     %D%/content/archive/archive_test.cpp \
-    %D%/content/crypto/client_certificate_test.cpp \
-    %D%/content/crypto/cms_test.cpp \
     %D%/content/archive/initramfs_test.cpp \
-    %D%/content/package/makeself_test.cpp \
-    %D%/content/module_key.hpp \
-    %D%/content/crypto/module_signature_test.cpp \
-    %D%/content/package/rpm_test.cpp \
-    %D%/content/package/run_manifest_test.cpp \
-    %D%/content/crypto/sha256_test.cpp \
     %D%/content/archive/tar_writer_test.cpp \
     %D%/content/archive/tree_test.cpp \
-    %D%/content/archive/unified_image_test.cpp
+    %D%/content/archive/unified_image_test.cpp \
+    %D%/content/crypto/client_certificate_test.cpp \
+    %D%/content/crypto/cms_test.cpp \
+    %D%/content/crypto/module_signature_test.cpp \
+    %D%/content/crypto/sha256_test.cpp \
+    %D%/content/module_key.hpp \
+    %D%/content/package/makeself_test.cpp \
+    %D%/content/package/rpm_test.cpp \
+    %D%/content/package/run_manifest_test.cpp
 
 %C%_http_tests_CPPFLAGS = $(test_cppflags)
 %C%_http_tests_LDADD = $(test_libs) $(test_inputs) $(http_libs) $(content_libs)
@@ -62,44 +62,44 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
 %C%_images_tests_LDADD = $(test_libs) $(test_inputs) $(images_libs) $(RESOLV_LIBS) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS)
 %C%_images_tests_SOURCES = \
-    %D%/images/import/foreign_import_test.cpp \
-    %D%/images/peers/blob_fetch_test.cpp \
-    %D%/images/registry/peer_service_test.cpp \
-    %D%/images/import/blob_stream_test.cpp \
+    %D%/images/bundle/host_facts_test.cpp \
+    %D%/images/bundle/oci_test.cpp \
+    %D%/images/bundle/reference_test.cpp \
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
     %D%/images/clock_test.cpp \
-    %D%/images/host/containerd_config_test.cpp \
     %D%/images/create/create_test.cpp \
-    %D%/images/host/crio_pins_test.cpp \
-    %D%/images/peers/dns_sd_test.cpp \
     %D%/images/docker_archives.hpp \
-    %D%/images/foreign/foreign_shapes_test.cpp \
     %D%/images/foreign.hpp \
     %D%/images/foreign/docker_v1_test.cpp \
+    %D%/images/foreign/foreign_shapes_test.cpp \
     %D%/images/foreign/foreign_test.cpp \
-    %D%/images/hostile_import_test.cpp \
-    %D%/images/bundle/host_facts_test.cpp \
-    %D%/images/hostile_input.hpp \
-    %D%/images/hostile_input_test.cpp \
-    %D%/images/import/import_test.cpp \
+    %D%/images/host/containerd_config_test.cpp \
+    %D%/images/host/crio_pins_test.cpp \
     %D%/images/host/kubelet_test.cpp \
     %D%/images/host/mirrors_test.cpp \
-    %D%/images/bundle/oci_test.cpp \
-    %D%/images/store/link_tree_test.cpp \
-    %D%/images/store/packages_test.cpp \
-    %D%/images/page_cache_test.cpp \
-    %D%/images/peers/peers_test.cpp \
-    %D%/images/read_errors_test.cpp \
-    %D%/images/bundle/reference_test.cpp \
     %D%/images/host/placement_test.cpp \
-    %D%/images/store/references_test.cpp \
-    %D%/images/store/scrub_test.cpp \
     %D%/images/host/registries_conf_test.cpp \
+    %D%/images/hostile_import_test.cpp \
+    %D%/images/hostile_input.hpp \
+    %D%/images/hostile_input_test.cpp \
+    %D%/images/import/blob_stream_test.cpp \
+    %D%/images/import/foreign_import_test.cpp \
+    %D%/images/import/import_test.cpp \
+    %D%/images/page_cache_test.cpp \
+    %D%/images/peers/blob_fetch_test.cpp \
+    %D%/images/peers/dns_sd_test.cpp \
+    %D%/images/peers/peers_test.cpp \
+    %D%/images/peers/transfer_test.cpp \
+    %D%/images/read_errors_test.cpp \
+    %D%/images/registry/peer_service_test.cpp \
     %D%/images/registry/registry_test.cpp \
     %D%/images/registry/server_test.cpp \
-    %D%/images/peers/transfer_test.cpp \
+    %D%/images/store/link_tree_test.cpp \
+    %D%/images/store/packages_test.cpp \
+    %D%/images/store/references_test.cpp \
+    %D%/images/store/scrub_test.cpp \
     tests/support/fake_peer_client.cpp \
     tests/support/fake_peer_client.hpp \
     tests/support/read_seam.c \
@@ -123,41 +123,41 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_kmod_tests_CPPFLAGS = $(test_cppflags)
 %C%_kmod_tests_LDADD = $(test_libs) $(test_inputs) $(kmod_libs)
 %C%_kmod_tests_SOURCES = \
-    %D%/kmod/device/isolated_test.cpp \
-    %D%/kmod/boot/images_test.cpp \
-    %D%/kmod/build/log_test.cpp \
+    %D%/kmod/boot/initramfs_images_test.cpp \
+    %D%/kmod/boot/initramfs_test.cpp \
+    %D%/kmod/boot/removed_kernels_test.cpp \
+    %D%/kmod/boot/selection_files_test.cpp \
     %D%/kmod/build/build_test.cpp \
+    %D%/kmod/build/job_server_test.cpp \
+    %D%/kmod/build/log_test.cpp \
+    %D%/kmod/build/sign_test.cpp \
+    %D%/kmod/device/devices_test.cpp \
+    %D%/kmod/device/isolated_test.cpp \
+    %D%/kmod/holder/holders_test.cpp \
+    %D%/kmod/holder/parse_test.cpp \
+    %D%/kmod/import_test.cpp \
+    %D%/kmod/kernel_tree.cpp \
+    %D%/kmod/kernel_tree.hpp \
+    %D%/kmod/load/autoload_block_test.cpp \
     %D%/kmod/load/console_test.cpp \
     %D%/kmod/load/converge_test.cpp \
-    %D%/kmod/device/devices_test.cpp \
-    %D%/kmod/load/autoload_block_test.cpp \
+    %D%/kmod/module/graph_test.cpp \
+    %D%/kmod/module/info_test.cpp \
+    %D%/kmod/module/kernel_state_test.cpp \
     %D%/kmod/plan/driver_component_test.cpp \
     %D%/kmod/plan/driver_plan_test.cpp \
     %D%/kmod/plan/driver_steps_test.cpp \
-    %D%/kmod/store/flavour_choice_test.cpp \
-    %D%/kmod/boot/removed_kernels_test.cpp \
-    %D%/kmod/module/graph_test.cpp \
-    %D%/kmod/holder/parse_test.cpp \
-    %D%/kmod/holder/holders_test.cpp \
-    %D%/kmod/import_test.cpp \
-    %D%/kmod/boot/initramfs_test.cpp \
-    %D%/kmod/build/job_server_test.cpp \
-    %D%/kmod/trust/kernel_keys_test.cpp \
-    %D%/kmod/module/kernel_state_test.cpp \
-    %D%/kmod/kernel_tree.cpp \
-    %D%/kmod/kernel_tree.hpp \
-    %D%/kmod/store/layout_test.cpp \
-    %D%/kmod/store/manifest_test.cpp \
-    %D%/kmod/module/info_test.cpp \
-    %D%/kmod/trust/module_trust_test.cpp \
-    %D%/kmod/real_packages_test.cpp \
-    %D%/kmod/store/remove_test.cpp \
     %D%/kmod/plan/requests_test.cpp \
     %D%/kmod/plan/select_plan_test.cpp \
-    %D%/kmod/boot/selection_files_test.cpp \
-    %D%/kmod/build/sign_test.cpp \
-    %D%/kmod/store_fixture.hpp \
+    %D%/kmod/real_packages_test.cpp \
+    %D%/kmod/store/flavour_choice_test.cpp \
+    %D%/kmod/store/layout_test.cpp \
+    %D%/kmod/store/manifest_test.cpp \
+    %D%/kmod/store/remove_test.cpp \
     %D%/kmod/store/store_test.cpp \
+    %D%/kmod/store_fixture.hpp \
+    %D%/kmod/trust/kernel_keys_test.cpp \
+    %D%/kmod/trust/module_trust_test.cpp \
     tests/support/fake_host_programs.cpp \
     tests/support/fake_loader.cpp
 
@@ -165,76 +165,76 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_runtime_tests_LDADD = $(test_libs) $(test_inputs) $(runtime_libs)
 %C%_runtime_tests_SOURCES = \
     %D%/runtime/cdi/component_test.cpp \
+    %D%/runtime/cdi/driver_root_test.cpp \
     %D%/runtime/cdi/generate_test.cpp \
     %D%/runtime/cdi/spec_test.cpp \
-    %D%/runtime/inspect/cdi_support_test.cpp \
+    %D%/runtime/configure/docker_edit_test.cpp \
+    %D%/runtime/gpu/gpus_test.cpp \
     %D%/runtime/hook/container_root_test.cpp \
     %D%/runtime/hook/container_state_test.cpp \
-    %D%/runtime/inspect/containerd_files_test.cpp \
-    %D%/runtime/inspect/containerd_merge_test.cpp \
-    %D%/runtime/inspect/containerd_registries_test.cpp \
-    %D%/runtime/configure/docker_edit_test.cpp \
-    %D%/runtime/cdi/driver_root_test.cpp \
-    %D%/runtime/gpu/gpus_test.cpp \
     %D%/runtime/hook/cuda_compat_test.cpp \
     %D%/runtime/hook/device_params_test.cpp \
     %D%/runtime/hook/ldconfig_test.cpp \
     %D%/runtime/hook/options_test.cpp \
     %D%/runtime/hook/search_path_test.cpp \
     %D%/runtime/hook/symlinks_test.cpp \
+    %D%/runtime/inspect/cdi_support_test.cpp \
+    %D%/runtime/inspect/containerd_files_test.cpp \
+    %D%/runtime/inspect/containerd_merge_test.cpp \
+    %D%/runtime/inspect/containerd_registries_test.cpp \
     %D%/runtime/mig_test.cpp \
     %D%/runtime/cdi/other_specs_test.cpp %D%/runtime/configure/busy_test.cpp \
+    %D%/runtime/cdi/spec_files_test.cpp \
+    %D%/runtime/cdi/validations_test.cpp \
     %D%/runtime/configure/change_test.cpp \
     %D%/runtime/inspect/config_test.cpp \
     %D%/runtime/inspect/find_test.cpp \
     %D%/runtime/inspect/state_test.cpp \
-    %D%/runtime/cdi/spec_files_test.cpp \
-    %D%/runtime/toolkit/choice_test.cpp \
-    %D%/runtime/toolkit/config_test.cpp \
     %D%/runtime/toml/toml_edit_test.cpp \
     %D%/runtime/toml/toml_test.cpp \
     %D%/runtime/toml/toml_writer_test.cpp \
-    %D%/runtime/cdi/validations_test.cpp
+    %D%/runtime/toolkit/choice_test.cpp \
+    %D%/runtime/toolkit/config_test.cpp
 
 %C%_cluster_tests_CPPFLAGS = $(test_cppflags)
 %C%_cluster_tests_LDADD = $(test_libs) $(cluster_libs)
 %C%_cluster_tests_SOURCES = \
-    %D%/cluster/rollout/admission_test.cpp \
     %D%/cluster/kube/credentials_test.cpp \
-    %D%/cluster/rollout/fleet_document_test.cpp \
-    %D%/cluster/rollout/gate_keeper_test.cpp \
-    %D%/cluster/policy/gate_test.cpp \
     %D%/cluster/kube/kubeconfig_test.cpp \
+    %D%/cluster/kube/shortened_test.cpp \
+    %D%/cluster/kubeconfigs.hpp \
     %D%/cluster/node/metrics_test.cpp \
     %D%/cluster/node/node_change_test.cpp \
-    %D%/cluster/operator_scenarios_test.cpp \
-    %D%/cluster/upgrade/pods_test.cpp \
-    %D%/cluster/policy/policy_test.cpp \
     %D%/cluster/node/readiness_test.cpp \
-    %D%/cluster/kube/shortened_test.cpp \
-    %D%/cluster/upgrade_rig.hpp \
+    %D%/cluster/node/write_damper_test.cpp \
+    %D%/cluster/operator_scenarios_test.cpp \
+    %D%/cluster/policy/gate_test.cpp \
+    %D%/cluster/policy/policy_test.cpp \
+    %D%/cluster/policy/windows_test.cpp \
+    %D%/cluster/rollout/admission_test.cpp \
+    %D%/cluster/rollout/fleet_document_test.cpp \
+    %D%/cluster/rollout/gate_keeper_test.cpp \
+    %D%/cluster/upgrade/pods_test.cpp \
     %D%/cluster/upgrade/upgrade_table_test.cpp \
     %D%/cluster/upgrade/upgrade_test.cpp \
-    %D%/cluster/policy/windows_test.cpp \
-    %D%/cluster/node/write_damper_test.cpp \
-    %D%/cluster/kubeconfigs.hpp
+    %D%/cluster/upgrade_rig.hpp
 
 %C%_rollout_tests_CPPFLAGS = $(test_cppflags)
 %C%_rollout_tests_LDFLAGS = $(AM_LDFLAGS) $(time_seam)
 %C%_rollout_tests_LDADD = $(test_libs) $(cluster_libs) $(ctl_libs)
 %C%_rollout_tests_SOURCES = \
-    %D%/programs/gpuhost_cluster/host_test.cpp \
-    %D%/programs/gpuhost_cluster/daemon_observer_test.cpp \
-    %D%/cluster/upgrade/event_sender_test.cpp \
-    %D%/cluster/upgrade/gpu_users_test.cpp \
-    %D%/cluster/node/host_agent_test.cpp \
+    %D%/cluster/kube/watch_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
-    %D%/cluster/upgrade/pod_mover_test.cpp \
+    %D%/cluster/node/host_agent_test.cpp \
     %D%/cluster/rollout_hosts_test.cpp \
     %D%/cluster/rollout_story.hpp \
     %D%/cluster/rollout_test.cpp \
     %D%/cluster/upgrade/agent_test.cpp \
-    %D%/cluster/kube/watch_test.cpp \
+    %D%/cluster/upgrade/event_sender_test.cpp \
+    %D%/cluster/upgrade/gpu_users_test.cpp \
+    %D%/cluster/upgrade/pod_mover_test.cpp \
+    %D%/programs/gpuhost_cluster/daemon_observer_test.cpp \
+    %D%/programs/gpuhost_cluster/host_test.cpp \
     daemon/programs/gpuhost_cluster/host.cpp \
     daemon/programs/gpuhost_cluster/host.hpp \
     daemon/programs/gpuhost_cluster/daemon_observer.cpp \
@@ -247,54 +247,54 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(bus_libs)
 %C%_host_tests_SOURCES = \
-    %D%/host/manager/cluster_side_test.cpp \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
-    %D%/host/transaction/history_test.cpp \
-    %D%/host/worker/job_files_test.cpp \
     %D%/host/journal_sink_test.cpp \
+    %D%/host/manager/cluster_side_test.cpp \
+    %D%/host/manager/manager_test.cpp \
+    %D%/host/transaction/history_test.cpp \
+    %D%/host/transaction/runner_test.cpp \
+    %D%/host/worker/job_files_test.cpp \
     %D%/host/worker/launcher_direct_test.cpp \
     %D%/host/worker/launcher_systemd_test.cpp \
-    %D%/host/manager/manager_test.cpp \
-    %D%/host/transaction/runner_test.cpp \
     %D%/host/worker/sandbox_test.cpp \
     %D%/host/worker/worker_test.cpp
 
 %C%_ctl_tests_CPPFLAGS = $(test_cppflags)
 %C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)
 %C%_ctl_tests_SOURCES = \
-    %D%/ctl/cli/arguments_test.cpp \
     %D%/client/async_client_test.cpp \
     %D%/ctl/bundle/output_test.cpp \
-    %D%/ctl/completion_test.cpp \
-    %D%/ctl/doctor/facts_test.cpp \
-    %D%/ctl/doctor/verb_test.cpp \
-    %D%/ctl/documents.hpp \
+    %D%/ctl/cdi/view_test.cpp \
+    %D%/ctl/cli/arguments_test.cpp \
     %D%/ctl/cli/help_test.cpp \
     %D%/ctl/cli/input_files_test.cpp \
     %D%/ctl/cli/line_diff_test.cpp \
-    %D%/ctl/doctor/modprobe_rules_test.cpp \
-    %D%/ctl/report/newest_first_test.cpp \
     %D%/ctl/cli/output_file_test.cpp \
     %D%/ctl/cli/progress_test.cpp \
     %D%/ctl/cli/source_directory_test.cpp \
     %D%/ctl/cli/system_query_test.cpp \
-    %D%/ctl/report/redact_test.cpp \
-    %D%/ctl/report/verb_test.cpp \
     %D%/ctl/cli/table_test.cpp \
     %D%/ctl/cli/text_test.cpp \
-    %D%/ctl/cdi/view_test.cpp \
-    %D%/ctl/driver/view_test.cpp \
-    %D%/ctl/cluster/view_fleet_test.cpp \
-    %D%/ctl/driver/view_history_test.cpp \
     %D%/ctl/cli/view_operation_test.cpp \
     %D%/ctl/cli/view_plan_test.cpp \
-    %D%/ctl/runtime/view_runtime_change_test.cpp \
-    %D%/ctl/runtime/view_test.cpp \
-    %D%/ctl/secure_boot/view_test.cpp \
+    %D%/ctl/cli/wrap_test.cpp \
+    %D%/ctl/cluster/view_fleet_test.cpp \
+    %D%/ctl/completion_test.cpp \
+    %D%/ctl/doctor/facts_test.cpp \
+    %D%/ctl/doctor/modprobe_rules_test.cpp \
+    %D%/ctl/doctor/verb_test.cpp \
+    %D%/ctl/documents.hpp \
+    %D%/ctl/driver/view_history_test.cpp \
+    %D%/ctl/driver/view_test.cpp \
     %D%/ctl/host/verdict_test.cpp \
     %D%/ctl/host/view_status_test.cpp \
-    %D%/ctl/cli/wrap_test.cpp
+    %D%/ctl/report/newest_first_test.cpp \
+    %D%/ctl/report/redact_test.cpp \
+    %D%/ctl/report/verb_test.cpp \
+    %D%/ctl/runtime/view_runtime_change_test.cpp \
+    %D%/ctl/runtime/view_test.cpp \
+    %D%/ctl/secure_boot/view_test.cpp
 
 # The same seam in a program that uses cmocka directly.
 if HAVE_CMOCKA

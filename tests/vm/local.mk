@@ -33,23 +33,23 @@ EXTRA_DIST += \
     %D%/rig_test.py \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bad_modules.py \
-    %D%/scenarios/build.py \
     %D%/scenarios/boot.py \
+    %D%/scenarios/build.py \
     %D%/scenarios/bundle.py \
+    %D%/scenarios/containers.py \
     %D%/scenarios/crash.py \
-    %D%/scenarios/import_crash.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
-    %D%/scenarios/containers.py \
     %D%/scenarios/gpus.py \
+    %D%/scenarios/holders.py \
+    %D%/scenarios/import_crash.py \
     %D%/scenarios/initramfs.py \
-    %D%/scenarios/runtimes.py \
+    %D%/scenarios/install.py \
     %D%/scenarios/kernels.py \
     %D%/scenarios/kubernetes.py \
-    %D%/scenarios/holders.py \
-    %D%/scenarios/install.py \
     %D%/scenarios/package.py \
     %D%/scenarios/rescue.py \
+    %D%/scenarios/runtimes.py \
     %D%/scenarios/swap.py \
     tests/bench/vm_boot \
     tests/bench/vm_downtime

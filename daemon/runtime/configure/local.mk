@@ -14,6 +14,8 @@ daemon_runtime_libruntime_a_SOURCES += \
     %D%/converge.cpp \
     %D%/converge.hpp \
     %D%/crio_change.cpp \
+    %D%/desired_config.cpp \
+    %D%/desired_config.hpp \
     %D%/docker_change.cpp \
     %D%/docker_edit.cpp \
     %D%/docker_edit.hpp \
@@ -26,6 +28,4 @@ daemon_runtime_libruntime_a_SOURCES += \
     %D%/steps.cpp \
     %D%/steps.hpp \
     %D%/undo.cpp \
-    %D%/undo.hpp \
-    %D%/desired_config.cpp \
-    %D%/desired_config.hpp
+    %D%/undo.hpp

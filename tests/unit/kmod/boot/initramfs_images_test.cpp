@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/boot/images.hpp"
+#include "kmod/boot/initramfs_images.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"
 

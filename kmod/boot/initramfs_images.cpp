@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/boot/images.hpp"
+#include "kmod/boot/initramfs_images.hpp"
 
 #include "daemon/base/parse.hpp"
 #include "daemon/content/archive/unified_image.hpp"
