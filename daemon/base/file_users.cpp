@@ -112,7 +112,7 @@ class Scan {
         const auto maps = root_.read(process + "/maps", maps_limit);
         if (!maps)
             return root_.exists(process + "/stat")
-                       ? fail(maps.error().context("looking for users of " + directory_))
+                       ? fail(maps.error().context("searching for users of " + directory_))
                        : Result<void>(); // it exited meanwhile
         auto file = mapped_file(*maps, inodes_, directory_);
         if (!file)
