@@ -61,7 +61,7 @@ class AsyncClient::Bus {
             }
             if (r < 0)
                 return base::fail(Errc::Interrupted, "the system bus closed the connection");
-            // First, so that the daemon's exit is reported before its calls fail.
+            // Events precede replies: the caller learns that the daemon exited before the calls to it fail.
             if (const auto event = next_event())
                 return *event;
             if (deliver())
@@ -84,11 +84,11 @@ class AsyncClient::Bus {
     };
     struct Reply {
         Answered answered;
-        MessagePtr message; ///< null if the call failed with `error`
+        MessagePtr message; ///< null if the call could not be sent; `error` has the reason
         Error error;
     };
 
-    /// sd_bus_flush_close_unref would block on a bus that does not read.
+    /// sd_bus_flush_close_unref would block if the bus does not read from its socket.
     using AsyncBusPtr = base::CHandle<sd_bus, sd_bus_close_unref>;
 
     void fail_call(Error error, Answered answered) {
@@ -132,9 +132,10 @@ class AsyncClient::Bus {
         return 0;
     }
 
-    /// Sets the event at once, like on_owner(): the one that the bus sent last is right.
+    /// Records the reply to NameHasOwner as on_owner() records a signal. The bus sends both in order, so the
+    /// latest is right.
     static int on_owned(sd_bus_message* reply, void* userdata, sd_bus_error* /*error*/) noexcept {
-        int owned = 1; // after an error, a call to the daemon reports its state
+        int owned = 1; // not known after an error: assume that it runs, so that calls report its state
         if (sd_bus_message_is_method_error(reply, nullptr) <= 0)
             (void)sd_bus_message_read(reply, "b", &owned);
         static_cast<Bus*>(userdata)->owner_event_ = owned != 0 ? Event::Came : Event::Gone;
@@ -162,8 +163,8 @@ class AsyncClient::Bus {
         return !replies.empty();
     }
 
-    /// Returns true if `wake` is readable. Returns no later than the deadline of a pending call, which
-    /// sd_bus_process checks.
+    /// Waits for the bus connection or `wake`; returns true if `wake` is readable. Returns at `deadline`, or
+    /// earlier when sd_bus_process must fail a call that has timed out.
     Result<bool> poll_once(int wake, Clock::time_point deadline) {
         const int events = sd_bus_get_events(bus_.get());
         std::uint64_t until = 0; // CLOCK_MONOTONIC, like Clock
@@ -195,7 +196,7 @@ class AsyncClient::Bus {
 
 namespace {
 
-/// Parses a reply with `read`, a function of the message, and passes the result to `done`.
+/// Returns an Answered that converts a reply with `read` and passes the value, or the error, to `done`.
 template <class T, class Read>
 auto answered_by(Read read, AsyncClient::Done<T> done) {
     return [read, done = std::move(done)](Result<sd_bus_message*> reply) {

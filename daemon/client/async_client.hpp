@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the daemon over D-Bus for a program that has other work in its loop: no function blocks for an
-// answer. A daemon or a bus that does not answer delays these calls only.
+// A D-Bus client of gpuhostd for gpuhost-cluster, whose event loop also serves HTTP. Only wait() blocks; a
+// daemon or a bus that does not reply delays no other work of the program.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -11,8 +11,8 @@ namespace gpuhost::client {
 
 class AsyncClient {
   public:
-    /// Called once, within wait(), with the answer or an error: Timeout after 25 seconds. It may make other
-    /// calls.
+    /// Receives the result of one call, or its error (Timeout after 25 seconds). wait() calls it, exactly
+    /// once. It may start other calls of this client.
     template <class T>
     using Done = std::function<void(base::Result<T>)>;
     using Event = Client::Event;
@@ -27,8 +27,8 @@ class AsyncClient {
 
     /// Calls a method that returns a document.
     void ask(const Call& call, Done<base::Json> done);
-    /// Calls a method that starts an operation; its options come last. `done` receives the operation's id, or
-    /// 0 if there is nothing to do.
+    /// Calls a method that starts an operation; adds `options` as its last argument. `done` receives the
+    /// operation's id, or 0 if there is nothing to do.
     void start(Call call, Options options, Done<std::uint64_t> done);
     /// Calls a method that returns nothing.
     void order(const Call& call, Done<void> done);
@@ -37,11 +37,11 @@ class AsyncClient {
     void describe_operation(std::uint64_t id, Done<base::Json> done);
     void cancel(std::uint64_t id, Done<void> done);
 
-    /// Makes wait() report changes from now on. The first event is Came or Gone: whether the daemon is on the
-    /// bus.
+    /// Makes wait() report the daemon's signals from now on. The first event is Came if the daemon is on the
+    /// bus, otherwise Gone.
     [[nodiscard]] base::Result<void> subscribe();
-    /// Sleeps until an event. Interrupted means that `wake` became readable, or that calls were answered.
-    /// Fails if the bus has closed the connection.
+    /// Blocks until an event or the timeout. Returns Interrupted if `wake` is readable, or after it has
+    /// called the `done` of one or more calls. Fails if the bus has closed the connection.
     [[nodiscard]] base::Result<Event> wait(std::chrono::milliseconds timeout, int wake);
 
   private:

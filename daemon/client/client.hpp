@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the daemon over D-Bus; arguments and answers are values.
+// A D-Bus client of gpuhostd that blocks until a reply arrives; arguments and replies are values.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -25,7 +25,8 @@ struct InputFile {
     base::UniqueFd fd;
 };
 
-/// s, as, a(sh) and a{sv}. The caller owns the files and keeps them open until the call is made.
+/// The D-Bus types s, as, a(sh) and a{sv}. The caller owns the files and keeps them open until the call is
+/// made.
 using Argument = std::variant<std::string, std::vector<std::string>, std::span<const InputFile>, Options>;
 
 /// A method of one of the daemon's objects, with its arguments.
@@ -36,7 +37,7 @@ struct Call {
     std::vector<Argument> arguments;
 };
 
-/// Returns a call of a method of org.gpuhost1.Manager, which covers the whole host.
+/// Describes a call of a method of org.gpuhost1.Manager, the object for the whole host; sends nothing.
 [[nodiscard]] Call manager_call(std::string method, std::vector<Argument> arguments = {});
 
 struct OperationRow {
@@ -50,10 +51,11 @@ struct OperationRow {
 
 class Client {
   public:
-    /// Connects to the bus at $DBUS_SYSTEM_BUS_ADDRESS, or else to the system bus. Only the first call shows
-    /// whether the daemon runs.
+    /// Connects to the bus at $DBUS_SYSTEM_BUS_ADDRESS, or else to the system bus. It succeeds even if the
+    /// daemon does not run: the first call then fails. `may_ask_password` lets polkit ask the user for a
+    /// password.
     [[nodiscard]] static base::Result<Client> connect(bool may_ask_password);
-    /// Connects to gpuhostd at the other end of a socket, without a bus.
+    /// Connects to the gpuhostd at the other end of `socket`, without a bus (rescue mode).
     [[nodiscard]] static base::Result<Client> over(base::UniqueFd socket);
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
@@ -63,32 +65,34 @@ class Client {
 
     /// Calls a method that returns a document.
     [[nodiscard]] base::Result<base::Json> ask(const Call& call);
-    /// Calls a method that starts an operation; its options come last. Returns the operation's id, or 0 if
-    /// there is nothing to do.
+    /// Calls a method that starts an operation; adds `options` as its last argument. Returns the operation's
+    /// id, or 0 if there is nothing to do.
     [[nodiscard]] base::Result<std::uint64_t> start(Call call, Options options);
 
     [[nodiscard]] base::Result<base::Json> describe_host();
-    [[nodiscard]] base::Result<bool> running(); ///< the daemon is on the bus; does not start it
+    [[nodiscard]] base::Result<bool> running(); ///< true if the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
-    [[nodiscard]] base::Result<void> reboot(); ///< refused unless the daemon requires one
+    /// fails with Refused unless the daemon's state is reboot-required
+    [[nodiscard]] base::Result<void> reboot();
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
     [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);
     [[nodiscard]] base::Result<void> cancel(std::uint64_t id);
 
-    /// Makes wait() report changes from now on. Call before starting an operation, so that no change is
-    /// missed.
+    /// Makes wait() report the daemon's signals from now on. Call it before start(), so that no signal of the
+    /// operation is missed.
     [[nodiscard]] base::Result<void> subscribe();
     enum class Event {
-        Changed,     ///< a property or an operation of the daemon changed: read it again
+        Changed,     ///< a property or an operation of the daemon changed: the caller reads it again
         Ended,       ///< an operation ended
         Gone,        ///< the daemon left the bus
         Came,        ///< the daemon is on the bus (again)
         Interrupted, ///< `wake` became readable
         Timeout,
     };
-    /// Sleeps until an event; several changes count as one. `wake` is another descriptor to watch, or -1.
+    /// Blocks until an event or the timeout. Several changes since the last call are one event. `wake` is
+    /// another descriptor to watch, or -1.
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
 
   private:

@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::uint64_t password_timeout_us = 180'000'000; ///< time to type it
+constexpr std::uint64_t password_timeout_us = 180'000'000; ///< of a method call: time to type a password
 
 struct BusError {
     sd_bus_error value = SD_BUS_ERROR_NULL;
@@ -80,7 +80,7 @@ Error explain(const sd_bus_error& error, int r) {
     const std::string_view name = error.name == nullptr ? "" : error.name;
     const std::string message = error.message == nullptr ? "" : error.message;
     if (name.substr(0, 13) == "org.gpuhost1.") {
-        // A method's error has only one text: the daemon adds the hint as a second line.
+        // A D-Bus error has one text only, so the daemon sends the message and its hint as two lines.
         const std::size_t line = message.find('\n');
         return {base::errc_from_dbus_name(name), message.substr(0, line),
                 line == std::string::npos ? "" : message.substr(line + 1)};
@@ -111,7 +111,8 @@ tl::unexpected<Error> bus_failure(int r) {
     return base::fail(base::errno_error("communicating with gpuhostd", -r));
 }
 
-/// Rewords NotFound: an operation's object exists as long as its journal is kept.
+/// Rewords NotFound: it means that operation `id` has no object, because its journal was removed or never
+/// existed.
 Error about_operation(const Error& error, std::uint64_t id) {
     if (error.code != Errc::NotFound)
         return error;
@@ -247,7 +248,7 @@ Result<void> Client::Bus::subscribe() {
     return {};
 }
 
-/// Returns a change of the owner first; only the latest of Gone and Came is kept.
+/// Returns an exit or a start of the daemon before other events. If both happened, only the last is reported.
 std::optional<Client::Event> Client::Bus::next_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wraps sd-bus for the two clients: calls and answers as values, explained errors, and the daemon's signals.
+// What both clients share of sd-bus: messages to and from values, errors as text for a person, signals.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -12,7 +12,7 @@ using BusPtr = base::CHandle<sd_bus, sd_bus_flush_close_unref>;
 using MessagePtr = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 using SlotPtr = base::CHandle<sd_bus_slot, sd_bus_slot_unref>;
 
-/// One connection. Its errors are written for a person.
+/// One connection to the daemon. Its errors have the text that gpuhostctl prints.
 class Client::Bus {
   public:
     [[nodiscard]] base::Result<void> open(bool may_ask_password);
@@ -20,7 +20,8 @@ class Client::Bus {
     [[nodiscard]] base::Result<void> subscribe();
     [[nodiscard]] base::Result<Event> wait(std::optional<std::chrono::milliseconds> timeout, int wake);
     [[nodiscard]] base::Result<MessagePtr> call(const Call& call);
-    /// Calls a method of the bus itself about the daemon's name.
+    /// Calls `member` of org.freedesktop.DBus with the daemon's bus name as its argument: NameHasOwner, for
+    /// example.
     [[nodiscard]] base::Result<MessagePtr> call_bus(const char* member);
 
   private:
@@ -33,8 +34,9 @@ class Client::Bus {
     BusPtr bus_;
     SlotPtr changes_;
     SlotPtr owners_;
-    std::uint64_t timeout_us_ = 0; ///< of a call; set by open()
-    bool direct_ = false;          ///< connected to the daemon without a bus
+    /// of a method call; open() makes it longer if polkit may ask for a password
+    std::uint64_t timeout_us_ = 0;
+    bool direct_ = false; ///< connected to the daemon without a bus
     bool changed_ = false;
     bool ended_ = false;
     std::optional<Event> owner_event_;
@@ -52,10 +54,10 @@ inline constexpr std::uint64_t call_timeout_us = 25'000'000;
 [[nodiscard]] base::Result<std::uint64_t> read_started(sd_bus_message* reply);
 [[nodiscard]] base::Result<std::vector<OperationRow>> read_operations(sd_bus_message* reply);
 
-/// Converts the error of a reply or of sd-bus to text for a person. `r` is negative.
+/// Converts the error of a reply, or the negative errno `r` of sd-bus, to text for a person.
 [[nodiscard]] base::Error explain(const sd_bus_error& error, int r);
 [[nodiscard]] base::Error about_operation(const base::Error& error, std::uint64_t id);
-/// Converts a negative result of sd-bus.
+/// Converts a negative errno of sd-bus to an error about the connection.
 [[nodiscard]] tl::unexpected<base::Error> bus_failure(int r);
 
 } // namespace gpuhost::client

@@ -5,7 +5,7 @@
 
 namespace gpuhost::client {
 
-/// Returns a call of a method of org.gpuhost1.Driver.
+/// Describes a call of a method of org.gpuhost1.Driver; sends nothing.
 [[nodiscard]] inline Call driver_call(std::string method, std::vector<Argument> arguments = {}) {
     return {"/org/gpuhost1/driver", "org.gpuhost1.Driver", std::move(method), std::move(arguments)};
 }

@@ -18,7 +18,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t longest_line = 1U << 20U;
-constexpr int request_ms = 10'000; ///< the client sends it right after connecting
+constexpr int request_ms = 10'000; ///< gpuhostctl sends its request right after it connects
 
 } // namespace
 
@@ -37,7 +37,8 @@ Result<base::UniqueFd> ask_to_fetch(const std::string& path, const std::vector<s
                                              ? "Run the command as root."
                                              : "Start it: systemctl enable --now gpuhost-fetch.socket."));
     const std::string request = base::dump({{"bundles", bundles}}) + "\n";
-    // Fits the socket's buffer. If the peer has exited already, reading its answer reports that.
+    // The request fits the socket's buffer. If gpuhost-fetch has exited already, the caller's read reports
+    // it.
     if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE &&
         errno != ECONNRESET)
         return base::fail_errno("gpuhost-fetch", errno);

@@ -25,7 +25,7 @@ constexpr std::string_view head =
     "and\n"
     "# its section to /etc/gpuhost/gpuhostd.conf.d/NAME.conf, without the '#', and run: gpuhostctl reload\n";
 
-/// Returns the comment above a key: its summary and, for a choice, the values.
+/// Returns the line of text above a key in that file: its summary and, for a choice, the accepted values.
 std::string comment(const core::SettingKey& key) {
     std::string text = "# " + std::string(key.summary);
     if (key.type == core::SettingType::Choice)
@@ -44,7 +44,7 @@ std::vector<std::span<const core::SettingKey>> setting_keys() {
 }
 
 std::string default_settings_file() {
-    // A section may have keys of several subsystems.
+    // Collects the keys of each section first, because several subsystems may have keys in one section.
     std::vector<std::pair<std::string_view, std::string>> sections;
     for (const auto& group : setting_keys())
         for (const core::SettingKey& key : group) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All sections of gpuhostd.conf(5).
+// All sections and keys of gpuhostd.conf(5).
 #pragma once
 
 #include "daemon/core/settings.hpp"
@@ -10,10 +10,10 @@
 
 namespace gpuhost {
 
-/// Returns the keys of all subsystems.
+/// Returns the keys of all subsystems, one list for each subsystem.
 [[nodiscard]] std::vector<std::span<const core::SettingKey>> setting_keys();
 
-/// Returns a configuration file with every key, commented out, at its default.
+/// Returns the text of systemd/gpuhostd.conf: every key with its default value, commented out.
 [[nodiscard]] std::string default_settings_file();
 
 } // namespace gpuhost
