@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t allow_interaction = 1;
 constexpr std::uint64_t person_us = 120'000'000; // time to type a password
-// A call that waits for polkit keeps its message and its descriptors, of which dbus-daemon allows 16.
+// A stored call keeps its message and its descriptors (at most 16, dbus-daemon's limit) until polkit replies.
 constexpr std::ptrdiff_t most_checks_of_user = 4;
 constexpr std::size_t most_checks = 32;
 constexpr std::size_t largest_kept = 64 * 1024; // bytes of arguments
@@ -33,7 +33,7 @@ bool is_uid_of(uid_t uid, const char* user) {
     return entry && entry->uid == uid;
 }
 
-/// Returns true if the caller is allowed without polkit, and sets `allowed_by`.
+/// Returns true if root or `user` calls, who need no polkit, and records which of them in `allowed_by`.
 bool is_allowed(core::Subject& subject, const char* user) {
     if (subject.uid == 0 || subject.uid == ::geteuid())
         subject.allowed_by = "root";
@@ -64,8 +64,8 @@ Result<void> verdict(sd_bus_message* reply) {
     return {};
 }
 
-/// Returns the size of the next argument, which is not a container, in bytes. It is at least 8, so that empty
-/// strings count too.
+/// Skips the next argument, which is not a container, and returns its size in bytes. The size is at least 8,
+/// so that empty strings count.
 Result<std::size_t> basic_size(sd_bus_message* call, char type) {
     if (std::strchr("sog", type) == nullptr) {
         GPUHOST_CHECK(check(sd_bus_message_skip(call, nullptr), "arguments"));
@@ -76,8 +76,8 @@ Result<std::size_t> basic_size(sd_bus_message* call, char type) {
     return 8 + std::strlen(text);
 }
 
-/// Subtracts the size of the rest of the current container from `left`. Fails if it is larger. sd-bus itself
-/// does not report the size of a message.
+/// Subtracts the size of all remaining arguments of the current container from `left`. Fails if they are
+/// larger than `left`. sd-bus does not report the size of a message.
 Result<void> measure(sd_bus_message* call, std::size_t& left) {
     char type = 0;
     const char* contents = nullptr;
@@ -151,8 +151,8 @@ int Authority::require(sd_bus_message* call, const char* action, Allowed then, c
     });
 }
 
-/// Logs a refusal and fails with it. The log is limited for each user, so one user's refusals hide neither
-/// other events nor other users' refusals.
+/// Logs a refusal and fails with `why`. The number of log lines is limited for each user, so that one user's
+/// refusals hide neither other events nor other users' refusals.
 Result<void> Authority::refuse(const core::Subject& subject, const base::Error& why) {
     const bool is_new = refusals_.count(subject.uid) == 0;
     const uid_t counted = is_new && refusals_.size() >= most_users ? static_cast<uid_t>(-1) : subject.uid;
@@ -184,7 +184,8 @@ Result<void> Authority::ask(Check& check, const char* action) {
 
 int Authority::on_reply(sd_bus_message* reply, void* userdata, sd_bus_error*) {
     auto* check = static_cast<Check*>(userdata);
-    // guard() alone would leave the caller without an answer
+    // guard() would only log the exception, and the caller would wait for a reply. If the daemon exits, the
+    // bus sends an error instead.
     return host::guard_or_exit(sd_bus_get_event(check->authority->bus_), "polkit",
                                [=] { check->authority->decide(*check, reply); });
 }

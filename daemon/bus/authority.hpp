@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorizes callers. Root may do everything. Others may do what polkit allows, and nothing if polkit is not
-// installed.
+// Decides which D-Bus callers may do what. Root may do everything. Other users may do what polkit allows, or
+// nothing if polkit is not installed.
 #pragma once
 
 #include "daemon/base/rate_limit.hpp"
@@ -12,28 +12,30 @@
 
 namespace gpuhost::bus {
 
-/// Actions of systemd/org.gpuhost1.policy. Read-only methods need none.
+/// Actions of systemd/org.gpuhost1.policy. Read-only methods check no action.
 inline constexpr const char* action_prepare = "org.gpuhost1.prepare"; ///< import, build, verify
 inline constexpr const char* action_apply = "org.gpuhost1.apply";     ///< changes the running host
 inline constexpr const char* action_remove = "org.gpuhost1.remove";   ///< deletes from gpuhost's stores
 inline constexpr const char* action_manage = "org.gpuhost1.manage";   ///< cancel, reload
 
-/// Runs gpuhost-fetch, which has no other rights.
+/// The user that gpuhost-fetch runs as. It may call Bundle.Receive, and nothing else without polkit.
 inline constexpr const char* fetch_user = "gpuhost-fetch";
-/// Runs gpuhost-cluster, which changes the driver when it is this host's turn.
+/// The user that gpuhost-cluster runs as. It may upgrade the driver without polkit, when the cluster grants
+/// this host a turn.
 inline constexpr const char* cluster_user = "gpuhost";
 
 class Authority {
   public:
     Authority(sd_bus* bus, Callers callers) : bus_(bus), callers_(std::move(callers)) {}
 
-    /// Handles a call whose sender is authorized.
+    /// Handles a call whose sender is authorized. The Subject is that sender.
     using Allowed = std::function<base::Result<void>(sd_bus_message*, const core::Subject&)>;
 
-    /// Answers the call with `then` if its sender is authorized, else with AccessDenied, which is logged. The
-    /// user named `user` is always authorized.
+    /// Calls `then` if polkit allows the sender `action`, at once or after polkit's reply. Otherwise it
+    /// answers with AccessDenied and logs that. Root and the user named `user` are authorized without polkit.
     int require(sd_bus_message* call, const char* action, Allowed then, const char* user = nullptr);
-    /// Authorizes root and the user named `user` only, without asking polkit.
+    /// Calls `then` only for root and the user named `user`; all others get AccessDenied. Does not ask
+    /// polkit.
     int require_user(sd_bus_message* call, const char* user, const Allowed& then);
 
     [[nodiscard]] const Callers& callers() const { return callers_; }
@@ -47,8 +49,8 @@ class Authority {
         host::Slot slot;
         std::list<Check>::iterator self;
     };
-    /// Fails if the call must not be kept: it is too large, or too many calls of its user or in total wait
-    /// already.
+    /// Fails if the call must not be stored until polkit replies. Either its arguments are too large, or too
+    /// many calls of its user, or of all users, are stored already.
     [[nodiscard]] base::Result<void> may_wait(sd_bus_message* call, uid_t uid) const;
     [[nodiscard]] base::Result<void> ask(Check& check, const char* action);
     static int on_reply(sd_bus_message* reply, void* userdata, sd_bus_error* error);
@@ -58,7 +60,8 @@ class Authority {
     sd_bus* bus_;
     Callers callers_;
     std::list<Check> checks_;
-    /// Limits the log of refusals: one limit for each of the first users, and one that all others share.
+    /// Limits how many refusals are logged: one limit for each of the first 64 users, and one limit shared by
+    /// all other users.
     std::map<uid_t, base::RateLimit> refusals_;
 };
 

@@ -15,7 +15,8 @@ constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b
                                     Option{"name", 's'}, Option{"image-name", 's'}};
 constexpr std::array remove_options{dry_run_option};
 
-/// Returns the request that the method of this name would make from these arguments, for Plan.
+/// Returns the request that a call of the method `request` (its name in lower case) would make. plan() uses
+/// it.
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     if (request == "import" && !arguments.empty())
         return Json{{"request", request}, {"files", arguments}};
@@ -78,7 +79,8 @@ int BundleObject::import(sd_bus_message* call) {
         });
 }
 
-/// Accepts no options, so that gpuhost-fetch can't request a downgrade or an unsigned bundle.
+/// Implements Receive, the import for gpuhost-fetch. It accepts no options, so that gpuhost-fetch can't
+/// request a downgrade or an unsigned bundle.
 int BundleObject::receive(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(files, read_files(m));

@@ -7,8 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// The object /org/gpuhost1/bundle, org.gpuhost1.Bundle: each method is one request to the component
-/// "images".
+/// The D-Bus object /org/gpuhost1/bundle (interface org.gpuhost1.Bundle). Its methods are requests to the
+/// component "images".
 class BundleObject {
   public:
     BundleObject(host::Manager& manager, Authority& authority)

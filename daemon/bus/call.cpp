@@ -15,7 +15,7 @@ using base::Error;
 using base::Json;
 using base::Result;
 
-// Unprivileged users may call: arguments are limited so that they can't block the loop.
+// Any user may call the daemon. These limits keep large arguments from blocking its event loop.
 constexpr std::size_t longest_string = 4096; ///< bytes
 constexpr std::size_t most_strings = 256;
 

@@ -21,14 +21,17 @@ inline constexpr const char* operations_path = "/org/gpuhost1/operation";
 
 using Answer = std::function<base::Result<void>(sd_bus_message*)>;
 
-/// Runs `answer`, which replies. An error becomes the reply: the code's D-Bus name, the message, and the hint
-/// as a second line. Returns the value that the handler returns to sd-bus.
+/// Runs `answer`, which sends the reply. An error becomes a D-Bus error reply: its name belongs to the
+/// error's code; its text is the message and, on a second line, the hint. Returns the value that the handler
+/// returns to sd-bus.
 int answer(sd_bus_message* call, const Answer& answer) noexcept;
 
-/// Converts a negative result of sd-bus to an error: the arguments do not match the method's signature.
+/// Returns InvalidArgument for a negative result of sd-bus: the arguments do not match the method's
+/// signature. `what` begins the message.
 [[nodiscard]] base::Result<void> check(int result, std::string_view what);
 
-/// Turns a member function of `T` that handles a call into a vtable's handler: `method<&Driver::swap>`.
+/// The class of a member function that handles a call. method() makes a vtable's handler of the function:
+/// `method<&DriverObject::swap>`.
 template <class T>
 struct ClassOf;
 template <class T>
@@ -42,7 +45,8 @@ int method(sd_bus_message* call, void* userdata, sd_bus_error*) noexcept {
     return host::guard("method call", [&] { return (static_cast<Object*>(userdata)->*Method)(call); });
 }
 
-/// Turns a member function of `T` into a vtable's property getter.
+/// The class of a getter. property() makes a vtable's property getter of it:
+/// `property<&ManagerObject::state>`.
 template <class T>
 struct GetterOf;
 template <class T, class V>
@@ -68,7 +72,8 @@ struct Option {
     std::string_view name;
     char type; ///< 's', 't' or 'b'
 };
-/// Reads an a{sv} of these options. Fails with InvalidArgument for an unknown option or another type.
+/// Reads an argument a{sv} that may contain the options `known`. Fails with InvalidArgument for an unknown
+/// option, a wrong type, or an option given twice.
 [[nodiscard]] base::Result<base::Json> read_options(sd_bus_message* call, std::span<const Option> known);
 [[nodiscard]] base::Result<std::string> read_string(sd_bus_message* call);
 [[nodiscard]] base::Result<std::vector<std::string>> read_strings(sd_bus_message* call);

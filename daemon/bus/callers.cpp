@@ -24,12 +24,12 @@ constexpr std::uint64_t known_on_bus = known_of_direct | SD_BUS_CREDS_COMM | SD_
 int query(sd_bus* lookup, sd_bus_message* call, Credentials& credentials) {
     const int r = sd_bus_get_name_creds(lookup, sd_bus_message_get_sender(call), known_on_bus,
                                         base::OutPtr(credentials));
-    while (sd_bus_process(lookup, nullptr) > 0) // drops other messages
+    while (sd_bus_process(lookup, nullptr) > 0) // drops what others sent to this connection
         continue;
     return r;
 }
 
-/// Replaces control characters: callers choose their names, which must not break a log line.
+/// Replaces control characters with '?': a caller chooses its process name, which must not break a log line.
 std::string one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
@@ -41,7 +41,7 @@ std::string text_of(sd_bus_creds* credentials, int (*get)(sd_bus_creds*, const c
     return get(credentials, &text) < 0 || text == nullptr ? std::string() : one_line(text);
 }
 
-/// Returns the command of a client that is connected without a bus.
+/// Returns the process name of a client that is connected without a bus.
 std::string command_of(pid_t pid) {
     const auto host = base::Root::open("/");
     return host ? one_line(host->read_line("/proc/" + std::to_string(pid) + "/comm").value_or("")) : "";
@@ -61,7 +61,7 @@ Result<Callers> Callers::create(sd_bus* bus) {
     if (const int r = sd_bus_open_system_with_description(base::OutPtr(callers.lookup_), "gpuhostd-callers");
         r < 0)
         return base::fail_errno("connecting to the system bus", -r);
-    // Completes the handshake: dbus-daemon closes a connection that sends no Hello within seconds.
+    // Completes the handshake: dbus-daemon closes a connection that does not send Hello within some seconds.
     const char* name = nullptr;
     if (const int r = sd_bus_get_unique_name(callers.lookup_.get(), &name); r < 0)
         return base::fail_errno("connecting to the system bus", -r);

@@ -7,19 +7,20 @@
 
 namespace gpuhost::bus {
 
-/// Identifies callers. Queries the bus on a connection of its own. While sd-bus waits for an answer it queues
-/// all messages that arrive on that connection, and any user may send calls to the daemon's.
+/// Identifies callers: asks the bus daemon about them, on a bus connection of its own. A blocking query makes
+/// sd-bus queue all messages that arrive meanwhile. On the daemon's main connection, any user could fill that
+/// queue.
 class Callers {
   public:
-    /// Creates one for calls on `bus`, which is the system bus or a direct connection to one client.
+    /// Creates a Callers for calls on `bus`, which is the system bus or a direct connection to one client.
     [[nodiscard]] static base::Result<Callers> create(sd_bus* bus);
 
-    /// Returns the sender from the bus's data, not from the message. Decisions must use the uid only: the
-    /// rest describes the process that has that pid now.
+    /// Returns the sender of `call` as the bus daemon reports it, never from the message. Decisions must use
+    /// the uid only: the other fields describe the process that has the sender's pid now.
     [[nodiscard]] base::Result<core::Subject> subject_of(sd_bus_message* call) const;
 
   private:
-    host::BusPtr lookup_; ///< null for a direct connection
+    host::BusPtr lookup_; ///< connection for the queries; null if the client is connected directly
 };
 
 } // namespace gpuhost::bus

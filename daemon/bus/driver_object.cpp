@@ -21,7 +21,8 @@ std::span<const Option> options_of(std::string_view request) {
     return request == "build" ? std::span<const Option>(build_options) : plain_options;
 }
 
-/// Returns the request that the method of this name would make from these arguments, for Plan.
+/// Returns the request that a call of the method `request` (its name in lower case) would make. plan() uses
+/// it.
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     Json made{{"request", request}};
     const std::size_t count = arguments.size();

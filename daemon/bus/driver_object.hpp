@@ -7,8 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// The object /org/gpuhost1/driver, org.gpuhost1.Driver: each method is one request to the component
-/// "driver".
+/// The D-Bus object /org/gpuhost1/driver (interface org.gpuhost1.Driver). Its methods are requests to the
+/// component "driver".
 class DriverObject {
   public:
     DriverObject(host::Manager& manager, Authority& authority)

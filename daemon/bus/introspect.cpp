@@ -17,7 +17,7 @@ namespace {
 using base::fail_errno;
 using base::Result;
 
-/// Introspection only reads vtables, so no objects are needed.
+/// Exports all interfaces without their C++ objects: introspection reads only the vtables.
 int export_all(sd_bus* bus, std::span<const BusObject> objects) {
     std::vector<const Interface*> interfaces{&ManagerObject::interface, &OperationObjects::interface,
                                              &log_control()};

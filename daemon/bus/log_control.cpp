@@ -19,7 +19,7 @@ struct LevelName {
     const char* name;
     Level level;
 };
-// syslog's names; the first name of a level is the one reported.
+// The level names of syslog. If several names have one level, LogLevel reports the first of them.
 constexpr std::array levels{
     LevelName{"err", Level::Error},       LevelName{"crit", Level::Error},
     LevelName{"alert", Level::Error},     LevelName{"emerg", Level::Error},
@@ -66,7 +66,7 @@ int get_identifier(sd_bus*, const char*, const char*, const char*, sd_bus_messag
     return sd_bus_message_append(reply, "s", "gpuhostd");
 }
 
-// Writing uses sd-bus's default rule: root, or the daemon's user.
+// Writing is subject to sd-bus's default rule: only root, or the daemon's own user, may set these properties.
 const sd_bus_vtable vtable[] = {
     SD_BUS_VTABLE_START(0),
     SD_BUS_WRITABLE_PROPERTY("LogLevel", "s", get_level, set_level, 0, 0),

@@ -6,7 +6,7 @@
 
 namespace gpuhost::bus {
 
-/// Returns an interface whose functions need no object.
+/// Returns the interface. Its functions need no object: the log level and target are global in the process.
 [[nodiscard]] const Interface& log_control() noexcept;
 
 } // namespace gpuhost::bus

@@ -131,8 +131,8 @@ int ManagerObject::reload(sd_bus_message* call) {
                               });
 }
 
-/// Reboots only if the host requires it. A user who may change drivers must not be able to reboot hosts at
-/// will.
+/// Reboots the host, but only in the state reboot-required: a user who may change drivers must not be able to
+/// reboot the host at will.
 int ManagerObject::reboot(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(read_options(m, {}));
@@ -180,8 +180,8 @@ int ManagerObject::set_desired_state(sd_bus_message* call) {
                                    });
 }
 
-/// Tracks the caller that requests a driver: only gpuhost-cluster acts on the request, so it is withdrawn
-/// when the caller disconnects.
+/// Tracks the connection of the caller (gpuhost-cluster) if its desired state names a driver. Only this
+/// process can start that upgrade, so on_publisher_gone() withdraws the driver when the connection closes.
 Result<void> ManagerObject::follow_publisher(sd_bus_message* call, bool wants_driver) {
     publisher_.reset();
     if (!wants_driver)
@@ -195,11 +195,12 @@ Result<void> ManagerObject::follow_publisher(sd_bus_message* call, bool wants_dr
 int ManagerObject::on_publisher_gone(sd_bus_track*, void* userdata) {
     return host::guard("cluster's desired state", [&] {
         static_cast<ManagerObject*>(userdata)->manager_.withdraw_cluster_driver();
-        return 1; // sd-bus would call again for 0
+        return 1; // for 0, sd-bus would call this function again
     });
 }
 
-/// Requests an upgrade, or withdraws the request. gpuhost-cluster withdraws it after it has accepted it.
+/// Implements RequestUpgrade: an administrator asks the cluster for a driver version. An empty version
+/// withdraws the request; gpuhost-cluster sends that after it has accepted the request.
 int ManagerObject::request_upgrade(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));

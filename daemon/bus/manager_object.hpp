@@ -6,7 +6,7 @@
 
 namespace gpuhost::bus {
 
-/// The object /org/gpuhost1, org.gpuhost1.Manager.
+/// The D-Bus object /org/gpuhost1 (interface org.gpuhost1.Manager), which covers the whole host.
 class ManagerObject {
   public:
     ManagerObject(host::Manager& manager, Authority& authority) : manager_(manager), authority_(authority) {}
@@ -36,7 +36,8 @@ class ManagerObject {
 
     host::Manager& manager_;
     Authority& authority_;
-    /// The caller that requests a driver for the cluster.
+    /// Tracks the connection of gpuhost-cluster while its desired state names a driver, see
+    /// follow_publisher().
     base::CHandle<sd_bus_track, sd_bus_track_unref> publisher_;
 };
 

@@ -18,14 +18,15 @@ struct Interface {
     const sd_bus_vtable* vtable;
 };
 
-/// A subsystem's object. It accepts requests to the subsystem's component, and lives as long as the server.
+/// Describes the D-Bus object of a subsystem: its interface, and the function that creates it. The server
+/// owns the object. Its methods are requests to the subsystem's component.
 struct BusObject {
     Interface interface;
     std::shared_ptr<void> (*make)(host::Manager& manager, Authority& authority);
 };
 
-/// Creates one for a class with a `static const Interface interface`. The vtable's functions must be members
-/// of the class.
+/// Describes the object of the class `Object`, which must have a `static const Interface interface`. The
+/// vtable's functions must be members of that class.
 template <class Object>
 [[nodiscard]] BusObject bus_object() {
     return {Object::interface, [](host::Manager& manager, Authority& authority) -> std::shared_ptr<void> {
@@ -33,8 +34,9 @@ template <class Object>
             }};
 }
 
-/// Signals a change of all properties that the vtable marks SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE. `path` is
-/// the interface's own, or a path below it if several objects share the interface.
+/// Emits PropertiesChanged for all properties of the vtable with the flag
+/// SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE. `path` is interface.path, or a path below it if several objects share
+/// the interface.
 void emit_changed(sd_bus* bus, const Interface& interface, const char* path);
 
 } // namespace gpuhost::bus

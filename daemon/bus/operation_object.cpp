@@ -94,7 +94,7 @@ int OperationObjects::describe(sd_bus_message* call) {
     });
 }
 
-/// gpuhost-cluster may cancel its own operations only.
+/// Without polkit, gpuhost-cluster may cancel only the operations that it started.
 int OperationObjects::cancel(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_CHECK(manager_.runner().cancel(operation_of(sd_bus_message_get_path(m)), subject));

@@ -6,8 +6,8 @@
 
 namespace gpuhost::bus {
 
-/// The objects /org/gpuhost1/operation/_N, org.gpuhost1.Operation: one handler for all of them, selected by
-/// path.
+/// The D-Bus objects /org/gpuhost1/operation/_N of all operations (interface org.gpuhost1.Operation). This
+/// one C++ object handles them all: it finds the operation by the object path of the call.
 class OperationObjects {
   public:
     OperationObjects(host::Manager& manager, Authority& authority)
@@ -24,7 +24,7 @@ class OperationObjects {
                    sd_bus_message* reply, void* userdata, sd_bus_error* error);
     int describe(sd_bus_message* call);
     int cancel(sd_bus_message* call);
-    /// Returns the running or ended operation at the path, or null if the operation was removed.
+    /// Returns the running or ended operation with this object path; null if not found.
     [[nodiscard]] const host::Operation* at(const char* path) const;
 
     host::Manager& manager_;

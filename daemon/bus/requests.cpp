@@ -15,10 +15,10 @@ using base::Result;
 
 namespace {
 
-/// dbus-daemon's default limit for one message.
+/// The number of descriptors in one message that dbus-daemon allows by default.
 constexpr std::size_t most_files = 16;
 
-/// Reads an a(sh). The message keeps the descriptors.
+/// Calls `use` for each file of an argument a(sh). The message keeps the descriptors.
 Result<void> each_file(sd_bus_message* call,
                        const std::function<Result<void>(const std::string& name, int fd)>& use) {
     GPUHOST_CHECK(check(sd_bus_message_enter_container(call, 'a', "(sh)"), "files"));
@@ -28,7 +28,7 @@ Result<void> each_file(sd_bus_message* call,
             return base::fail(Errc::InvalidArgument,
                               "more than " + std::to_string(most_files) + " files in one request");
         GPUHOST_TRY(name, read_string(call));
-        // Titles, logs and hints contain the names, which must not break a line.
+        // Titles, log lines and hints contain the names, so a name must not break a line.
         if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }))
             return base::fail(Errc::InvalidArgument, "a file name contains control characters");
         int fd = -1;
@@ -80,7 +80,8 @@ Result<void> Requests::start(sd_bus_message* call, const core::Subject& subject,
     return reply_operation(call, id);
 }
 
-/// Requires action_apply for a version in use: a swap, a build or a boot uses a version's newest files.
+/// An import into a version in use requires action_apply, since the next swap, build or boot uses the new
+/// files.
 int Requests::import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const {
     const auto names = peek_file_names(call);
     const auto action = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the subsystems' objects: their methods are requests to a component.
+// Turns the method calls of the subsystems' D-Bus objects into requests to components.
 #pragma once
 
 #include "daemon/bus/authority.hpp"
@@ -13,7 +13,7 @@ namespace gpuhost::bus {
 
 inline constexpr Option dry_run_option{"dry-run", 'b'};
 
-/// Descriptors from a call, with their names.
+/// Files that a client passes in a call: their names and open descriptors, in the same order.
 struct Files {
     std::vector<std::string> names;
     std::vector<base::UniqueFd> inputs;
@@ -26,16 +26,19 @@ class Requests {
     /// `component` must outlive this object.
     Requests(host::Manager& manager, std::string_view component) : manager_(manager), component_(component) {}
 
-    /// Returns an empty object on an error, which a property can't report: List and Describe do.
+    /// Returns what the component observes, for property getters. On an error it returns an empty object,
+    /// since a property can't report errors; the methods List and Describe do.
     [[nodiscard]] base::Json observed() const;
-    /// Reads the options after a method's arguments, starts the operation, replies with it.
+    /// Reads the options (the last argument of the call) into `request`, starts the operation, and replies
+    /// with its id and object path.
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            base::Json request, std::span<const Option> options,
                                            std::vector<base::UniqueFd> inputs = {}) const;
-    /// Implements a method Import with a(sh)a{sv}. Importing into a version in use needs action_apply. A
-    /// caller with only action_prepare is limited to other versions: request key "only_new".
+    /// Implements a method Import with the arguments a(sh)a{sv}. An import into a version in use requires
+    /// action_apply, any other import action_prepare. A caller with only action_prepare gets the request key
+    /// "only_new", which refuses versions in use.
     int import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const;
-    /// Reads the options like start(), and replies with what the operation would do.
+    /// Reads the options like start(), and replies with the plan of the operation; starts nothing.
     [[nodiscard]] base::Result<void> plan(sd_bus_message* call, base::Json request,
                                           std::span<const Option> options) const;
 

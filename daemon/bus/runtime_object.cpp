@@ -13,7 +13,7 @@ using base::Result;
 
 constexpr std::array change_options{dry_run_option, Option{"no-restart", 'b'}};
 
-/// No names means all runtimes.
+/// Returns the request `name` for these runtimes; an empty list means all runtimes.
 Json request_of(const std::string& name, const std::vector<std::string>& runtimes) {
     return {{"request", name}, {"names", runtimes}, {"no-restart", false}};
 }

@@ -7,8 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// The object /org/gpuhost1/runtime, org.gpuhost1.Runtime: each method is one request to the component
-/// "runtime".
+/// The D-Bus object /org/gpuhost1/runtime (interface org.gpuhost1.Runtime). Its methods are requests to the
+/// component "runtime".
 class RuntimeObject {
   public:
     RuntimeObject(host::Manager& manager, Authority& authority)
@@ -23,7 +23,7 @@ class RuntimeObject {
     int configure(sd_bus_message* call);
     int restore(sd_bus_message* call);
 
-    /// Starts the request `name` for the runtimes named in the call.
+    /// Starts the request `name` ("configure" or "restore") for the runtimes that the call names.
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            const char* name);
 

@@ -13,7 +13,8 @@ using base::Result;
 namespace {
 
 constexpr const char* bus_name = "org.gpuhost1";
-constexpr std::chrono::milliseconds progress_interval{200}; // no person reads more than five a second
+// more than five signals a second are of no use to a person
+constexpr std::chrono::milliseconds progress_interval{200};
 
 } // namespace
 
@@ -81,7 +82,7 @@ void Server::added(const host::Operation& operation) {
                              operation.id, path.c_str());
 }
 
-/// Signals a change of state at once, and progress once in an interval.
+/// Emits PropertiesChanged: at once for a new state, otherwise at most once in progress_interval.
 void Server::changed(const host::Operation& operation) {
     const std::uint64_t id = operation.id;
     if (host::state(operation) != signalled_state_) {

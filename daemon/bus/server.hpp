@@ -15,11 +15,12 @@ namespace gpuhost::bus {
 
 class Server {
   public:
-    /// Adds the server's own objects and the subsystems', and listens to the manager. All must outlive the
-    /// server.
+    /// Exports the server's own D-Bus objects and those in `objects`, and becomes the manager's listener. All
+    /// arguments must outlive the server.
     [[nodiscard]] static base::Result<std::unique_ptr<Server>>
     create(host::Event& event, sd_bus* bus, host::Manager& manager, std::span<const BusObject> objects);
-    /// Requests the name. Call last: clients may call as soon as they see it.
+    /// Requests the bus name org.gpuhost1. Call this last: clients may send calls as soon as the name has an
+    /// owner.
     [[nodiscard]] base::Result<void> request_name();
 
   private:
@@ -43,8 +44,8 @@ class Server {
     OperationObjects operations_;
     std::vector<std::pair<Interface, std::shared_ptr<void>>> objects_;
     std::vector<host::Slot> slots_; ///< destroyed before the objects that they call
-    host::Source progress_;         ///< progress not signalled yet
-    std::string signalled_state_;   ///< last signalled state of the running operation
+    host::Source progress_;         ///< timer of the next progress signal; null if none is pending
+    std::string signalled_state_;   ///< of the running operation, in the last signal
 };
 
 } // namespace gpuhost::bus

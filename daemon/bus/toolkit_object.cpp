@@ -13,7 +13,8 @@ using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
 
-/// Returns the request that the method of this name would make from these arguments, for Plan.
+/// Returns the request that a call of the method `request` (its name in lower case) would make. plan() uses
+/// it.
 Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
     if (request == "import" && !arguments.empty())
         return Json{{"request", request}, {"files", arguments}};

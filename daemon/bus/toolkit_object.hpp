@@ -7,8 +7,8 @@
 
 namespace gpuhost::bus {
 
-/// The object /org/gpuhost1/toolkit, org.gpuhost1.Toolkit: each method is one request to the component
-/// "toolkit".
+/// The D-Bus object /org/gpuhost1/toolkit (interface org.gpuhost1.Toolkit). Its methods are requests to the
+/// component "toolkit".
 class ToolkitObject {
   public:
     ToolkitObject(host::Manager& manager, Authority& authority)
