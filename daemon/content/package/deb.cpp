@@ -31,7 +31,7 @@ Result<void> go_to(ArchiveReader& outer, std::string_view name, const std::strin
             continue;
         if (entry->path == name || base::starts_with(entry->path, std::string(name) + "."))
             return {};
-        return not_a_package(what, "'" + entry->path + "' is where " + std::string(name) + " must be");
+        return not_a_package(what, "found '" + entry->path + "' instead of " + std::string(name));
     }
 }
 
