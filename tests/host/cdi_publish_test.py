@@ -95,7 +95,7 @@ def check_settings(t, host):
     configure(host, "[CDI]\nDirectory=/etc/cdi\nGroups=no\n")
     write(host.path("/etc/cdi/nvidia.yaml"), FOREIGN)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and "is another program's" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
+    t.ok(run.returncode == 0 and "belongs to another program" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
          "apply keeps and reports another program's file in /etc/cdi", run.returncode, run.stderr)
     t.equal(host.json("plan")["steps"], [], "the plan is empty while another program's file exists")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))

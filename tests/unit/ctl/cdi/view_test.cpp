@@ -27,7 +27,7 @@ TEST(CdiView, ListShowsConflictsAndProblems) {
         {"files",
          {{{"path", "/etc/cdi/a.json"}, {"problems", Json::array()}, {"stale", Json::array()}},
           {{"path", "/etc/cdi/e.json"}, {"problems", {"it has no devices"}}, {"stale", Json::array()}},
-          {{"path", "/run/cdi/b.yaml"}, {"problems", Json::array()}, {"stale", {"/dev/x is not there"}}}}}};
+          {{"path", "/run/cdi/b.yaml"}, {"problems", Json::array()}, {"stale", {"/dev/x is missing"}}}}}};
     EXPECT_EQ(render_cdi_devices({}, list),
               "DEVICE            FILE             DRIVER      STATE\n"
               "nvidia.com/gpu=0  /etc/cdi/a.json  550.163.01  shadowed by /run/cdi/b.yaml\n"
@@ -35,7 +35,7 @@ TEST(CdiView, ListShowsConflictsAndProblems) {
               "nvidia.com/gpu=1  /run/cdi/b.yaml  550.163.01  stale\n"
               "x.y/z=1           /etc/cdi/c.json  550.163.01  conflict with /etc/cdi/d.json\n"
               "/etc/cdi/e.json: it has no devices\n"
-              "/run/cdi/b.yaml: /dev/x is not there\n");
+              "/run/cdi/b.yaml: /dev/x is missing\n");
 }
 
 TEST(CdiView, EmptyListHintsHowToPublish) {
@@ -46,7 +46,7 @@ TEST(CdiView, EmptyListHintsHowToPublish) {
 
 TEST(CdiView, DeviceShowsItsContainerEdits) {
     Json shown = device("nvidia.com/gpu=0", "/etc/cdi/a.json", "used", "");
-    shown["stale"] = {"/gone is not there"};
+    shown["stale"] = {"/gone is missing"};
     shown["edits"] = {
         {"deviceNodes",
          {{{"path", "/dev/nvidia0"}, {"permissions", "rwm"}}, {{"path", "/dev/a"}, {"hostPath", "/x/a"}}}},
@@ -59,7 +59,7 @@ TEST(CdiView, DeviceShowsItsContainerEdits) {
     EXPECT_EQ(render_cdi_device({}, shown), "  Device: nvidia.com/gpu=0\n"
                                             "    File: /etc/cdi/a.json\n"
                                             "  Driver: 550.163.01\n"
-                                            " Problem: /gone is not there\n"
+                                            " Problem: /gone is missing\n"
                                             "    Node: /dev/nvidia0 (rwm)\n"
                                             "          /dev/a from /x/a\n"
                                             "   Mount: /usr/bin/nvidia-smi\n"
