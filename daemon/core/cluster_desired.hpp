@@ -10,9 +10,11 @@
 namespace gpuhost::core {
 
 struct ClusterDesired {
-    /// [Toolkit] Version=, used if no file sets it; empty: the files decide. Persists across boots.
+    /// The toolkit's version. It is used as [Toolkit] Version= if no file of an administrator sets that key.
+    /// Empty: not set by the policy. Persists across boots.
     std::string toolkit;
-    /// A driver to install once an administrator approves it; empty: none. Valid while gpuhost-cluster runs.
+    /// The driver version to install after an administrator has approved it; empty: none. Discarded when
+    /// gpuhost-cluster disconnects.
     std::string driver;
 
     [[nodiscard]] bool operator==(const ClusterDesired&) const = default;
@@ -22,11 +24,12 @@ struct ClusterDesired {
 [[nodiscard]] base::Result<ClusterDesired> cluster_desired_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const ClusterDesired& desired);
 
-/// The file that stores the toolkit's version as settings, with a lower precedence than all of an
-/// administrator's files (settings.hpp). settings_text() is empty if no version is set.
+/// The file in which the daemon stores `toolkit` as a setting; removed if `toolkit` is empty. All files of an
+/// administrator override it (settings.hpp).
 inline constexpr std::string_view cluster_desired_file = "/var/lib/gpuhost/cluster-desired.conf";
-/// Setting::source of these settings.
+/// The value of Setting::source for the settings in that file.
 inline constexpr std::string_view cluster_policy_source = "the cluster's policy";
+/// Returns the file's content; empty if `toolkit` is empty.
 [[nodiscard]] std::string settings_text(const ClusterDesired& desired);
 [[nodiscard]] ClusterDesired cluster_desired_from_settings(std::string_view text);
 

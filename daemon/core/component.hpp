@@ -9,40 +9,45 @@
 
 namespace gpuhost::core {
 
-/// The desired configuration: the administrator's settings, and what one request adds to them.
+/// The input of Component::plan() besides the observation: the settings, and at most one request.
 struct Desired {
     const Settings& settings;
-    /// Empty for plain apply, else the request to one component, by its name: {"driver": {"request": "swap",
-    /// …}}. Only this component plans. Its requests are in its own header. A bad request becomes one of the
-    /// plan's problems (InvalidArgument, NotFound, …).
+    /// An empty object if the whole configuration is applied. Otherwise {COMPONENT: REQUEST}, such as
+    /// {"driver": {"request": "swap", …}}, and only that component plans. The header of each component lists
+    /// its requests. For an invalid request, plan() returns a problem (InvalidArgument, NotFound, …).
     const base::Json& request;
-    bool alone = false; ///< no other component's changes are part of the plan
-    /// An earlier component changes the driver in the same plan and publishes the new one (steps_around.hpp).
-    /// This component's observation of the driver is therefore stale.
+    /// True: plan for the present state of the other components. False: earlier components of the same plan
+    /// bring their parts of the host to the desired state first.
+    bool alone = false;
+    /// True if an earlier component of the same plan changes the driver. The observed driver is then stale.
+    /// The driver's plan already includes the steps that publish the new driver (steps_around.hpp).
     bool driver_changes = false;
 };
 
-/// A part of the host that is kept in its desired state. observe() reads the host, plan() is a pure function
-/// of values. The observation is JSON, so that `status --json` shows what planning used, and a test can plan
-/// for a recorded host.
+/// A part of the host that is kept in its desired state, such as the driver. observe() reads the host, plan()
+/// is a pure function of values. The observation is JSON, so that `status --json` shows what plan() used, and
+/// a test can plan for a recorded host.
 class Component {
   public:
     virtual ~Component() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
-    /// Reads the state of the host; the settings say what to examine. Runs in the daemon's loop: takes at
-    /// most some milliseconds, does not wait, and does not parse foreign files.
+    /// Reads the state of the host; the settings select what to read. Runs in the daemon's loop: returns
+    /// within some milliseconds, does not wait, and does not parse files of other programs.
     [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
     [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
-    /// Returns a plan that provides what plan() needs, for example built modules. The daemon runs it by
-    /// itself at start, before the component converges. nullopt if there is nothing to do.
+    /// Returns a plan for what plan() needs but can't create, for example kernel modules that must be built.
+    /// The daemon runs it automatically at start, before it applies plan(). nullopt if nothing is needed.
     [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
                                                                 const base::Json& /*observed*/) const {
         return std::nullopt;
     }
-    /// Returns true if the daemon applies this plan by itself at start (the driver of a freshly booted host).
+    /// Returns true if the daemon applies plan() automatically at start and after a failed operation.
+    /// Example: no driver is loaded after a boot.
     [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;
-    /// Returns true if the daemon also applies the plan after a reboot interrupted this step, once the step's
-    /// operation has ended. The step may have left a state that otherwise only a person's request changes.
+    /// Called for each step that had begun when a reboot interrupted its operation, after that operation has
+    /// ended. Returns true if the daemon then applies plan() automatically, even if converge_at_start()
+    /// returns false. Such a step may have left a state that otherwise only an administrator's request
+    /// changes.
     [[nodiscard]] virtual bool converge_after(const Step& /*interrupted*/,
                                               const base::Json& /*observed*/) const {
         return false;

@@ -6,12 +6,11 @@
 
 namespace gpuhost::core {
 
-/// Selects the drivers in a bundle that a host imports. The driver's subsystem fills it, the images'
-/// subsystem uses it.
+/// Selects the drivers of a bundle that this host imports. kmod/ fills it, images/ uses it.
 struct DriverFilter {
-    std::vector<std::string> gpus; ///< NVIDIA's PCI ids: "10de:2330"
+    std::vector<std::string> gpus; ///< PCI vendor and device ids of this host's NVIDIA GPUs: "10de:2330"
     std::string flavour;           ///< "open" or "proprietary"; empty: either
-    bool wanted = false;           ///< a version is set: imports drivers even without a GPU
+    bool wanted = false; ///< true if [Driver] Version= is set: imports drivers even if `gpus` is empty
 };
 
 } // namespace gpuhost::core

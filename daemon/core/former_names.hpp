@@ -9,13 +9,15 @@
 
 namespace gpuhost::core {
 
-/// Returns the present name of a step kind. Old journals, and the jobs of old workers, have the former one.
+/// Returns the present name of a step kind; `name` itself if the kind was never renamed. Journals and jobs of
+/// earlier builds contain former names.
 [[nodiscard]] std::string_view present_kind(std::string_view name);
 
 /// Returns the present name of a setting's key. Files of administrators may have the former one.
 [[nodiscard]] std::string_view present_key(std::string_view section, std::string_view name);
 
-/// Renames files with a former name, if there is none with the present name. Call before reading any state.
+/// Renames each file with a former name to its present name. If both files exist, removes the former one.
+/// Call before reading any state.
 [[nodiscard]] base::Result<void> rename_former_files(const base::Root& root);
 
 } // namespace gpuhost::core

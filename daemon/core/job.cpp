@@ -55,7 +55,8 @@ std::string encode_event(const JobProgress& progress) {
 
 namespace {
 
-/// Lists as many problems as fit in `room` bytes; a last one counts the others.
+/// Lists as many problems as fit in `room` bytes. If some do not fit, an additional problem gives their
+/// number.
 Json listed_problems(const std::vector<Problem>& problems, std::size_t room) {
     Json listed = Json::array();
     std::size_t used = 0;

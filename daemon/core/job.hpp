@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol between daemon and worker: files that survive the death of either side.
+// The protocol between daemon and worker: files that remain when either process ends.
 //
-// /run/gpuhost/jobs/<job>/request.json   written by the daemon before it starts the worker or sends the job
+// /run/gpuhost/jobs/<job>/request.json   written by the daemon before a worker starts or gets the job's name
 // /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
-// /run/gpuhost/jobs/<job>/worker         the worker's first job, if this is a later one
-// stdin                                  a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS),
-//                                        then the name of each further job
+// /run/gpuhost/jobs/<job>/worker         only for later jobs of a worker: the name of its first job
+// stdin of the worker                    a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS),
+//                                        then the name of each later job
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -18,38 +18,37 @@ namespace gpuhost::core {
 
 inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
 
-// Bytes. A request holds a plan's steps, so its limit is large. Events are limited because their writers read
-// foreign input and are not trusted to stop.
+// Limits in bytes. A request contains all steps of a plan, so its limit is large. The worker that writes
+// events may parse untrusted input, so the daemon limits what it reads from the worker.
 inline constexpr std::size_t request_limit = 16U << 20;
-inline constexpr std::size_t event_limit = 256U << 10; ///< one line
-inline constexpr std::size_t events_limit = 16U << 20; ///< the file
+inline constexpr std::size_t event_limit = 256U << 10; ///< of one line of events
+inline constexpr std::size_t events_limit = 16U << 20; ///< of the file events
 
-/// Directory for the files that a transaction of any subsystem brings in, until a rename publishes them. It
-/// is therefore on the same file system as /var/lib/gpuhost. <transaction>/ is removed when its transaction
-/// ends.
+/// Each transaction collects its new files in <transaction>/ below this directory, and removes <transaction>/
+/// when it ends. A rename publishes the files, so the directory is on the file system of /var/lib/gpuhost.
 inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging";
 
 struct JobRequest {
-    /// "12-3-1": transaction, start number, attempt. A worker's first job names its unit,
-    /// gpuhost-worker-<job>.
+    /// "12-3-1": id of the transaction, number of the Start record, attempt. The unit of a worker is named
+    /// after its first job: gpuhost-worker-<job>.
     std::string job;
     Phase phase = Phase::Preflight;
-    std::vector<Step> steps; ///< all steps of a group for preflight, else one
+    std::vector<Step> steps; ///< preflight: all steps of the group; apply and undo: one step
     base::Json settings;
     std::string boot_id;
     std::string staging;
-    std::size_t inputs = 0; ///< descriptors to expect on stdin
+    std::size_t inputs = 0; ///< number of descriptors to expect on stdin
 };
 
 struct JobProgress {
-    double fraction = -1;
+    double fraction = -1; ///< 0 to 1, of this step; negative: unknown
     std::string text;
 };
 
 struct JobResult {
     std::optional<base::Error> error;
-    std::vector<Problem> problems; ///< of preflight; empty if it found none
-    base::Json output;
+    std::vector<Problem> problems; ///< found by preflight; else empty
+    base::Json output;             ///< the object that apply returned, and "warnings"
 };
 
 [[nodiscard]] std::string job_directory(std::string_view job);
@@ -58,7 +57,8 @@ struct JobResult {
 [[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
 
 [[nodiscard]] std::string encode_event(const JobProgress& progress);
-/// Encodes a result as one line. Drops the last problems if the line would exceed event_limit.
+/// Encodes a result as one line. If the line would exceed event_limit, drops the last problems and adds one
+/// that counts them.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
 /// The content of an events file; incomplete and invalid lines are skipped.

@@ -20,12 +20,13 @@ using base::Root;
 namespace {
 
 constexpr std::size_t journal_limit = 64U << 20; // bytes
-constexpr off_t usual_bytes = off_t{128} << 10U; ///< a swap takes some 30 kB
+/// Space to reserve for a transaction's records; a swap writes some 30 kB.
+constexpr off_t usual_bytes = off_t{128} << 10U;
 constexpr std::string_view suffix = ".jsonl";
 constexpr std::size_t checksum_digits = 8;
 
-/// Returns the CRC-32 (ISO-HDLC), which detects torn and corrupt lines. It does not stop an attacker, who
-/// could write the file anyway.
+/// Returns the CRC-32 (ISO-HDLC), which detects incomplete and corrupt lines. It does not protect against an
+/// attacker, who can compute it too.
 std::uint32_t crc32(std::string_view text) {
     std::uint32_t crc = 0xffffffffU;
     for (const char c : text) {
@@ -45,7 +46,7 @@ std::string checksum(std::string_view text) {
     return hex;
 }
 
-/// Decodes one line; nullopt if the checksum does not match.
+/// Decodes one line; nullopt if it has no valid checksum. Fails if the record itself is not valid.
 Result<std::optional<Record>> decode_line(std::string_view line) {
     if (line.size() <= checksum_digits + 1 || line[checksum_digits] != ' ')
         return std::nullopt;
@@ -63,7 +64,7 @@ std::string path_of(std::uint64_t id) {
 
 constexpr std::string_view state_directory = "/var/lib/gpuhost";
 constexpr const char* reserve_name = "reserve";
-/// Enough for the journal, and for what an operation that frees space writes: a directory and some documents.
+/// Enough for a journal, and for what an operation that frees space writes: a directory and some documents.
 constexpr off_t reserve_bytes = off_t{1} << 20U;
 
 std::string reserve_path() {
@@ -76,7 +77,7 @@ bool is_full(const Result<void>& written) {
 
 struct Decoded {
     std::vector<Record> records;
-    std::size_t bytes = 0; ///< of complete records; a torn tail may follow
+    std::size_t bytes = 0; ///< of complete records; an incomplete one may follow
 };
 
 Result<Decoded> decode(std::string_view text) {
@@ -90,7 +91,7 @@ Result<Decoded> decode(std::string_view text) {
             record = std::move(whole);
         }
         if (!record && (end == std::string_view::npos || end + 1 == rest.size()))
-            break; // torn by a power cut: the action that it announced never began
+            break; // a power cut interrupted the write, so the announced action never began
         if (!record)
             return base::fail(Errc::BadContent,
                               "journal: damaged record " + std::to_string(decoded.records.size()));
@@ -100,7 +101,7 @@ Result<Decoded> decode(std::string_view text) {
     return decoded;
 }
 
-/// Returns true if the journal's last record is End. Newer formats encode this the same way.
+/// Returns true if the journal's last record is End. Newer formats encode End in the same way.
 bool has_ended(std::string_view text) {
     if (!text.ends_with('\n'))
         return false;
@@ -133,7 +134,7 @@ void keep_journal_reserve(const Root& root) {
         return;
     const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd && ::posix_fallocate(fd->get(), 0, reserve_bytes) != 0)
-        (void)root.remove(reserve_path()); // a partial reserve would pass for a complete one
+        (void)root.remove(reserve_path()); // the size of a partial reserve may be that of a complete one
 }
 
 bool release_journal_reserve(const Root& root) {
@@ -154,7 +155,7 @@ Result<Journal> Journal::create(const Root& root, std::uint64_t id, const Record
         return open(root, id);
     }();
     if (!journal)
-        (void)root.remove(path); // else the next daemon would run a refused operation
+        (void)root.remove(path); // else the daemon would run the refused operation at its next start
     return journal;
 }
 
@@ -164,7 +165,7 @@ Result<Journal> Journal::open(const Root& root, std::uint64_t id) {
     GPUHOST_TRY(directory, root.open_file(state_directory, O_RDONLY | O_DIRECTORY));
     GPUHOST_TRY(fd, root.open_file(path, O_WRONLY | O_APPEND));
     GPUHOST_TRY(decoded, decode(text));
-    // A torn tail would damage the next record.
+    // The next record would become part of an incomplete last line.
     if (decoded.bytes != text.size() && ::ftruncate(fd.get(), static_cast<off_t>(decoded.bytes)) < 0)
         return base::fail_errno(path, errno);
     // Reserves space for the remaining records. Best effort: not all file systems support it.
@@ -186,9 +187,9 @@ Result<void> Journal::append(const Record& record) {
 
 Result<void> Journal::write(const std::string& text) {
     const std::string path = path_of(id_);
-    // A partial record would damage the journal, so it is truncated when the write fails, and before the next
-    // write in case that failed too. A complete journal is not truncated: this would free the space that
-    // open() reserved.
+    // A partial record would damage the journal. It is removed when the write fails, and before the next
+    // write in case that removal failed too. A file of the right size is not truncated: this would free the
+    // space that open() reserved.
     struct stat st {};
     if (::fstat(fd_.get(), &st) < 0 || (st.st_size != size_ && ::ftruncate(fd_.get(), size_) < 0))
         return base::fail_errno(path, errno);

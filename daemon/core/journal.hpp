@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transactions' journals: /var/lib/gpuhost/journal/<id>.jsonl, one checksummed line a record, synced
-// before the action that it announces. A line is 8 hex digits of CRC-32 of the rest, a blank, and the record
-// as JSON.
+// The journals of transactions: /var/lib/gpuhost/journal/<id>.jsonl. Each record is one line: CRC-32 of the
+// JSON text in 8 hex digits, a blank, and the JSON text. A record is synced to disk before the action that it
+// announces begins.
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -15,14 +15,16 @@ namespace gpuhost::core {
 inline constexpr std::string_view journal_directory = "/var/lib/gpuhost/journal";
 
 [[nodiscard]] std::string encode_record(const Record& record); ///< with the final newline
-/// Decodes a journal. A torn last line, as a power cut leaves it, ends the journal silently. Fails with
-/// BadContent for any other damage. A newer program's journal is Unsupported; if it has ended, BadContent.
+/// Decodes a journal. Ignores an incomplete last line, as a power cut leaves it. Fails with BadContent for
+/// any other damage. For a journal that a newer version of gpuhostd wrote, fails with Unsupported if its
+/// transaction has not ended, and with BadContent if it has.
 [[nodiscard]] base::Result<std::vector<Record>> decode_journal(std::string_view text);
 
-/// Creates a file in /var/lib/gpuhost whose blocks are freed when a record can't be written. Operations that
-/// free space therefore still work on a full disk. Does nothing if the file exists, or if there is no space.
+/// Creates the reserve, a file of 1 MiB in /var/lib/gpuhost. It is removed when the disk is full and a record
+/// must be written, so that operations that free space still work. Does nothing if the reserve exists, or if
+/// there is no space for it.
 void keep_journal_reserve(const base::Root& root);
-/// Frees the reserve's blocks for the next write. Returns false if there is no reserve.
+/// Removes the reserve, so that the caller can write again. Returns false if there is none.
 [[nodiscard]] bool release_journal_reserve(const base::Root& root);
 
 /// One open journal. append() returns only after the record is on disk.
@@ -39,10 +41,10 @@ class Journal {
         : directory_(std::move(directory)), fd_(std::move(fd)), id_(id), size_(size) {}
     [[nodiscard]] base::Result<void> write(const std::string& text);
 
-    base::UniqueFd directory_; ///< contains the reserve
+    base::UniqueFd directory_; ///< /var/lib/gpuhost, which contains the reserve
     base::UniqueFd fd_;
     std::uint64_t id_;
-    off_t size_; ///< of complete records; a partial one may follow
+    off_t size_; ///< bytes of complete records; an incomplete one may follow in the file
 };
 
 [[nodiscard]] base::Result<std::vector<Record>> read_journal(const base::Root& root, std::uint64_t id);

@@ -23,7 +23,8 @@ struct Word {
 constexpr std::array phases{Word<Phase>{Phase::Preflight, "preflight"}, Word<Phase>{Phase::Apply, "apply"},
                             Word<Phase>{Phase::Undo, "undo"}};
 
-constexpr std::int64_t format = 1; ///< of a journal; raised when an older program must not resume it
+/// Version of the journal's format; raised when older programs must not resume a journal.
+constexpr std::int64_t format = 1;
 
 constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
                               Word<Outcome>{Outcome::Checked, "checked"},

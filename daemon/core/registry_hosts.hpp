@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory that containerd searches for REGISTRY/hosts.toml: images/ writes it, daemon/runtime/
-// configures containerd to read it.
+// The directory in which containerd searches for REGISTRY/hosts.toml. images/ writes these files,
+// daemon/runtime/ configures containerd to read them.
 #pragma once
 
 #include <string_view>

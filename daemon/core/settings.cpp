@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 4> directories{"/etc/gpuhost", "/run/gpuh
                                                       "/usr/local/lib/gpuhost", "/usr/lib/gpuhost"};
 constexpr std::string_view file_name = "/gpuhostd.conf";
 
-/// Returns an empty string if the value fits its type, else the reason why it does not.
+/// Returns why the value does not fit the key's type; an empty string if it does.
 std::string mismatch(const SettingKey& key, std::string_view value) {
     switch (key.type) {
     case SettingType::Boolean:
@@ -104,7 +104,7 @@ const Setting* Settings::find(std::string_view section, std::string_view key) co
 base::Error Settings::unknown(std::string_view section, std::string_view key) const {
     std::vector<std::string> sections;
     std::vector<std::string> keys;
-    std::string home; // a section that has the key
+    std::string home; // another section that has the key
     for (const Setting& setting : settings_) {
         sections.emplace_back(setting.key->section);
         if (setting.key->section == section)
@@ -176,7 +176,7 @@ std::vector<SettingsFile> settings_files(const Root& root) {
         add_file(root, path, files);
         break;
     }
-    // name → path: sorted, and the first directory has precedence
+    // Maps a name to its path. emplace() keeps the path of the first directory; the map sorts by name.
     std::map<std::string, std::string> drop_ins;
     for (const std::string_view directory : directories) {
         const std::string path = std::string(directory) + std::string(file_name) + ".d";

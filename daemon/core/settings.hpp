@@ -26,9 +26,9 @@ struct SettingKey {
     std::string_view section; ///< "Driver"
     std::string_view key;     ///< "HolderPolicy"
     SettingType type = SettingType::String;
-    std::string_view fallback; ///< in the file's syntax
+    std::string_view fallback; ///< the default, in the file's syntax
     std::string_view choices;  ///< for Choice: "refuse wait terminate"
-    std::string_view summary;  ///< one phrase, for the file of defaults
+    std::string_view summary;  ///< one phrase, for the file of defaults (systemd/gpuhostd.conf)
     std::string_view also{};   ///< a second spelling of the key; empty: none
 };
 
@@ -63,7 +63,7 @@ class Settings {
                                          std::string source);
 
   private:
-    /// NotFound, with the nearest known name as the hint.
+    /// Returns a NotFound error with the nearest known name as its hint.
     [[nodiscard]] base::Error unknown(std::string_view section, std::string_view key) const;
 
     std::vector<Setting> settings_;
@@ -81,11 +81,13 @@ struct SettingsFile {
 struct LoadedSettings {
     Settings settings;
     std::vector<std::string> problems; ///< "/etc/…:3: unknown key 'Foo' in [Driver], ignoring"
-    /// Keys whose last value is bad: a running daemon keeps the value in effect.
+    /// Keys for which the last value in the files is invalid. When a running daemon reloads, it keeps their
+    /// current values.
     std::vector<const SettingKey*> rejected;
 };
 
-/// Loads all files. Never fails: a bad value, line or file is a problem, and the previous value stays.
+/// Loads all files. Never fails: an invalid value, line or file is added to `problems`, and the previous
+/// value stays.
 [[nodiscard]] LoadedSettings load_settings(const base::Root& root,
                                            const std::vector<std::span<const SettingKey>>& keys);
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps: the only way in which gpuhost changes a host.
 //
-// A Step is a value. The plan stores it in the journal, and the daemon sends it to a worker. A restarted
-// daemon can therefore continue or undo with the journal alone. A StepKind is its behaviour. Each phase runs
-// in a worker process with the kind's sandbox and deadline; the daemon never runs one itself.
+// A Step is a value: the name of a kind, and arguments. The daemon writes it to the journal as a part of the
+// plan, and sends it to a worker. A restarted daemon can therefore continue or undo with the journal alone. A
+// StepKind is the code of a kind. Each phase of a step runs in a worker process with the kind's sandbox and
+// deadline, never in the daemon.
 //
 // Contract of every kind:
-//   preflight  changes nothing; may run while the host is in use; returns all problems, not the first
+//   preflight  changes nothing; may run while the host is in use; returns all problems, not only the first
 //   apply      converges: if interrupted at any point and run again, it reaches the same state
-//   verify     reads the actual state (kernel, file system), not what apply remembers; called after apply
+//   verify     runs after apply; reads the actual state (kernel, file system), not what apply remembers
 //   undo       converges to the previous state, also if apply ran partly or not at all, and after a reboot
 #pragma once
 
@@ -24,39 +25,40 @@
 namespace gpuhost::core {
 
 struct Step {
-    std::string kind;    ///< "modules.converge"
-    std::string summary; ///< "load nvidia 550.163.01 in place of 535.261.03": what plan prints
-    base::Json args;     ///< everything that its phases need, now and after a reboot
-    /// The point of no return, for a step that deletes what an undo would need, or that publishes the
-    /// operation's result. After it has begun, nothing is undone: the operation continues after a reboot, and
-    /// later steps run even after a failure.
+    std::string kind; ///< "modules.converge"
+    /// "load nvidia 550.163.01 in place of 535.261.03": the step's line in a printed plan.
+    std::string summary;
+    base::Json args; ///< everything that the phases need, now and after a reboot
+    /// True at the point of no return: the step deletes what an undo would need, or publishes the operation's
+    /// result. After such a step has begun, no step is undone. The operation continues after a reboot, and
+    /// later steps run even if one fails.
     bool forward = false;
 };
 
-/// A reason why an operation can't run; preflight returns them and plan prints them.
+/// A reason why an operation can't run. Planning and preflight return problems; gpuhostctl prints them.
 struct Problem {
     base::Errc code = base::Errc::Refused;
     std::string text;        ///< a sentence
     std::string hint;        ///< what to do next; may be empty
-    base::Json details = {}; ///< the same for programs; null if there is nothing to add
+    base::Json details = {}; ///< the problem for programs; null if `text` says everything
 };
 
-/// The privileges of a kind's worker. daemon/host/worker/sandbox.cpp converts each to unit properties;
+/// The privileges of a worker. daemon/host/worker/sandbox.cpp converts each value to unit properties;
 /// systemd/SANDBOXING.md gives the reasons.
 enum class Sandbox {
-    Parse,   ///< reads untrusted input: own user, no privileges, writes only its staging directory
+    Parse,   ///< reads untrusted input: own user, no privileges, writes only the staging directory
     Compile, ///< as Parse, and may run compilers over installed kernel headers
     Content, ///< as Parse, and owns the blob store and its catalogue
     Sign,    ///< root, uses the site's private key or its token, writes only the staging directory
     Store,   ///< root, writes only gpuhost's own state
     System,  ///< root, writes /usr, /etc, /lib/modules, /lib/firmware and /run
     Boot,    ///< root, runs the host's programs that create boot images
-    Modules, ///< root with CAP_SYS_MODULE: loads and unloads, sees all processes
-    Units,   ///< root, talks to systemd, may signal processes
-    /// Root, writes /etc, runs container runtimes' programs, talks to them and to systemd, sees their
+    Modules, ///< root with CAP_SYS_MODULE: loads and unloads modules, sees all processes
+    Units,   ///< root, calls systemd, may signal processes
+    /// Root, writes /etc, runs programs of container runtimes, calls their sockets and systemd, sees their
     /// processes.
     Runtimes,
-    Devices, ///< root with the GPU's device nodes: node creation, NVML
+    Devices, ///< root with the GPUs' device nodes: creates nodes, calls NVML
 };
 [[nodiscard]] std::string_view name(Sandbox sandbox) noexcept;
 
@@ -65,48 +67,50 @@ struct StepContext {
     const base::Json& settings; ///< effective settings, {"Driver": {"HolderPolicy": "refuse", …}, …}
     std::string boot_id;
     std::string staging; ///< the transaction's own directory below staging_directory (core/job.hpp)
-    std::vector<base::UniqueFd> inputs; ///< passed by the client, in the order of the step's args
-    /// Reports progress: fraction 0..1 of this step, negative if unknown; text is a phrase ("loading
+    /// Files that the client passed, in the order of their names in the step's args.
+    std::vector<base::UniqueFd> inputs;
+    /// Reports progress. `fraction` of this step: 0 to 1, negative if unknown. `text` is a phrase ("loading
     /// nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
-    /// Reports, as a sentence, a failure that does no harm, or in preflight the harm that apply would do. It
-    /// is logged, and shown with the operation.
+    /// Adds a warning to the operation, as a sentence. In preflight: damage that apply would do. Later: a
+    /// failure without consequences. The daemon logs it and shows it with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
-    /// Takes a descriptor and keeps it open until the worker exits, which may run the next steps, too. The
-    /// default closes it.
+    /// Keeps a descriptor open until the worker process exits. The worker may run later steps of the
+    /// operation too, so the descriptor stays open for them. The default closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
 struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
-    /// For each of apply (with verify) and undo, at least 60 s; the worker is killed after it. A preflight
-    /// worker gets the longest deadline of its steps.
+    /// Time limit of apply with verify, and of undo: at least 60 s for each. Then the worker is killed. A
+    /// preflight worker gets the longest deadline of its steps' kinds.
     std::chrono::seconds deadline{60};
-    /// Paths that apply and undo write besides the staging directory; for the sandboxes that see files
-    /// read-only.
+    /// Paths that apply and undo may write besides the staging directory. Needed in sandboxes whose file
+    /// system is otherwise read-only.
     std::vector<std::string> writable;
-    /// Cancel may kill the worker at any point; otherwise cancel waits until it ends.
+    /// True: a cancel may kill the worker at any time. False: a cancel waits until the phase ends.
     bool interruptible = false;
-    /// Changes the running system and no file that outlives the boot: in an offline system it is already
-    /// undone.
+    /// True if apply changes only the running system, and no file that remains after a shutdown. In a system
+    /// that is not booted, such a step counts as undone.
     bool ends_with_boot = false;
-    /// Changes the modules in the kernel: if an undo hangs, or fails because they are in use, it needs a
-    /// reboot.
+    /// True if apply loads or unloads kernel modules. If its undo times out, or fails because a module is in
+    /// use, the operation ends with RebootRequired.
     bool changes_kernel = false;
 
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
-    /// Returns output for people and tests; the worker adds "warnings". A step that leaves nothing to do for
-    /// the next N steps returns "skip": N, and they are skipped.
+    /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. "skip": N
+    /// in it skips the next N steps, because this step left nothing for them to do.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
 };
 
-/// All kinds that this program knows; subsystems add theirs in daemon/programs/components.cpp.
+/// All kinds that this program knows. daemon/programs/components.cpp adds those of each subsystem.
 class StepKinds {
   public:
     void add(StepKind kind) { kinds_.push_back(std::move(kind)); }
+    /// Returns null for an unknown name. Also finds a kind by its former name.
     [[nodiscard]] const StepKind* find(std::string_view name) const;
     [[nodiscard]] const std::vector<StepKind>& all() const { return kinds_; }
 
@@ -114,8 +118,8 @@ class StepKinds {
     std::vector<StepKind> kinds_;
 };
 
-/// Opens devices read-write and keeps them open with context.keep; ignores those that can't be opened. A
-/// faulty device takes some seconds to open, so after 60 seconds the remaining ones are skipped.
+/// Opens device nodes read-write and passes the descriptors to context.keep. Skips nodes that can't be
+/// opened. A faulty device takes some seconds to open, so after 60 seconds the remaining nodes are skipped.
 void hold_open(const StepContext& context, const std::vector<std::string>& paths);
 
 [[nodiscard]] base::Json to_json(const Step& step);

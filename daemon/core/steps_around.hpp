@@ -7,13 +7,13 @@
 
 namespace gpuhost::core {
 
-/// Steps of other subsystems for a change of the driver. Both lists converge: a plan may have one without the
-/// other.
+/// Steps of other subsystems in a plan that changes the driver, such as those that remove and write CDI
+/// specifications. Both lists converge, so a plan may include only one of them.
 struct StepsAround {
-    /// Run after the driver's clients have stopped, so that no new one starts. Their undo suits whichever
-    /// driver then runs.
+    /// Run after the units that use the driver have stopped and before the driver is unloaded, so that no
+    /// container starts with it. Undo adapts to the driver that runs at that time.
     std::vector<Step> before;
-    /// Run after the driver is validated, and again after its clients have restarted.
+    /// Run after the new driver is validated, and again after the units that use it have restarted.
     std::vector<Step> after;
 };
 

@@ -118,7 +118,8 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
-        // The warnings may be of any step of the group. When a step runs, it repeats those that still apply.
+        // A group's warnings do not name their steps, so they are stored with the first one. The output of an
+        // apply replaces them: apply repeats warnings that still apply.
         if (const base::Json& warnings = base::member(record.output, "warnings");
             warnings.is_array() && !preflights_[step_].empty())
             outputs_[preflights_[step_].front()] = {{"warnings", warnings}};
@@ -156,7 +157,7 @@ Result<void> Transaction::failed(const Record& record) {
         if (!refusal_)
             refusal_ = error;
         if (record.problems.empty())
-            go_back(error); // it could not check
+            go_back(error); // preflight itself failed, so more problems may exist
         else
             preflight_ended();
         break;
@@ -180,15 +181,15 @@ void Transaction::resume(const Record& record) {
     const bool rebooted = record.boot_id != boot_id_;
     boot_id_ = record.boot_id;
     if (!rebooted)
-        return;    // the phase in flight continues: its worker may still run
-    attempts_ = 0; // the reboot ended what interrupted the earlier attempts
+        return;    // no reboot: the phase in flight continues, its worker may still run
+    attempts_ = 0; // the reboot removed the cause of the earlier interruptions
     if (undoing_ || finished() || past_return())
-        return; // if finished, only the End record is missing
+        return; // the undo or the forward steps continue; if finished, only the End record is missing
     in_flight_ = false;
     go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
 }
 
-/// Continues with the undo of earlier steps: each success leaves less to repair by hand.
+/// Records a failed undo. The undo of earlier steps continues: each success leaves less to repair by hand.
 void Transaction::undo_failed(const Error& error) {
     in_flight_ = false;
     states_[step_] = StepState::UndoFailed;
@@ -197,7 +198,7 @@ void Transaction::undo_failed(const Error& error) {
         cause_->message += "; undo failed too: " + error.message;
 }
 
-/// Starts the undo only after all groups have run, so that all problems are reported.
+/// Starts the undo only after the last group, so that the problems of all groups are reported.
 void Transaction::preflight_ended() {
     ++preflights_done_;
     if (preflighted() && refusal_)
@@ -255,7 +256,7 @@ Action Transaction::next_undo() const {
 }
 
 Outcome Transaction::outcome_after_failure() const {
-    // A reboot cures an undo that failed because a module hangs.
+    // RebootRequired has precedence over Failed: a reboot repairs an undo that failed because of a module.
     if (reboot_required_)
         return Outcome::RebootRequired;
     if (undo_failed_ || past_return())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transaction as a pure state machine: records in, next action out. It has no I/O, no clock and no process.
 //
-// Its state is the fold of its journal's records, so the running daemon and one that starts after a power cut
-// use the same code. The runner (daemon/host/transaction) executes what next() returns, appends the result,
-// and repeats.
+// Its state is computed from the journal's records alone, so the running daemon and one that starts after a
+// power cut use the same code. The runner (daemon/host/transaction) executes what next() returns, appends the
+// result as a record, and repeats.
 #pragma once
 
 #include "daemon/core/record.hpp"
@@ -21,27 +21,28 @@ enum class StepState { Pending, Running, Done, Skipped, Failed, Undoing, Undone,
 struct Action {
     enum class Type { Run, End } type = Type::End;
     Phase phase = Phase::Preflight;       // Run
-    std::size_t step = 0;                 // Run; of preflight the group
+    std::size_t step = 0;                 // Run: index of the step; in preflight: index of the group
     Outcome outcome = Outcome::Committed; // End
-    std::optional<base::Error> error;     // End: the cause
+    std::optional<base::Error> error;     // End: the cause of a failure
 };
 
 class Transaction {
   public:
-    /// Attempts at an interrupted phase before the transaction is undone (or, during an undo, continues).
+    /// Most attempts at a phase whose worker died or whose error may be temporary. After the last one the
+    /// transaction is undone; during an undo, the undo of the next step begins.
     static constexpr unsigned max_attempts = 3;
 
     /// Applies one record. Fails with BadContent, without a change, if the record can't follow the previous
     /// ones.
     [[nodiscard]] base::Result<void> feed(const Record& record);
-    /// Returns the next action. While a Start has no Done or Fail this is that same Run: the runner waits for
-    /// its worker, or starts it again if it has exited.
+    /// Returns the next action. After a Start without its Done or Fail, returns the same Run again: the
+    /// runner waits for that phase's worker, or starts the phase again if the worker has exited.
     [[nodiscard]] Action next() const;
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Subject& subject() const { return subject_; }
     [[nodiscard]] const std::vector<StepState>& states() const { return states_; }
-    /// Returns the groups of steps, with one preflight worker each.
+    /// Returns groups of steps, as indices in the plan. One preflight worker runs for each group.
     [[nodiscard]] const std::vector<std::vector<std::size_t>>& preflights() const { return preflights_; }
     [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start has no Done or Fail yet
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
@@ -96,7 +97,7 @@ class Transaction {
     bool in_flight_ = false;
     bool touched_ = false;
     bool undoing_ = false;
-    std::optional<base::Error> cancel_; ///< names the requester
+    std::optional<base::Error> cancel_; ///< error of the Cancel record, which names the requester
     bool reboot_required_ = false;
     bool undo_failed_ = false;
 };
