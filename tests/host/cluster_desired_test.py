@@ -92,7 +92,7 @@ def check_files(t, site):
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf.d/site.conf"))
     site.host.ctl("reload", check=0)
     plan = site.host.json("plan", "--only", "toolkit")
-    t.ok(f"the cluster's policy wants {SECOND}" in plan["reasons"],
+    t.ok(f"the cluster's policy requires {SECOND}" in plan["reasons"],
          "plan follows the policy after the local file is removed", plan)
 
 
