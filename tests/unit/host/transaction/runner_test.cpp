@@ -371,7 +371,7 @@ TEST_F(RunnerTest, ReadOnlyModeListsOperationsAndStartsNothing) {
     }
     const auto before = root.read("/var/lib/gpuhost/journal/1.jsonl").value_or("");
     Life looking(root, "b0010000-0000-4000-8000-000000000002");
-    ASSERT_TRUE(looking.runner.look());
+    ASSERT_TRUE(looking.runner.inspect());
     looking.turn();
     ASSERT_TRUE(looking.runner.find(1));
     EXPECT_EQ(state(*looking.runner.find(1)), "running");
