@@ -9,6 +9,7 @@ COMMENT = re.compile(r"^\s*(//[/!]?)<?\s?(.*)$")
 TRAILING = re.compile(r"///<\s?(.*)$")
 OPENING = re.compile(r"(?:^|[.!?]\s+)((?:Of|What|Who|Whose|Where|That)\b[^.]*)")
 TABLE = re.compile(r"\s*//[/!]? \|")
+STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 COLUMNS = 110
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
 WORD = re.compile(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])")
@@ -51,6 +52,17 @@ def is_no_rule(tree):
                 yield f"{path}:{number}: '{found[0]}'"
 
 
+def message_rule(tree):
+    """The same for the messages that a person reads: all string literals of the programs."""
+    for path, text in sources(tree):
+        if path.startswith("tests/"):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for literal in STRING.findall(line):
+                if found := re.search(r"\b(is|are) no (?!longer\b)\w+", re.sub(r"\bthere (is|are) no\b", "", literal, flags=re.I)):
+                    yield f"{path}:{number}: '{found[0]}'"
+
+
 def width_rule(tree):
     for path, text in sources(tree):
         for number, line in enumerate(text.splitlines(), 1):
@@ -82,6 +94,9 @@ main(
     }),
     ("comments use 'is not a' instead of 'is no'", is_no_rule, {
         "'is no'": {"kmod/a.cpp": "// A link is no file.\n"},
+    }),
+    ("messages say 'is not a', not 'is no'", message_rule, {
+        "is no": {"kmod/a.cpp": 'fail("a link is no file");\n'},
     }),
     (f"comments have at most {COLUMNS} columns", width_rule, {
         "a long line": {"kmod/a.cpp": "// " + "word " * 30 + "\n"},
