@@ -14,21 +14,23 @@ namespace gpuhost::images {
 
 [[nodiscard]] std::span<const core::SettingKey> images_setting_keys();
 
-/// Returns false if pinned images are left to the administrator.
+/// Returns Manage=. If false, pinned images are not placed in the container runtimes automatically.
 [[nodiscard]] bool images_managed(const core::Settings& settings);
-/// Reports whether unsigned images may be imported.
+/// Returns AllowUnsigned=: whether unsigned images may be imported.
 [[nodiscard]] bool unsigned_is_allowed(const core::Settings& settings);
 
-/// The least generation of a bundle that may be imported, by its name. least_generations() fails with
-/// InvalidArgument for a malformed setting, which may be meant to keep a bundle out.
+/// Maps the name of a bundle to the least generation that may be imported (MinimumGeneration=). For a
+/// malformed setting, least_generations() fails with InvalidArgument, and no bundle is imported. The setting
+/// may be meant to exclude one.
 using LeastGenerations = std::map<std::string, std::uint64_t>;
 [[nodiscard]] base::Result<LeastGenerations> least_generations(const core::Settings& settings);
-/// For programs that do not receive the settings.
+/// Reads the setting from gpuhostd.conf, for programs that have no Settings object.
 [[nodiscard]] base::Result<LeastGenerations> least_generations(const base::Root& root);
 
-/// Returns the image names and shell patterns that runtimes must have and keep.
+/// Returns Pin=: names and shell patterns of the images that container runtimes must have and keep.
 [[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);
-/// The sockets of the container runtimes on this host: "SOCKET" or "SOCKET=CLIENT".
+/// Containerd=, Docker= and Podman=: the sockets of the container runtimes on this host. Each is "SOCKET", or
+/// "SOCKET=CLIENT" with the path of the client program to run.
 struct ImageRuntimeSettings {
     std::vector<std::string> containerd;
     std::vector<std::string> docker;

@@ -15,16 +15,17 @@ namespace gpuhost::images {
 
 struct PeersSettings {
     std::vector<std::string> peers;   ///< "HOST", "HOST:PORT", "[ADDRESS]:PORT"
-    std::vector<std::string> domains; ///< their DNS names more peers
-    std::vector<std::string> bundles; ///< names or shell patterns that the timer fetches
+    std::vector<std::string> domains; ///< domains whose DNS records name further peers
+    /// names or shell patterns of the bundles that gpuhost-fetch.timer fetches
+    std::vector<std::string> bundles;
     std::chrono::milliseconds timeout{0};
 };
 [[nodiscard]] PeersSettings peers_settings(const core::Settings& settings);
 
-/// Returns "https://HOST:PORT" in lower case; nothing for an invalid host, which could change the meaning of
-/// the URL.
+/// Returns "https://HOST:PORT" in lower case for a peer as in PeersSettings::peers; the default port is 2990.
+/// Empty if the host or port is invalid, because its characters could change the meaning of the URL.
 [[nodiscard]] std::string peer_url(std::string_view peer);
-/// Accepts host names by RFC 1123: labels of letters, digits and hyphens.
+/// Accepts a host name of RFC 1123: labels of letters, digits and hyphens, with dots between them.
 [[nodiscard]] bool is_host_name(std::string_view name);
 
 } // namespace gpuhost::images

@@ -16,7 +16,8 @@ namespace {
 
 constexpr unsigned most_layers = 8; ///< limit of nested device-mapper devices
 
-/// `device` is a directory below /sys.
+/// Reports whether a block device is a rotating disk, or is made of one (device-mapper). `device` is its
+/// directory below /sys. `layers` limits how deep device-mapper devices are followed.
 bool turns(const base::Root& root, const std::string& device, unsigned layers) {
     std::error_code error;
     const std::string path = std::filesystem::canonical(device, error).string();
@@ -27,7 +28,7 @@ bool turns(const base::Root& root, const std::string& device, unsigned layers) {
         return std::any_of(below.begin(), below.end(), [&](const std::string& name) {
             return turns(root, path + "/slaves/" + name, layers - 1);
         });
-    // The file of a disk, or of the disk that holds a partition.
+    // The first path is for a whole disk. A partition has no queue/; its disk is the parent directory.
     for (const char* queue : {"/queue/rotational", "/../queue/rotational"})
         if (const auto said = root.read_line(path + queue))
             return *said == "1";

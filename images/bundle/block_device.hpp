@@ -3,9 +3,9 @@
 
 namespace gpuhost::images {
 
-/// Reports whether this open file is on a rotating disk, by queue/rotational (sysfs-block). Several
-/// concurrent readers are slow on such a disk. Returns false for virtio disks, which always report
-/// rotational, and if nothing is known.
+/// Reports whether an open file is on a rotating disk, by queue/rotational in sysfs. Callers then read with
+/// one thread, because concurrent readers make such a disk slow. Returns false if sysfs does not describe the
+/// disk, and for virtio disks, which always report rotational.
 [[nodiscard]] bool seeks_slowly(int fd);
 
 } // namespace gpuhost::images

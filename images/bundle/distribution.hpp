@@ -17,13 +17,14 @@ struct OsRelease {
 };
 [[nodiscard]] OsRelease read_os_release(const base::Root& root);
 
-/// Returns every name that matches this host, with the version: "rocky-9.4", "rhel-9.4", …. Returns bare
-/// names if there is no version.
+/// Returns the names of the distributions whose packages fit this host: ID and each word of ID_LIKE, with
+/// VERSION_ID appended ("rocky-9.4", "rhel-9.4"). Without VERSION_ID the names have no version: "rocky".
 [[nodiscard]] std::vector<std::string> distributions_of(const OsRelease& release);
 
 /// Accepts ID-VERSION_ID in the letters that os-release(5) allows. Such a name is safe as a path component.
 [[nodiscard]] bool is_distribution(std::string_view text);
-/// Compares with the names of a host: "rhel-9" matches a host that is "rhel-9" or "rhel-9.4".
+/// Reports whether `wanted` fits one of a host's names, which distributions_of() returns. "rhel-9" fits
+/// "rhel-9" and "rhel-9.4".
 [[nodiscard]] bool fits_distribution(const std::vector<std::string>& host, std::string_view wanted);
 
 } // namespace gpuhost::images

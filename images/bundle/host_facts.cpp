@@ -26,8 +26,8 @@ constexpr std::string_view gpu_prefix = "gpu=";
 constexpr std::array programs_of_all{std::string_view("/usr/lib/systemd/systemd"),
                                      std::string_view("/bin/sh")};
 
-/// Returns the OCI architecture of an ELF program; empty unless it is one of these two. e_machine is two
-/// bytes at offset 18 (elf(5)).
+/// Returns the OCI architecture of an ELF program: "amd64" or "arm64"; empty for other files. e_machine is
+/// two bytes at offset 18 (elf(5)).
 std::string_view machine_of(const base::Root& root, std::string_view program) {
     std::array<unsigned char, 20> head{};
     const auto fd = root.open_file(program, O_RDONLY | O_NONBLOCK);
@@ -38,7 +38,8 @@ std::string_view machine_of(const base::Root& root, std::string_view program) {
     return machine == EM_X86_64 ? "amd64" : machine == EM_AARCH64 ? "arm64" : "";
 }
 
-/// Parses one part of a word. Each kind of part may occur once.
+/// Stores one comma-separated part of a word in `host`. Returns false if the part is malformed, or if a part
+/// of its kind was stored before.
 bool set_part(HostWord& host, std::string_view part) {
     const auto set = [](std::string_view& to, std::string_view value, bool good) {
         const bool first = to.empty();
@@ -62,7 +63,8 @@ bool set_part(HostWord& host, std::string_view part) {
     return set(host.platform, part, is_platform(part));
 }
 
-/// Matches the GPU of a word. On a host without a GPU, any word matches if a driver is wanted.
+/// Reports whether `gpu` of a word selects a host with this filter. A host without GPUs is selected by any
+/// `gpu` if its settings name a driver version.
 bool fits_gpu(const core::DriverFilter& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;

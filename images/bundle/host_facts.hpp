@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which hosts need a member of a bundle.
+// Decides whether a host needs a member of a bundle (Member::hosts).
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -14,40 +14,46 @@
 
 namespace gpuhost::images {
 
-/// A parsed word of Member::hosts: "linux/arm64,kernel=6.6.1", "os=debian-12". A host must match all parts.
+/// A parsed word of Member::hosts: "linux/arm64,kernel=6.6.1", "os=debian-12". The word selects the hosts
+/// that match all its parts. An empty part matches every host.
 struct HostWord {
     std::string_view platform = {}; ///< empty: any
     std::string_view kernel = {};   ///< empty: any
     std::string_view distribution = {};
-    std::string_view flavour = {}; ///< of kernel modules: "open" or "proprietary"
+    std::string_view flavour = {}; ///< of the kernel modules that a host uses: "open" or "proprietary"
     std::string_view gpu = {};     ///< any_gpu, or "10de:2330"
 };
 constexpr std::string_view any_gpu = "nvidia";
-/// Returns nothing if a part of the word is unknown, because that part may be essential.
+/// Parses a word. Returns nothing if a part is unknown or malformed. Such a word selects no host, because the
+/// unknown part may exclude the host.
 [[nodiscard]] std::optional<HostWord> parse_host_word(std::string_view word);
+/// Returns the text of a word; the inverse of parse_host_word().
 [[nodiscard]] std::string host_word(const HostWord& host);
 
 /// The properties of a host that select members.
 struct HostFacts {
     std::string platform;                        ///< "linux/amd64"
-    std::vector<std::string> kernels;            ///< installed ones
+    std::vector<std::string> kernels;            ///< releases of the installed kernels
     std::vector<std::string> distributions = {}; ///< see distributions_of()
     core::DriverFilter driver = {};
 
+    /// Reports whether the word selects this host.
     [[nodiscard]] bool fits(const HostWord& word) const;
     [[nodiscard]] bool needs(const Member& member) const;
     /// Reports whether `wanted` is this platform or a variant of it, such as "linux/arm64/v8".
     [[nodiscard]] bool is(std::string_view wanted) const;
 };
 
-/// The form on the bus and in the arguments of steps.
+/// Convert to and from the JSON object in the images component's document on D-Bus and in arguments of steps.
 [[nodiscard]] base::Json to_json(const HostFacts& host);
 [[nodiscard]] HostFacts host_facts_from_json(const base::Json& value);
 
-/// Returns the OCI platform of this machine, or of the programs in a system that is mounted at `root`.
+/// Returns the OCI platform of this machine, "linux/amd64". If `root` is a mounted system, returns the
+/// platform of its programs.
 [[nodiscard]] std::string host_platform(const base::Root& root);
-/// Returns the kernels that a package installed. Directories of modules that others (and this program) fill
-/// outlive the package and do not count.
+/// Returns the releases of the installed kernels. These are the directories in /lib/modules that contain
+/// files of a kernel package. A directory that contains only modules of DKMS or gpuhostd is left out, since
+/// it may remain after its kernel is removed.
 [[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 
 /// Accepts the platforms that a specification may name: "linux/amd64", "linux/arm/v7".

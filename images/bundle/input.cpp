@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::uint64_t forget_bytes = 8U << 20U;
-constexpr unsigned most_readers = 4; ///< leaves CPUs to the host's other work
+constexpr unsigned most_readers = 4; ///< threads; the other CPUs stay free for the host's work
 
 } // namespace
 
@@ -108,7 +108,8 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
         }
         return {};
     }
-    const bool far = bytes >= forget_bytes; // another copy may be reading the skipped bytes
+    // another thread's copy may be reading the skipped bytes, so they stay in the page cache
+    const bool far = bytes >= forget_bytes;
     if (far)
         forget_read();
     while (bytes > 0 && part_ < parts_.size()) {
@@ -127,7 +128,7 @@ Result<void> BundleInput::skip(std::uint64_t bytes) {
     if (bytes == 0)
         return {};
     char none = 0;
-    return read(std::span(&none, 1)); // fails with the position of the end
+    return read(std::span(&none, 1)); // always fails, with the position where the input ends
 }
 
 Result<bool> BundleInput::at_end() {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* artifact_document = "application/vnd.oci.image.manifest.v1+json";
 
+/// A blob to visit, with the media type of the descriptor that named it.
 struct Lead {
     std::string hex;
     std::string media_type;
@@ -57,7 +58,8 @@ Result<std::vector<const Member*>> BundleItems::walk(const std::string& hex,
         open.pop_back();
         const Member* const member = find(next.hex);
         if (member == nullptr || !seen.insert(next.hex).second)
-            continue; // seen already, or left out: for another platform, or not to be redistributed
+            // returned already, or not in the bundle: for another platform, or not to be redistributed
+            continue;
         members.push_back(member);
         if (!is_document(next.media_type))
             continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the members of each image and artifact of a bundle. Their documents name them; the manifest does not.
+// Finds the members that belong to an image or artifact of a bundle. The bundle's manifest does not list
+// them: their digests are in the OCI index and manifests of the image, which are members too.
 #pragma once
 
 #include "images/bundle/reader.hpp"
@@ -14,16 +15,20 @@ namespace gpuhost::images {
 
 class BundleItems {
   public:
-    /// Reads a whole member that is a document.
+    /// Returns the content of a member that is an OCI index or manifest. BundleItems compares it with the
+    /// digest.
     using ReadDocument = std::function<base::Result<std::string>(const Member&)>;
 
-    /// `manifest` must outlive it.
+    /// `manifest` must outlive the object and the pointers that it returns.
     BundleItems(const BundleManifest& manifest, ReadDocument read);
 
-    /// Returns the document itself and everything in the bundle that it refers to, each once.
+    /// Returns the OCI index or manifest of the image or artifact, and the blobs that it refers to, directly
+    /// or not. Each is returned once. Blobs that the bundle does not list are skipped: they are of another
+    /// platform, or must not be redistributed. Fails with BadContent for a damaged index or manifest.
     [[nodiscard]] base::Result<std::vector<const Member*>> members_of(const BundleImage& image) const;
     [[nodiscard]] base::Result<std::vector<const Member*>> members_of(const BundleArtifact& artifact) const;
 
+    /// Returns the blob with this SHA-256; null if the bundle does not list it.
     [[nodiscard]] const Member* find(std::string_view hex) const;
 
   private:
@@ -34,9 +39,10 @@ class BundleItems {
     ReadDocument read_;
 };
 
-/// Returns a function that reads documents directly from a bundle's files, without the bytes between them. It
-/// fails with Unsupported for a pipe, and with NotFound for a member that the file leaves out. `bundle` must
-/// outlive the function and stay at the position after open().
+/// Returns a function that seeks to a document in the bundle's files and reads only that. The function fails
+/// with Unsupported if the bundle is read from a pipe. It fails with NotFound for an absent member of a
+/// delta. `bundle` must outlive the function. Call the function only before the first bundle.next(), because
+/// it can only skip forward.
 [[nodiscard]] BundleItems::ReadDocument documents_of(const BundleReader& bundle);
 
 } // namespace gpuhost::images

@@ -16,7 +16,7 @@ struct Field {
 constexpr Field name_field{0, 100}, mode_field{100, 8}, uid_field{108, 8}, gid_field{116, 8},
     size_field{124, 12}, mtime_field{136, 12}, checksum_field{148, 8}, type_field{156, 1},
     magic_field{257, 8};
-/// The first size that eleven octal digits cannot express.
+/// The smallest size in bytes that the eleven octal digits of a ustar header cannot express.
 constexpr std::uint64_t octal_limit = std::uint64_t{8} << 30U;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
@@ -39,7 +39,8 @@ std::string header(std::string_view name, char type, std::uint64_t size) {
     put_octal(block, mode_field, 0444);
     put_octal(block, uid_field, 0);
     put_octal(block, gid_field, 0);
-    put_octal(block, size_field, size < octal_limit ? size : 0); // larger sizes are in a pax record
+    // a larger size is in a pax record, see size_record()
+    put_octal(block, size_field, size < octal_limit ? size : 0);
     put_octal(block, mtime_field, 0);
     put(block, type_field, std::string_view(&type, 1));
     put(block, magic_field, std::string_view("ustar\00000", 8));
@@ -48,11 +49,12 @@ std::string header(std::string_view name, char type, std::uint64_t size) {
         std::accumulate(block.begin(), block.end(), std::uint64_t{0},
                         [](std::uint64_t total, char c) { return total + static_cast<unsigned char>(c); });
     put_octal(block, {checksum_field.at, 7}, sum);
-    block[checksum_field.at + 6] = '\0'; // six digits, NUL, blank: the usual form
+    block[checksum_field.at + 6] = '\0'; // a checksum is usually six digits, NUL, blank
     return block;
 }
 
-/// Returns "27 comment=…\n" with `length` bytes, at least 12. The number counts its own digits.
+/// Returns a pax record of `length` bytes, "27 comment=…\n". The number at its start is `length`, at least
+/// 12.
 std::string comment(std::size_t length) {
     std::string record = std::to_string(length) + " comment=";
     record.append(length - record.size() - 1, ' ');
@@ -65,7 +67,8 @@ std::string size_record(std::uint64_t size) {
     return std::to_string(length) + rest;
 }
 
-/// Returns a pax header and its records, `bytes` in all: a multiple of the block size, at least two blocks.
+/// Returns a pax header and `records`, padded by a comment to `bytes`, a multiple of the block size and at
+/// least two blocks.
 std::string pax(std::string records, std::uint64_t bytes) {
     const auto room = static_cast<std::size_t>(bytes - tar_block);
     if (records.size() < room)
@@ -96,8 +99,9 @@ std::string BundleLayout::before(const Member& member) {
     const std::uint64_t from = position_ + pending_;
     const std::uint64_t start = round_up(from, tar_block);
     const std::string records = member.size < octal_limit ? std::string() : size_record(member.size);
-    // The gap holds one header, or three blocks and more: a pax header, its records, the header. Two blocks
-    // fit neither. A member with a size record needs three blocks at least.
+    // The gap before the content is one block (the member's header), or at least three: a pax header, its
+    // records, and the member's header. A gap of two blocks fits neither, so it grows by data_alignment. So
+    // does a gap of one block if the member needs a size record.
     std::uint64_t data = round_up(start + tar_block, data_alignment);
     const std::uint64_t room = data - start - tar_block;
     if (room == tar_block || (room == 0 && !records.empty()))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout of a bundle: an uncompressed tar (POSIX.1-2001 pax) that is a function of its manifest.
+// The layout of a bundle: an uncompressed tar (POSIX.1-2001 pax). The manifest determines every byte of it
+// other than the members' content.
 //
-// The first member is the signed manifest. The bytes of every other member begin at a multiple of 4096, so a
-// file system can share them with the store. A pax comment fills the gap before them. The layout leaves
-// nothing to choice: a reader computes the same headers from the manifest and compares them. Two readers
-// therefore cannot see two different bundles in one file.
+// The first member is the signed manifest. The content of every other member begins at a multiple of 4096
+// bytes. A file system can therefore share its blocks with a copy in the store. A pax comment fills the gap
+// before it. A reader computes the same headers from the manifest and compares them with the file. Two
+// readers therefore cannot see two different bundles in one file.
 #pragma once
 
 #include "images/bundle/manifest.hpp"
@@ -22,26 +23,30 @@ constexpr std::size_t tar_block = 512;
 /// The largest signed manifest, in bytes. A manifest with 100,000 members has about 13 MiB.
 constexpr std::uint64_t manifest_limit = std::uint64_t{64} << 20U;
 
-/// Returns the header of the first member: one block.
+/// Returns the tar header of the first member, one block. `size` is that of the signed manifest in bytes.
 [[nodiscard]] std::string manifest_header(std::uint64_t size);
-/// Returns the size in such a header; nothing if `block` is any other block.
+/// Returns the signed manifest's size from the block that manifest_header() made; nothing if `block` differs
+/// from such a header.
 [[nodiscard]] std::optional<std::uint64_t> manifest_size(std::string_view block);
 
-/// Computes the bytes between one member's content and the next, in order.
+/// Computes the bytes between the members' content: padding and tar headers. Call before() once for each
+/// member that is not absent, in the manifest's order, then end().
 class BundleLayout {
   public:
     explicit BundleLayout(std::uint64_t manifest_bytes);
 
-    /// Returns the bytes from the previous content to the first byte of `member`: padding and headers.
+    /// Returns the bytes between the end of the previous member's content and the first byte of this
+    /// member's.
     [[nodiscard]] std::string before(const Member& member);
-    /// Returns the bytes from the end of the last member to the end of the file.
+    /// Returns the bytes after the last member's content, up to the end of the file.
     [[nodiscard]] std::string end();
-    /// The offset at which the last before() or end() ended.
+    /// Returns the offset in the bundle after the bytes that before() or end() returned last. It is the
+    /// offset of that member's content, or the bundle's size.
     [[nodiscard]] std::uint64_t position() const { return position_; }
 
   private:
     std::uint64_t position_ = 0; ///< offset after the last before() or end()
-    std::uint64_t pending_ = 0;  ///< size of the member that begins there
+    std::uint64_t pending_ = 0;  ///< bytes of content that begin at position_
 };
 
 } // namespace gpuhost::images

@@ -26,9 +26,10 @@ constexpr std::string_view format = "gpuhost-bundle";
 constexpr std::int64_t version = 1;
 constexpr std::size_t most_members = 400'000;
 constexpr std::size_t most_images = 10'000;
-constexpr std::size_t most_hosts = 256;                    ///< per member
-constexpr std::size_t longest_word = 256;                  ///< of a name of hosts or a platform
-constexpr std::uint64_t largest = std::uint64_t{1} << 50U; ///< bytes, of one member and of all together
+constexpr std::size_t most_hosts = 256;   ///< most words in "hosts" of one member
+constexpr std::size_t longest_word = 256; ///< characters of one word, such as a platform
+/// bytes: limit of one member's size, and of the sum
+constexpr std::uint64_t largest = std::uint64_t{1} << 50U;
 
 struct ArtifactKind {
     std::string_view kind;
@@ -46,7 +47,7 @@ base::Error bad(std::string_view why) {
     return {Errc::BadContent, std::string(why), {}};
 }
 
-/// Refuses unknown keys: they may be essential to the bundle.
+/// Fails with Unsupported for a key that is not in `known`: it may be essential to the bundle.
 Result<void> only_keys(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -120,7 +121,7 @@ Result<std::map<std::string, std::string>> get_annotations(const Json& object) {
     return annotations;
 }
 
-/// Parses the keys of an image that is about another image.
+/// Parses the keys of an image with a subject, such as a signature of another image.
 Result<void> parse_subject(const Json& value, BundleImage& image) {
     image.subject = digest_hex(base::string_or(value, "subject", ""));
     if (image.subject.empty())
@@ -222,7 +223,8 @@ Result<void> parse_artifacts(const Json& object, BundleManifest& manifest) {
     return {};
 }
 
-/// Returns sorted indexes, which need less memory than a set of strings for 100,000 members.
+/// Returns the members' indexes, ordered by path and digest; blobs, which have no path, are first. Fails if a
+/// member is listed twice. Indexes need less memory than a set of strings for 100,000 members.
 Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     std::vector<std::size_t> order(members.size());
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -238,7 +240,8 @@ Result<std::vector<std::size_t>> by_place(const std::vector<Member>& members) {
     return order;
 }
 
-/// Checks that the document of an image or artifact is among the members.
+/// Checks that the OCI index or manifest of an image or artifact is a member with this digest and size.
+/// `order` is the result of by_place().
 Result<void> check_document(const BundleManifest& manifest, const std::vector<std::size_t>& order,
                             const std::string& hex, std::uint64_t size, const std::string& name) {
     // Blobs sort before all others: their path is empty.
@@ -336,8 +339,8 @@ Json to_json(const BundleArtifact& artifact) {
     return value;
 }
 
-/// Writes the array of members by hand, in pieces for `put(std::string_view)`, so that memory never holds a
-/// JSON tree or text of all members.
+/// Passes the manifest's text to `put(std::string_view)` in pieces. Writes the array of members without a
+/// JSON library, so that memory never holds a JSON tree of all members.
 template <typename Put>
 void write(const BundleManifest& manifest, bool with_absent, const Put& put) {
     Json head{{"format", format},

@@ -21,14 +21,15 @@ constexpr std::array manifests{std::string_view("application/vnd.oci.image.manif
 constexpr std::array configs{std::string_view("application/vnd.oci.image.config.v1+json"),
                              std::string_view("application/vnd.docker.container.image.v1+json")};
 constexpr std::size_t most_descriptors = 10'000;
-constexpr std::size_t most_shown = 100; ///< characters of an untrusted text
+constexpr std::size_t most_shown = 100; ///< characters of an untrusted text in messages
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& types, std::string_view type) {
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-/// Accepts a well-formed digest of an algorithm other than SHA-256. Such digests are not supported.
+/// Reports whether `digest` is well-formed, but of an algorithm other than SHA-256, which is not supported
+/// here.
 bool has_other_algorithm(std::string_view digest) {
     constexpr std::string_view characters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:+._=-";
@@ -72,8 +73,8 @@ Result<Descriptor> parse_descriptor(const Json& value, std::string_view what) {
     return descriptor;
 }
 
-/// Records an image with an unsupported digest as left out. Descriptors of types that nothing reads are
-/// dropped silently.
+/// Adds an image with an unsupported digest to Document::left_out. Ignores a descriptor that is not an index
+/// or manifest.
 void leave_out(const Json& descriptor, Document& index) {
     const auto names = names_of(descriptor);
     const std::string name = names.empty() ? base::string_or(descriptor, "digest", "") : names.front();
@@ -98,7 +99,8 @@ Result<void> add_array(const Json& json, std::string_view key, std::string_view 
     return {};
 }
 
-/// Tells an index from a manifest by its keys. Refuses a document that has the keys of both or neither.
+/// Returns true for an index and false for a manifest, by the keys of the document. Fails with BadContent if
+/// it has the keys of both or of neither.
 Result<bool> is_index(const Json& document, std::string_view what) {
     const bool index = document.contains("manifests");
     const bool manifest = document.contains("config") || document.contains("layers");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens files that another user owns: those of a bundle's directory, or of the store. An unprivileged worker
-// writes the store and the daemon reads it.
+// Opens files in directories that another user can write: an OCI image layout, or the blob store and its
+// catalogue. An unprivileged worker writes these two, and the daemon reads them.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,10 +10,11 @@
 
 namespace gpuhost::images {
 
-/// Opens a regular file. Does not follow a link at the end of `path`, and does not wait for a pipe. Fails
-/// with BadContent for any other kind of file.
+/// Opens a regular file for reading. Fails with BadContent if `path` names anything else: a symbolic link is
+/// not followed, and a pipe does not block the call.
 [[nodiscard]] base::Result<base::UniqueFd> open_plain_file(const base::Root& root, std::string_view path);
-/// Reads the whole file, as Root::read() does.
+/// Opens a file in the same way and returns its content. `limit` is the largest size in bytes, as for
+/// Root::read().
 [[nodiscard]] base::Result<std::string> read_plain_file(const base::Root& root, std::string_view path,
                                                         std::size_t limit);
 

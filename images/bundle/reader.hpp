@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a bundle once, from its first byte to its last. Verifies the signature before it uses anything, and
-// accepts nothing that the manifest does not list.
+// Reads a bundle once, from its first byte to its last. Verifies the signature of the manifest before it uses
+// anything else. A file with bytes that do not follow from the manifest is refused.
 #pragma once
 
 #include "daemon/content/crypto/cms.hpp"
@@ -14,7 +14,8 @@
 
 namespace gpuhost::images {
 
-/// Reads and verifies the beginning of a bundle. Reads no byte after the signed manifest.
+/// Reads the signed manifest at the beginning of a bundle, verifies and parses it. Leaves `input` at the
+/// first byte after it.
 [[nodiscard]] base::Result<SignedManifest> read_signed_manifest(BundleInput& input,
                                                                 const content::TrustAnchors& trust);
 
@@ -28,11 +29,14 @@ class BundleReader {
     [[nodiscard]] const content::Signer& signer() const { return signed_.signer; }
     [[nodiscard]] const BundleInput& input() const { return input_; }
 
-    /// Returns the next member in this file; null at the end, where nothing may follow. The pointer is valid
-    /// as long as the reader.
+    /// Returns the next member whose content is in the file (absent members of a delta are skipped). Returns
+    /// null after the last one. Fails with BadContent if the bytes before the member, or after the last one,
+    /// are not those that the manifest implies. The pointer is valid as long as the reader.
     [[nodiscard]] base::Result<const Member*> next();
-    /// Returns the input at that member's first byte. The next call of next() skips unread bytes. The bytes
-    /// are not compared with the digest. A copy of the input reads files independently.
+    /// Returns the input, from which the caller reads the content of the member that next() returned last.
+    /// The caller may read less than Member::size: next() skips the rest. The caller compares the content
+    /// with the digest; this class does not. If the bundle is in files, a copy of the input has its own
+    /// position.
     [[nodiscard]] BundleInput& body() { return input_; }
 
   private:
@@ -44,7 +48,7 @@ class BundleReader {
     BundleLayout layout_;
     SignedManifest signed_;
     std::size_t member_ = 0; ///< index of the member that next() returns
-    std::uint64_t end_ = 0;  ///< of the member that next() returned last
+    std::uint64_t end_ = 0;  ///< offset in the input where the member that next() returned last ends
 };
 
 } // namespace gpuhost::images

@@ -16,7 +16,7 @@ struct Reference {
     std::string registry;   ///< "docker.io", "registry.example:5000"
     std::string repository; ///< "library/busybox"
     std::string tag;        ///< empty in a reference by digest
-    std::string digest;     ///< "sha256:<hex>"; a tag beside it has no effect and is dropped
+    std::string digest;     ///< "sha256:<hex>"; empty in a reference by tag. A tag beside a digest is dropped
 
     /// Returns "docker.io/library/busybox:latest", or "…@sha256:<hex>".
     [[nodiscard]] std::string text() const;
@@ -27,8 +27,8 @@ struct Reference {
 /// for an invalid name.
 [[nodiscard]] base::Result<Reference> parse_reference(std::string_view text);
 
-/// Accepts a repository as it occurs in a registry's paths: "[a-z0-9]…" with separators, "/" between
-/// components.
+/// Accepts a repository as in the paths of a registry's HTTP API, "library/busybox". Its components are
+/// lower-case letters and digits with separators.
 [[nodiscard]] bool is_repository(std::string_view text);
 [[nodiscard]] bool is_tag(std::string_view text);
 
@@ -40,7 +40,7 @@ enum class PullPolicy { Always, IfNotPresent, Never };
 
 /// Returns the default of the API server for a pod without a policy (SetDefaults_Container). It is Always for
 /// the tag "latest", even beside a digest that pins the image, and without tag and digest; else IfNotPresent.
-/// Uses the text as written in the pod.
+/// `text` is the image name exactly as the pod has it.
 [[nodiscard]] PullPolicy default_pull_policy(std::string_view text);
 
 } // namespace gpuhost::images

@@ -7,7 +7,7 @@ base::Result<SignedManifest> verify_manifest(std::string der, const content::Tru
                                              const std::string& what) {
     GPUHOST_TRY(document, content::verify_signed(der, trust, what));
     GPUHOST_TRY(manifest, parse_bundle_manifest(document.content, what));
-    std::string().swap(document.content); // frees as much as the parsed manifest needs
+    std::string().swap(document.content); // frees the text, about as large as the parsed manifest
     std::string digest = identity(manifest);
     return SignedManifest{std::move(manifest), std::move(document.signer), std::move(digest), std::move(der)};
 }

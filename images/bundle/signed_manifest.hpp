@@ -12,11 +12,14 @@ namespace gpuhost::images {
 struct SignedManifest {
     BundleManifest manifest;
     content::Signer signer;
-    std::string digest; ///< identity(): independent of the signer, and of what a delta leaves out
-    std::string der;    ///< as in the bundle; the manifest's text if the bundle is unsigned
+    /// identity() of the manifest: the same for every signer and for a delta of the bundle
+    std::string digest;
+    /// the signed manifest (CMS, DER) unchanged; for an unsigned bundle the manifest's text
+    std::string der;
 };
 
-/// Verifies `der`, a CMS SignedData with the manifest inside, and parses nothing of it before.
+/// Verifies the signature of `der`, a CMS SignedData that contains the manifest. Parses the manifest only
+/// after that. `what` names the bundle in errors.
 [[nodiscard]] base::Result<SignedManifest>
 verify_manifest(std::string der, const content::TrustAnchors& trust, const std::string& what);
 

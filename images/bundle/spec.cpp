@@ -22,15 +22,16 @@ using base::Result;
 namespace {
 
 constexpr std::string_view image_prefix = "Image ";
-constexpr std::size_t most_gpus = 128; ///< per section; a member has at most 256 words
+constexpr std::size_t most_gpus = 128; ///< in one GPUs=; a member may have at most 256 words in "hosts"
 
 struct ArtifactSection {
-    std::string_view prefix; ///< of the section's name
+    std::string_view prefix; ///< beginning of the section's name
     std::string_view kind;
-    std::string_view key; ///< names the files
+    std::string_view key; ///< the key whose value lists the files
     bool (*is_name)(std::string_view) = nullptr;
-    bool of_kernel = false;          ///< the second word is a kernel; a platform may follow
-    std::string_view directory = {}; ///< key that names a whole tree instead of files
+    bool of_kernel = false; ///< the second word after the prefix is a kernel release
+    /// the key that names a whole directory instead of files; empty: not allowed
+    std::string_view directory = {};
 };
 constexpr std::array artifact_sections{
     ArtifactSection{"Driver ", "driver-packages", "Packages", base::is_driver_version, false},
@@ -84,11 +85,11 @@ const ArtifactSection* artifact_section(const std::string& name) {
     return found == artifact_sections.end() ? nullptr : &*found;
 }
 
-/// A section during parsing: its header, its entries, and how messages name it.
+/// A section of the specification: its header, its entries, and its position for messages.
 struct Section {
     const std::string& name;
     std::span<const IniEntry> entries;
-    std::string what; ///< the file
+    std::string what; ///< name of the specification's file
     std::string where;
 
     [[nodiscard]] std::string at(const IniEntry& entry) const {
@@ -196,7 +197,8 @@ Result<void> set_artifact(ArtifactSource& artifact, const ArtifactSection& kind,
     return {};
 }
 
-/// Merges several sections of one driver. A tree may have one section only.
+/// Adds the files of a second section for the same artifact and hosts to the first. Fails for packages and
+/// files, which may have only one section.
 Result<void> merge_artifact(ArtifactSource& known, ArtifactSource more) {
     if (is_tree(known.kind))
         return base::fail(Errc::InvalidArgument,

@@ -6,10 +6,10 @@
 //   Generation=7
 //
 //   [Image registry.example/team/app:v1]
-//   Layout=app              an OCI image layout; or Archive=, a file as "docker save" writes it, or a
-//                           layout in a tar
-//   Reference=v1            selects one of its images, by name or digest; empty: the one of that name, or
-//                           the only one
+//   Layout=app              the directory of an OCI image layout; or Archive=, a file of "docker save", or
+//                           a tar of an OCI image layout
+//   Reference=v1            selects one of the images there, by name or digest; empty: the image with the
+//                           name in the header, or the only image
 //   Platforms=linux/amd64   empty: all platforms of the image
 //
 //   [Images]                all images of a layout or an archive, under their own names
@@ -19,21 +19,25 @@
 //   Packages=debs/*.deb     what 'gpuhostctl driver import' accepts
 //
 //   [Modules 550.163.01 6.1.0-50-amd64]
-//   Files=built/*.ko        likewise, for hosts with that kernel; append a platform to restrict it
-//   Flavour=open            or proprietary; empty: for either. A bundle may have both
-//   GPUs=10de:2330          for hosts with one of these; empty: with any NVIDIA GPU. Also a key of [Driver]
+//   Files=built/*.ko        built kernel modules, for hosts with that kernel; append a platform to the
+//                           header for hosts of that platform only
+//   Flavour=open            or proprietary: for hosts that accept this flavour; empty: for all. A bundle may
+//                           have one section for each
+//   GPUs=10de:2330          for hosts with one of these GPUs; empty: with any NVIDIA GPU. Also in [Driver]
 //
-//   [Toolkit 1.18.1]        the NVIDIA Container Toolkit, for hosts of the platform in its packages'
-//                           names; or append one
+//   [Toolkit 1.18.1]        the NVIDIA Container Toolkit, for hosts of the platform in the names of its
+//                           packages; or append a platform to the header
 //   Packages=toolkit/*.deb  what 'gpuhostctl toolkit import' accepts
 //
-//   [Packages debian-12]    of the operating system, for hosts of that distribution; append a platform to
-//                           restrict it
-//   Files=debs/*.deb        a repository is made of them; or Repository=, the directory of an existing one
-//   OpenPGPKey=ops@example  the repository is signed with it
+//   [Packages debian-12]    packages of the operating system, for hosts of that distribution; append a
+//                           platform to the header for hosts of that platform only
+//   Files=debs/*.deb        a repository is made of these packages; or Repository=, the directory of an
+//                           existing repository
+//   OpenPGPKey=ops@example  the repository is signed with this key
 //
-//   [Files runbooks]        or [Files runbooks linux/amd64]: a directory of that name on hosts
-//   Files=*.pdf             or Directory=, with all that is below it
+//   [Files runbooks]        or [Files runbooks linux/amd64]: plain files; hosts show them in a directory of
+//                           that name
+//   Files=*.pdf             or Directory=, a directory with all files below it
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -45,15 +49,17 @@
 
 namespace gpuhost::images {
 
-/// A source of images: a layout or an archive.
+/// A section [Image …] or [Images]: a layout or an archive, and which of its images to include.
 struct ImageSource {
-    std::string name;    ///< normalised; empty: all images there, under their own names
-    std::string layout;  ///< a directory; or empty
-    std::string archive; ///< a file; or empty
+    /// of [Image NAME], normalised. Empty for [Images]: all images, under their own names
+    std::string name;
+    std::string layout;  ///< Layout=, a directory; empty if `archive` is set
+    std::string archive; ///< Archive=, a file; empty if `layout` is set
+    /// Reference= and Platforms=, as described above.
     std::string reference;
     std::vector<std::string> platforms;
     std::string where;    ///< "site.spec:4", for messages
-    bool unnamed = false; ///< also images without a name, known only by digest
+    bool unnamed = false; ///< true: include also images that have only a digest, no name
 
     [[nodiscard]] const std::string& path() const { return archive.empty() ? layout : archive; }
 };
@@ -62,13 +68,16 @@ struct ArtifactSource {
     std::string kind; ///< kind, name and kernel: see BundleArtifact
     std::string name;
     std::string kernel;
-    std::string platform;              ///< of its hosts; empty: any, or the one that its packages state
-    std::vector<std::string> patterns; ///< of files, in shell syntax
+    /// only for hosts of it; empty: the one that its packages state, or any
+    std::string platform;
+    std::vector<std::string> patterns; ///< paths of files, as shell patterns
     std::string where;
-    std::string flavour = {};           ///< of modules; empty: not stated
-    std::vector<std::string> gpus = {}; ///< of a driver's hosts, "10de:2330"; empty: any NVIDIA GPU
-    std::string directory = {};         ///< used as it is, a repository for packages; or empty
-    /// Packages only: the keys, as gpg names them, that sign the repository.
+    std::string flavour = {}; ///< Flavour= of [Modules]; empty: not set
+    /// GPUs=, "10de:2330": only for hosts with one of them; empty: with any NVIDIA GPU
+    std::vector<std::string> gpus = {};
+    /// Directory= or Repository=, included unchanged; empty if `patterns` is set
+    std::string directory = {};
+    /// OpenPGPKey= of [Packages]: keys that sign the repository, as gpg names them.
     std::vector<std::string> open_pgp = {};
 };
 
@@ -79,8 +88,8 @@ struct BundleSpec {
     std::vector<ArtifactSource> artifacts;
 };
 
-/// Parses a specification. Unknown content is an error, unlike in the daemon's configuration: a bundle must
-/// not lack what its author meant.
+/// Parses a specification. `what` names its file in errors. Fails with InvalidArgument for an unknown section
+/// or key, which the daemon's configuration would ignore: a bundle must not lack what its author meant.
 [[nodiscard]] base::Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what);
 
 } // namespace gpuhost::images

@@ -72,7 +72,7 @@ MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place)
 Result<void> write_bundle(BundleOutput& out, const BundleManifest& manifest, const content::SigningKey& key,
                           const OpenMember& open, const std::function<void(std::uint64_t)>& on_bytes) {
     const std::string text = to_text(manifest);
-    GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // does not write what hosts would refuse
+    GPUHOST_CHECK(parse_bundle_manifest(text, "the bundle")); // fails now if hosts would refuse the manifest
     GPUHOST_TRY(der, key.sign(text, manifest.created));
     if (der.size() > manifest_limit)
         return base::fail(Errc::InvalidArgument, "too many members for one bundle", "Make two bundles.");
