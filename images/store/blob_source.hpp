@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources of image blobs that are not yet in a bundle or in the store.
+// Image blobs of an OCI image layout or of an archive, which are to be copied into a bundle or into this
+// host's blob store.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -15,7 +16,7 @@ namespace gpuhost::images {
 
 struct BlobBytes {
     base::UniqueFd fd;
-    std::uint64_t offset = 0; ///< of its first byte in the file
+    std::uint64_t offset = 0; ///< offset of the blob's first byte in the file
     std::uint64_t size = 0;
 };
 
@@ -28,18 +29,18 @@ class BlobSource {
     BlobSource& operator=(const BlobSource&) = delete;
     virtual ~BlobSource() = default;
 
-    /// Opens a blob by the hex digits of its SHA-256. Does not compare the bytes with it. Fails with NotFound
-    /// if the blob is missing.
+    /// Opens a blob by the hex digits of its SHA-256. Does not compare the content with that digest. Fails
+    /// with NotFound if the blob is missing.
     [[nodiscard]] virtual base::Result<BlobBytes> open(const std::string& hex) const = 0;
 };
 
-/// Reads a whole blob and compares it with its digest. Fails with BadContent if it is larger than `limit` or
-/// damaged.
+/// Reads a whole blob and compares it with its digest. Fails with BadContent if it has more than `limit`
+/// bytes or another digest.
 [[nodiscard]] base::Result<std::string> read_blob(const BlobSource& source, const std::string& hex,
                                                   std::size_t limit);
 
-/// The directory of an OCI image layout. Symbolic links cannot lead outside of it, and links in the place of
-/// blobs are not followed.
+/// The directory of an OCI image layout. Symbolic links cannot lead out of the directory. A blob that is a
+/// symbolic link is refused.
 class LayoutDirectory : public BlobSource {
   public:
     explicit LayoutDirectory(base::Root root) : root_(std::move(root)) {}
@@ -51,18 +52,21 @@ class LayoutDirectory : public BlobSource {
     base::Root root_;
 };
 
-/// Accepts blobs whose digests become known only when they are written.
+/// A store for new blobs, whose digests are known only after they are written.
 class BlobSink : public BlobSource {
   public:
-    /// Writes at most `most` bytes to `fd` from its current offset, and returns their size and digest.
+    /// Writes one blob to `fd` from its current offset on, and returns its size and digest.
     using Write = std::function<base::Result<content::FileDigest>(int fd)>;
+    /// Adds the blob that `write` writes. `write` must not write more than `most` bytes. Returns the result
+    /// of `write`.
     [[nodiscard]] virtual base::Result<content::FileDigest> add(std::uint64_t most, const Write& write) = 0;
 };
 
-/// Adds bytes that this program made.
+/// Adds a blob with this content, for documents that this program generates.
 [[nodiscard]] base::Result<content::FileDigest> add_blob(BlobSink& blobs, const std::string& bytes);
 
-/// Blobs one after the other in a file without a name, which the kernel removes with the process.
+/// Keeps blobs one after the other in one unnamed temporary file, which the kernel removes when the process
+/// ends.
 class Spool : public BlobSink {
   public:
     /// Creates the file on the file system of `directory`.
@@ -79,6 +83,7 @@ class Spool : public BlobSink {
     explicit Spool(base::UniqueFd fd) : fd_(std::move(fd)) {}
 
     base::UniqueFd fd_;
+    /// Offset after the last blob.
     std::uint64_t end_ = 0;
     std::map<std::string, Place> places_;
 };

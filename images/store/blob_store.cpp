@@ -19,12 +19,15 @@ using base::UniqueFd;
 
 namespace {
 
-constexpr std::uint64_t writeback_bytes = 8U << 20U;   ///< fills a disk's queue; more gains nothing
-constexpr std::uint64_t worth_a_request = 256U << 10U; ///< smaller writes wait for the final sync
-constexpr std::uint64_t behind = 2 * writeback_bytes;  ///< bytes that may still be in writeback
+/// Starts writeback after this many bytes, which fill a disk's queue.
+constexpr std::uint64_t writeback_bytes = 8U << 20U;
+/// If fewer bytes remain at a blob's end, the final sync writes them.
+constexpr std::uint64_t worth_a_request = 256U << 10U;
+/// At most this many of the last bytes may still be in writeback.
+constexpr std::uint64_t behind = 2 * writeback_bytes;
 constexpr std::size_t read_bytes = 1U << 20U;
-/// From this number of files on, one syncfs(2) is faster than an fdatasync(2) for each. With fewer files,
-/// fdatasync(2) avoids waiting for unrelated writes.
+/// For this many files or more, one syncfs(2) is faster than an fdatasync(2) for each. For fewer files,
+/// fdatasync(2) is used, because it does not wait for the writes of other programs.
 constexpr std::size_t many_files = 256;
 
 std::string path_of(std::string_view hex) {
@@ -39,7 +42,8 @@ bool BlobStore::has(std::string_view hex, std::uint64_t size) const {
 }
 
 Result<UniqueFd> BlobStore::open(std::string_view hex) const {
-    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK); // does not block on a pipe
+    // O_NONBLOCK: a pipe of that name does not block.
+    return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
 Result<void> BlobStore::remove(std::string_view hex) const {
@@ -65,7 +69,7 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            break; // writes unreadable bytes again
+            break; // the caller writes from here on, over unreadable bytes
         writer.hash_.update({buffer.data(), static_cast<std::size_t>(n)});
         writer.written_ += static_cast<std::uint64_t>(n);
     }
@@ -74,8 +78,8 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
     return writer;
 }
 
-/// Hashes on this thread, which takes half of an import's time. A second thread made imports slower on busy
-/// cores.
+/// Hashes on the calling thread, although that is half of an import's time: a second thread made imports
+/// slower on busy hosts.
 Result<void> BlobWriter::write(std::span<const char> bytes) {
     hash_.update({bytes.data(), bytes.size()});
     while (!bytes.empty()) {
@@ -90,10 +94,10 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
     return written_ - flushed_ >= writeback_bytes ? start_writeback() : Result<void>();
 }
 
-/// Unlinks the blob if the disk refused its bytes. The kernel reports such an error to one caller only, and
-/// keeps the bytes in the page cache as if written. A later fdatasync(2) would succeed. A block device's
-/// error keeps its own number, such as ENOLINK for a lost path. Any error therefore counts, except those of a
-/// file system without the call.
+/// Calls sync_file_range(2), and unlinks the blob if that reports a write error. The kernel reports a write
+/// error only once, and keeps the bytes in the page cache as if written. A later fdatasync(2) would succeed.
+/// The error may have the block device's number, such as ENOLINK for a lost path. Every error is therefore a
+/// write error, except those of a file system without this call.
 Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
     const bool started =
         ::sync_file_range(fd_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from), flags) == 0;
@@ -104,8 +108,8 @@ Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigne
     return base::fail_errno("writing blob " + hex_, error);
 }
 
-/// Starts writeback while the next bytes are hashed, so that the final sync has little to do. Drops earlier
-/// bytes from the page cache, to leave memory for the host's jobs.
+/// Starts writeback of the last bytes, so that the final sync has little to do. Waits for the writeback of
+/// earlier bytes and drops them from the page cache, which leaves memory for other programs.
 Result<void> BlobWriter::start_writeback() {
     GPUHOST_CHECK(write_out(flushed_, written_, SYNC_FILE_RANGE_WRITE));
     flushed_ = written_;
@@ -138,14 +142,14 @@ Result<Incoming> Incoming::open(const base::Root& root, const std::string& name)
     return Incoming(root, path, std::move(directory));
 }
 
-/// Syncs the blobs, and removes those that fail. They look whole in the page cache, and a second sync would
-/// succeed.
+/// Waits until the blobs are on the disk, and removes those with a write error. Their page cache looks
+/// complete, and a second sync would report success.
 Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
     if (blobs.size() >= many_files) {
         if (::syncfs(directory_.get()) == 0)
             return {};
         auto failed = base::fail_errno("syncing " + path_, errno);
-        (void)remove(); // syncfs(2) does not say which blob failed
+        (void)remove(); // all blobs: syncfs(2) does not say which one failed
         return failed;
     }
     Result<void> synced;
@@ -172,10 +176,11 @@ Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
     GPUHOST_TRY(store, root_->open_file(blobs_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     for (const std::string& hex : blobs) {
         const bool named = ::renameat(directory_.get(), hex.c_str(), store.get(), hex.c_str()) == 0;
-        // Only after the rename: an import that was interrupted in between must be able to continue the file.
+        // Makes the blob read-only only after the rename: an import that is interrupted before must be able
+        // to open the file for writing.
         if ((named || errno == ENOENT) && ::fchmodat(store.get(), hex.c_str(), 0444, 0) == 0)
             continue;
-        if (errno == ENOENT) // present when the import began, removed by a scrub since
+        if (errno == ENOENT) // the store had the blob when the import began; a scrub has removed it since
             return base::fail(Errc::Interrupted,
                               "blob sha256:" + hex + ": found damaged during the import, and removed",
                               "Import it again.");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blobs of this host, each in a file named by its SHA-256.
+// The blob store: all blobs of the bundles on this host, each in a file named by its SHA-256.
 //
-// A blob is renamed to that name only after all of it is on the disk and hashed. The name is therefore proof:
-// readers compare the size and read nothing. Incomplete blobs are in an incoming directory, and an import
-// continues them where they end. It hashes their bytes again, since a power cut leaves files whose size
-// exceeds their valid content.
+// A blob gets that name only after its whole content is on the disk and matches the digest. To see whether a
+// blob is present, callers therefore compare only its size. Before, an import writes the blob in its own
+// directory below incoming/. After an interruption, the next import of the same bundle appends to that file.
+// It hashes the file's bytes again, since after a power cut a file may be longer than its valid content.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -23,14 +23,15 @@ namespace gpuhost::images {
 constexpr std::string_view store_directory = "/var/lib/gpuhost/store";
 constexpr std::string_view blobs_directory = "/var/lib/gpuhost/store/sha256";
 constexpr std::string_view incoming_directory = "/var/lib/gpuhost/store/incoming";
-/// Bytes left free for other users of the file system.
+/// Bytes that imports leave free on the file system for other programs.
 constexpr std::uint64_t store_reserve = std::uint64_t{64} << 20U;
 
 class BlobStore {
   public:
     explicit BlobStore(const base::Root& root) : root_(root) {}
 
-    /// Reports whether the blob is present, by name and size. A scrub checks the content.
+    /// Reports whether the blob is present, by its file's name and size. Does not read the content; a scrub
+    /// does (scrub.hpp).
     [[nodiscard]] bool has(std::string_view hex, std::uint64_t size) const;
     [[nodiscard]] base::Result<base::UniqueFd> open(std::string_view hex) const;
     [[nodiscard]] base::Result<void> remove(std::string_view hex) const;
@@ -39,20 +40,22 @@ class BlobStore {
     const base::Root& root_;
 };
 
-/// Writes one blob into an incoming directory and hashes it meanwhile.
+/// Writes one blob into the incoming directory of an import, and hashes the bytes as it writes them.
 class BlobWriter {
   public:
-    /// Opens the blob's file. Hashes its existing bytes, at most `size`; with `anew`, discards them instead.
-    /// `directory` must stay open.
+    /// Opens the blob's file in `directory`, or creates it. Keeps and hashes the bytes that an interrupted
+    /// import left, at most `size`; with `anew`, discards them. `directory` is not owned and must stay open.
     [[nodiscard]] static base::Result<BlobWriter> open(int directory, std::string hex, std::uint64_t size,
                                                        bool anew);
 
+    /// Returns the bytes in the file so far. The caller passes the blob's bytes from this offset on to
+    /// write().
     [[nodiscard]] std::uint64_t written() const { return written_; }
-    /// Appends bytes. Removes the file if the disk refused bytes, so that the next import does not rely on
-    /// the page cache.
+    /// Appends bytes. If the disk reports an error, removes the file and fails. The next import must not rely
+    /// on bytes that are only in the page cache.
     [[nodiscard]] base::Result<void> write(std::span<const char> bytes);
-    /// Compares size and digest. If they differ, removes the file and fails with BadContent. The next import
-    /// starts again.
+    /// Compares size and digest of the complete blob. If one differs, removes the file and fails with
+    /// BadContent. The next import then writes the blob from its first byte.
     [[nodiscard]] base::Result<void> finish();
 
   private:
@@ -71,12 +74,15 @@ class BlobWriter {
     content::Sha256 hash_;
 };
 
-/// The incoming blobs of one import.
+/// The directory below incoming/ with the blobs that one import receives.
 class Incoming {
   public:
-    /// Opens the incoming directory `name`, a path component. Keeps files of an earlier import of that name.
+    /// Opens incoming/NAME, or creates it. Keeps the files that an interrupted import left there. `name` is a
+    /// path component; imports pass the digest of the bundle's manifest.
     [[nodiscard]] static base::Result<Incoming> open(const base::Root& root, const std::string& name);
 
+    /// Opens one blob of the import for writing: write() continues an incomplete blob, write_anew() begins at
+    /// its first byte.
     [[nodiscard]] base::Result<BlobWriter> write(const std::string& hex, std::uint64_t size) const {
         return BlobWriter::open(directory_.get(), hex, size, false);
     }
@@ -84,8 +90,8 @@ class Incoming {
         return BlobWriter::open(directory_.get(), hex, size, true);
     }
     [[nodiscard]] bool seeks_slowly() const { return images::seeks_slowly(directory_.get()); }
-    /// Renames finished blobs into the store, after all of them are on the disk. Ends in the same state
-    /// wherever an earlier run was interrupted.
+    /// Waits until the blobs are on the disk, then renames all of them into the store. May be called again
+    /// after an interruption: blobs that are already in the store are skipped.
     [[nodiscard]] base::Result<void> publish(const std::vector<std::string>& blobs) const;
     /// Removes the directory with all its files.
     [[nodiscard]] base::Result<void> remove() const;

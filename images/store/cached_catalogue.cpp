@@ -9,8 +9,8 @@ using base::Result;
 
 namespace {
 
-/// Timestamps of files advance in clock ticks: a second change in the same tick is invisible. No file system
-/// has longer ticks than this.
+/// The longest resolution of a file system's timestamps. A second change within it does not change the
+/// timestamp.
 constexpr std::uint64_t tick_us = 1'000'000;
 
 } // namespace
@@ -27,7 +27,10 @@ Result<std::uint64_t> catalogue_changed_us(const base::Root& root) {
 bool LoadTime::holds(std::uint64_t now, std::uint64_t asked) const {
     if (stamp != now)
         return false;
-    // A stamp in the future was written before the clock was set back. The next change has a different stamp.
+    // A load misses a later change in the same tick as an earlier one, since both have the same stamp. This
+    // is impossible if the load began more than a tick after the stamp. It is also impossible if the stamp is
+    // in the future, because the clock was set back: later changes have other stamps. In all other cases only
+    // calls from before the load may use its result.
     const bool settled = stamp + tick_us < began || began + tick_us < stamp;
     return settled || began >= asked;
 }

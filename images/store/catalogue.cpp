@@ -21,7 +21,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t record_limit = 8U << 20U; ///< a bundle may have 10,000 registries and namespaces
+constexpr std::size_t record_limit = 8U << 20U; ///< bytes; a bundle may have 10,000 registries and namespaces
 constexpr std::size_t images_limit = 64U << 20U;
 constexpr std::size_t blobs_limit = 128U << 20U;
 
@@ -32,12 +32,13 @@ std::string path_of(const std::string& name) {
 constexpr std::string_view new_prefix = ".new-";
 constexpr std::string_view absent_prefix = ".absent-";
 
-/// Returns the path of the new entry while it is written, and of the old one after the exchange.
+/// Returns the path that has the new entry while put() writes it, and the old entry after put() exchanged the
+/// two.
 std::string beside(const std::string& name) {
     return path_of(std::string(new_prefix) + name);
 }
 
-/// Returns the path of the mark that no entry of that name existed before.
+/// Returns the path of an empty file that records that put() replaced no entry.
 std::string absent(const std::string& name) {
     return path_of(std::string(absent_prefix) + name);
 }
@@ -153,7 +154,7 @@ Result<std::vector<std::string>> Catalogue::names() const {
     auto names = root_.list(catalogue_directory);
     if (!names && names.error().code == Errc::NotFound)
         return std::vector<std::string>(); // nothing was ever imported
-    // Skips put()'s own files.
+    // Skips .new-NAME, .absent-NAME and .generations.
     if (names)
         std::erase_if(*names, [](const std::string& name) { return !is_bundle_name(name); });
     return names;
@@ -221,7 +222,8 @@ Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest
         return false;
     if (!text)
         return base::fail(text.error());
-    const auto json = base::parse_json(*text, path); // a damaged record is not ours: ours was just written
+    // Returns false for a damaged record: put() has just written that of `digest`.
+    const auto json = base::parse_json(*text, path);
     return json && base::string_or(*json, "manifest", "") == digest;
 }
 
@@ -232,7 +234,8 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     GPUHOST_TRY(is_made, is_of(made, entry.record.manifest));
     const bool kept = root_.exists(made + "/record.json") && !is_made;
     if (is_there && (kept || root_.exists(absent(entry.record.name))))
-        return {}; // an earlier run put it there; the entry that it replaced must stay known
+        // An interrupted run has done the exchange. The entry that it replaced must be kept for undo_put().
+        return {};
     GPUHOST_CHECK(root_.remove_tree(made));
     GPUHOST_CHECK(root_.make_directories(made));
     const std::string manifest(entry.record.is_signed() ? "manifest.p7s" : unsigned_manifest);
@@ -248,7 +251,7 @@ Result<void> Catalogue::put(const CatalogueEntry& entry) const {
     GPUHOST_CHECK(root_.write_atomic(made + "/images.json", base::dump(images)));
     GPUHOST_CHECK(root_.write_atomic(made + "/record.json", base::dump(to_json(entry.record))));
     if (root_.exists(place)) {
-        GPUHOST_CHECK(root_.remove(absent(entry.record.name))); // a leftover
+        GPUHOST_CHECK(root_.remove(absent(entry.record.name))); // left by an earlier put()
         return root_.exchange(made, place);
     }
     GPUHOST_CHECK(root_.write_atomic(absent(entry.record.name), ""));
@@ -274,7 +277,7 @@ Result<std::vector<std::string>> Catalogue::unfinalized() const {
         return std::vector<std::string>();
     if (!names)
         return base::fail(names.error());
-    // Left by a write_atomic() that a power cut interrupted.
+    // Temporary files of a write_atomic() that a power cut interrupted.
     const auto cut_off = [](const std::string& name) {
         return base::starts_with(name, ".") && base::ends_with(name, ".tmp");
     };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The catalogue: the bundles on this host and the blobs that they own. Each bundle has one directory below
-// /var/lib/gpuhost/catalogue, which is exchanged as a whole. During put(), .new-NAME is the new entry until
-// the exchange and the old one after it. .absent-NAME marks that there was no old entry.
+// The catalogue: the bundles on this host, and the blobs in the store that each of them uses ("owns"). Each
+// bundle has one directory below /var/lib/gpuhost/catalogue. The function put() writes the new directory as
+// .new-NAME, then exchanges it with NAME, so that .new-NAME is the old one. If there was no old one,
+// .absent-NAME records that. finalize() removes both.
 //
 //   NAME/record.json    frequently used values: generation, signer, sizes
 //   NAME/images.json    its images
@@ -33,7 +34,7 @@ struct OwnedBlob {
     friend auto operator<=>(const OwnedBlob&, const OwnedBlob&) = default;
 };
 
-/// Plain files, under a name that the site chose.
+/// A set of plain files in a bundle, [Files NAME] in its specification.
 struct FileSet {
     std::string name;
     std::uint64_t files = 0;
@@ -46,29 +47,30 @@ struct BundleRecord {
     std::uint64_t imported = 0; ///< seconds since 1970
     std::string manifest;       ///< identity() of the manifest in manifest.p7s
     content::Signer signer;
-    std::uint64_t blobs = 0; ///< number of its blobs in the store
-    std::uint64_t bytes = 0; ///< total size of these
+    std::uint64_t blobs = 0; ///< number of blobs in the store that it owns
+    std::uint64_t bytes = 0; ///< total size of these blobs
     std::uint64_t images = 0;
-    std::vector<std::string> registries; ///< of its images, sorted
-    /// "HOST/FIRST" of its images from registries without a port, sorted.
+    std::vector<std::string> registries; ///< the registries in the names of its images, sorted
+    /// Registry and first component of the repository, "docker.io/library", of its images. Registries with a
+    /// port are left out. Sorted.
     std::vector<std::string> namespaces;
-    std::vector<PackageTree> packages; ///< repositories that this host needs
-    std::vector<FileSet> files;        ///< files that this host needs
+    std::vector<PackageTree> packages; ///< repositories of packages for this host
+    std::vector<FileSet> files;        ///< sets of files for this host
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
 };
 
-/// The result of an import besides the blobs.
+/// Everything that put() writes into a bundle's directory.
 struct CatalogueEntry {
     BundleRecord record;
     std::vector<BundleImage> images;
     std::vector<OwnedBlob> blobs;   ///< sorted
-    std::vector<LinkTree> packages; ///< by distribution
-    std::vector<LinkTree> files;    ///< by the name of their set
+    std::vector<LinkTree> packages; ///< one tree for each distribution
+    std::vector<LinkTree> files;    ///< one tree for each set of files
     std::string signed_manifest;
 };
 
-/// The paths for a bundle in the catalogue, by name.
+/// Return the paths of a bundle's repository for a distribution, and of a set of its files.
 [[nodiscard]] std::string packages_directory(const std::string& bundle, const std::string& distribution);
 [[nodiscard]] std::string files_directory(const std::string& bundle, const std::string& set);
 
@@ -80,7 +82,8 @@ class Catalogue {
     [[nodiscard]] base::Result<std::vector<std::string>> names() const;
     /// Fails with NotFound if there is no such bundle, and with BadContent if its record is damaged.
     [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
-    /// Returns the record that put() replaced, until finalize(). Fails with NotFound if there was none.
+    /// Returns the record of the bundle that put() replaced. Fails with NotFound if put() replaced none, or
+    /// after finalize().
     [[nodiscard]] base::Result<BundleRecord> replaced(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
@@ -89,24 +92,25 @@ class Catalogue {
     [[nodiscard]] base::Result<std::string> signed_manifest(const std::string& name) const;
     [[nodiscard]] base::Result<base::UniqueFd> open_signed_manifest(const std::string& name) const;
 
-    /// Replaces the entry of that name atomically and durably. Keeps the old entry beside it until
-    /// finalize().
+    /// Writes the entry of a bundle, and replaces an existing one of that name atomically and durably. Keeps
+    /// the old entry as .new-NAME until finalize() or undo_put(). May be repeated after an interruption.
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
-    /// Undoes a complete or partial put() of the bundle whose manifest is `digest`: restores the old entry.
+    /// Undoes a complete or interrupted put() of a bundle: restores the old entry. `digest` is the identity()
+    /// of the bundle's manifest. If NAME is the entry of a different manifest, that entry stays.
     [[nodiscard]] base::Result<void> undo_put(const std::string& name, const std::string& digest) const;
-    /// Removes the old entries that put() kept. Undo is impossible afterwards.
+    /// Removes the old entries that put() kept, of all bundles. undo_put() is impossible afterwards.
     [[nodiscard]] base::Result<void> finalize() const;
-    /// Returns the names that finalize() would remove.
+    /// Returns the names of the directories and files that finalize() would remove.
     [[nodiscard]] base::Result<std::vector<std::string>> unfinalized() const;
-    /// Frees disk space by removing the large files of an entry that is about to be removed. Keeps its record
-    /// and list of blobs.
+    /// Frees disk space on a full disk, before remove(): removes the manifest, images and link trees of an
+    /// entry. Keeps its record and its list of blobs.
     [[nodiscard]] base::Result<void> strip(const std::string& name) const;
     /// Removes an entry. Succeeds if there is none.
     [[nodiscard]] base::Result<void> remove(const std::string& name) const;
 
   private:
     [[nodiscard]] base::Result<BundleRecord> read_record(const std::string& directory) const;
-    /// Reports whether the entry at this path is the bundle whose manifest is `digest`.
+    /// Reports whether the directory at `path` is an entry of the bundle whose manifest has this identity().
     [[nodiscard]] base::Result<bool> is_of(const std::string& path, const std::string& digest) const;
     const base::Root& root_;
 };

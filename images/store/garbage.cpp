@@ -19,7 +19,7 @@ using base::Root;
 
 namespace {
 
-/// Returns the blobs that all bundles except `except` own.
+/// Returns the blobs of all bundles other than `except`, sorted. Fails if one of their lists is unreadable.
 Result<std::vector<OwnedBlob>> all_owned(const Root& root, const std::string& except) {
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
@@ -64,8 +64,8 @@ Result<Freed> remove_unowned(const Root& root, const std::vector<OwnedBlob>& own
     return freed;
 }
 
-/// Returns the generation of an installed bundle; 0 for an unsigned one. Reads the manifest if the record is
-/// damaged: its signature was verified at import.
+/// Returns the generation of an installed bundle; 0 for an unsigned one. If its record is damaged, reads its
+/// manifest, without verifying the signature again: the import did that.
 Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::string& name) {
     const auto record = catalogue.record(name);
     if (record)
@@ -88,7 +88,7 @@ Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::s
 
 Result<Freed> remove_garbage(const Root& root) {
     if (!root.exists(catalogue_directory))
-        return Freed(); // lost rather than empty: nothing says which blobs are garbage
+        return Freed(); // without a catalogue, all blobs would be removed; it was probably lost
     GPUHOST_TRY(owned, all_owned(root, {}));
     return remove_unowned(root, owned);
 }
@@ -105,7 +105,7 @@ Result<void> check_owners(const Root& root, const std::string& except) {
 }
 
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
-    // Before the record is removed: fails if an owner is unreadable.
+    // First, because it fails if the list of blobs of another bundle is unreadable.
     GPUHOST_TRY(owned, all_owned(root, name));
     const Catalogue catalogue(root);
     GPUHOST_TRY(generation, signed_generation(catalogue, name));
@@ -116,8 +116,8 @@ Result<Freed> remove_bundle(const Root& root, const std::string& name) {
         GPUHOST_CHECK(catalogue.remove(name));
         return remove_unowned(root, owned);
     }
-    // The disk is full: removing blobs frees the space to record the generation. The catalogue record is
-    // removed last: after an interruption, all of this runs again.
+    // The disk is full, so blobs are removed first to get space for recording the generation. The catalogue's
+    // record is removed last, so that a repeated call after an interruption does all of this again.
     GPUHOST_TRY(freed, remove_unowned(root, owned));
     GPUHOST_CHECK(catalogue.strip(name));
     GPUHOST_CHECK(remember_generation(root, name, generation));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view generations_file = "/var/lib/gpuhost/catalogue/.generations";
 constexpr std::size_t generations_limit = 4U << 20U;
 
-/// {name: generation}
+/// Returns the content of the file, {name: generation}; an empty object if there is no file.
 Result<Json> read_generations(const base::Root& root) {
     const auto text = read_plain_file(root, generations_file, generations_limit);
     if (!text && text.error().code == Errc::NotFound)
@@ -50,7 +50,7 @@ Result<std::map<std::string, std::uint64_t>> removed_generations(const base::Roo
 
 Result<void> remember_generation(const base::Root& root, const std::string& name, std::uint64_t generation) {
     GPUHOST_TRY(all,
-                read_generations(root)); // a damaged file stays as evidence
+                read_generations(root)); // a damaged file is not overwritten
     all[name] = generation;
     return root.write_atomic(generations_file, base::dump(all));
 }

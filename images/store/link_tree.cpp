@@ -30,7 +30,8 @@ std::string parent_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-/// Makes relative links, which stay valid if the host's root is mounted elsewhere.
+/// Creates links in one directory, all to blobs in the store. They are relative, so that they stay valid if
+/// the host's root is mounted elsewhere.
 Result<void> make_links(const Root& root, const std::string& directory, const Files& files) {
     GPUHOST_CHECK(root.make_directories(directory));
     GPUHOST_TRY(fd, root.open_file(directory, O_RDONLY | O_DIRECTORY));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view suites = "dists/";
 constexpr std::string_view index_name = "Packages";
-/// Compressions that apt supports.
+/// Suffixes of the compressions that apt supports.
 constexpr std::array<std::string_view, 7> index_endings{"", ".gz", ".xz", ".bz2", ".lzma", ".lz4", ".zst"};
 constexpr std::string_view repomd = "repodata/repomd.xml";
 
@@ -35,7 +35,7 @@ bool is_plain_path(const std::string& text) {
     return is_plain(text) && is_path_in_tree(text);
 }
 
-/// Accepts suites without components, as in sources.list(5): "./", "tools/".
+/// Reports whether a suite is a directory of a flat repository, as in sources.list(5): "./", "tools/".
 bool is_flat(const std::string& suite) {
     return suite == "./" || (base::ends_with(suite, "/") && is_plain_path(suite.substr(0, suite.size() - 1)));
 }
@@ -58,7 +58,7 @@ class Names {
     const std::vector<std::string>& names_;
 };
 
-/// Accepts the name of a package index: "main/Packages.xz".
+/// Reports whether this is the path of an index of packages: "main/binary-amd64/Packages.xz".
 bool is_index(std::string_view name) {
     const std::string_view file = name.substr(name.rfind('/') + 1);
     return base::starts_with(file, index_name) &&
@@ -68,8 +68,9 @@ bool is_index(std::string_view name) {
 
 using Suites = std::map<std::string, AptSuite>;
 
-/// Adds the suite of a directory: "dists/bookworm/main/binary-amd64/" belongs to suite bookworm if that has a
-/// Release. Any number of directories may be in between.
+/// Adds the suite and component of a directory with an index: of "dists/bookworm/main/binary-amd64/" bookworm
+/// and main. The suite is the first directory with a Release file. Suite and component may consist of several
+/// directories.
 void add_suite(Suites& found, const Names& names, const std::string& directory) {
     const auto binary = directory.rfind("/binary-");
     if (binary == std::string::npos || directory.find('/', binary + 1) != directory.size() - 1)
@@ -143,7 +144,7 @@ std::vector<IndexSignature> PackageTree::signatures(const std::vector<std::strin
         const std::string flat = suite.name == "./" ? "" : suite.name;
         const std::string directory =
             suite.components.empty() ? flat : std::string(suites) + suite.name + "/";
-        if (all.has(directory + "InRelease")) // Release.gpg is only for clients without InRelease
+        if (all.has(directory + "InRelease")) // apt reads Release.gpg only if there is no InRelease
             found.push_back({directory + "InRelease", ""});
         else if (suite.is_signed)
             found.push_back({directory + "Release.gpg", directory + "Release"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned images, which the runtimes must have and keep: Pin= in [Images], set by an administrator or by
-// gpuhostctl.
+// Pinned images: container runtimes pull them in advance, and the kubelet does not remove them. An
+// administrator sets Pin= in [Images], or runs 'gpuhostctl image pin'.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -15,7 +15,8 @@ namespace gpuhost::images {
 /// ("registry.example/team/*").
 class Pin {
   public:
-    /// Fails with InvalidArgument for anything else, also for a reference by digest: a pin follows its name.
+    /// Fails with InvalidArgument for a text that is neither. Also fails for a name with a digest: a pin
+    /// keeps the image that the name refers to at present.
     [[nodiscard]] static base::Result<Pin> parse(std::string_view text);
 
     [[nodiscard]] const std::string& text() const { return text_; } ///< a full name, or a pattern
@@ -28,12 +29,13 @@ class Pin {
     bool pattern_;
 };
 
-/// Returns one pin for each word. An invalid word becomes a pin that matches nothing.
+/// Returns one pin for each word of Pin=. An invalid word becomes a pin that matches no image.
 [[nodiscard]] std::vector<Pin> pins_of(const std::vector<std::string>& words);
 
-/// Replaces all pins, in a drop-in. Fails with Refused and changes nothing if a later file overrides it.
+/// Replaces all pins, in a drop-in of gpuhostd.conf. Fails with Refused and changes nothing if a drop-in with
+/// a later name also sets Pin=, which would take effect instead.
 [[nodiscard]] base::Result<void> write_pins(const base::Root& root, const std::vector<std::string>& pins);
-/// Returns the pins as configured now.
+/// Returns the pins that are in effect in gpuhostd.conf and its drop-ins.
 [[nodiscard]] std::vector<std::string> read_pins(const base::Root& root);
 
 } // namespace gpuhost::images

@@ -43,7 +43,8 @@ std::string with_registry(const Reference& reference) {
 
 } // namespace
 
-/// Numbers media types and platforms, which are few and repeated, so that rows store numbers.
+/// Assigns numbers to media types and lists of platforms, so that rows store numbers. There are few different
+/// ones.
 class References::Interner {
   public:
     explicit Interner(References& references) : references_(references) {}
@@ -82,11 +83,12 @@ Result<References> References::load(const base::Root& root) {
     References references;
     Interner interner(references);
     for (const std::string& name : names) {
-        // One at a time, so that memory never holds the images of two bundles.
+        // One bundle at a time, so that memory never holds the images of two bundles.
         const auto claims = claims_of(catalogue, name);
         if (claims)
             references.add(*claims, interner);
-        else if (root.exists(std::string(catalogue_directory) + "/" + name)) // else removed meanwhile
+        // if it does not exist, it was removed meanwhile
+        else if (root.exists(std::string(catalogue_directory) + "/" + name))
             references.problems_.push_back(claims.error().context("bundle '" + name + "'"));
     }
     references.finish();
@@ -166,7 +168,7 @@ Claim References::claim_of(const Row& row) const {
         &platforms_[row.platforms], bundle.name, bundle.generation};
 }
 
-/// Returns the first row that does not sort before `repository` and `tag`.
+/// Returns the first row with this repository and tag, or else the first row after them.
 std::vector<References::Row>::const_iterator References::seek(std::string_view repository,
                                                               std::string_view tag) const {
     return std::lower_bound(rows_.begin(), rows_.end(), std::tuple(repository, tag),

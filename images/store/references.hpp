@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves image names on this host: registry, repository and tag → digest, over all bundles.
 //
-// The result depends on the catalogue's records alone, so no second file can be stale. If two bundles claim
-// one name, a signed bundle wins over an unsigned one. Ties go to the later date, then to the higher
-// generation, then to the last bundle by name. A tag therefore moves forward with a newer bundle. It moves
-// back only if that bundle is removed, an older one is allowed, or the next generation drops the tag.
+// The table of names is computed from the catalogue at each load; it is not stored. Two bundles may contain
+// the same image name ("claim" it). A signed bundle then precedes an unsigned one, then the bundle with the
+// later date, the higher generation, the greater name. An import of a newer bundle can therefore change the
+// image of a tag. The tag refers to an older image again only if the newer bundle is removed, a downgrade is
+// imported, or a newer generation lacks the tag.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -20,7 +21,7 @@
 
 namespace gpuhost::images {
 
-/// The part of a catalogue record that concerns names.
+/// The part of a bundle's entry in the catalogue from which names are resolved.
 struct BundleClaims {
     std::string bundle;
     std::uint64_t generation = 0;
@@ -33,7 +34,7 @@ struct BundleClaims {
 struct Claim {
     std::string_view repository; ///< including the registry: "docker.io/library/busybox"
     std::string_view tag;
-    std::string hex; ///< digest of its index or manifest
+    std::string hex; ///< SHA-256 of the image's index or manifest
     std::string_view media_type;
     std::uint64_t size = 0;
     const std::vector<std::string>* platforms = nullptr;
@@ -41,33 +42,35 @@ struct Claim {
     std::uint64_t generation = 0;
 };
 
-/// Image names of all bundles. Returned views are valid as long as the object. 100,000 names of 60 characters
-/// need about 13 MiB.
+/// The image names of all bundles on this host. Returned views and pointers are valid as long as the object.
+/// 100,000 names of 60 characters need about 13 MiB.
 class References {
   public:
     References() = default;
     explicit References(const std::vector<BundleClaims>& bundles);
-    /// Loads the catalogue. Lists a bundle with an unreadable record in problems() and keeps all others.
-    /// Fails only if the catalogue itself cannot be listed.
+    /// Loads the names from the catalogue. A bundle with an unreadable entry is left out and reported in
+    /// problems(). Fails only if the catalogue's directory cannot be listed.
     [[nodiscard]] static base::Result<References> load(const base::Root& root);
 
-    /// Returns the claim that wins the name; nothing for a reference by digest.
+    /// Returns the claim of the bundle that precedes all others with this name. Returns nothing if no bundle
+    /// has the name, or if the reference is by digest.
     [[nodiscard]] std::optional<Claim> find(const Reference& reference) const;
-    /// Returns all claims to the name, the winner first. For a reference by digest: all names in that
-    /// repository with that digest.
+    /// Returns the claims of all bundles to the name, in order of precedence. For a reference by digest,
+    /// returns the claims of all tags in that repository to that digest.
     [[nodiscard]] std::vector<Claim> claims(const Reference& reference) const;
-    /// Returns each name once, with the winning claim, sorted.
+    /// Returns find() of each name, sorted by name.
     [[nodiscard]] std::vector<Claim> all() const;
-    [[nodiscard]] std::size_t size() const { return names_; }
+    [[nodiscard]] std::size_t size() const { return names_; } ///< number of names
 
-    /// `repository` includes the registry.
+    /// Reports whether an image has this repository, which includes the registry.
     [[nodiscard]] bool has_repository(std::string_view repository) const;
-    /// Returns at most `most` tags after `last`, sorted.
+    /// Returns at most `most` tags that sort after `last`, sorted.
     [[nodiscard]] std::vector<std::string_view> tags(std::string_view repository, std::string_view last,
                                                      std::size_t most) const;
     [[nodiscard]] const std::vector<std::string>& registries() const { return registries_; }
 
-    /// Returns the images whose subject is the document with that digest, each once, ordered by digest.
+    /// Returns the images, such as signatures, that refer to the index or manifest with that SHA-256 as their
+    /// subject. Each is returned once, ordered by digest.
     [[nodiscard]] std::vector<const BundleImage*> referrers(std::string_view subject_hex) const;
 
     /// Returns the date of the newest bundle in seconds since 1970; 0 if there is none.
@@ -82,16 +85,18 @@ class References {
         std::uint64_t created = 0;
         bool is_signed = true;
     };
+    /// One bundle's claim to one name.
     struct Row {
         std::array<std::uint8_t, 32> digest{};
         std::uint64_t size = 0;
-        /// Offset in text_ of the repository with its registry. The tag follows without a separator.
+        /// Offset in text_ of the repository, which includes the registry. The tag follows it without a
+        /// separator.
         std::uint32_t at = 0;
         std::uint16_t repository_length = 0;
         std::uint16_t tag_length = 0;
-        std::uint32_t media_type = 0;
-        std::uint32_t platforms = 0;
-        std::uint32_t bundle = 0;
+        std::uint32_t media_type = 0; ///< index in media_types_
+        std::uint32_t platforms = 0;  ///< index in platforms_
+        std::uint32_t bundle = 0;     ///< index in bundles_
     };
     class Interner;
 
@@ -105,14 +110,14 @@ class References {
     [[nodiscard]] std::vector<Row>::const_iterator seek(std::string_view repository,
                                                         std::string_view tag) const;
 
-    std::string text_;
-    std::vector<Row> rows_; ///< by repository, tag, and precedence
-    std::size_t names_ = 0;
+    std::string text_;      ///< the names of all rows
+    std::vector<Row> rows_; ///< sorted by repository, tag, and precedence
+    std::size_t names_ = 0; ///< number of different names
     std::vector<Bundle> bundles_;
     std::vector<std::string> media_types_;
     std::vector<std::vector<std::string>> platforms_;
     std::vector<std::string> registries_; ///< sorted
-    std::vector<BundleImage> referrers_;  ///< by subject and digest
+    std::vector<BundleImage> referrers_;  ///< images with a subject, sorted by subject and digest
     std::vector<base::Error> problems_;
 };
 

@@ -25,17 +25,20 @@ namespace {
 
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// Limit of the damages listed one by one: a lost disk damages all blobs, and status must stay short.
+/// Most damaged blobs in a JSON document. After the loss of a disk all blobs are damaged, and the output of
+/// 'status' must stay short.
 constexpr std::size_t most_listed = 1000;
-constexpr std::size_t scrub_limit = 4U << 20U; ///< of scrub.json
-/// More unreadable blobs than this indicate an absent disk, not bad sectors.
+constexpr std::size_t scrub_limit = 4U << 20U; ///< bytes of scrub.json
+/// If more blobs than this are unreadable, the disk is assumed to be disconnected, and unreadable blobs are
+/// not removed.
 constexpr std::size_t most_unreadable = 16;
 
 std::string path_of(const std::string& hex) {
     return std::string(blobs_directory) + "/" + hex;
 }
 
-/// Reads from the disk instead of the page cache, and leaves the page cache to the host's jobs.
+/// Hashes a file from the disk: drops its pages from the page cache before and after reading them. This also
+/// leaves memory for other programs.
 Result<content::FileDigest> read_from_disk(int fd, const std::string& hex, const OnBytes& on_bytes) {
     (void)::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     std::uint64_t at = 0;
@@ -53,8 +56,8 @@ std::uint64_t changed_ns(const struct stat& st) {
            static_cast<std::uint64_t>(st.st_ctim.tv_nsec);
 }
 
-/// Sets `damage.why` if the content differs from the name; leaves it empty otherwise. Reads twice, because a
-/// bit error during transfer is not damage.
+/// Sets `damage.why` if the content does not match the digest in `damage`; else leaves it empty. Reads a
+/// second time after a mismatch, because a bit error on the way from the disk is not damage.
 void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
     struct stat st {};
     if (::fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -81,7 +84,7 @@ void examine(int fd, Damage& damage, const OnBytes& on_bytes) {
                                  : "two reads gave different bytes";
 }
 
-/// Looks up whether a bundle owns a blob at present.
+/// Reports whether a bundle owns a blob at present. Reads the list of each bundle once.
 class Owners {
   public:
     explicit Owners(const Root& root) : catalogue_(root) {}
@@ -101,7 +104,8 @@ class Owners {
     std::map<std::string, std::vector<OwnedBlob>> blobs_;
 };
 
-/// Drops damages that no bundle owns any more: bundles change during a scrub of hours.
+/// Removes from the results the blobs that no bundle owns any more: a scrub may run for hours, and bundles
+/// change meanwhile.
 void drop_unowned(const Root& root, std::vector<Damage>& damages) {
     Owners owners(root);
     for (Damage& damage : damages)
@@ -110,7 +114,8 @@ void drop_unowned(const Root& root, std::vector<Damage>& damages) {
     std::erase_if(damages, [](const Damage& damage) { return damage.bundles.empty(); });
 }
 
-/// Removes the damaged blob, unless an import has replaced it meanwhile.
+/// Removes the damaged blob from the store, unless an import has replaced its file meanwhile. Returns whether
+/// it was removed.
 bool remove_blob(const Root& root, const Damage& damage) {
     const auto named = root.lstat(path_of(damage.blob.hex));
     return named && damage.inode != 0 && named->st_ino == damage.inode &&
@@ -121,7 +126,8 @@ bool is_unreadable(const Damage& damage) {
     return !damage.missing && !damage.readable;
 }
 
-/// Reads unreadable blobs again. An absent disk may be back by now.
+/// Reads blobs with read errors again, because a disconnected disk may be connected again. Drops those that
+/// are intact.
 void read_again(const Root& root, std::vector<Damage>& damages) {
     for (Damage& damage : damages)
         if (is_unreadable(damage))
@@ -150,7 +156,7 @@ Json to_json(const Damage& damage) {
             {"removed", damage.removed || damage.missing}};
 }
 
-/// Reports whether any of these bundles still has the manifest of that time.
+/// Reports whether any of these bundles still has the manifest that it had during the scrub.
 bool is_wanted(const Root& root, const std::vector<std::string>& bundles, const Json& manifests) {
     return std::any_of(bundles.begin(), bundles.end(), [&](const std::string& name) {
         const auto record = Catalogue(root).record(name);
@@ -158,6 +164,8 @@ bool is_wanted(const Root& root, const std::vector<std::string>& bundles, const 
     });
 }
 
+/// Reports whether an entry of scrub.json is still true: a bundle still owns the blob, and it was not
+/// imported again after its removal.
 bool still_so(const Root& root, const Json& damage, const Json& manifests) {
     const std::string hex(digest_hex(base::string_or(damage, "digest", "")));
     const auto size = static_cast<std::uint64_t>(base::int_or(damage, "size", 0));
