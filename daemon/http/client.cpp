@@ -36,11 +36,13 @@ using Multi = base::CHandle<CURLM, curl_multi_cleanup>;
 using List = base::CHandle<curl_slist, curl_slist_free_all>;
 
 constexpr const char* nobody_trusted = "no trusted certificate authority";
-constexpr long keepalive_idle_s = 30; ///< ends a watch when the network is gone
+constexpr long keepalive_idle_s = 30; ///< TCP keepalive; ends a long response when the network is gone
 constexpr long keepalive_interval_s = 10;
-constexpr unsigned unacknowledged_ms = 30'000; ///< for sent bytes; the kernel's default is 15 minutes
+/// Time for the other end to acknowledge sent bytes; the kernel's default is 15 minutes.
+constexpr unsigned unacknowledged_ms = 30'000;
 
-/// A PEM text as a file with a path for libcurl: not all versions accept all of these texts from memory.
+/// A PEM text as a file in memory, with a path for libcurl. Not all versions of libcurl accept all of these
+/// texts as memory blocks.
 class MemoryFile {
   public:
     MemoryFile() = default;
@@ -91,7 +93,7 @@ bool is_clean(const std::string& header) {
     return header.find_first_of("\r\n") == std::string::npos;
 }
 
-/// Returns why the request is not sent. Empty: it is sent.
+/// Returns why the request can't be sent; an empty string if it can.
 std::string objection(const Request& request, const TlsFiles& tls) {
     if (!std::all_of(request.headers.begin(), request.headers.end(), is_clean))
         return "a header has more than one line";
@@ -124,8 +126,8 @@ std::string authority_of(const std::string& url) {
     return url.substr(from, url.find('/', from) - from);
 }
 
-/// Returns the text of an error. libcurl's own texts for timeouts and connections contain a time, so a caller
-/// that reports each problem once would report every one.
+/// Returns the text of an error. libcurl's own texts for timeouts and failed connections contain a duration.
+/// A caller that reports each different text once would then report every failure.
 std::string words_of(CURL* easy, CURLcode code, const char* words) {
     if (code == CURLE_OPERATION_TIMEDOUT)
         return "timed out";
@@ -145,7 +147,7 @@ struct Connections;
 struct Transfer {
     Request request;
     Answer answer;
-    Connections* connections = nullptr; ///< own this transfer
+    Connections* connections = nullptr; ///< the owner of this transfer
     bool too_much = false;
     bool is_good = false;                   ///< 2xx
     Clock::time_point heard = Clock::now(); ///< time of the start, or of the last byte received
@@ -222,15 +224,16 @@ struct Transfer {
 };
 
 /// One generation of connections, with the transfers on them. libcurl keeps a multiplexed connection on which
-/// a transfer has timed out, and sends the next request on it. A multi handle of its own for each generation
-/// prevents that.
+/// a transfer has timed out, and would send the next request on it. Therefore each generation has a multi
+/// handle of its own.
 struct Connections {
     unsigned number = 0;
-    int poll = -1; ///< epoll; its data are `number` and a descriptor
+    int poll = -1; ///< epoll descriptor of the client; the data of an event are `number` and a descriptor
     std::shared_ptr<const TlsFiles> tls;
-    Clock::time_point heard{};     ///< time of the last byte received, of any transfer
-    bool one_request_each = false; ///< HTTP/1: libcurl closes the connection of a transfer that has timed out
-    bool given_up = false;         ///< silent: no transfer on them will get an answer
+    Clock::time_point heard{}; ///< time of the last byte received, of any transfer
+    /// HTTP/1: libcurl itself closes the connection of a transfer that has timed out.
+    bool one_request_each = false;
+    bool given_up = false; ///< the connections are silent: collect() ends all their transfers
     UniqueFd timer;
     Multi multi; ///< calls on_socket when it is freed
     std::map<std::uint64_t, std::unique_ptr<Transfer>> running;
@@ -259,7 +262,8 @@ struct Connections {
         }
         epoll_event event = connections.event(
             ((what & CURL_POLL_IN) != 0 ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) != 0 ? EPOLLOUT : 0U), fd);
-        // libcurl may have closed an earlier socket with this number without a call of this function.
+        // libcurl may close a socket without a call of this function, so `fd` may be the number of an earlier
+        // socket.
         if (::epoll_ctl(poll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
             (void)::epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
         return 0;
@@ -270,7 +274,8 @@ struct Connections {
         return 0;
     }
 
-    /// Sets the timer; negative: off. 0 becomes one nanosecond, since timerfd takes 0 as off.
+    /// Sets the timer; a negative time stops it. 0 becomes one nanosecond, because timerfd_settime(2) stops
+    /// the timer for 0.
     void arm(long ms) const {
         itimerspec when{};
         if (ms >= 0) {
@@ -298,7 +303,8 @@ void Transfer::note_version(std::string_view status_line) {
         connections->one_request_each = true;
 }
 
-/// Runs a callback of libcurl. Returns false after an exception, which ends the transfer.
+/// Calls `function`. Returns false if it throws, which ends the transfer: exceptions must not pass through
+/// libcurl.
 template <class Function>
 bool guarded(Function&& function) noexcept {
     try {
@@ -326,7 +332,7 @@ std::size_t on_header(const char* bytes, std::size_t one, std::size_t count, voi
     return taken ? one * count : 0;
 }
 
-/// Sets the time after which the kernel ends a connection whose other end acknowledges nothing.
+/// Limits how long the kernel keeps a connection whose other end acknowledges nothing.
 int on_new_socket(void* /*self*/, curl_socket_t fd, curlsocktype /*purpose*/) noexcept {
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
     return CURL_SOCKOPT_OK;
@@ -340,9 +346,9 @@ struct Client::Transfers {
     unsigned last_number = 0;
     std::list<Connections> generations; ///< the last is the newest and gets new requests; never empty
     std::uint64_t last_id = 0;
-    std::vector<std::uint64_t> started; ///< in callbacks of libcurl, which must not add transfers
-    std::set<std::uint64_t> cancelled;  ///< in callbacks of libcurl, which must not remove transfers
-    std::vector<Answer> refused;        ///< for requests that were not sent
+    std::vector<std::uint64_t> started; ///< ids from callbacks of libcurl, in which no transfer may be added
+    std::set<std::uint64_t> cancelled; ///< ids from callbacks of libcurl, in which no transfer may be removed
+    std::vector<Answer> refused;       ///< answers to requests that were not sent
     bool is_working = false;
 
     [[nodiscard]] Connections& newest() { return generations.back(); }
@@ -371,7 +377,7 @@ struct Client::Transfers {
         return {};
     }
 
-    /// Removes old generations without a transfer, and their idle connections.
+    /// Removes generations without a transfer, except the newest, and closes their idle connections.
     void drop_old_generations() {
         generations.remove_if(
             [this](const Connections& one) { return &one != &newest() && one.running.empty(); });
@@ -403,13 +409,15 @@ struct Client::Transfers {
         set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTPS | (options.plain ? CURLPROTO_HTTP : 0)));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-        // Without it, libcurl waits for a thread whose name lookup has timed out, and blocks all other
-        // transfers.
+        // Without this option, libcurl waits for the thread of a name lookup that has timed out, and blocks
+        // all other transfers.
         set(CURLOPT_QUICK_EXIT, 1L);
-        set(CURLOPT_CA_CACHE_TIMEOUT, 0L); // the cache's key is the file's name
+        // libcurl would identify cached authorities by file name, and /proc/self/fd/N names are reused.
+        set(CURLOPT_CA_CACHE_TIMEOUT, 0L);
 #endif
         set(CURLOPT_PROXY, options.proxy.c_str());
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); // take headers from the server, not from a proxy
+        // on_header() gets headers of the server only, not of a proxy.
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
         set(CURLOPT_HTTP_VERSION,
             static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
         set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);
@@ -535,8 +543,9 @@ struct Client::Transfers {
         return answers;
     }
 
-    /// Handles a request without an answer: the next ones use another connection. If no transfer has received
-    /// a byte since this request last did, all transfers on the connection are given up.
+    /// Handles a request that timed out on `connections`; `heard` is the time of its last byte. New requests
+    /// use another generation. If no other transfer has received a byte since `heard`, all transfers of this
+    /// generation are given up.
     void give_up(Connections& connections, Clock::time_point heard) {
         if (!options.http2 || connections.one_request_each)
             return;
