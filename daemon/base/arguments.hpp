@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the command line of a service. gpuhostctl's is richer: daemon/ctl/cli/verb.hpp.
+// Parses the command line of a service such as gpuhostd. gpuhostctl has a parser of its own:
+// daemon/ctl/cli/verb.hpp.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +12,8 @@
 
 namespace gpuhost::base {
 
-/// "--root=" with the place for its value, or "--peers" with the flag that it sets.
+/// One option: "--root=" with `value`, which receives the text after it, or "--peers" with `flag`, which
+/// becomes true.
 struct Argument {
     std::string_view name;
     std::string* value = nullptr;
@@ -23,9 +25,9 @@ struct Program {
     std::string_view usage; ///< the text that --help prints
 };
 
-/// Parses argv after its first word. Returns the exit status if the program must end: after --help,
-/// --version, or a usage error, which it prints. Words without a dash are appended to `words`; if that is
-/// null they are errors.
+/// Parses the arguments after argv[0]. Executes --help and --version, and prints usage errors: then returns
+/// the program's exit status. Returns nullopt if the program must continue. Words without a dash are appended
+/// to `words`; if `words` is null, they are usage errors.
 [[nodiscard]] std::optional<int> parse_arguments(std::span<char*> argv, const Program& program,
                                                  std::initializer_list<Argument> known,
                                                  std::vector<std::string>* words = nullptr);

@@ -11,7 +11,7 @@
 namespace gpuhost::base {
 
 Result<void> become(const std::string& user) {
-    const passwd* const entry = ::getpwnam(user.c_str()); // called with a single thread
+    const passwd* const entry = ::getpwnam(user.c_str()); // not thread-safe: the process has a single thread
     if (entry == nullptr)
         return fail(Errc::NotFound, "user '" + user + "': not found",
                     "Create it with 'systemd-sysusers gpuhost.conf'.");

@@ -7,8 +7,8 @@
 
 namespace gpuhost::base {
 
-/// Changes root permanently to `user`, with that user's groups. Call before anything is opened or a thread is
-/// started.
+/// Changes this process from root to `user`, with the groups of that user, and sets no_new_privs. The
+/// process can't change back. Call before opening files and starting threads.
 [[nodiscard]] Result<void> become(const std::string& user);
 
 } // namespace gpuhost::base

@@ -11,8 +11,8 @@ namespace gpuhost::base {
 [[nodiscard]] std::uint64_t monotonic_us() noexcept; ///< CLOCK_MONOTONIC, since boot
 [[nodiscard]] std::uint64_t realtime_us() noexcept;  ///< CLOCK_REALTIME, since 1970
 
-/// Returns stat(2)'s modification time in microseconds; it has the coarse resolution of
-/// CLOCK_REALTIME_COARSE.
+/// Returns stat(2)'s modification time in microseconds since 1970. The kernel sets it with the resolution of
+/// CLOCK_REALTIME_COARSE: some milliseconds.
 [[nodiscard]] std::uint64_t modified_us(const struct stat& st) noexcept;
 
 /// Returns "2026-11-22 16:00 UTC" for seconds since 1970.

@@ -22,13 +22,13 @@ struct ElfSection {
 class Elf {
   public:
     /// Parses `image`, which must outlive the result. Fails with BadContent if it is not ELF, is truncated,
-    /// or is for another machine type.
+    /// or is for another architecture than this program. `what` names the file in the error.
     [[nodiscard]] static Result<Elf> parse(std::string_view image, std::string_view what);
 
     [[nodiscard]] std::uint16_t type() const { return type_; } ///< ET_REL, ET_DYN, …
     [[nodiscard]] const std::vector<ElfSection>& sections() const { return sections_; }
     [[nodiscard]] const ElfSection* section(std::string_view name) const;
-    /// Returns DT_SONAME of a shared library.
+    /// Returns the DT_SONAME of a shared library; nullopt if it has none.
     [[nodiscard]] std::optional<std::string> soname() const;
 
   private:

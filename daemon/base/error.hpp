@@ -8,8 +8,8 @@
 
 namespace gpuhost::base {
 
-/// All failures that a caller can act on. One table (error_table) maps each to its D-Bus error name and
-/// gpuhostctl exit code; extend both together.
+/// The kinds of failures that callers distinguish. error_table() maps each to its D-Bus error name and
+/// gpuhostctl's exit status; extend both together.
 enum class Errc {
     Failed,          ///< unexpected: I/O error, broken invariant
     InvalidArgument, ///< the request itself is wrong

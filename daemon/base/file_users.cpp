@@ -15,9 +15,9 @@ namespace gpuhost::base {
 
 namespace {
 
-/// Parses a line like this one; nullopt if it names no file.
+/// Parses a line like the following; nullopt if it names no file.
 /// 7f1c2a000000-7f1c2a021000 r--p 00000000 fd:01 131   /usr/lib/libcuda.so.1
-/// A host has hundreds of thousands of lines, so nothing is copied from those without a file.
+/// A host has hundreds of thousands of lines, so nothing is copied from lines without a file.
 std::optional<Mapping> parse_mapping(std::string_view line) {
     const auto path = line.find('/');
     if (path == std::string_view::npos)
@@ -38,9 +38,9 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
 
 constexpr std::size_t maps_limit = std::size_t{256} << 20U;
 
-/// Files by inode number. The device is not compared: on btrfs and overlayfs /proc/PID/maps and stat(2)
-/// report different ones. The base name is compared instead. A bind mount of a directory keeps it, and that
-/// of a file nearly always does.
+/// The base names of files by inode number. The device numbers are not compared: on btrfs and overlayfs
+/// /proc/PID/maps and stat(2) report different ones. Base names are compared instead: a bind mount of a
+/// directory keeps them, and that of a file nearly always does.
 using Inodes = std::map<std::uint64_t, std::string>;
 
 Result<void> collect(const Root& root, const std::string& directory, Inodes& inodes) {
@@ -73,11 +73,11 @@ std::optional<std::string> mapped_file(std::string_view maps, const Inodes& inod
     return std::nullopt;
 }
 
-/// Returns the mount point of `directory`. The fourth field of mountinfo is the mounted part of the file
-/// system, the fifth is the mount point.
+/// Returns the mount point at which `directory`, or a directory below it, is mounted. The fourth field of a
+/// line of mountinfo is the mounted path in its file system, the fifth is the mount point.
 std::optional<std::string> mounted_at(std::string_view mountinfo, std::string_view directory,
                                       std::string_view store) {
-    // The store may be a file system of its own: the field then lacks the start of the path.
+    // If the store is a file system of its own, the fourth field begins with the component `store`.
     const auto front = directory.rfind(store);
     const std::string_view in_store = front == std::string_view::npos ? directory : directory.substr(front);
     for (const std::string& line : split(mountinfo, '\n')) {

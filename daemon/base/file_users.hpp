@@ -19,18 +19,20 @@ struct Mapping {
     std::string path;
 };
 
-/// File mappings of /proc/PID/maps, each file once.
+/// Returns the mappings of files in the text of /proc/PID/maps. Consecutive mappings of one file count as
+/// one.
 [[nodiscard]] std::vector<Mapping> parse_maps(std::string_view text);
 
 struct FileUser {
     pid_t pid = 0;
-    std::string file; ///< one of the used files
+    std::string file; ///< the used file; for a mount: its mount point
 };
 
-/// Returns the processes, except the calling one, that use files below `directory`. A container maps a file
-/// under another name, so files are compared by inode and by path. Fails if a process can't be examined,
-/// since it might be a user. `store` is the part of `directory`, such as "/driver/", that identifies a
-/// mount's source if the store is a file system of its own.
+/// Returns the processes that use files below `directory`, except the calling one. A mount namespace in which
+/// `directory` is mounted counts as one process. A container may map a file under another path, so files are
+/// compared by inode with base name, and by path. Fails if a process can't be examined, because it may use
+/// the files. `store` is a component of `directory`, such as "/driver/". If gpuhost's store is a file system
+/// of its own, /proc/PID/mountinfo names paths from this component on.
 [[nodiscard]] Result<std::vector<FileUser>> find_file_users(const Root& root, const std::string& directory,
                                                             std::string_view store);
 

@@ -17,12 +17,12 @@ struct CDelete {
     }
 };
 
-/// A C object freed by Fn; as large as the pointer. `using BusPtr = CHandle<sd_bus,
+/// A C object that Fn frees; as large as a pointer. `using BusPtr = CHandle<sd_bus,
 /// sd_bus_flush_close_unref>;`
 template <class T, auto Fn>
 using CHandle = std::unique_ptr<T, CDelete<Fn>>;
 
-/// Collects a C out-parameter: `sd_bus_open_system(OutPtr(bus))`.
+/// Passes a handle as the out-parameter of a C function: `sd_bus_open_system(OutPtr(bus))`.
 template <class Handle>
 class OutPtr {
   public:
@@ -37,8 +37,8 @@ class OutPtr {
     typename Handle::pointer raw_ = nullptr;
 };
 
-/// Owns a file descriptor and closes it once. Never retries on EINTR: on Linux the descriptor is closed
-/// anyway.
+/// Owns a file descriptor and closes it once. Does not repeat close(2) after EINTR: Linux has closed the
+/// descriptor then.
 class UniqueFd {
   public:
     UniqueFd() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locates this installation's programs. It is a library of its own, so that no other object depends on the
-// installation path and compiler caches work for all builds.
+// Returns paths of this installation's programs. It is a library of its own, so that no other object file
+// depends on the installation path, and compiler caches work for all builds.
 #pragma once
 
 #include <string>

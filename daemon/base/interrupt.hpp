@@ -7,9 +7,9 @@
 
 namespace gpuhost::base {
 
-/// Queues SIGINT, SIGTERM and SIGHUP in a descriptor during its lifetime. The program can then answer Ctrl-C
-/// with a message, or complete its current step. The destructor unblocks them: an unread signal then ends the
-/// program.
+/// While an object exists, SIGINT, SIGTERM and SIGHUP do not end the program, but make a descriptor readable.
+/// The program can then answer Ctrl-C with a message, or complete its current step. The destructor unblocks
+/// the signals: one that was not read then ends the program.
 class Interrupt {
   public:
     Interrupt();

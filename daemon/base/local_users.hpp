@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up users in this host's own files. NSS may wait minutes for a directory server, which would block the
+// Finds users in files of this host. NSS may wait minutes for a directory server, which would block the
 // daemon's loop.
 #pragma once
 

@@ -8,7 +8,8 @@
 
 namespace gpuhost::base {
 
-/// Maps a whole file read-only; at most 1 GiB.
+/// Maps a whole regular file read-only. Fails with BadContent if it is larger than 1 GiB or not a regular
+/// file.
 class MappedFile {
   public:
     [[nodiscard]] static Result<MappedFile> open(int fd, std::string_view what);

@@ -33,10 +33,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
     std::string best;
-    // Candidates with a larger distance are different words.
+    // A candidate with a larger distance is not a likely correction.
     std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string& candidate : candidates) {
-        // A truncated word is the most common mistake, whatever the number of missing letters.
+        // A word that is the start of a candidate is the most common mistake, whatever the number of missing
+        // letters.
         const bool shortened = word.size() >= 2 && starts_with(candidate, word);
         const std::size_t score = shortened ? 1 : distance(word, candidate);
         if (score < best_score) {

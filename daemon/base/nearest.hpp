@@ -7,7 +7,7 @@
 
 namespace gpuhost::base {
 
-/// Returns the candidate nearest to a mistyped word; empty if none is near.
+/// Returns the candidate most similar to a mistyped word; empty if none is similar.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 } // namespace gpuhost::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses small values in the notation that people use.
+// Parses small values as people write them. Functions return nullopt if the text as a whole is not valid.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,8 @@ namespace gpuhost::base {
 
 /// Returns true for a driver version in NVIDIA's notation: two to four groups of digits ("535.261.03").
 [[nodiscard]] bool is_driver_version(std::string_view text);
-/// Returns true for a version of NVIDIA's container toolkit: "1.18.1", "1.18.0~rc.2".
+/// Returns true for a version of NVIDIA's container toolkit, which may be a release candidate: "1.18.1",
+/// "1.18.0~rc.2".
 [[nodiscard]] bool is_toolkit_version(std::string_view text);
 /// Returns true for a kernel release that is safe as a path component ("6.1.0-50-amd64").
 [[nodiscard]] bool is_kernel_release(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large headers of others that most sources include, for ../configure --enable-pch. No source includes this.
-#ifndef GPUHOST_PRELUDE_HPP // a precompiled header takes no #pragma once
+// Large headers of other projects that most sources include, precompiled by ../configure --enable-pch. No
+// source includes this file.
+#ifndef GPUHOST_PRELUDE_HPP // compilers warn of #pragma once in a precompiled header
 #define GPUHOST_PRELUDE_HPP
 
 #include <algorithm>

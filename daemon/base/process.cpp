@@ -20,7 +20,7 @@
 namespace gpuhost::base {
 namespace {
 
-constexpr std::chrono::seconds time_to_end{5}; ///< for a process that was interrupted or killed
+constexpr std::chrono::seconds time_to_end{5}; ///< for a process to exit after SIGTERM or SIGKILL
 constexpr std::string_view search_path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
@@ -142,8 +142,8 @@ Ending collect(int fd, const Command& command, Clock::time_point deadline, std::
     }
 }
 
-/// Waits for the process's exit, which may be long after it has closed its output. The deadline limits this
-/// wait, too.
+/// Waits for the exit of a process, which may be long after it has closed its output. Returns its wait
+/// status; nullopt if the deadline has expired.
 std::optional<int> wait_until(pid_t pid, Clock::time_point deadline) {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     constexpr std::int64_t without_pidfd = 5; // ms; a sandbox may forbid pidfds
@@ -183,7 +183,7 @@ Result<Finished> run(const Command& command) {
     if (!status) {
         finished.timed_out = true;
         ::kill(-pid, SIGKILL);
-        // A process that sleeps in a driver ends when it wakes. Whichever process inherits it reaps it.
+        // A process that is blocked in a driver exits only later. The process that inherits it reaps it.
         status = wait_until(pid, Clock::now() + time_to_end).value_or(SIGKILL);
     }
     finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);

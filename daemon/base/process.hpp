@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs another program, to its end or in the background. For workers only: the daemon's loop never waits.
+// Runs another program, to its end or in the background. These functions wait, so the daemon's loop must not
+// call them.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -19,18 +20,20 @@ namespace gpuhost::base {
 struct Command {
     /// argv[0] is an absolute path, or a name that is searched in this process's PATH.
     std::vector<std::string> argv;
-    /// Started in place of argv[0], such as "/proc/self/fd/3"; empty: argv[0].
+    /// The file to execute if it is not argv[0], such as "/proc/self/fd/3"; empty: argv[0].
     std::string program;
-    /// "NAME=value", added to PATH and LC_ALL=C. Nothing else is inherited.
+    /// "NAME=value". The program's environment consists of these, PATH and LC_ALL=C; nothing is inherited.
     std::vector<std::string> environment;
     std::string directory; ///< empty: inherited
-    /// After it the process group gets SIGKILL, and some seconds to exit.
+    /// Maximum run time. Then the process group gets SIGKILL, and run() waits 5 seconds for the exit.
     std::chrono::milliseconds deadline{60'000};
-    std::size_t output_limit = 1U << 20; ///< of stdout and stderr together; the rest is dropped and counted
+    std::size_t output_limit = 1U << 20; ///< bytes of stdout and stderr together; the rest is dropped
     bool drop_errors = false;            ///< discards stderr, for output that is parsed
-    /// If readable, its process group gets SIGTERM, and SIGKILL if that has no effect.
+    /// Descriptor; -1: none. When it becomes readable, the process group gets SIGTERM, and SIGKILL 5 seconds
+    /// later.
     int interrupt = -1;
-    std::function<void(std::string_view line)> on_line; ///< called for each output line at once; may be empty
+    /// Called with each line of output as it arrives; may be empty.
+    std::function<void(std::string_view line)> on_line;
 };
 
 struct Finished {
@@ -39,14 +42,14 @@ struct Finished {
     std::string output; ///< stdout and stderr, interleaved
 };
 
-/// Runs a program and waits for it. Fails if it can't be started; a non-zero exit is not an error. Every wait
-/// has a limit, even that for a process that SIGKILL does not end.
+/// Runs a program and waits for it. Fails if it can't be started; a non-zero exit status is not a failure.
+/// Returns even if SIGKILL does not end the process: then as if it had died of SIGKILL.
 [[nodiscard]] Result<Finished> run(const Command& command);
 
-/// A background program. The destructor ends its process group.
+/// A background program. The destructor ends its process group: SIGTERM, and SIGKILL after 5 seconds.
 class Running {
   public:
-    /// Starts a program. The deadline, the limit and `on_line` are ignored.
+    /// Starts a program. Ignores the command's deadline, output_limit, interrupt and on_line.
     [[nodiscard]] static Result<Running> start(const Command& command);
     Running(Running&& other) noexcept
         : output_(std::move(other.output_)), pid_(std::exchange(other.pid_, -1)) {}
@@ -55,7 +58,8 @@ class Running {
     Running& operator=(const Running&) = delete;
     ~Running();
 
-    [[nodiscard]] int output() const { return output_.get(); } ///< its output; non-blocking
+    /// A pipe with stdout and stderr of the program; non-blocking.
+    [[nodiscard]] int output() const { return output_.get(); }
 
   private:
     Running(UniqueFd output, pid_t pid) : output_(std::move(output)), pid_(pid) {}

@@ -7,13 +7,14 @@
 
 namespace gpuhost::base {
 
-/// Admits a limited number of events in each interval, for log lines that outside events cause. Thread-safe.
+/// Admits a limited number of events in each interval. For log lines that requests from outside cause.
+/// Thread-safe.
 class RateLimit {
   public:
     RateLimit(unsigned most, std::uint64_t interval_us) : most_(most), interval_us_(interval_us) {}
 
-    /// Returns nullopt if the event exceeds the limit, else the number of refused events since the last
-    /// admitted one.
+    /// Returns nullopt if the event exceeds the limit. Otherwise returns the number of events that were
+    /// refused since the last admitted one.
     [[nodiscard]] std::optional<std::uint64_t> admit(std::uint64_t now_us);
 
   private:

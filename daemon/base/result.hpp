@@ -36,7 +36,7 @@ using Result = tl::expected<T, Error>;
         return ::gpuhost::base::fail(std::move(var##_result).error());                                       \
     auto& var = *var##_result
 
-/// Does the same for Result<void>.
+/// Evaluates a Result<void>; if it is an error, returns the error to the caller.
 #define GPUHOST_CHECK(...)                                                                                   \
     do {                                                                                                     \
         if (auto gpuhost_check = (__VA_ARGS__); !gpuhost_check)                                              \

@@ -46,17 +46,18 @@ Result<void> fsync_fd(int fd, std::string_view what) {
     return {};
 }
 
-/// Returns a name that no reader mistakes for content. It differs from those of other writers, and of writers
-/// that a power cut ended.
+/// Returns a name for a temporary file that no reader mistakes for the file itself. It is random, so it
+/// differs from names of other writers, and of files that a power cut left.
 std::string temporary_name(std::string_view name) {
     std::uint64_t number = 0;
     (void)!::getrandom(&number, sizeof number, 0); // can't fail for this few bytes
     return "." + std::string(name) + "." + std::to_string(number) + ".tmp";
 }
 
-constexpr unsigned deepest = 64; ///< two descriptors a level
+constexpr unsigned deepest = 64; ///< levels of directories; each one needs two descriptors
 
-/// Removes children until `budget` entries are used up. Returns false if there are more.
+/// Removes at most `budget` children of a directory, recursively, and subtracts their number. Returns false
+/// if some remain.
 Result<bool> remove_children(int directory, const std::string& what, std::size_t& budget, unsigned depth) {
     if (depth > deepest)
         return fail(Errc::BadContent, what + ": nested too deeply");
@@ -319,7 +320,8 @@ Result<void> Root::sync_directory(std::string_view path) const {
     return fsync_fd(fd.get(), path);
 }
 
-/// Allocates a regular file's size at once; pipes and files in /proc report none.
+/// Allocates the size of a regular file at once. Pipes and files in /proc report no size, so the buffer grows
+/// for them.
 Result<std::string> read_all(int fd, std::size_t limit, std::string_view what) {
     constexpr std::size_t step = 16384;
     struct stat st {};

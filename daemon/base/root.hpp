@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses files below one directory: "/" on a host, a mounted image in rescue, a temporary tree in tests.
+// Accesses files below one directory: "/" on a host, the mounted system in a rescue, a temporary tree in
+// tests.
 //
 // Paths are absolute as on the host ("/sys/module/nvidia/version"). Symbolic links are resolved inside the
-// root, so no path escapes it. After a power cut, a written file has either its old or its new content, never
-// a part.
+// root, so no path escapes it. After a power cut, a file that write_atomic() wrote has either its old or its
+// new content, never a part.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -21,22 +22,22 @@ namespace gpuhost::base {
 
 class Root {
   public:
-    /// In bytes; for larger files the caller gives a limit.
+    /// Limit of read() and read_line() in bytes. For larger files the caller passes a limit to read().
     static constexpr std::size_t default_limit = 1U << 20;
 
     [[nodiscard]] static Result<Root> open(const std::string& directory);
-    /// Wraps a directory that the caller has opened; `name` is for messages.
+    /// Uses a directory that the caller has opened; `name` is its name in messages.
     [[nodiscard]] static Root of(UniqueFd directory, std::string name) {
         return Root(std::move(directory), std::move(name));
     }
 
-    /// Returns the directory as a path outside of the root, for programs that take one ("/" or "/tmp/tree").
+    /// Returns the root's own path ("/" or "/tmp/tree"), for programs that need a directory as an argument.
     [[nodiscard]] const std::string& directory() const { return directory_; }
     [[nodiscard]] bool is_host() const { return directory_ == "/"; }
-    /// Returns `path` as a path outside of this root, for argv of other programs. Does not resolve links.
+    /// Returns the path at which another program finds the file `path` of this root. Does not resolve links.
     [[nodiscard]] std::string host_path(std::string_view path) const;
 
-    /// Opens a file with open(2)'s flags; always adds O_CLOEXEC.
+    /// Opens a file. `flags` and `mode` are those of open(2); O_CLOEXEC is always added.
     [[nodiscard]] Result<UniqueFd> open_file(std::string_view path, int flags, mode_t mode = 0) const;
     /// Reads a file. Fails with BadContent if it is larger than `limit` bytes.
     [[nodiscard]] Result<std::string> read(std::string_view path, std::size_t limit = default_limit) const;
@@ -48,12 +49,13 @@ class Root {
     [[nodiscard]] Result<struct stat> stat(std::string_view path) const;  ///< follows links
     [[nodiscard]] Result<struct stat> lstat(std::string_view path) const; ///< does not follow the last one
     [[nodiscard]] bool exists(std::string_view path) const;               ///< without following the last link
-    [[nodiscard]] Result<std::uint64_t> free_bytes(std::string_view path) const; ///< for unprivileged users
+    /// Returns the bytes that unprivileged users can still write to the file system of `path`.
+    [[nodiscard]] Result<std::uint64_t> free_bytes(std::string_view path) const;
 
-    /// Writes a temporary file, syncs and renames it, and syncs the directory.
+    /// Writes a temporary file, syncs it, renames it to `path`, and syncs the directory.
     [[nodiscard]] Result<void> write_atomic(std::string_view path, std::string_view content,
                                             mode_t mode = 0644) const;
-    /// Replaces an existing link or file atomically, and syncs the directory.
+    /// Creates a symbolic link, or replaces an existing link or file atomically. Syncs the directory.
     [[nodiscard]] Result<void> symlink_atomic(std::string_view target, std::string_view path) const;
     [[nodiscard]] Result<void> make_directories(std::string_view path, mode_t mode = 0755) const;
     [[nodiscard]] Result<void> make_node(std::string_view path, mode_t mode, dev_t device) const;
@@ -65,8 +67,8 @@ class Root {
     [[nodiscard]] Result<void> remove(std::string_view path) const;
     /// Removes a directory tree without following links. Succeeds if it does not exist.
     [[nodiscard]] Result<void> remove_tree(std::string_view path) const;
-    /// Removes at most `entries` entries of a tree, for callers that must not block for long. Returns true if
-    /// nothing is left.
+    /// Removes at most `entries` entries of a directory tree, for callers that must not block for long.
+    /// Returns true if the whole tree is removed.
     [[nodiscard]] Result<bool> remove_some(std::string_view path, std::size_t entries) const;
     [[nodiscard]] Result<void> sync_directory(std::string_view path) const;
 
@@ -83,9 +85,9 @@ class Root {
     std::string directory_;
 };
 
-/// Reads the rest of `fd`, at most `limit` bytes. Fails with BadContent, naming `what`, if there is more.
+/// Reads the rest of a file, at most `limit` bytes. Fails with BadContent, naming `what`, if there is more.
 [[nodiscard]] Result<std::string> read_all(int fd, std::size_t limit, std::string_view what);
-/// Reads at most `most` bytes from `offset` on; fewer at the end of the file.
+/// Reads at most `most` bytes from `offset` on. Returns fewer only at the end of the file.
 [[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t most,
                                           std::string_view what);
 [[nodiscard]] Result<void> write_all(int fd, std::string_view data, std::string_view what);

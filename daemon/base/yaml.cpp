@@ -19,22 +19,23 @@ namespace gpuhost::base {
 namespace {
 
 constexpr std::size_t deepest = 64;
-constexpr std::size_t value_cost = 16; ///< added to the length of its text
-/// A specification of 1 MiB without aliases stays far below this limit.
+/// Cost of a value, in addition to the length of its text; see most_spent.
+constexpr std::size_t value_cost = 16;
+/// Limit of the cost of a document. A CDI specification of 1 MiB without aliases has a far lower cost.
 constexpr std::size_t most_spent = 2U << 20U;
 constexpr std::string_view plain = "?"; ///< yaml-cpp's tag for a scalar without one
 constexpr std::string_view quoted = "!";
 constexpr std::string_view text_tag = "tag:yaml.org,2002:str";
 
-/// Replaces control characters: the text of a key is part of an error message.
+/// Replaces control characters: error messages quote keys of the document.
 std::string in_one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
     return text;
 }
 
-/// Builds JSON from the parser's events. Stops the parser with an exception, as the parser itself does:
-/// otherwise it recurses as deeply as the text is nested.
+/// Builds JSON from the parser's events. Throws an exception to stop the parser, as the parser itself does:
+/// otherwise the parser would recurse as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
     explicit JsonBuilder(YamlReader reader) : reader_(reader) {}
@@ -123,7 +124,8 @@ class JsonBuilder final : public YAML::EventHandler {
         return *key;
     }
 
-    /// All other tags convert the text to another type, and are not used in practice.
+    /// With Kubectl's rules, refuses tags other than !!str. They convert the text to another type, and are
+    /// not used in practice.
     void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
         if (reader_ == YamlReader::Kubectl && tag != plain && tag != quoted && tag != text_tag)
             throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not supported");
@@ -133,7 +135,8 @@ class JsonBuilder final : public YAML::EventHandler {
         throw YAML::ParserException(mark, "has '<<' with a value that is not a map or a list of maps");
     }
 
-    /// Merges in the order of the text, like Go's reader: merged members replace earlier ones.
+    /// Merges a value of "<<" into a map at its position in the text, like Go's reader: merged members
+    /// replace earlier ones.
     static void merge(const YAML::Mark& mark, Json& into, const Json& value) {
         if (value.is_object())
             return into.update(value);
@@ -151,7 +154,7 @@ class JsonBuilder final : public YAML::EventHandler {
             throw YAML::ParserException(mark, "has a key that is not a string");
     }
 
-    /// Limits what a small text with aliases may expand to, in number and length of values.
+    /// Adds a cost. Limits the number and the length of values to which a small text with aliases may expand.
     void spend(const YAML::Mark& mark, std::size_t& spent, std::size_t cost) const {
         spent += cost;
         if (made_ + kept_ > most_spent)
@@ -172,7 +175,7 @@ class JsonBuilder final : public YAML::EventHandler {
         put(ended.mark, {std::move(ended.value), made_ - ended.made_before}, ended.anchor);
     }
 
-    /// Adds a value to its parent; `anchor` is 0 if it has no anchor.
+    /// Adds a value to its parent, and stores a copy for aliases if `anchor` is not 0.
     void put(const YAML::Mark& mark, Named made, YAML::anchor_t anchor) {
         if (anchor != 0) {
             spend(mark, kept_, made.cost);
@@ -192,8 +195,8 @@ class JsonBuilder final : public YAML::EventHandler {
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
-    std::size_t made_ = 0; ///< limited by most_spent
-    std::size_t kept_ = 0;
+    std::size_t made_ = 0; ///< cost of all values; made_ + kept_ is limited by most_spent
+    std::size_t kept_ = 0; ///< cost of the copies in anchors_
 };
 
 } // namespace

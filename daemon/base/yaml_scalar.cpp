@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubectl's rules are those of resolve.go in go.yaml.in/yaml/v2.
+// The rules of YamlReader::Kubectl are those of resolve.go in go.yaml.in/yaml/v2.
 #include "daemon/base/yaml_scalar.hpp"
 
 #include "daemon/base/parse.hpp"
@@ -104,7 +104,7 @@ std::optional<double> floating(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range && text.find_first_of("eE") + 1 == text.find('-', 1))
-        return 0.0; // too small is 0, too large is not a number
+        return 0.0; // a number that is too small is 0; one that is too large is not a number
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 

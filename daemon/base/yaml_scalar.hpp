@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types YAML's plain scalars: "yes", "0x1" and "1.5" without quotes.
+// Determines the type of YAML's plain scalars: "yes", "0x1" and "1.5" without quotes.
 #pragma once
 
 #include "daemon/base/yaml.hpp"
@@ -10,7 +10,7 @@
 
 namespace gpuhost::base {
 
-/// Returns null, a boolean, a number (which may be infinite) or a text.
+/// Returns null, a boolean, a number (which may be infinite) or a string.
 [[nodiscard]] Json plain_scalar(const std::string& text, YamlReader reader);
 
 /// Returns the text of a plain scalar that is a map's key; nullopt if it can't be a key.
