@@ -14,7 +14,7 @@ using base::fail_errno;
 using base::Result;
 
 int call(sd_event_source* source, void* userdata) noexcept {
-    // First, because a callback may drop its own source.
+    // Get the loop before the callback runs, because the callback may free `source`.
     sd_event* loop = sd_event_source_get_event(source);
     return guard_or_exit(loop, "event", *static_cast<Event::Callback*>(userdata));
 }
@@ -39,8 +39,8 @@ void free_callback(void* userdata) {
     const std::unique_ptr<Event::Callback> owned(static_cast<Event::Callback*>(userdata));
 }
 
-/// Hands the callback to the source: sd-event frees it after the last dispatch, so that a callback may drop
-/// its own source.
+/// Makes the source own the callback. sd-event frees the callback after the last dispatch, so a callback may
+/// destroy its own source.
 Result<Source> own(Source source, int r, std::unique_ptr<Event::Callback> callback, const char* what) {
     if (r >= 0)
         r = sd_event_source_set_destroy_callback(source.get(), free_callback);

@@ -19,8 +19,8 @@
 
 namespace gpuhost::host {
 
-/// Runs `function` for a C callback. An exception is logged and becomes -ENOMEM or -EIO; it never crosses
-/// into C.
+/// Runs `function`, for callbacks from C. An exception is logged and becomes the result -ENOMEM or -EIO,
+/// because it must not cross C frames.
 template <class Function>
 int guard(std::string_view what, Function&& function) noexcept {
     try {
@@ -36,8 +36,8 @@ int guard(std::string_view what, Function&& function) noexcept {
     return -EIO;
 }
 
-/// Runs `function` like guard(), for calls whose result nobody reads. After an exception something may be
-/// half done, so the loop ends. systemd then restarts the daemon, which resumes the operation.
+/// Runs `function` like guard(), for callbacks whose result sd-bus and sd-event ignore. After an exception
+/// some work may be half done, so the loop exits. systemd restarts the daemon, which resumes the operation.
 template <class Function>
 int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) noexcept {
     const int r = guard(what, [&] {
@@ -49,10 +49,10 @@ int guard_or_exit(sd_event* loop, std::string_view what, Function&& function) no
     return r;
 }
 
-/// Owns an event source. Dropping it stops the source, also from inside its own callback.
+/// Owns an event source. Destroying the handle disables the source, even within the source's own callback.
 using Source = base::CHandle<sd_event_source, sd_event_source_disable_unref>;
 
-/// Owns the event loop. A callback that throws ends the loop.
+/// Owns the event loop. An exception in a callback is logged and makes the loop exit.
 class Event {
   public:
     using Callback = std::function<void()>;
@@ -63,20 +63,22 @@ class Event {
 
     /// Watches a descriptor; `events` is an epoll mask (EPOLLIN, …).
     [[nodiscard]] base::Result<Source> on_io(int fd, std::uint32_t events, Callback callback);
-    [[nodiscard]] base::Result<Source> after(std::chrono::microseconds delay, Callback callback); ///< once
-    [[nodiscard]] base::Result<Source> soon(Callback callback); ///< once, next turn
-    /// Blocks the signal first, as sd-event requires.
+    /// Calls the callback once, after `delay`.
+    [[nodiscard]] base::Result<Source> after(std::chrono::microseconds delay, Callback callback);
+    [[nodiscard]] base::Result<Source> soon(Callback callback); ///< once, in the loop's next iteration
+    /// Runs the callback for each `signal`. Blocks the signal first, as sd-event requires.
     [[nodiscard]] base::Result<Source> on_signal(int signal, Callback callback);
     /// Watches the file that `fd` refers to; `mask` is an inotify mask.
     [[nodiscard]] base::Result<Source> on_inotify(int fd, std::uint32_t mask, Callback callback);
 
-    /// Enables the service manager's watchdog, if the unit sets one.
+    /// Sends keep-alive pings to the service manager, if the unit sets WatchdogSec=.
     [[nodiscard]] base::Result<void> enable_watchdog();
     [[nodiscard]] base::Result<int> run();
-    /// Runs until `condition` holds, checked after each turn, or until exit() is called.
+    /// Runs the loop until `condition` is true, which is checked after each iteration, or until exit() is
+    /// called.
     [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
-    /// Returns the number of this turn of the loop, which differs for each callback; nullopt if sd-event does
-    /// not report it.
+    /// Returns the number of the loop's current iteration; nullopt if sd-event does not report it. Two
+    /// callbacks never run in the same iteration.
     [[nodiscard]] std::optional<std::uint64_t> turn() const noexcept;
     void exit(int code) noexcept { (void)sd_event_exit(event_.get(), code); }
 

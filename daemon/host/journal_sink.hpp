@@ -3,10 +3,12 @@
 
 namespace gpuhost::host {
 
-/// Sends the log to journald with its fields when stderr is the journal's stream; else leaves it on stderr.
+/// Sends log messages to journald with their fields if stderr is connected to the journal; otherwise messages
+/// go to stderr.
 void log_to_journal() noexcept;
 
-/// Sets LogControl1's target: "journal" or "console". Returns false for any other word.
+/// Sets the LogTarget of org.freedesktop.LogControl1: "journal" or "console". Returns false for any other
+/// word.
 [[nodiscard]] bool set_log_target(const char* target) noexcept;
 [[nodiscard]] const char* log_target() noexcept;
 

@@ -18,7 +18,8 @@ void status(std::string_view text) noexcept {
 }
 
 void reloading() noexcept {
-    // Type=notify-reload times out without MONOTONIC_USEC; older managers ignore it.
+    // With Type=notify-reload, systemd requires MONOTONIC_USEC, else the reload times out; older versions
+    // ignore it.
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, base::monotonic_us());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifies the service manager. All of this does nothing if NOTIFY_SOCKET is unset.
+// Notifications to systemd (sd_notify). All functions do nothing if NOTIFY_SOCKET is unset.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 namespace gpuhost::host::notify {
 
 void ready(std::string_view status) noexcept;
-void status(std::string_view text) noexcept; ///< one line for systemctl status
-void reloading() noexcept;                   ///< ready() ends it
+void status(std::string_view text) noexcept; ///< shown by systemctl status; one line
+void reloading() noexcept;                   ///< the caller ends the reload with ready()
 void stopping() noexcept;
 
 } // namespace gpuhost::host::notify

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that this host and its cluster share: the configuration that gpuhost-cluster sends, and the requests
-// of this host's administrator to the cluster.
+// State that gpuhostd shares with gpuhost-cluster: the cluster's desired state, which gpuhost-cluster
+// publishes, and the administrator's upgrade requests, which gpuhost-cluster reads.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,17 +16,19 @@ class ClusterSide {
     explicit ClusterSide(const base::Root& root) : root_(root) {}
 
     void load();
-    /// Stores the cluster's configuration. Returns true if settings change with it.
+    /// Stores the desired state. Returns true if the settings of [Toolkit] change, so that the caller must
+    /// load settings again.
     [[nodiscard]] base::Result<bool> keep(const core::ClusterDesired& desired);
-    /// Clears the driver when gpuhost-cluster disconnects: no client would handle an upgrade request.
+    /// Clears the driver version. Called when gpuhost-cluster disconnects: without it an upgrade request has
+    /// no effect.
     void withdraw_driver() { desired_.driver.clear(); }
 
-    /// Requests that gpuhost-cluster upgrade this host to `version`. Fails with Refused unless this is the
-    /// driver that the cluster's configuration names. Empty withdraws the request. Remembered until the next
-    /// boot.
+    /// Records that an administrator requests an upgrade to driver `version`; gpuhost-cluster reads the
+    /// request. Fails with Refused unless the cluster's desired state names this version. An empty version
+    /// withdraws the request. The request is kept in /run, so it lasts until the next boot.
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
 
-    /// Returns {"desired": {…}, "upgrade_requested": version or ""}.
+    /// Returns {"desired": {…}, "upgrade_requested": version or ""}, which describe() shows.
     [[nodiscard]] base::Json document() const;
 
   private:

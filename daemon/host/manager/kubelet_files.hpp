@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the kubelet's credentials, which gpuhost-cluster uses to evict this node's pods. Only root can read
-// them, and gpuhost-cluster does not run as root. They are not parsed here.
+// Reads the files with the kubelet's credentials. gpuhost-cluster uses them to evict this node's pods, but
+// only root may read them, and gpuhost-cluster does not run as root. They are not parsed here.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,9 +11,9 @@
 
 namespace gpuhost::host {
 
-/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist, at most 64 files. A
-/// file that a user other than root owns or can write, or that is larger than 64 KiB, is left out and named
-/// in "problems".
+/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist, at most 64 files.
+/// Leaves out files that are not regular, that a user other than root owns or may write, or that are larger
+/// than 64 KiB. "problems" has a line about each of these.
 [[nodiscard]] base::Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& paths);
 
 } // namespace gpuhost::host

@@ -97,7 +97,8 @@ void Manager::load_settings() {
     auto loaded = core::load_settings(root_, keys_);
     for (const auto& problem : loaded.problems)
         log::event(log::Level::Warning, base::message::config_problem, {}, problem);
-    // At start a bad value keeps the one set before it in the files; later it keeps the one in effect.
+    // A rejected value does not reset its key. At start the value set before it in the files remains. Later
+    // the value in effect remains.
     if (started_)
         for (const core::SettingKey* key : loaded.rejected) {
             const core::Setting& old = settings_.get(key->section, key->key);
@@ -134,7 +135,8 @@ Result<std::uint64_t> Manager::set_desired_state(const core::ClusterDesired& des
     if (is_another)
         load_settings();
     reevaluate();
-    // Changes that come from an administrator's files wait for an administrator.
+    // Applies automatically only what the cluster's desired state changed. Changes in the administrator's
+    // files wait for 'gpuhostctl apply'.
     const Json after = wanted_toolkit();
     if (after == before && !base::bool_or(after, "from_cluster", false))
         return 0;
@@ -173,9 +175,9 @@ const Result<Json>& Manager::observe(core::Component& component) {
                                 : seen_.emplace(&component, component.observe(settings_)).first->second;
 }
 
-/// Starts an operation that must precede convergence, for example to build modules for a kernel that was not
-/// installed at the last boot. Returns false if there is none. The host converges when the operation has
-/// ended, whatever its outcome.
+/// Starts an operation that must end before convergence. For example, it builds modules for a kernel that was
+/// installed after the last boot. Returns false if no component needs one. converge() runs again when the
+/// operation has ended, even if it failed.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
         const Result<Json>& observed = observe(*component);
@@ -190,8 +192,9 @@ bool Manager::begin_preparation() {
     return false;
 }
 
-/// Converges once, when no unfinished operation runs any more, and again after an operation that failed.
-/// Whatever the outcome, the host is then as ready as it can be without a person.
+/// Applies the plans of all components that need it at start, once, after interrupted operations have ended.
+/// Does so again after an operation that a client requested has failed. The host counts as ready afterwards,
+/// even if the operation fails: only a person can do more.
 void Manager::converge() {
     if (mode_ != Mode::Live || (converged_ && !failed_) || runner_.running())
         return;
@@ -209,10 +212,10 @@ void Manager::converge() {
         }
         if (!wants_to_converge(*component, *observed))
             continue;
-        // A component that can't converge without a person does not block the others.
+        // A component whose plan has problems needs a person. The other components converge without it.
         auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
         if (failed && one.driver)
-            continue; // after a failure, a person decides on another driver
+            continue; // an operation just failed: only a person may change the driver now
         if (one.problems.empty())
             append(all, std::move(one));
         else
@@ -228,19 +231,21 @@ void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
     const core::Transaction& transaction = operation.transaction;
-    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired; // not tried again
-    // The failure may have left something that convergence repairs. The daemon's own operations are not tried
-    // again.
+    // the outcome remains until the reboot: do not repeat its steps
+    const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired;
+    // A failed operation may leave something that converge() repairs. If the daemon itself started the
+    // operation, it is not repeated.
     failed_ = transaction.outcome() == core::Outcome::Failed && origin(transaction.subject()) != "daemon";
     for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);
-    // On the loop's next turn: the runner has not finished its own end yet, and may resume another operation.
+    // Deferred to the next iteration of the event loop: Runner::finish() calls this before it resumes the
+    // next interrupted operation.
     if (auto later = event_.soon([this] { reevaluate(); }))
         later_ = *std::move(later);
 }
 
-/// Observes the host again, runs what waits for the end of an operation, and reports the resulting state.
+/// Converges if necessary, marks the host as ready after the first convergence, and publishes the new state.
 void Manager::reevaluate() {
     converge();
     if (converged_ && !ready_ && !runner_.running()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects settings, components and the runner, and offers them to the bus.
+// The core of gpuhostd: holds the settings and the components, makes plans, and starts them with the runner.
+// The D-Bus objects (daemon/bus) call it.
 #pragma once
 
 #include "daemon/core/component.hpp"
@@ -24,48 +25,52 @@ class Manager {
     using Keys = std::vector<std::span<const core::SettingKey>>;
 
     enum class Mode {
-        Live,     ///< on the running host: converges at start
-        Mounted,  ///< on an offline system: does what is requested, and nothing by itself
-        ReadOnly, ///< on an offline system: read-only
+        Live,     ///< on the running host: applies plans at start
+        Mounted,  ///< on a mounted system: starts only what clients request
+        ReadOnly, ///< on a mounted system: reports, and changes nothing
     };
 
-    /// All references must outlive the manager.
+    /// All references must outlive the manager. `kernel` is the kernel release to report: the running
+    /// kernel's, or no_kernel.
     Manager(Event& event, const base::Root& root, Runner& runner, Components components, Keys keys,
             std::string kernel);
 
-    /// Resumes what was left unfinished, makes the first inventory, then converges the components that do so
-    /// at start. The mode limits each of these.
+    /// Loads settings and resumes an interrupted operation. Then observes the host and applies the plans of
+    /// those components that need it at start. Mode::Mounted applies no plans at start; Mode::ReadOnly only
+    /// reads the journals.
     [[nodiscard]] base::Result<void> start(Mode mode = Mode::Live);
-    /// Sets the only listener: the bus, which forwards to all others.
+    /// Sets the listener for operations. There is only one, the D-Bus server.
     void listen(Runner::Listener listener) { listener_ = std::move(listener); }
-    /// Sets the only callback for changes of the state, of readiness, or of what a component observes: the
-    /// bus's.
+    /// Sets the callback that runs when state(), ready() or a component's observation may have changed. There
+    /// is only one, the D-Bus server's.
     void on_change(std::function<void()> callback) { changed_ = std::move(callback); }
 
-    /// Returns what a request would do. An empty request plans for all components, or for those named in
-    /// `only`.
+    /// Returns what a request would change. `request` names one component, see Desired::request. An empty
+    /// request plans for all components, or for those named in `only`, separated by blanks.
     [[nodiscard]] base::Result<core::Plan> plan(const base::Json& request, std::string_view only = {});
-    /// Starts the plan, or with `check_only` its preflight alone. Returns the operation, or 0 if there is
-    /// nothing to do. Fails with the plan's problems, if it has any.
+    /// Starts the plan of a request; with `check_only` the operation ends after preflight. Returns the
+    /// operation's id, or 0 if there is nothing to do. If the plan has problems, fails with them.
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// Returns what a component observes, see observe().
+    /// Returns the JSON that a component observed, see the private observe(). Fails with NotFound for an
+    /// unknown name.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// Returns the history of driver changes, newest first.
     [[nodiscard]] base::Json driver_history() const;
-    /// Returns read_kubelet_files() for the paths in KubeletFiles=.
+    /// Returns read_kubelet_files() for the paths in the setting KubeletFiles=.
     [[nodiscard]] base::Json kubelet_files() const;
-    /// Applies the cluster's configuration to the toolkit and the runtimes, if it differs from the previous
-    /// one. Returns the operation, or 0 for none. Problems of these components are not an error; describe()
-    /// lists them. Fails with Busy, without a change, while another operation runs.
+    /// Stores the cluster's desired state. Starts the plan of the toolkit and the runtimes, if the wanted
+    /// toolkit has changed or comes from the cluster. Returns the operation's id, or 0 for none. Problems of
+    /// these components are not an error: describe() lists them. Fails with Busy, without a change, while an
+    /// operation runs.
     [[nodiscard]] base::Result<std::uint64_t> set_desired_state(const core::ClusterDesired& desired,
                                                                 core::Subject subject);
     void withdraw_cluster_driver();
     /// See ClusterSide::request_upgrade().
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
-    /// Reads the configuration again. Returns the problems found in it.
+    /// Loads the settings again. Returns the problems in the configuration files.
     std::vector<std::string> reload();
 
     [[nodiscard]] std::string_view state() const;
@@ -75,8 +80,9 @@ class Manager {
 
   private:
     void load_settings();
-    /// Observes a component at most once in each turn of the loop: what the daemon starts changes the host in
-    /// a later turn. The reference is valid for this turn, and until settings are loaded.
+    /// Observes a component, at most once in each iteration of the event loop: an operation started now
+    /// changes the host in a later iteration. The reference is valid until the iteration ends or settings are
+    /// loaded.
     [[nodiscard]] const base::Result<base::Json>& observe(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
@@ -94,19 +100,20 @@ class Manager {
     ClusterSide cluster_;
     History history_;
     core::Settings settings_;
-    std::vector<std::string> problems_; ///< of the configuration
+    std::vector<std::string> problems_; ///< lines about the configuration files, from the last load
     std::map<const core::Component*, base::Result<base::Json>> seen_;
     std::optional<std::uint64_t> seen_in_turn_;
     Runner::Listener listener_;
     std::function<void()> changed_;
     Source later_;
     Mode mode_ = Mode::Live;
-    /// steps begun by operations that an earlier boot left unfinished
+    /// Steps of operations that an earlier boot interrupted and this boot ended; converge_after() gets them.
     std::vector<core::Step> interrupted_;
     bool started_ = false;
     bool prepared_ = false;  ///< begin_preparation() was called
-    bool converged_ = false; ///< convergence was tried at start
-    bool failed_ = false;    ///< an operation failed since, and may have left what convergence repairs
+    bool converged_ = false; ///< converge() has planned for all components
+    /// The last operation failed, and the daemon did not start it itself: converge() may plan again.
+    bool failed_ = false;
     bool ready_ = false;
     bool degraded_ = false;
 };

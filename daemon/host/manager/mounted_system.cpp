@@ -33,10 +33,10 @@ bool is_same(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns true if `directory` is the root of the running system, that is, the root of pid 1. Reads it first
-/// from the /proc mounted in `directory`, which may be the host of this container. Then reads it from this
-/// process's /proc; if the link can't be read, "/" counts as that root. Returns false in a chroot without
-/// /proc: "/" is not the running system there either.
+/// Returns true if `directory` is the root directory of the running system, which is the root of pid 1. A
+/// container may mount its host's root, so the /proc below `directory` is read first. Then this process's
+/// /proc is read; if its link can't be read, "/" counts as the root of pid 1. Without any /proc, as in a
+/// chroot, returns false: "/" is not the running system there.
 bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
     if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))
@@ -59,7 +59,7 @@ Result<void> check(const std::string& directory, bool writable) {
         return base::fail(Errc::InvalidArgument, quote(directory) + " is the running system",
                           "Omit --root: the running system's own gpuhostd does it.");
     GPUHOST_TRY(root, base::Root::open(directory));
-    for (const char* needed : of_the_running) // links are refused: a tmpfs is mounted on each
+    for (const char* needed : of_the_running) // a tmpfs is mounted on each, so symbolic links are refused
         if (struct stat there{};
             ::lstat(root.host_path(needed).c_str(), &there) < 0 || !S_ISDIR(there.st_mode))
             return base::fail(Errc::NotFound,
@@ -106,8 +106,9 @@ Result<std::string> enter_mounted_system(const std::string& directory, bool writ
             Errc::Failed, base::errno_error("making all mounts private", errno).message,
             "In a chroot, make '/' a mount point: mount --bind DIRECTORY DIRECTORY, and then chroot "
             "there.");
-    // Bind-mounts the working directory, since `directory` may be below /run, which the tmpfs hides. It also
-    // hides the sockets of the running system's systemd and bus. All mounts end with the process.
+    // Changes to `directory` before the tmpfs hides /run, because `directory` may be below /run; then
+    // bind-mounts the working directory. The tmpfs also hides the sockets of the running system's systemd and
+    // D-Bus. All mounts end with this process.
     if (::chdir(directory.c_str()) < 0)
         return fail_errno(quote(directory), errno);
     GPUHOST_CHECK(mount_at("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"));

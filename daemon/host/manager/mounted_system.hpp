@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An offline system: the host's own files, mounted by another system that was booted to repair it.
+// Access to a mounted system: the root file system of a host that does not boot, mounted by the rescue system
+// that runs.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -8,16 +9,16 @@
 
 namespace gpuhost::host {
 
-/// The kernel release that an offline system reports; it never equals that of an installed kernel.
+/// The kernel release that such a system reports. No installed kernel has this release.
 inline constexpr const char* no_kernel = "none";
-inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< where the offline system is mounted
+inline constexpr const char* rescue_place = "/run/gpuhost-rescue"; ///< mount point for the mounted system
 
-/// Mounts the system at `directory`, with all mounts below it, at the returned path, for this process and its
-/// children. Its /proc, /sys, /run and /dev are hidden by empty file systems in memory, since those mounted
-/// there, if any, describe the running system. These report that no module is loaded and no program runs.
-/// They and their mount namespace end with this process. Requires root; call before any thread is started.
-/// Fails with InvalidArgument for the running system, and with NotFound for a directory that holds no system.
-/// If `writable` is set, it fails with Refused on a read-only mount.
+/// Bind-mounts the system at `directory`, with all mounts below it, at the returned path, for this process
+/// and its children only. Hides its /proc, /sys, /run and /dev with empty tmpfs mounts, because what is
+/// mounted there, if anything, describes the running system. The new /proc reports that no module is loaded
+/// and no process runs. The mount namespace ends with this process. Requires root; call it before any thread
+/// is started. Fails with InvalidArgument if `directory` is the running system, and with NotFound if it holds
+/// no system. If `writable` is set, fails with Refused on a read-only mount.
 [[nodiscard]] base::Result<std::string> enter_mounted_system(const std::string& directory, bool writable);
 
 } // namespace gpuhost::host

@@ -10,11 +10,11 @@
 
 namespace gpuhost::host {
 
-/// Returns "alice with gpuhostctl": the requester, as messages name it.
+/// Returns the requester as messages name it, for example "alice with gpuhostctl".
 [[nodiscard]] std::string who(const core::Subject& subject);
 
-/// Logs `text` with the requester in fields of the journal, which gpuhostd(8) describes. `operation` is 0 if
-/// there is none.
+/// Logs `text` with fields of the journal that name the requester; gpuhostd(8) lists them. `operation` is the
+/// operation's id, or 0 for none.
 void log_asked(base::log::Level level, std::string_view message_id, const core::Subject& subject,
                std::uint64_t operation, std::string_view text) noexcept;
 

@@ -13,15 +13,15 @@ using base::Result;
 
 namespace {
 
-constexpr std::int64_t format = 1; ///< of the file; raised when an older program must not write it
+constexpr std::int64_t format = 1; ///< of the file; increased if an older gpuhostd must not write the file
 
-/// Returns the first line, since a cause may quote a compiler.
+/// Returns the first line, at most 500 bytes: the message of an error may quote a compiler's output.
 std::string one_line(const std::string& text) {
     constexpr std::size_t longest = 500; // bytes
     std::size_t end = std::min(text.find('\n'), text.size());
     if (end > longest)
         for (end = longest; (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U;)
-            --end; // not within a character
+            --end; // do not cut a UTF-8 character
     return text.substr(0, end);
 }
 
@@ -74,7 +74,8 @@ Result<Json> History::read() const {
     return parse(*text);
 }
 
-/// A corrupt file is replaced. A file that can't be read now, or that a newer program wrote, stays.
+/// Replaces a corrupt file. Leaves a file alone that can't be read now, or that a newer gpuhostd wrote; the
+/// entry is lost.
 void History::keep(const Operation& operation) const {
     const auto change = driver_change(operation);
     if (!change)

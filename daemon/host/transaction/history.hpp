@@ -12,20 +12,21 @@ namespace gpuhost::host {
 
 inline constexpr std::string_view history_file = "/var/lib/gpuhost/history.json";
 
-/// The history of driver changes. Kept operations supply their own entries. Others are in a file, to which
-/// each is added before its journal is removed. So nothing is written twice, and a crash between the two
-/// loses nothing.
+/// The history of driver changes. An operation that the runner still lists supplies its own entry. The
+/// entries of all others are in a file: keep() adds an entry before the operation's journal is removed. So a
+/// crash between the two loses nothing, and no entry is listed twice.
 class History {
   public:
     static constexpr std::size_t most = 200; ///< changes in the file; the oldest are dropped
 
-    /// `root` must outlive it.
+    /// `root` must outlive this object.
     explicit History(const base::Root& root) : root_(root) {}
 
-    /// Adds an operation that is about to be removed. If the file can't be written, this is logged and the
-    /// entry is lost.
+    /// Adds the operation's entry to the file, if it changed the driver. If the file can't be written, that
+    /// is logged and the entry is lost.
     void keep(const Operation& operation) const;
-    /// Returns the document that org.gpuhost1(5) describes, newest change first.
+    /// Returns the entries of the file and of the operations `kept`, newest first, as org.gpuhost1(5)
+    /// describes.
     [[nodiscard]] base::Json document(const std::vector<const Operation*>& kept,
                                       const std::string& boot_id) const;
 
@@ -35,7 +36,7 @@ class History {
     const base::Root& root_;
 };
 
-/// Returns the operation's entry, or nullopt if it did not begin to change the driver.
+/// Returns the operation's entry; nullopt if it never began to change the driver.
 [[nodiscard]] std::optional<base::Json> driver_change(const Operation& operation);
 
 } // namespace gpuhost::host

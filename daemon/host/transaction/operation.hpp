@@ -9,16 +9,16 @@
 
 namespace gpuhost::host {
 
-/// One transaction as shown to clients, running or ended.
+/// A transaction with its id and progress, as clients see it; running or ended.
 struct Operation {
     std::uint64_t id = 0;
     core::Transaction transaction;
-    double progress = 0;          ///< 0 to 1 of the whole
-    std::string text;             ///< what it does now
-    bool of_earlier_boot = false; ///< begun in an earlier boot and resumed in this one
+    double progress = 0;          ///< of the whole operation, 0 to 1
+    std::string text;             ///< the current activity, or the error's message after the end
+    bool of_earlier_boot = false; ///< an earlier boot started it, this boot resumed it
 };
 
-/// Returns "running", "undoing" or the outcome's name.
+/// Returns "running", "undoing", or the name of the outcome once it has ended.
 [[nodiscard]] std::string_view state(const Operation& operation);
 [[nodiscard]] base::Json to_json(const Operation& operation);
 

@@ -53,9 +53,9 @@ std::string_view message_of(Outcome outcome) {
     return message::operation_failed;
 }
 
-/// Returns the steps that each preflight worker checks. Input from outside is never parsed with privileges,
-/// so each unprivileged sandbox gets a worker of its own. All other steps share one worker, which starts
-/// once.
+/// Groups the steps for preflight; one worker checks each group. The steps of each unprivileged sandbox are a
+/// group, so that privileged workers never parse foreign input. All other steps share one group, and so one
+/// start of a worker.
 std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& kinds, const core::Plan& plan) {
     std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -70,8 +70,8 @@ std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& ki
     return made;
 }
 
-/// Returns a step's share of the whole. Its deadline is the only forecast of its duration, and a compile's is
-/// long.
+/// Returns a step's weight in the progress of its operation: its deadline in seconds. A deadline is the only
+/// estimate of a duration, and that of a compile is long.
 double weight(const core::StepKinds& kinds, const core::Step& step) {
     const core::StepKind* kind = kinds.find(step.kind);
     return kind ? static_cast<double>(kind->deadline.count()) : 1;
@@ -133,7 +133,8 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
     current_->inputs = std::move(inputs);
     if (listener_.added)
         listener_.added(current_->operation);
-    // On the next turn, so that the caller gets its answer before the first signal.
+    // In the next iteration of the loop, so that the client receives the operation's id before the first
+    // signal about it.
     later(std::chrono::seconds(0), [this] { advance(); });
     return last_id_;
 }
@@ -152,7 +153,7 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
         return base::fail(Errc::NoSpace, "the journal can't be written", "Make room below /var/lib/gpuhost.");
     Record cancelled = record(Record::Type::Cancel);
     cancelled.error = Error{Errc::Cancelled, "cancelled by " + who(subject), {}};
-    GPUHOST_CHECK(write(cancelled)); // without a record the caller must try again
+    GPUHOST_CHECK(write(cancelled)); // without a record, the cancel fails and the client must repeat it
     log_asked(log::Level::Info, {}, subject, id, who(subject) + " cancels operation " + std::to_string(id));
     if (current_->worker && interruptible(current_->operation.transaction.next()))
         current_->worker->kill();
@@ -220,16 +221,16 @@ bool Runner::changes_kernel(const Action& action) const {
     return kind && kind->changes_kernel;
 }
 
-/// Returns false for a phase that the step's kind does not implement. No worker is started for it.
+/// Returns false if the step's kind does not implement this phase, so that no worker is needed.
 bool Runner::has_work(const Action& action) const {
     const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
     return action.phase == Phase::Preflight || !kind ||
            (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
 }
 
-/// Ends a phase without a worker. On an offline system an apply that needs the running system fails with
-/// Unsupported. Past the point of no return it counts as done: the next boot repeats its work from the
-/// selected version.
+/// Ends a phase without a worker: the kind does not implement it, or it changes a running system only and
+/// this one is offline. An apply of the second kind fails with Unsupported. After the point of no return it
+/// counts as done, because the next boot does the same from the selected version.
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
@@ -269,7 +270,8 @@ void Runner::launch(const Action& action) {
 Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, JobCallbacks callbacks) {
     if (current_->recover) {
         auto worker = launcher_.recover(launch, std::move(callbacks));
-        // keep trying to recover: the old worker may still run, and must not get a second one beside it
+        // on failure repeat the recovery: the old worker may still run, and a second one must not run beside
+        // it
         current_->recover = !worker;
         return worker;
     }
@@ -280,10 +282,10 @@ Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, J
     return launcher_.start(launch, inputs, std::move(callbacks));
 }
 
-/// Handles a worker that can't start: no memory, descriptors or space in /run, or a service manager that is
-/// busy or shuts the host down. All of these are temporary. An undo retries without a limit, if necessary
-/// until the next boot, and so does an adoption. A step after the point of no return retries for minutes,
-/// since the steps after it run without it. Any other step fails after a few attempts.
+/// Handles a failed start of a worker. The causes are temporary: no memory, descriptors or space in /run, or
+/// systemd is busy or shuts the host down. An undo, or the recovery of an old worker, is repeated without a
+/// limit. A step after the point of no return is repeated most_refused_launches times, since later steps run
+/// even without it. Any other step fails after a few attempts.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool past_return = transaction.past_return();
@@ -305,7 +307,7 @@ void Runner::wait(const std::string& why, const Event::Callback& then) {
     later(launch_pause_, then);
 }
 
-/// Runs the action again, unless the operation was cancelled since the last attempt.
+/// Repeats the action, unless the operation was cancelled since the last attempt.
 void Runner::run_again(const Action& action) {
     if (current_->operation.transaction.cancelled() && action.phase != Phase::Undo)
         phase_ended(action, {Error{Errc::Cancelled, "cancelled", {}}, {}, {}});
@@ -313,16 +315,17 @@ void Runner::run_again(const Action& action) {
         run(action);
 }
 
-/// Schedules the transaction's next action. The event source is dropped if the transaction ends first.
+/// Calls `then` after the pause, unless the transaction ends first: this drops the timer.
 void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
     auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
     if (timer)
         current_->next = *std::move(timer);
     else
-        event_.exit(EXIT_FAILURE); // without the loop nothing continues; the next daemon resumes
+        event_.exit(EXIT_FAILURE); // without a timer nothing continues: exit, and the next daemon resumes
 }
 
-/// Ends an idle worker. This may take a while: nothing is started or journaled until it has exited.
+/// Makes the idle worker exit, then calls `then`. Until the worker has exited, nothing is started or
+/// journaled.
 void Runner::dismiss_worker(const Event::Callback& then) {
     say("waiting for a worker to exit");
     current_->worker->dismiss([this, then] {
@@ -354,14 +357,14 @@ Runner::Need Runner::need_of(const Action& action) const {
     return need;
 }
 
-/// Returns true if a worker in `sandbox` may also run `next`. An undo gets a new worker, since the state of
-/// one that failed is unknown.
+/// Returns true if a worker with this sandbox may also run `next`. An undo always gets a new worker, since
+/// the state of a worker that failed is unknown.
 bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
     return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
            current_->inputs.empty() && !(offline_ && needs_running_system(next));
 }
 
-/// Returns the total time of all actions that the worker will run after this one if nothing fails.
+/// Returns the sum of the deadlines of all actions that the same worker may run after `action`.
 std::chrono::seconds Runner::time_for_followers(Action action, core::Sandbox sandbox) const {
     std::chrono::seconds time{0};
     core::Transaction ahead = current_->operation.transaction;
@@ -398,13 +401,13 @@ Launch Runner::make_launch(const Action& action) const {
         launch.writable = kind->writable;
     launch.sandbox = need.sandbox;
     launch.deadline = need.deadline;
-    if (!current_->recover) // an recovered worker's stdin closed with the previous daemon
+    if (!current_->recover) // a recovered worker gets no other job: its stdin closed with the previous daemon
         launch.more = time_for_followers(action, need.sandbox);
     return launch;
 }
 
-/// Creates the staging directory for the workers' user. If a step has begun, an existing directory stays
-/// unchanged, because a later step may have changed its owner.
+/// Creates the staging directory, owned by the user of the sandbox that writes it. Once a step has begun, an
+/// existing directory stays unchanged, because a step may have changed its owner.
 Result<void> Runner::prepare_staging() const {
     const core::Transaction& transaction = current_->operation.transaction;
     const std::string path = core::staging_of(current_->operation.id);
@@ -412,7 +415,7 @@ Result<void> Runner::prepare_staging() const {
         const core::StepKind* kind = kinds_.find(step.kind);
         if (!kind || (transaction.touched() && root_.exists(path)))
             continue;
-        // owned by root: its unit may write the directory, but not create it
+        // root owns it: a unit with the sandbox Sign may write the directory, but not create it
         if (kind->sandbox == core::Sandbox::Sign)
             GPUHOST_CHECK(root_.make_directories(path, 0755));
         if (user_of(kind->sandbox).empty())
@@ -482,8 +485,8 @@ void Runner::job_ended(const Action& action, JobEnd end) {
     phase_ended(action, std::move(result));
 }
 
-/// Returns true if another attempt may succeed: after a timeout, or after a full disk. For the latter it
-/// frees the journal's reserve.
+/// Returns true if another attempt may succeed, which is after Timeout and NoSpace. For NoSpace, deletes the
+/// journal's reserve to free disk space.
 bool Runner::may_pass(const Error& error) const {
     if (error.code == Errc::NoSpace)
         (void)core::release_journal_reserve(root_);
@@ -514,7 +517,7 @@ void Runner::end(const Action& action) {
 }
 
 void Runner::finish() {
-    // First, because a listener may start the next operation.
+    // First clear current_, because a listener may start the next operation.
     auto ended = std::exchange(current_, std::nullopt);
     Operation& operation = ended->operation;
     remove_files_of(operation.id);
@@ -547,7 +550,7 @@ Record Runner::record(Record::Type type) const {
 Result<void> Runner::feed(const Record& made) {
     auto fed = current_->operation.transaction.feed(made);
     if (!fed) {
-        // If it were written, no daemon could resume from this journal.
+        // No daemon could resume from a journal with this record, so do not write it.
         log::error("broken invariant: " + fed.error().message);
         event_.exit(EXIT_FAILURE);
     }
@@ -566,7 +569,7 @@ Result<void> Runner::write(const Record& made) {
     return written;
 }
 
-/// Writes all unwritten records in their order.
+/// Writes all unwritten records, oldest first.
 Result<void> Runner::write_journal() {
     while (!current_->unwritten.empty()) {
         GPUHOST_CHECK(current_->journal.append(current_->unwritten.front()));
@@ -575,9 +578,9 @@ Result<void> Runner::write_journal() {
     return {};
 }
 
-/// Appends a record, then calls `then`: nothing is done before the journal announces it. While the journal
-/// can't be written the transaction waits. After most_journal_failures attempts it continues without records,
-/// see continue_unwritten().
+/// Writes a record to the journal, then calls `then`. No action runs before its record is written. If the
+/// write fails, it is repeated after a pause. After most_journal_failures attempts the transaction continues
+/// without the journal, see continue_unwritten().
 void Runner::append(Record made, std::function<void()> then) {
     const auto written = write(made);
     current_->stalled = !written;
@@ -595,15 +598,16 @@ void Runner::append(Record made, std::function<void()> then) {
         later(journal_pause_, [this, made = std::move(made), then = std::move(then)] { append(made, then); });
 }
 
-/// Undoes the transaction, or completes it after the point of no return, and keeps the records in memory. It
-/// does not wait any longer, because a host that is half changed has no working driver. A daemon that finds
-/// the journal without these records does the same again (go_back_if_unrecorded()), since every step
-/// converges. Only the End record waits: nothing else may begin before the journal records the end of this
-/// transaction.
+/// Continues without the journal: undoes the transaction or, after the point of no return, completes it.
+/// Keeps the records in memory. Waiting longer would leave the host half changed, without a working driver.
+/// If the daemon restarts before the records are written, it undoes or completes the transaction again, since
+/// every step converges: see go_back_if_unrecorded(). Only End is never skipped, because no other operation
+/// may begin before the journal records the end of this one.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
-    const bool begins = made.type == Record::Type::Start && !goes_on; // this phase is then not run
+    // true: do not run the phase that `made` starts
+    const bool begins = made.type == Record::Type::Start && !goes_on;
     if (begins) {
         made.type = Record::Type::Fail;
         made.error = why;

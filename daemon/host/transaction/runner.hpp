@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs transactions, one at a time: takes an action from core::Transaction::next(), journals it, runs it, and
-// repeats.
+// Runs transactions, one at a time. It repeats: get an action from core::Transaction::next(), write it to the
+// journal, run it in a worker, and feed the result to the transaction.
 #pragma once
 
 #include "daemon/core/journal.hpp"
@@ -23,9 +23,10 @@ namespace gpuhost::host {
 
 class Runner {
   public:
-    /// Attempts to write a record before the transaction continues without its journal.
+    /// Failed attempts to write a record, after which the transaction continues with its records in memory
+    /// only.
     static constexpr unsigned most_journal_failures = 6;
-    /// Attempts to start the worker of a step after the point of no return.
+    /// Failed attempts to start a worker for a step after the point of no return, after which the step fails.
     static constexpr unsigned most_refused_launches = 150;
     static constexpr std::size_t kept = 50; ///< ended operations that stay listed, and their journals on disk
 
@@ -33,7 +34,8 @@ class Runner {
         std::function<void(const Operation&)> added;
         std::function<void(const Operation&)> changed;
         std::function<void(const Operation&)> ended;
-        std::function<void(const Operation&)> removed; ///< an old operation, removed to make space
+        /// an old operation; its journal is about to be deleted
+        std::function<void(const Operation&)> removed;
     };
 
     /// All references must outlive the runner.
@@ -43,25 +45,26 @@ class Runner {
           sweeper_(event, root) {}
 
     void listen(Listener listener) { listener_ = std::move(listener); }
-    /// Marks the system below the root as offline, so that nothing that ends with a boot still runs. Call
-    /// before resume().
+    /// Marks the system at `root` as offline: steps that change only a running system are not run, see
+    /// pass_over(). Call before resume().
     void set_offline() { offline_ = true; }
     /// Sets the pause between two attempts to write the journal; for tests.
     void set_journal_pause(std::chrono::seconds pause) { journal_pause_ = pause; }
     /// Sets the pause between two attempts to start a worker; for tests.
     void set_launch_pause(std::chrono::seconds pause) { launch_pause_ = pause; }
-    /// Sets the settings that workers get from now on.
+    /// Sets the settings that all workers started from now on receive.
     void set_settings(base::Json settings) { settings_ = std::move(settings); }
 
-    /// Reads the journals and resumes what a previous daemon left unfinished. Fails if that is not possible:
-    /// nothing else may run then.
+    /// Locks and reads the journals, then resumes the operations that a previous daemon did not finish. If it
+    /// fails, the caller must not start operations.
     [[nodiscard]] base::Result<void> resume();
-    /// Reads the journals without resuming, in place of resume(). Unfinished operations are listed as they
-    /// were left, and nothing can be started.
+    /// Replaces resume() for read-only access: reads the journals and resumes nothing. Unfinished operations
+    /// are listed, and start() fails with Refused.
     [[nodiscard]] base::Result<void> inspect();
 
-    /// Starts a plan with steps and without problems. Fails with Busy, naming the running operation. If
-    /// `check_only` is set, the operation ends after preflight, in Outcome::Checked or Refused.
+    /// Starts a plan, which must have steps and no problems. Returns the operation's id. Fails with Busy
+    /// while another operation runs. With `check_only` the operation ends after preflight, in
+    /// Outcome::Checked or Refused.
     [[nodiscard]] base::Result<std::uint64_t> start(core::Plan plan, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false);
@@ -69,14 +72,16 @@ class Runner {
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
     [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
-    /// Returns true while blocked on a full disk or an unavailable launcher. May last indefinitely.
+    /// Returns true while the operation waits for disk space, or until a worker can be started. Both may last
+    /// indefinitely.
     [[nodiscard]] bool waits() const {
         return current_ && (current_->stalled || !current_->waiting_for.empty());
     }
     /// Returns the ended operations and the running one, oldest first.
     [[nodiscard]] std::vector<const Operation*> operations() const;
     [[nodiscard]] const std::string& boot_id() const { return boot_id_; }
-    /// Returns the operation of this boot that requires a reboot, unless the driver was changed since.
+    /// Returns the operation of this boot that ended in RebootRequired, unless a later operation changed the
+    /// driver.
     [[nodiscard]] std::optional<std::uint64_t> reboot_required() const;
 
   private:
@@ -86,17 +91,17 @@ class Runner {
         core::Journal journal;
         std::vector<base::UniqueFd> inputs;
         unsigned starts = 0;  ///< number of Start records so far; part of the jobs' names
-        bool recover = false; ///< the phase in flight may have a worker from a previous daemon
-        /// Runs the phase in flight, or is idle and may run the next one.
+        bool recover = false; ///< a previous daemon may have started a worker for the phase in flight
+        /// The worker of the phase in flight, or an idle worker that may run the next phase.
         std::unique_ptr<Worker> worker;
         core::Sandbox sandbox = core::Sandbox::Store; ///< the worker's
-        Source next;                                  ///< the next action, see later()
-        /// Why no worker starts; reported and logged once, however often it is tried.
+        Source next;                                  ///< timer of the next action, see later()
+        /// The reason why no worker can be started now. Attempts repeat; each new reason is logged once.
         std::string waiting_for;
         unsigned refused_launches = 0;      ///< of the phase in flight
         bool stalled = false;               ///< a record waits for space on the disk
         unsigned journal_failures = 0;      ///< since the journal was last written
-        std::deque<core::Record> unwritten; ///< records that the transaction has and its journal lacks
+        std::deque<core::Record> unwritten; ///< records fed to the transaction but not yet in its journal
     };
 
     /// Requirements of a phase for its worker.
@@ -162,7 +167,8 @@ class Runner {
     base::Json settings_ = base::Json::object();
     Listener listener_;
     std::optional<Current> current_;
-    /// Found at start. There is more than one only if somebody moved journals by hand.
+    /// Unfinished operations found at start, oldest first. There is more than one only if journals were moved
+    /// by hand.
     std::deque<Current> unfinished_;
     std::map<std::uint64_t, Operation> ended_;
     std::set<std::uint64_t> rotten_; ///< ids of unreadable journals

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resumes what a previous daemon left: unfinished journals, and files to remove.
+// The part of Runner that runs at start: it resumes unfinished operations and removes files that they left.
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/host/transaction/runner.hpp"
@@ -20,8 +20,8 @@ using base::Result;
 using core::Outcome;
 using core::Record;
 
-/// Locks the journal directory. Two daemons on one journal would each undo the other's work. The kernel drops
-/// the lock when its holder exits.
+/// Locks the journal directory, because two daemons on one journal would each undo the other's work. The
+/// kernel releases the lock when this process exits.
 Result<void> Runner::lock_journal() {
     GPUHOST_CHECK(root_.make_directories(core::journal_directory, 0700));
     core::keep_journal_reserve(root_);
@@ -55,7 +55,7 @@ Result<void> Runner::inspect() {
     return {};
 }
 
-/// Removes a transaction's staging directory, and the files of its jobs, including attempts that died.
+/// Removes a transaction's staging directory, and the directories of all its jobs.
 void Runner::remove_files_of(std::uint64_t id) {
     sweeper_.remove(core::staging_of(id));
     for (const auto& job : root_.list(core::jobs_directory).value_or(std::vector<std::string>()))
@@ -63,7 +63,7 @@ void Runner::remove_files_of(std::uint64_t id) {
             sweeper_.remove(core::job_directory(job));
 }
 
-/// Removes files of ended transactions, which a daemon may leave when it dies at a transaction's end.
+/// Removes files of ended transactions. They remain if a daemon dies right after a transaction's End record.
 void Runner::remove_leftovers() {
     std::vector<std::string> names = root_.list(core::staging_directory).value_or(std::vector<std::string>());
     const auto jobs = root_.list(core::jobs_directory).value_or(std::vector<std::string>());
@@ -76,8 +76,8 @@ void Runner::remove_leftovers() {
     }
 }
 
-/// Reads one journal. The host's state is observed, not remembered: a corrupt journal loses its history,
-/// nothing else.
+/// Reads one journal, and lists its operation as ended or unfinished. Ignores a corrupt journal: only its
+/// history is lost, because plans are made from the observed state of the host.
 Result<void> Runner::load(std::uint64_t id) {
     Operation operation;
     operation.id = id;
@@ -126,7 +126,7 @@ void Runner::resume_next() {
     current_ = std::move(unfinished_.front());
     unfinished_.pop_front();
     const core::Transaction& transaction = current_->operation.transaction;
-    // A worker can only survive within the same boot.
+    // A worker from an earlier boot no longer runs.
     current_->operation.of_earlier_boot = transaction.boot_id() != boot_id_;
     current_->recover = transaction.in_flight() && !current_->operation.of_earlier_boot;
     const std::string id = std::to_string(current_->operation.id);
@@ -136,15 +136,15 @@ void Runner::resume_next() {
     resumed.boot_id = boot_id_;
     append(std::move(resumed), [this] {
         if (current_->operation.transaction.undoing())
-            current_->operation.progress = 1; // it decreases from there
-        // After a reboot the undo starts right away: there is no phase to wait for.
+            current_->operation.progress = 1; // an undo counts down
+        // Recover a worker only if the phase is still in flight after this record.
         current_->recover = current_->recover && current_->operation.transaction.in_flight();
         await_leftover([this] { go_back_if_unrecorded(); });
     });
 }
 
-/// Waits for a worker of the previous daemon that may still be exiting, so that none is started beside it.
-/// Does not wait if the phase in flight is the newest job's: then that worker is recovered.
+/// Waits until a worker of the previous daemon has exited, so that no second worker runs beside it. Does not
+/// wait if the newest job is that of the phase in flight: its worker is recovered instead.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
@@ -166,8 +166,8 @@ void Runner::await_leftover(const Event::Callback& then) {
         wait(worker.error().message, [this, then] { await_leftover(then); });
 }
 
-/// Undoes the transaction if there are jobs that the journal does not announce. The previous daemon could not
-/// write its journal and continued without records (continue_unwritten()).
+/// Undoes the transaction if there are jobs without a Start record in the journal. In that case the previous
+/// daemon could not write the journal and continued without it (continue_unwritten()).
 void Runner::go_back_if_unrecorded() {
     const std::uint64_t id = current_->operation.id;
     std::vector<std::string> unrecorded;
@@ -178,10 +178,10 @@ void Runner::go_back_if_unrecorded() {
         advance();
         return;
     }
-    Record cancel = record(Record::Type::Cancel); // without effect after the point of no return
+    Record cancel = record(Record::Type::Cancel); // has no effect after the point of no return
     cancel.error = base::Error{Errc::Interrupted, "the journal lacks the records of some jobs", {}};
     append(std::move(cancel), [this, unrecorded] {
-        // Later jobs reuse these names.
+        // Removes these jobs, because later jobs get the same names.
         for (const std::string& job : unrecorded)
             if (const auto removed = root_.remove_tree(core::job_directory(job)); !removed)
                 warn(removed.error().message + ", ignoring");
@@ -190,8 +190,8 @@ void Runner::go_back_if_unrecorded() {
     });
 }
 
-/// Removes the journals of old operations: dry runs first, since each is one of many. The operation that
-/// requires a reboot stays. The newest stays too, since its client still has to read the outcome.
+/// Removes the journals of old operations until `kept` remain: first dry runs, because they are frequent.
+/// Keeps the operation that requires a reboot, and the newest one, whose client still reads the outcome.
 void Runner::prune() {
     core::keep_journal_reserve(root_);
     while (ended_.size() > kept) {

@@ -8,7 +8,7 @@ void Sweeper::remove(std::string path) {
     sweep();
 }
 
-/// Removes one portion each turn of the loop.
+/// Removes one portion of files in each iteration of the event loop, until no path is left.
 void Sweeper::sweep() {
     constexpr std::size_t portion = 256;
     while (!paths_.empty()) {

@@ -9,8 +9,8 @@
 
 namespace gpuhost::host {
 
-/// Removes trees without blocking the loop: a compiler's tree has thousands of files. Logs what can't be
-/// removed.
+/// Removes directory trees in portions, so that a compiler's tree with thousands of files does not block the
+/// event loop. Logs files that can't be removed.
 class Sweeper {
   public:
     Sweeper(Event& event, const base::Root& root) : event_(event), root_(root) {}

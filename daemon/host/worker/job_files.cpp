@@ -32,12 +32,12 @@ std::string first_job_file(const std::string& job) {
     return core::job_directory(job) + "/worker";
 }
 
-/// Writes the request last: a job without one was never sent to a worker. `first` is the job that its worker
-/// was started with; empty if that is this job.
+/// Writes the files of a job, request.json last: no worker has received a job without it. `first` is the
+/// first job of the job's worker; empty if that is this job.
 Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
                        Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
-    // A worker's user may enter its own job's directory, but not list all jobs.
+    // A worker's user may enter the directory of its own job, but not list all jobs.
     GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
     GPUHOST_CHECK(root.remove_tree(directory));
     GPUHOST_CHECK(root.make_directories(directory, 0700));
@@ -66,7 +66,7 @@ Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& re
 }
 
 std::string first_job(const base::Root& root, const std::string& job) {
-    // A directory owned by another user is not the daemon's, and not trusted.
+    // A directory that another user owns was not made by the daemon, so its content is not trusted.
     const auto st = root.lstat(core::job_directory(job));
     if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
         return job;
@@ -99,8 +99,8 @@ std::uint64_t start_of(std::string_view job) {
 }
 
 Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
-    // The directory belongs to the worker: a link in the file's place is not followed, and a FIFO does not
-    // block.
+    // The worker's user owns the directory: do not follow a symbolic link in place of the file, and do not
+    // block on a FIFO.
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
     GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
     events_ = std::move(events);
@@ -137,13 +137,14 @@ void JobWatch::read() {
         rest_soon();
 }
 
-/// Reports the result on the loop's next turn: the caller of start() may not have the worker yet.
+/// Reports the result in the loop's next iteration: the caller of start() does not have the worker before it
+/// returns.
 void JobWatch::rest_soon() {
     auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
     if (soon)
         ending_ = *std::move(soon);
     else
-        event_->exit(EXIT_FAILURE); // without the loop nothing continues; the next daemon resumes
+        event_->exit(EXIT_FAILURE); // without a timer nothing continues: exit, and the next daemon resumes
 }
 
 void JobWatch::overflow() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a worker that all launchers share: one job at a time, reported by JobWatch, and idle between
-// two jobs.
+// Base class of the workers of all launchers. A worker runs one job at a time, which JobWatch follows, and is
+// idle between two jobs.
 #pragma once
 
 #include "daemon/host/event.hpp"
@@ -22,26 +22,27 @@ class JobWorker : public Worker {
     [[nodiscard]] std::string job() const final { return job_; }
 
   protected:
-    /// `job` is the job that the worker was started with, which names it. `socket` is the daemon's end of its
-    /// stdin, invalid for an recovered worker.
+    /// `job` is the worker's first job, whose name the worker has. `socket` is the daemon's end of the
+    /// worker's stdin; a recovered worker has none.
     JobWorker(Event& event, const base::Root& root, std::string job, base::UniqueFd socket)
         : event_(event), root_(root), job_(std::move(job)), socket_(std::move(socket)) {}
 
-    /// Follows the first job. Fails, without a callback, if `must_have_files` is set and the job's files
-    /// can't be watched.
+    /// Follows the first job. If `must_have_files` is set and the job's files can't be watched, fails without
+    /// a callback.
     [[nodiscard]] base::Result<void> follow(const Launch& launch, JobCallbacks callbacks,
                                             bool must_have_files);
-    /// Reports that no process of the worker is left; `died` is the error of a job without a result. May
-    /// destroy this object.
+    /// Launchers call this when no process of the worker is left. A job without a result ends with the error
+    /// `died`. May destroy this object.
     void over(base::Error died);
-    /// Reports that the worker was never started. May destroy this object.
+    /// Launchers call this if the worker could not be started. May destroy this object.
     void not_started(base::Error why);
 
     virtual void kill_processes() = 0;
-    /// Sets the time left for the job, or for exiting, counted from now.
+    /// Sets a deadline, counted from now, after which the worker is killed: for its job, or for its exit.
     virtual void set_deadline(std::chrono::seconds deadline) = 0;
     virtual void clear_deadline() = 0;
-    /// Returns true if the worker may live that long, counted from now.
+    /// Returns true if the worker's total time, which its launcher limits, allows a job with this deadline
+    /// now.
     [[nodiscard]] virtual bool has_time_for(std::chrono::seconds deadline) const = 0;
 
     [[nodiscard]] Event& event() const { return event_; }
@@ -55,9 +56,9 @@ class JobWorker : public Worker {
     const base::Root& root_;
     std::string job_;
     base::UniqueFd socket_;
-    std::unique_ptr<JobWatch> watch_; ///< of the last job
-    bool rests_ = false;              ///< the last job has ended, and the worker is idle
-    bool gone_ = false;               ///< exited while idle
+    std::unique_ptr<JobWatch> watch_; ///< of the newest job
+    bool rests_ = false;              ///< the worker is idle: its newest job has ended
+    bool gone_ = false;               ///< the worker exited while it was idle
     bool killed_ = false;             ///< SIGKILL requested, possibly still in flight
     std::function<void()> when_gone_;
 };

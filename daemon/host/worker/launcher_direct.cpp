@@ -22,8 +22,8 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-/// Returns field 22 of /proc/PID/stat, see proc(5), from the host's /proc even if the root is elsewhere.
-/// Together with the pid it identifies a process permanently.
+/// Returns the start time of a process: field 22 of /proc/PID/stat, see proc(5). Reads the host's /proc,
+/// whatever --root= is. A reused pid has another start time.
 std::string start_time(pid_t pid) {
     const auto host = base::Root::open("/");
     if (!host)
@@ -51,8 +51,8 @@ class DirectWorker : public JobWorker {
     DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
         : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
 
-    /// Watches the process. An recovered worker that has exited already (no pidfd) ends on the loop's next
-    /// turn.
+    /// Watches the process. A recovered worker without a pidfd has exited already; its end is reported in the
+    /// loop's next iteration.
     Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
         if (!process_.pidfd && process_.child)
@@ -82,8 +82,8 @@ class DirectWorker : public JobWorker {
         else if (!process_.pidfd ||
                  ::syscall(SYS_pidfd_send_signal, process_.pidfd.get(), SIGKILL, nullptr, 0) < 0)
             return;
-        // The worker leads a process group of its own, so that its compilers die with it. The group's number
-        // stays the worker's until it is reaped.
+        // The worker leads a process group of its own, so that its compilers die with it. The kernel does not
+        // reuse the group's id before the worker is reaped.
         (void)::kill(-process_.pid, SIGKILL);
     }
 
@@ -97,7 +97,8 @@ class DirectWorker : public JobWorker {
     void clear_deadline() override { timer_.reset(); }
     [[nodiscard]] bool has_time_for(std::chrono::seconds) const override { return true; }
 
-    /// A process that hangs in the kernel can't be killed; the daemon continues without it.
+    /// Kills the worker after its deadline. If it still runs 10 seconds later, it hangs in the kernel, and
+    /// the daemon continues without it.
     void expire() {
         constexpr std::chrono::seconds to_die{10};
         if (expired_) {
@@ -123,8 +124,9 @@ class DirectWorker : public JobWorker {
     Source timer_;
 };
 
-/// Runs in the child. The daemon can die at any point of this. Until the pid file is complete the worker must
-/// die with it, since no daemon would find it. Afterwards it must not: the next daemon adopts it.
+/// Runs in the child between fork and exec. The daemon may die at any point. Until the pid file is complete,
+/// the child must die with it, because no daemon could find the child. Afterwards the child must live on, so
+/// that the next daemon recovers it.
 [[noreturn]] void become_worker(const base::Root& root, const std::string& pid_file, const std::string& job,
                                 const char* program, int input, pid_t daemon, DirectLauncher::Fate fate) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -179,7 +181,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, Jo
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
-        // Opens before it compares: a pid that is reused in between has another start time.
+        // Opens the pidfd, then compares: a pid that was reused before has another start time.
         pidfd = open_pidfd(pid);
         if (start_time(pid) != words[1])
             pidfd.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts workers as children of the daemon: for --root, rescue and tests. There is no sandbox, and the daemon
-// enforces the deadline.
+// Starts workers as children of the daemon: for --root, rescue and tests. They have no sandbox, and the
+// daemon kills them after the deadline.
 #pragma once
 
 #include "daemon/host/event.hpp"
@@ -13,9 +13,9 @@ namespace gpuhost::host {
 class DirectLauncher : public Launcher {
   public:
     enum class Fate {
-        /// Workers outlive the daemon: the next one adopts them.
+        /// Workers outlive the daemon, and the next daemon recovers them.
         Survive,
-        /// Workers die with the daemon: there is no next one that could find them.
+        /// Workers die with the daemon: no later daemon could find them.
         DieWithDaemon,
     };
     /// `program` is the worker's path. Event and root must outlive the launcher and its workers.

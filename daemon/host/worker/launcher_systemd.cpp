@@ -41,7 +41,8 @@ Result<std::string> path_of(const std::string& unit) {
 
 // --- properties
 
-/// sd-bus keeps the first error of a message being built, so only the last call needs a check.
+/// Appends unit properties to a message. sd-bus keeps the first error of a message, so only result() is
+/// checked.
 class Properties {
   public:
     explicit Properties(sd_bus_message* message) : message_(message) {}
@@ -105,8 +106,8 @@ class Properties {
     int result_ = 0;
 };
 
-/// Returns the writable paths. A leading "-" means that the path may be absent: most transactions have no
-/// staging directory, and a step may create its own directories.
+/// Returns the writable paths of a worker. A leading "-" means that the path may be absent: most transactions
+/// have no staging directory, and a step may create its own directories.
 Words writable_for(const Launch& launch) {
     Words writable{core::job_directory(launch.request.job), "-" + launch.request.staging};
     for (const std::string& path : launch.writable)
@@ -124,8 +125,8 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
     auto properties = sandbox_properties(launch.sandbox, writable_for(launch));
     const auto microseconds =
         static_cast<std::uint64_t>(std::chrono::microseconds(launch.deadline + launch.more).count());
-    // A module that hangs in the kernel can't be killed: after two rounds of SIGKILL the unit is "failed",
-    // and the daemon continues without it.
+    // A worker that hangs in the kernel can't be killed. After two rounds of SIGKILL systemd marks the unit
+    // as failed, and the daemon continues without the worker.
     constexpr std::uint64_t kill_us = 5'000'000;
     const std::vector<UnitProperty> common{
         {"Description", "GPU host worker " + job + ", " + what + after},
@@ -168,14 +169,14 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
 
 // --- one worker
 
-/// Returns true for an error without an answer from systemd: the unit may exist, or still be started.
+/// Returns true if the error means that systemd did not reply. The unit may then exist, or be started later.
 bool is_silence(const sd_bus_error& error) {
     return sd_bus_error_has_names(&error, SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT,
                                   SD_BUS_ERROR_DISCONNECTED, SD_BUS_ERROR_SERVICE_UNKNOWN,
                                   SD_BUS_ERROR_NAME_HAS_NO_OWNER) != 0;
 }
 
-/// Returns true if systemd itself has answered that it has no such unit.
+/// Returns true if the error is systemd's own reply that it has no such unit.
 bool is_about_unit(const sd_bus_error& error) {
     return base::starts_with(error.name, "org.freedesktop.systemd1.") ||
            sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) != 0;
@@ -201,7 +202,7 @@ class SystemdWorker : public JobWorker {
             return fail_errno("watching a worker's unit", -r);
         ask_when_overdue_by(launch.deadline);
         ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
-        // The unit's own deadline may cover several jobs.
+        // The unit's RuntimeMaxUSec= may cover several jobs, so the daemon enforces the deadline of this job.
         if (recovered || launch.more.count() > 0)
             kill_after(launch.deadline + patience_.overdue);
         return {};
@@ -215,9 +216,9 @@ class SystemdWorker : public JobWorker {
         return {};
     }
 
-    /// Asks for the unit's state, which is "inactive" if it does not exist. A missing answer never counts as
-    /// the worker's end: another one would run beside it. If the connection is lost the loop ends, and the
-    /// next daemon adopts the worker.
+    /// Asks systemd for the unit's state, which is "inactive" if the unit does not exist. A missing reply
+    /// never counts as the worker's end, because a second worker must not run beside it. If the bus
+    /// connection is lost, the loop exits, and the next daemon recovers the worker.
     void ask() {
         if (sd_bus_is_open(bus_) <= 0)
             return;
@@ -229,7 +230,7 @@ class SystemdWorker : public JobWorker {
     }
 
   private:
-    /// Stops the unit, with its KillSignal=SIGKILL. KillUnit would find no process in a unit whose start is
+    /// Stops the unit, whose KillSignal= is SIGKILL. KillUnit would find no process in a unit whose start is
     /// still queued.
     void kill_processes() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
@@ -257,7 +258,8 @@ class SystemdWorker : public JobWorker {
         else
             event().exit(EXIT_FAILURE);
     }
-    /// Repeats the kill: a manager that is reloading all units may miss it.
+    /// Kills the worker, again and again until it ends: systemd may miss the request while it reloads all
+    /// units.
     void expire() {
         expired_ = true;
         kill();
@@ -312,15 +314,16 @@ class SystemdWorker : public JobWorker {
         ask_after(patience_.again);
     }
 
-    /// Handles UnitRemoved: systemd sends it after the unit's end, but also when it reloads all units.
+    /// Handles UnitRemoved. systemd sends it after the unit's end, but also while it reloads all units, so
+    /// ask for the state.
     void removed(sd_bus_message* message) {
         const char* unit = nullptr;
         if (sd_bus_message_read(message, "s", &unit) >= 0 && unit_ == unit)
             ask();
     }
 
-    /// Handles PropertiesChanged. systemd sends that of the Service interface, with Result, before that of
-    /// the Unit interface, with ActiveState.
+    /// Handles PropertiesChanged. systemd sends Result (interface Service) before ActiveState (interface
+    /// Unit), so the result is known when the unit ends.
     void changed(sd_bus_message* message) {
         const char* interface = nullptr;
         if (sd_bus_message_read(message, "s", &interface) < 0 || read_properties(message, interface) < 0)
@@ -365,7 +368,7 @@ class SystemdWorker : public JobWorker {
         return r;
     }
 
-    /// Returns true if the unit has ended. A unit whose start job is still queued is inactive, too.
+    /// Returns true if the unit has ended. A unit is also inactive while its start job is queued.
     [[nodiscard]] bool is_over() const { return !has_job_ && (active_ == "inactive" || active_ == "failed"); }
 
     static Error died(const std::string& how) {
@@ -393,7 +396,7 @@ class SystemdWorker : public JobWorker {
     std::string path_;
     Patience patience_;
     std::chrono::steady_clock::time_point overdue_;
-    std::chrono::steady_clock::time_point ends_by_; ///< the end of the unit's RuntimeMaxUSec
+    std::chrono::steady_clock::time_point ends_by_; ///< when systemd stops the unit, see RuntimeMaxUSec
     bool expired_ = false;
     bool has_job_ = false;
     std::string active_;
@@ -409,7 +412,7 @@ class SystemdWorker : public JobWorker {
 
 Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const base::Root& root, sd_bus* bus,
                                                           std::string program, Patience patience) {
-    // Without a reply: the first worker shows whether the manager answers.
+    // Does not wait for a reply: if systemd does not reply, the first worker reports that.
     if (const int r = sd_bus_call_method_async(bus, nullptr, systemd_name, manager_path, manager_interface,
                                                "Subscribe", nullptr, nullptr, nullptr);
         r < 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts workers as transient units, gpuhost-worker-<job>.service. PID 1, not the daemon, provides each with
-// a sandbox, a cgroup and a deadline. If a worker does several jobs, PID 1 limits their total time and the
+// Starts workers as transient units, gpuhost-worker-<job>.service. systemd, not the daemon, gives each worker
+// a sandbox, a cgroup and a deadline. If a worker runs several jobs, systemd limits their total time and the
 // daemon the time of each.
 #pragma once
 
@@ -11,15 +11,16 @@
 
 namespace gpuhost::host {
 
-/// Times for asking systemd about a unit, if it did not report the unit's end or did not answer.
+/// Pauses before the daemon asks systemd for a unit's state, because a signal or a reply did not arrive.
 struct Patience {
-    std::chrono::microseconds overdue = std::chrono::seconds(30); ///< after the deadline: SIGKILL takes 10 s
-    std::chrono::microseconds again = std::chrono::seconds(5);    ///< between two calls
+    /// after the deadline; systemd's SIGKILL takes 10 s
+    std::chrono::microseconds overdue = std::chrono::seconds(30);
+    std::chrono::microseconds again = std::chrono::seconds(5); ///< between two calls
 };
 
 class SystemdLauncher : public Launcher {
   public:
-    /// Subscribes to the manager's signals. Event, root and bus must outlive the launcher and its workers.
+    /// Subscribes to systemd's signals. Event, root and bus must outlive the launcher and its workers.
     [[nodiscard]] static base::Result<std::unique_ptr<Launcher>>
     create(Event& event, const base::Root& root, sd_bus* bus, std::string program, Patience patience = {});
 

@@ -19,9 +19,9 @@ constexpr std::uint64_t capability(unsigned number) {
     return std::uint64_t{1} << number;
 }
 
-// Root needs these to write files that gpuhost-worker made, and to change their owner.
+// Capabilities to write files that the user gpuhost-worker created, and to change their owner.
 constexpr std::uint64_t files = capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_CHOWN);
-// Needed to find the holders of a device, in other processes' descriptors and mappings.
+// Capabilities to find the processes that use a device, by their descriptors and mappings.
 constexpr std::uint64_t processes = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH);
 
 UnitProperty on(const char* name) {
@@ -31,9 +31,9 @@ UnitProperty text(const char* name, const char* value) {
     return {name, std::string(value)};
 }
 
-/// Returns the properties that need no mount namespace and break no worker. A mount namespace takes longer to
-/// set up than a module takes to unload. RestrictSUIDSGID is not set: it makes openat2 fail with ENOSYS, and
-/// openat2 keeps paths below a Root.
+/// Returns the properties of all sandboxes. They need no mount namespace, whose setup takes longer than the
+/// unload of a module, and restrict no worker's task. RestrictSUIDSGID is not set: it makes openat2 fail with
+/// ENOSYS, and base::Root needs openat2 to stay below its directory.
 Properties for_all(std::uint64_t capabilities, Words families, Words calls) {
     return {
         {"CapabilityBoundingSet", capabilities},
@@ -54,7 +54,7 @@ Properties for_all(std::uint64_t capabilities, Words families, Words calls) {
     };
 }
 
-/// Returns the properties that need a mount namespace.
+/// Returns the properties that need a mount namespace: all files are read-only except `writable`.
 Properties closed_file_system(Words writable) {
     return {
         text("ProtectSystem", "strict"),
@@ -72,8 +72,8 @@ Properties closed_file_system(Words writable) {
     };
 }
 
-/// Not for Compile: it hides all of /lib/modules, and with it the headers to compile against. Its other
-/// effects are covered by the capabilities and the system call filter.
+/// Not for Compile: the property hides /lib/modules, and so the headers to compile against. The capabilities
+/// and the system call filter have all its other effects.
 UnitProperty hidden_modules() {
     return on("ProtectKernelModules");
 }
@@ -82,8 +82,8 @@ void add(Properties& to, Properties more) {
     to.insert(to.end(), more.begin(), more.end());
 }
 
-/// Returns the paths below /var/lib, other than staging, as StateDirectory= expects them: systemd creates
-/// missing ones, owned by the worker's user.
+/// Returns the paths of `writable` below /var/lib, except staging directories, as StateDirectory= expects
+/// them. systemd creates missing ones, owned by the worker's user.
 Words state_directories(const Words& writable) {
     constexpr std::string_view state = "-/var/lib/";
     Words made;
@@ -158,8 +158,8 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
     case Sandbox::Compile:
         return unprivileged(sandbox, std::move(writable));
     case Sandbox::Sign:
-        // AF_UNIX: tokens are reached through pcscd or p11-kit's server. DAC_OVERRIDE: another user owns the
-        // staging directory.
+        // AF_UNIX: tokens are reached through the sockets of pcscd or p11-kit's server. DAC_OVERRIDE: another
+        // user owns the staging directory.
         made = for_all(capability(CAP_DAC_OVERRIDE), {"AF_UNIX"}, {"@system-service"});
         add(made, closed_file_system(std::move(writable)));
         made.push_back(hidden_modules());
@@ -177,26 +177,26 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made.push_back(text("ProtectHome", "yes"));
         return made;
     case Sandbox::Boot:
-        // Files hidden from these programs are silently missing in the image. SYS_ADMIN: the device mapper
-        // requires it to report the root's devices. MKNOD, SYS_CHROOT: device nodes, and ldconfig's cache,
-        // which it creates in a chroot.
+        // A file hidden from the initramfs tools would silently be missing in the image. SYS_ADMIN: the
+        // device mapper requires it to report the root's devices. MKNOD, SYS_CHROOT: the tools create device
+        // nodes, and ldconfig's cache in a chroot.
         made = for_all(files | capability(CAP_MKNOD) | capability(CAP_SYS_CHROOT) | capability(CAP_SYS_ADMIN),
                        {}, {"@system-service", "chroot"});
         for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
                                      "ProtectControlGroups", "ProtectHostname"})
             made.push_back(on(property));
-        // Not ProtectSystem=full: /boot would become a mount point. dracut freezes the file system of a /boot
-        // that is one, here possibly the root's.
+        // Not ProtectSystem=full: it makes /boot a mount point. dracut freezes the file system of a /boot
+        // that is a mount point; here that may be the root file system.
         made.push_back({"ReadOnlyPaths", Words{"/usr", "/etc"}});
         made.push_back(text("ProtectHome", "read-only"));
         made.push_back({"Nice", std::int32_t{10}});
         return made;
     case Sandbox::Modules:
-        // CAP_KILL: an undo ends processes that use the new driver, under HolderPolicy=terminate.
+        // CAP_KILL: with HolderPolicy=terminate, an undo kills processes that use the new driver.
         made = for_all(capability(CAP_SYS_MODULE) | capability(CAP_KILL) | processes, {},
                        {"@system-service", "@module"});
-        made.push_back({"UMask", std::uint32_t{077}});  // it creates no file for other users
-        made.push_back(text("DevicePolicy", "closed")); // it examines nodes and opens none
+        made.push_back({"UMask", std::uint32_t{077}});  // this worker creates no file for other users
+        made.push_back(text("DevicePolicy", "closed")); // this worker examines device nodes and opens none
         return made;
     case Sandbox::Units:
         return for_all(capability(CAP_KILL) | processes, {"AF_UNIX"}, {"@system-service"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines what each kind of worker may do, as properties of its transient unit. systemd/SANDBOXING.md gives
-// the reasons.
+// Defines what a worker may do, for each core::Sandbox, as properties of its transient unit.
+// systemd/SANDBOXING.md gives the reasons.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -15,10 +15,11 @@ namespace gpuhost::host {
 
 using Words = std::vector<std::string>;
 struct Filter {
-    bool allow; ///< true: all others are refused; false: these are refused
+    bool allow; ///< true: only `names` are allowed; false: `names` are refused
     Words names;
 };
-/// The types of systemd's D-Bus API: bool b, uint64 t, int32 i, uint32 u, string s, Words as, Filter (bas).
+/// The types of D-Bus properties of systemd: bool b, uint64 t, int32 i, uint32 u, string s, Words as, Filter
+/// (bas).
 using PropertyValue =
     std::variant<bool, std::uint64_t, std::int32_t, std::uint32_t, std::string, Words, Filter>;
 
@@ -31,19 +32,19 @@ inline constexpr std::string_view worker_user = "gpuhost-worker";
 /// Separate from worker_user: a compiler of foreign source must not reach the blobs.
 inline constexpr std::string_view store_user = "gpuhost-store";
 
-/// Returns the user of a sandbox; empty for root.
+/// Returns the user that workers with this sandbox run as; empty for root.
 [[nodiscard]] std::string_view user_of(core::Sandbox sandbox) noexcept;
 
-/// Returns the sandbox that sees the most of the host, for steps whose preflights share a worker. An
-/// unprivileged sandbox must not be mixed with others. Returns Store for an empty list.
+/// Returns the sandbox with the widest access to the host, for steps whose preflights share a worker. The
+/// list must not mix an unprivileged sandbox with others. Returns Store for an empty list.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
-/// Returns true if a worker with this sandbox may do several jobs: the sandbox does not depend on one job's
-/// files.
+/// Returns true if a worker with this sandbox may run several jobs: the sandbox does not depend on the files
+/// of one job.
 [[nodiscard]] bool serves_many(core::Sandbox sandbox) noexcept;
 
-/// `writable` lists directories besides those that the sandbox itself opens; a leading "-" means that it may
-/// be absent.
+/// Returns the properties of a worker's unit. `writable` lists directories besides the sandbox's own; one
+/// with a leading "-" may be absent.
 [[nodiscard]] std::vector<UnitProperty> sandbox_properties(core::Sandbox sandbox, Words writable);
 
 } // namespace gpuhost::host

@@ -21,7 +21,7 @@ using base::Error;
 using base::Result;
 using base::UniqueFd;
 
-/// Appends progress to the events file, no more often than a person can see.
+/// Appends progress to the events file, at most 10 times a second.
 class Reporter {
   public:
     explicit Reporter(int fd) : fd_(fd) {}
@@ -32,7 +32,7 @@ class Reporter {
         if (last_us_ != 0 && now - last_us_ < interval_us)
             return;
         last_us_ = now;
-        // Lost progress is not an error. A lost result is, and its write reports it.
+        // A failed write of progress is ignored. A failed write of the result makes the worker fail.
         (void)base::write_all(fd_, core::encode_event(core::JobProgress{fraction, std::string(text)}),
                               "events");
     }
@@ -53,7 +53,8 @@ Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
     return inputs;
 }
 
-/// Returns all problems of all steps, not the first, so that a person can fix them together.
+/// Returns the problems of all steps, not only the first, so that a person can solve all of them before the
+/// next try.
 core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& request,
                           core::StepContext& context) {
     core::JobResult result;
@@ -138,7 +139,8 @@ core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds
 
 int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
             std::vector<UniqueFd>& kept) {
-    // O_APPEND and one write a line: the daemon only reads whole lines, whenever this process is killed.
+    // O_APPEND and one write for each line: the daemon reads whole lines only, even if this process is
+    // killed.
     const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
     if (!events) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", events.error().message.c_str());
