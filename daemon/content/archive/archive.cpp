@@ -250,7 +250,7 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     State& s = *state_;
     archive_entry* raw = nullptr;
     const int r = archive_read_next_header(s.handle.get(), &raw);
-    if (s.source_error) // a filter may take this error for the end
+    if (s.source_error) // a filter may report a read error as the end of the archive
         return s.library_error();
     if (r == ARCHIVE_EOF)
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads archives of unknown origin, one member after the other. Every limit and name is checked before the
-// caller sees it. Nothing is executed (no external filter program) and nothing is written.
+// Reads archives of unknown origin, one member after the other. The caller gets a member only after its name
+// and all limits are checked. Nothing is executed (no external filter program) and nothing is written.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -19,18 +19,18 @@ namespace gpuhost::content {
 enum class ArchiveFormat {
     Ar,   ///< the outer format of .deb files
     Tar,  ///< uncompressed, or with gzip, xz or zstd; bzip2, lzma and lz4 if libarchive has them built in
-    Cpio, ///< the inner format of .rpm files; compressed likewise
+    Cpio, ///< the inner format of .rpm files; compressed like Tar
     Raw,  ///< one compressed file, read as one member
 };
 
 struct ArchiveLimits {
     std::uint64_t entries = 50'000;
-    std::uint64_t entry_bytes = std::uint64_t{2} << 30U; ///< one member, unpacked
-    /// All members, unpacked, including those that are skipped.
+    std::uint64_t entry_bytes = std::uint64_t{2} << 30U; ///< unpacked bytes of one member
+    /// Unpacked bytes of all members, including skipped ones.
     std::uint64_t total_bytes = std::uint64_t{8} << 30U;
     std::size_t path_bytes = 1024;
-    /// Bytes to which one byte of input may unpack, on average and beyond the first `unrated_bytes`; 0: no
-    /// limit.
+    /// Protects against decompression bombs: most unpacked bytes for each byte of input, on average. The
+    /// first `unrated_bytes` unpacked bytes do not count. 0: no limit.
     std::uint64_t ratio = 0;
     std::uint64_t unrated_bytes = std::uint64_t{256} << 20U;
 };
@@ -39,7 +39,7 @@ struct ArchiveLimits {
 struct FilePart {
     int fd = -1; ///< not owned
     std::uint64_t offset = 0;
-    /// Ends at the end of the file at the latest.
+    /// If it is larger than the rest of the file, the part ends with the file.
     std::uint64_t size = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -47,9 +47,9 @@ struct ArchiveEntry {
     enum class Type { File, Directory, SymbolicLink, HardLink };
     Type type = Type::File;
     std::string path;       ///< relative, without "." and ".."; empty for the archive's own root directory
-    std::string target;     ///< of a symbolic link as written; of a hard link the path of another member
+    std::string target;     ///< of a symbolic link: as written; of a hard link: path of another member
     unsigned mode = 0;      ///< permission bits as written, set-id bits removed
-    std::uint64_t size = 0; ///< as declared; 0 in Raw, which declares none
+    std::uint64_t size = 0; ///< as declared; 0 in Raw, which declares no size
 };
 
 /// Reads an archive member by member. Every error names the archive (`what`) and the member. Fails with
@@ -83,19 +83,20 @@ class ArchiveReader {
 
     /// Returns the content of the current member. Fails with BadContent if it exceeds `limit` bytes.
     [[nodiscard]] base::Result<std::string> read_all(std::size_t limit);
-    /// Writes the current member to `fd`. Returns the digest and size of what was written. Calls `on_bytes`
-    /// after each block, to show progress.
+    /// Writes the content of the current member to `fd`. Returns the digest and size of what was written.
+    /// Calls `on_bytes` with the size of each block, to show progress.
     [[nodiscard]] base::Result<FileDigest> copy_to(int fd,
                                                    const std::function<void(std::uint64_t)>& on_bytes = {});
     /// Reads the current member to its end and returns its digest and size.
     [[nodiscard]] base::Result<FileDigest> digest();
-    /// Does the same, and passes each block to `take`.
+    /// Like digest(), and passes each block to `take`. Fails with the first error of `take`.
     [[nodiscard]] base::Result<FileDigest>
     consume(const std::function<base::Result<void>(std::string_view)>& take);
 
   private:
     struct State;
-    using Source = std::function<base::Result<std::string_view>()>; ///< next bytes; empty at the end
+    /// Returns the next bytes of the archive; empty at its end.
+    using Source = std::function<base::Result<std::string_view>()>;
     explicit ArchiveReader(std::unique_ptr<State> state);
     [[nodiscard]] static base::Result<ArchiveReader>
     open_source(Source source, ArchiveFormat format, std::string what, const ArchiveLimits& limits);
@@ -104,7 +105,7 @@ class ArchiveReader {
     std::unique_ptr<State> state_;
 };
 
-/// Returns `path` without "./" and doubled slashes. Returns nothing if it is absolute, has "..", or has
+/// Returns `path` without "./" and doubled slashes. Returns nullopt if it is absolute, or contains ".." or
 /// control characters.
 [[nodiscard]] std::optional<std::string> safe_relative_path(std::string_view path);
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 20U;
 
-/// Returns the module's name in the kernel's spelling: "nvidia_drm" of "nvidia-drm.ko.xz". Empty: not a
-/// module's file.
+/// Returns the module's name in the kernel's spelling: "nvidia_drm" for "nvidia-drm.ko.xz". Empty if the file
+/// is not a module.
 std::string module_name(std::string_view file) {
     constexpr std::array endings{".ko", ".ko.xz", ".ko.gz", ".ko.zst"};
     const auto ending = std::find_if(endings.begin(), endings.end(),
@@ -34,8 +34,8 @@ std::string module_name(std::string_view file) {
     return name;
 }
 
-/// Returns whether the module is one of NVIDIA's driver, or nouveau. Debian's packages insert "current",
-/// "tesla_470" or "legacy_390xx".
+/// Returns true if the module is one of NVIDIA's driver, or nouveau. Debian's packages add "current",
+/// "tesla_470" or "legacy_390xx" after "nvidia".
 bool is_driver(std::string_view name) {
     constexpr std::string_view stem = "nvidia";
     if (!base::starts_with(name, stem))
@@ -122,7 +122,8 @@ class Image {
 } // namespace
 
 bool claims_gpu(std::string_view path) {
-    // If the directory is a link, dracut packs the link, and the file at its target.
+    // A module's directory may be a link into /var/lib/gpuhost/driver. dracut then packs the link, and the
+    // module at its target.
     for (const std::string_view top : {"usr/lib/modules/", "lib/modules/", "var/lib/gpuhost/driver/"})
         if (base::starts_with(path, top))
             return path.substr(top.size()).find('/') != std::string_view::npos &&

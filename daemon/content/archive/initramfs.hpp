@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads an initramfs image as the kernel does (Documentation/driver-api/early-userspace/buffer-format.rst).
-// It is a sequence of cpio archives in the format "newc" with zeros between them. The first ones are
-// uncompressed, such as microcode; a compressed one may follow. Only the members' names are read.
+// An image is a sequence of cpio archives in the format "newc" with zeros between them. The first ones are
+// uncompressed, such as microcode; a compressed one may follow. Only the names of the members are used.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -19,14 +19,14 @@ struct InitramfsLimits {
     std::uint64_t members = 500'000;
 };
 
-/// Returns whether the path is that of a kernel module that binds an NVIDIA GPU. Such a module is one of
-/// NVIDIA's driver, under any name that a distribution gives it ("nvidia-current-drm.ko.xz"), or nouveau. The
-/// kernel's own modules that are named after NVIDIA do not count.
+/// Returns true if `path`, in an initramfs, is a kernel module that binds to NVIDIA GPUs. These are nouveau
+/// and the modules of NVIDIA's driver, also with a name that a distribution gives them
+/// ("nvidia-current-drm.ko.xz"). The kernel's own modules with NVIDIA in their name do not count.
 [[nodiscard]] bool claims_gpu(std::string_view path);
 
-/// Returns the paths of such modules in an image, without a leading "/". If there are any, the kernel has
-/// them before the root is mounted. Fails with BadContent if the image is damaged or over a limit, and with
-/// Unsupported if its compression cannot be read, such as lzo.
+/// Returns the paths in an image for which claims_gpu() is true, without a leading "/". The kernel can load
+/// these modules before it mounts the root file system. Fails with BadContent if the image is damaged or over
+/// a limit, and with Unsupported if its compression cannot be read, such as lzo.
 [[nodiscard]] base::Result<std::vector<std::string>>
 gpu_modules_of_initramfs(FilePart image, const std::string& what, const InitramfsLimits& limits = {});
 

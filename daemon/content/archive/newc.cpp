@@ -101,7 +101,8 @@ Result<void> NewcNames::name() {
 }
 
 Result<void> NewcNames::finish() const {
-    // Archives without a last member are accepted; the padding of the last member is often missing.
+    // An archive without its last member ("TRAILER!!!") is accepted. The padding of the last member is often
+    // missing.
     if (state_ == State::Between || (state_ == State::Header && held_.empty() && skip_ == 0))
         return {};
     return bad("ends inside an archive");

@@ -19,7 +19,8 @@ class NewcNames {
     NewcNames(std::string what, std::uint64_t members, OnFile on_file)
         : what_(std::move(what)), room_(members), on_file_(std::move(on_file)) {}
 
-    /// Returns the number of bytes consumed. Fewer than given: data that is not such an archive begins there.
+    /// Processes the next bytes, and returns how many of them it has consumed. The others, if any, are not
+    /// part of a newc archive: compressed data, for example.
     [[nodiscard]] base::Result<std::size_t> feed(std::string_view bytes);
     /// Fails with BadContent if an archive is truncated.
     [[nodiscard]] base::Result<void> finish() const;
@@ -32,14 +33,14 @@ class NewcNames {
     [[nodiscard]] tl::unexpected<base::Error> bad(std::string_view reason) const;
 
     std::string what_;
-    std::uint64_t room_; ///< members that may still follow
+    std::uint64_t room_; ///< number of members that may still follow
     OnFile on_file_;
     State state_ = State::Between;
     std::string held_;           ///< bytes of the current header or name so far
-    std::size_t wanted_ = 0;     ///< its size
-    std::uint64_t skip_ = 0;     ///< bytes of content and padding
-    std::uint64_t position_ = 0; ///< since the first byte
-    std::uint64_t content_ = 0;  ///< of the member whose name follows
+    std::size_t wanted_ = 0;     ///< size of that header or name
+    std::uint64_t skip_ = 0;     ///< bytes of content and padding to skip next
+    std::uint64_t position_ = 0; ///< number of bytes consumed
+    std::uint64_t content_ = 0;  ///< size of the content of the member whose name is read next
     std::uint64_t mode_ = 0;
 };
 

@@ -17,8 +17,8 @@ using base::Result;
 namespace {
 
 constexpr std::size_t dos_header = 64;
-constexpr std::size_t header_at = 0x3c; // in the DOS header
-constexpr std::size_t pe_header = 24;   // "PE", two zeros, and COFF's
+constexpr std::size_t header_at = 0x3c; // offset, in the DOS header, of the PE header's position
+constexpr std::size_t pe_header = 24;   // "PE", two zeros, and the COFF header
 constexpr std::size_t count_at = 6;
 constexpr std::size_t optional_size_at = 20;
 constexpr std::size_t row_size = 40;
@@ -33,8 +33,8 @@ std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
     return value;
 }
 
-/// Returns the section of a table row. Bytes of the file beyond the section's memory are padding. Memory
-/// beyond the bytes of the file is zeros.
+/// Converts a row of the table. If the section's size in the file is larger than its size in memory, the rest
+/// is padding. If it is smaller, the loader fills the memory with zeros.
 PeSection section_of(std::string_view row) {
     const std::string_view name = row.substr(0, name_size);
     const std::uint64_t memory = number(row, MemorySize, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the table of sections of a PE/COFF file, the format of UEFI programs (Microsoft's "PE Format"): the
-// position of each section in the file. Nothing else of the headers is read, and nothing in them is trusted.
+// Reads the section table of a PE/COFF file, the format of UEFI programs (Microsoft's "PE Format"): where
+// each section is in the file. Other parts of the headers are not read. All positions are checked.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -19,8 +19,8 @@ struct PeSection {
 
 inline constexpr std::size_t most_pe_sections = 256;
 
-/// Returns the sections with content in the file, in the table's order. They are completely in the file and
-/// do not overlap. Fails with BadContent if the file is damaged or of another kind.
+/// Returns the sections that have content in the file, in the order of the table. All are completely inside
+/// the file and do not overlap. Fails with BadContent if the file is damaged or not a PE/COFF file.
 [[nodiscard]] base::Result<std::vector<PeSection>> read_pe_sections(int fd, const std::string& what);
 
 } // namespace gpuhost::content

@@ -34,8 +34,8 @@ struct TarWriter::State {
     State() = default;
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// An unfinished writer writes nothing more. This does not use archive_write_fail(): libarchive 3.6 does
-    /// not free its block after that.
+    /// Prevents writes to `fd` while the handle of an unfinished writer is freed. archive_write_fail() is not
+    /// used: after it, libarchive 3.6 does not free its block.
     ~State() { abandoned = true; }
 
     int fd = -1;
@@ -44,7 +44,7 @@ struct TarWriter::State {
     TarForm form;
     Sha256 hash;
     std::uint64_t size = 0;
-    std::optional<base::Error> error; ///< of the file being written
+    std::optional<base::Error> error; ///< error of a write to `fd`
     WriterPtr handle;                 ///< calls push(): declared last, so that it is destroyed first
 
     [[nodiscard]] tl::unexpected<base::Error> failed() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a compressed tar. The result depends only on the names, contents and executable bits of its members
-// and on its form. It has no owners, and one time for all members.
+// Writes a compressed tar. The same members and the same TarForm always give the same bytes: no owners are
+// stored, and all members have one time.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -19,7 +19,7 @@ struct TarForm {
     enum class Packing { Zstd, Gzip };
     Packing packing = Packing::Zstd;
     std::uint64_t time = 0; ///< of all members, seconds since 1970
-    mode_t mode = 0644;     ///< of files; executable files are executable for everybody who may read them
+    mode_t mode = 0644;     ///< of files; an executable file also gets x for everybody who may read it
 };
 
 class TarWriter {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes and seals directories.
+// Hashes directory trees, and seals them: makes them read-only and owned by root.
 //
-// Walks by directory descriptors and never follows a link, so root can read a tree that another user wrote.
-// Fails with BadContent for anything but regular files, directories and links that stay inside, and for a
-// file with a second name (a hard link).
+// Opens each file relative to the descriptor of its directory and never follows a link, so root can read a
+// tree that another user wrote. Fails with BadContent for anything but regular files, directories, and
+// symbolic links to targets inside the tree. A file with a second name (a hard link) is not accepted either.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -18,7 +18,7 @@ namespace gpuhost::content {
 
 struct TreeFile {
     std::string path;   ///< relative
-    std::string target; ///< of a link; then the members below are not set
+    std::string target; ///< of a symbolic link; then the members below are not set
     bool executable = false;
     std::uint64_t size = 0;
     std::string sha256;
@@ -31,20 +31,20 @@ struct TreeLimits {
     unsigned depth = 32;
 };
 
-/// Called after each block that was hashed; may be empty.
+/// Called with the size of each block that was hashed; may be empty.
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// Hashes everything below `directory`. Returns the files in order of path.
+/// Hashes all files below `directory`. Returns them in order of path.
 [[nodiscard]] base::Result<std::vector<TreeFile>> hash_tree(int directory, const std::string& what,
                                                             const OnBytes& on_bytes = {},
                                                             const TreeLimits& limits = {});
 
-/// Makes the tree root's (if we are root) and read-only, and syncs all of it. Starts all writes before it
-/// waits for any.
+/// Makes the tree read-only, and owned by root if this process is root. Syncs all of it: starts all writes
+/// before it waits for any.
 [[nodiscard]] base::Result<void> seal_tree(int directory, const std::string& what,
                                            const TreeLimits& limits = {});
 
-/// Returns whether a link at `path` with this target stays inside the tree.
+/// Returns true if a symbolic link at `path` with this target stays inside the tree.
 [[nodiscard]] bool link_stays_inside(std::string_view path, std::string_view target);
 
 } // namespace gpuhost::content

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a unified kernel image (https://uapi-group.org/specifications/specs/unified_kernel_image): one UEFI
-// program, whose sections are a kernel, its initramfs images, and descriptions. With several profiles it may
-// have a section for each.
+// Reads a unified kernel image (https://uapi-group.org/specifications/specs/unified_kernel_image): a UEFI
+// program whose sections are a kernel, an initramfs image and descriptions. An image with several profiles
+// may contain such a section for each profile.
 #pragma once
 
 #include "daemon/content/archive/initramfs.hpp"
@@ -10,8 +10,9 @@ namespace gpuhost::content {
 
 inline constexpr std::size_t most_profiles = 16;
 
-/// Returns the paths of modules that bind a GPU in all its initramfs images, see gpu_modules_of_initramfs().
-/// Empty if it has no image, or is for another kernel according to its section .uname.
+/// Returns the paths of modules that bind to a GPU, from all initramfs images in the file; see
+/// gpu_modules_of_initramfs(). Empty if the file has no initramfs image, or if its section .uname names
+/// another kernel.
 [[nodiscard]] base::Result<std::vector<std::string>>
 gpu_modules_of_unified_image(int fd, const std::string& kernel, const std::string& what,
                              const InitramfsLimits& limits = {});

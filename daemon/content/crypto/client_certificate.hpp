@@ -23,7 +23,7 @@ struct CertificateRequest {
     std::string digest; ///< SHA-256 of the public key (SubjectPublicKeyInfo), in hexadecimal
 };
 
-/// Makes a request signed with `key` (PEM).
+/// Makes a certificate request, signed with `key` (PEM).
 [[nodiscard]] base::Result<CertificateRequest> request_certificate(std::string_view key,
                                                                    const Subject& subject);
 

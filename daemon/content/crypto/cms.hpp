@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifies and makes documents signed with a site's own certificates: CMS SignedData (RFC 5652, DER) with the
-// document inside.
+// Verifies and makes documents signed with a site's own certificates: CMS SignedData (RFC 5652, DER) that
+// contains the document.
 //
-// Verifying needs no network: authorities and revocation lists are files. A certificate may sign if it
+// Verifying needs no network: certificate authorities and revocation lists are files. A signer's certificate
+// is accepted if it
 //   - chains to one of the authorities, and each certificate of the chain is valid now by this host's clock
 //   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one;
 //     the latter applies to the authorities of the chain too
 //   - is in no revocation list. An authority with a list must have a current one; without a list of its
 //     authority, a certificate counts as not revoked
 //   - has a key, and a signature over a digest, of at least 112 bits' strength (NIST SP 800-57)
-// Every signature of a document must be valid. Lists and time stamps inside a document are ignored.
+// Every signature of a document must be valid. Revocation lists and time stamps inside a document are
+// ignored.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -30,11 +32,11 @@ void free_key(evp_pkey_st* key) noexcept;
 void free_certificate(x509_st* certificate) noexcept;
 void free_certificates(stack_st_X509* certificates) noexcept;
 
-/// Authorities that a site trusts, and their revocation lists.
+/// Certificate authorities that a site trusts, and their revocation lists.
 class TrustAnchors {
   public:
-    /// Adds all certificates and revocation lists of one PEM file. If the file has anything else or cannot be
-    /// read, it fails with BadContent naming `what` and adds nothing.
+    /// Adds all certificates and revocation lists of one PEM file. Fails with BadContent naming `what`, and
+    /// adds nothing, if the file contains anything else or cannot be read.
     [[nodiscard]] base::Result<void> add(std::string_view pem, std::string_view what);
     [[nodiscard]] bool empty() const { return authorities_.empty(); }
     /// Returns the names of the authorities, for messages.
@@ -43,7 +45,8 @@ class TrustAnchors {
   private:
     friend base::Result<struct SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                              std::string_view what);
-    std::vector<std::string> pems_; ///< whole files; OpenSSL's store is built from them for each document
+    /// Contents of PEM files; OpenSSL's store is built from them for each document.
+    std::vector<std::string> pems_;
     std::vector<std::string> authorities_;
 };
 
@@ -59,16 +62,16 @@ struct SignedDocument {
 };
 
 /// Verifies a document. Fails with AccessDenied and the reason if a signature is not valid. Fails with
-/// BadContent if it is not a CMS SignedData with a document inside.
+/// BadContent if `der` is not a CMS SignedData that contains its document.
 [[nodiscard]] base::Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                          std::string_view what);
 
-/// Returns the document without verifying its signer: to show what was refused, never to act on.
+/// Returns the document without verifying its signatures. Only to show what was refused.
 [[nodiscard]] base::Result<std::string> signed_content_unverified(std::string_view der,
                                                                   std::string_view what);
 
-/// A private key with its certificate and the intermediate certificates. Opening it fails with AccessDenied
-/// if it needs a passphrase that is missing or wrong.
+/// A private key, its certificate, and intermediate certificates. Opening fails with AccessDenied if the key
+/// needs a passphrase that is missing or wrong.
 class SigningKey {
   public:
     /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if
@@ -79,18 +82,18 @@ class SigningKey {
     [[nodiscard]] static base::Result<SigningKey> from_pkcs12(std::string_view der,
                                                               const std::string& passphrase);
 
-    /// Opens a key that stays in a token, or anywhere else that a URI names:
-    /// "pkcs11:token=site;object=bundles". OpenSSL searches what openssl.cnf loads: a provider's store, else
-    /// the engine of that name. `passphrase` is its PIN.
+    /// Opens a key that a URI names, for example one that never leaves a token:
+    /// "pkcs11:token=site;object=bundles". OpenSSL first searches the providers that openssl.cnf loads, then
+    /// the engine pkcs11. `passphrase` is the PIN of the token.
     [[nodiscard]] static base::Result<SigningKey>
     from_uri(const std::string& uri, std::string_view certificates, const std::string& passphrase);
 
-    /// Signs `content` with the signing time `time`, in seconds since 1970. The same key, document and
-    /// time give the same bytes if the algorithm is deterministic, such as RSA PKCS #1 v1.5.
+    /// Signs `content` with the signing time `time`, in seconds since 1970. With a deterministic algorithm,
+    /// such as RSA PKCS #1 v1.5, the same key, content and time give the same bytes.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
-    /// Returns what to append to a kernel module to sign it: the bytes that the kernel's scripts/sign-file
-    /// makes. `hash` is "sha256", "sha384" or "sha512"; another one is InvalidArgument.
+    /// Returns the bytes to append to a kernel module to sign it, equal to those of the kernel's
+    /// scripts/sign-file. `hash` is "sha256", "sha384" or "sha512"; fails with InvalidArgument for others.
     [[nodiscard]] base::Result<std::string> sign_module(std::string_view image,
                                                         const std::string& hash) const;
 

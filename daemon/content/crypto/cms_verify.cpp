@@ -56,7 +56,7 @@ Result<PemFile> read_pem(std::string_view pem, std::string_view what) {
     return file;
 }
 
-// --- one certificate on the way to an authority
+// --- verification of one certificate of a chain
 
 /// The state of OpenSSL's callback; the store has a pointer to it.
 struct Verification {
@@ -76,8 +76,8 @@ bool has_list(const Verification& verification, const X509_NAME* issuer) {
     });
 }
 
-/// Returns whether the certificate may sign code: an authority restricted to other uses cannot vouch for a
-/// signer. OpenSSL returns UINT32_MAX without the extension.
+/// Returns true if the certificate may sign code. This is required of authorities too: one that is restricted
+/// to other uses must not issue signers. OpenSSL returns UINT32_MAX without the extension.
 bool is_for_code(X509* certificate) {
     return (X509_get_extended_key_usage(certificate) & XKU_CODE_SIGN) != 0;
 }
@@ -186,7 +186,7 @@ Result<void> check_signatures(CMS_ContentInfo* cms, std::string_view what) {
 }
 
 Result<void> check_usage(X509* certificate, std::string_view what) {
-    // Set too without the extension.
+    // Without the extension, OpenSSL returns a value in which this bit is set too.
     const bool signs = (X509_get_key_usage(certificate) & KU_DIGITAL_SIGNATURE) != 0;
     const bool code = is_for_code(certificate);
     if (signs && code)
@@ -225,8 +225,8 @@ bool leads_nowhere(int error) {
            error == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 }
 
-/// Returns the content, or an error if a signature is not valid. `verification` has details about
-/// certificates.
+/// Returns the content, or an error if a signature is not valid. If a certificate is the reason,
+/// `verification` then describes it.
 Result<std::string> verify(CMS_ContentInfo* cms, Verification& verification, bool partial) {
     GPUHOST_TRY(store, make_store(verification, partial));
     const BioPtr out(BIO_new(BIO_s_mem()));

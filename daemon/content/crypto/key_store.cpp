@@ -37,7 +37,7 @@ EVP_PKEY* load_from_store(const std::string& uri, UI_METHOD* ui, Passphrase& pas
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/// Loads a key by the engine pkcs11: OpenSSL 3.0 has no provider for tokens, and Debian 12 has only the
+/// Loads a key with the engine pkcs11: OpenSSL 3.0 has no provider for tokens, and Debian 12 has only the
 /// engine. The engine is not freed, because the key depends on it.
 EVP_PKEY* load_from_engine(const std::string& uri, UI_METHOD* ui, Passphrase& passphrase) {
     OPENSSL_init_crypto(OPENSSL_INIT_ENGINE_DYNAMIC, nullptr);
@@ -67,10 +67,11 @@ EVP_PKEY* load_key(const std::string& uri, Passphrase& passphrase) {
         return nullptr;
     ERR_clear_error();
     EVP_PKEY* key = load_from_store(uri, ui.get(), passphrase);
-    if (key == nullptr && !passphrase.asked) // a source that asked for the passphrase was the right one
+    // A provider that asked for the passphrase has the key, so its failure is final.
+    if (key == nullptr && !passphrase.asked)
         key = load_from_engine(uri, ui.get(), passphrase);
     if (key != nullptr)
-        ERR_clear_error(); // of the sources without the key
+        ERR_clear_error(); // errors of sources that do not have the key
     return key;
 }
 

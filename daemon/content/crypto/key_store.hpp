@@ -8,16 +8,16 @@
 
 namespace gpuhost::content {
 
-/// The passphrase for give_passphrase(), and whether it was asked for.
+/// The passphrase for give_passphrase(). `asked` becomes true when OpenSSL asks for it.
 struct Passphrase {
     const std::string& text;
     bool asked = false;
 };
-/// OpenSSL's pem_password_cb; `user` is a Passphrase. Never asks on a terminal. An empty text counts as no
-/// passphrase.
+/// OpenSSL's pem_password_cb; `user` is a Passphrase. Never asks on a terminal. Fails if the passphrase is
+/// empty.
 extern "C" int give_passphrase(char* buffer, int size, int writing, void* user);
 
-/// Returns a key that the caller must free. Null: failed, with the reason in OpenSSL's queue.
+/// Returns a key that the caller must free; null after a failure, with the reason in OpenSSL's error queue.
 [[nodiscard]] EVP_PKEY* load_key(const std::string& uri, Passphrase& passphrase);
 
 } // namespace gpuhost::content

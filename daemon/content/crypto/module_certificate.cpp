@@ -51,13 +51,13 @@ std::string pem_of(X509* certificate) {
     return std::string(written(out.get()));
 }
 
-/// Sets everything but the name, the key and the extensions.
+/// Sets the fields of the certificate, except the subject, the key and the extensions.
 bool set_facts(X509* certificate) {
     constexpr long seconds = 36500L * 24 * 3600;
     std::array<unsigned char, 16> random{};
     if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1)
         return false;
-    // positive, and of constant length
+    // The serial number must be positive and of constant length.
     random[0] = static_cast<unsigned char>((random[0] & 0x7fU) | 0x40U);
     const base::CHandle<BIGNUM, BN_free> serial(
         BN_bin2bn(random.data(), static_cast<int>(random.size()), nullptr));
@@ -94,9 +94,10 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     if (const ASN1_OCTET_STRING* const key_id = X509_get0_subject_key_id(x509))
         facts.key_id = hexadecimal(key_id);
     facts.until = unix_time(X509_get0_notAfter(x509));
-    facts.signs = (X509_get_key_usage(x509) & KU_DIGITAL_SIGNATURE) != 0; // or has no such extension
+    // Set too if the certificate has no such extension.
+    facts.signs = (X509_get_key_usage(x509) & KU_DIGITAL_SIGNATURE) != 0;
     facts.signs_code = (X509_get_extended_key_usage(x509) & XKU_CODE_SIGN) != 0;
-    ERR_clear_error(); // of malformed extensions
+    ERR_clear_error(); // errors of malformed extensions
     return facts;
 }
 

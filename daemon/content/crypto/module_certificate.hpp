@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A certificate for kernel modules, with the properties that signatures and the kernel's keyrings refer to.
+// A certificate that signs kernel modules, with the properties that module signatures and the kernel's
+// keyrings refer to.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -16,11 +17,11 @@ struct ModuleCertificate {
     std::string name;   ///< CN of the subject
     std::string issuer; ///< RFC 2253, as in ModuleSigner
     std::string serial; ///< as in ModuleSigner
-    /// from the extension subjectKeyIdentifier, lower-case hexadecimal; empty without it
+    /// The extension subjectKeyIdentifier in lower-case hexadecimal; empty without it.
     std::string key_id;
     std::uint64_t until = 0; ///< seconds since 1970
-    bool signs = false;      ///< its key usage, if it has one, has digitalSignature
-    /// Its extended key usage, if it has one, has codeSigning. It is required by shim for signers of kernels.
+    bool signs = false;      ///< its key usage has digitalSignature, or is absent
+    /// Its extended key usage has codeSigning, or is absent. shim requires this for signers of kernels.
     /// Kernels with CHECK_CODESIGN_EKU require it for signers of modules.
     bool signs_code = false;
 };
@@ -33,9 +34,9 @@ struct ModuleIdentity {
     std::string key;         ///< PEM, not encrypted
     std::string certificate; ///< DER
 };
-/// Makes an RSA 4096 key with a self-signed certificate for code signing alone, valid for a hundred years
-/// like that of the kernel's own build. A certificate enrolled in firmware must not end at a date that is not
-/// monitored.
+/// Makes an RSA 4096 key with a self-signed certificate that is for code signing alone. It is valid for a
+/// hundred years, like the certificate of a kernel's own build: the expiry of a certificate in the firmware
+/// would not be noticed in time.
 [[nodiscard]] base::Result<ModuleIdentity> make_module_identity(const std::string& name);
 
 } // namespace gpuhost::content

@@ -42,8 +42,8 @@ tl::unexpected<base::Error> not_supported(std::string_view what, std::string_vie
                       "Sign the module again, with an RSA or ECDSA key over a SHA-2 digest.");
 }
 
-/// The part of `file` that the signature covers, and the signature. split() makes the checks of
-/// mod_check_sig() in their order.
+/// The part of `file` that the signature covers, and the signature. split() makes the same checks as the
+/// kernel's mod_check_sig(), in the same order.
 struct Parts {
     std::uint64_t covered = 0;
     std::string_view der;

@@ -19,22 +19,23 @@ namespace gpuhost::content {
 using BioPtr = base::CHandle<BIO, BIO_free_all>;
 using CmsPtr = base::CHandle<CMS_ContentInfo, CMS_ContentInfo_free>;
 
-/// Returns the reason of the newest error in OpenSSL's queue and clears the queue; "unknown error" if it is
-/// empty.
+/// Returns the reason of the newest error in OpenSSL's queue; "unknown error" if the queue is empty. Clears
+/// the queue.
 [[nodiscard]] std::string openssl_reason();
 /// Returns a BIO that reads `text` without a copy; `text` must outlive it.
 [[nodiscard]] BioPtr memory_bio(std::string_view text);
 /// Returns what was written to a BIO of BIO_s_mem(). The BIO owns it.
 [[nodiscard]] std::string_view written(BIO* bio);
-/// Returns the name as of RFC 2253, with control characters escaped.
+/// Returns a name in the format of RFC 2253, with control characters escaped.
 [[nodiscard]] std::string name_text(const X509_NAME* name);
-/// Returns the CN; empty without one.
+/// Returns the CN of a name; empty without one.
 [[nodiscard]] std::string common_name(const X509_NAME* name);
-/// Returns lower-case hexadecimal.
+/// Returns the bytes in lower-case hexadecimal.
 [[nodiscard]] std::string hexadecimal(const ASN1_OCTET_STRING* bytes);
-/// Returns hexadecimal() without leading zeros, so each number has one text. Negative numbers begin with "-".
+/// Returns a serial number in lower-case hexadecimal without leading zeros, so each number has one text.
+/// Negative numbers begin with "-".
 [[nodiscard]] std::string serial_text(const ASN1_INTEGER* serial);
-/// Returns seconds since 1970; 0 if it is not a valid time.
+/// Converts a time to seconds since 1970; 0 if it is not a valid time.
 [[nodiscard]] std::uint64_t unix_time(const ASN1_TIME* time);
 
 } // namespace gpuhost::content

@@ -16,7 +16,7 @@ namespace gpuhost::content {
 
 namespace {
 
-/// Aborts if OpenSSL fails. It does so only without memory, or with a provider that lacks SHA-256; both are
+/// Aborts if OpenSSL fails. SHA-256 fails only without memory, or with a provider that lacks it; both are
 /// unrecoverable.
 void require(bool ok) {
     if (!ok)

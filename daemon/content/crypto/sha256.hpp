@@ -15,7 +15,7 @@ namespace gpuhost::content {
 
 void free_digest_context(evp_md_ctx_st* context) noexcept;
 
-/// Computes the SHA-256 of the data fed to it, as 64 lower-case hex digits.
+/// Computes the SHA-256 of the data that update() gets, as 64 lower-case hex digits.
 class Sha256 {
   public:
     Sha256();
@@ -33,12 +33,12 @@ struct FileDigest {
     std::uint64_t size = 0;
 };
 
-/// Hashes the whole file, regardless of the descriptor's offset, and does not change the offset. Calls
-/// `on_bytes` after each block, to show progress.
+/// Hashes the whole file from its start. Ignores the descriptor's offset and does not change it. Calls
+/// `on_bytes` with the size of each block, to show progress.
 [[nodiscard]] base::Result<FileDigest>
 sha256_of_file(int fd, std::string_view what, const std::function<void(std::uint64_t)>& on_bytes = {});
 
-/// Returns whether the text is 64 lower-case hex digits, and thus safe as a path component.
+/// Returns true if the text is 64 lower-case hex digits, and thus safe as a path component.
 [[nodiscard]] bool is_sha256(std::string_view text) noexcept;
 
 } // namespace gpuhost::content

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a Debian package (deb(5)) from a descriptor, without dpkg and without running anything in it.
+// Reads a Debian package (deb(5)) from a descriptor, without dpkg and without executing anything in the
+// package.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -16,10 +17,10 @@ struct DebControl {
     std::string version;               ///< as written: "535.261.03-1"
     std::string upstream;              ///< without epoch and revision: "535.261.03"
     std::string architecture;          ///< "amd64", "all"
-    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
+    std::uint64_t installed_bytes = 0; ///< as the package declares; 0: not declared
 };
 
-/// After open() the reader is at the start of the package's files.
+/// A Debian package. After open(), next() returns its first file.
 class Deb {
   public:
     [[nodiscard]] static base::Result<Deb> open(int fd, const std::string& what);
@@ -28,6 +29,7 @@ class Deb {
     [[nodiscard]] const DebControl& control() const { return control_; }
     /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
+    /// Returns the reader that has the content of the current file.
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
   private:
@@ -40,11 +42,11 @@ class Deb {
     ArchiveReader data_; ///< reads from outer_: declared after it, so that it is destroyed first
 };
 
-/// Parses the fields of the control file that are used here. Fails with BadContent if it has no usable name
-/// and version.
+/// Parses the fields of a control file that DebControl has. Fails with BadContent if the name or the version
+/// is missing or not valid.
 [[nodiscard]] base::Result<DebControl> parse_deb_control(std::string_view text, std::string_view what);
 
-/// Returns dpkg's name of the machine that this program was built for.
+/// Returns dpkg's name of the architecture that this program was built for.
 [[nodiscard]] std::string_view deb_architecture() noexcept;
 
 } // namespace gpuhost::content

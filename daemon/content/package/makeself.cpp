@@ -34,8 +34,8 @@ tl::unexpected<base::Error> unsupported(std::string_view what, const std::string
                       "Pass the installer as NVIDIA publishes it.");
 }
 
-/// Returns the value that a shell would read literally: one word, or a text in double quotes without
-/// expansions.
+/// Returns the value of an assignment if a shell would read it literally: one word, or a text in double
+/// quotes without expansions. Else nullopt.
 std::optional<std::string> literal(std::string_view value) {
     const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
     if (quoted)
@@ -81,8 +81,8 @@ std::optional<std::uint64_t> after_lines(std::string_view start, std::uint64_t c
     return at;
 }
 
-/// Returns a sum that consists of `digits`. Empty if it is missing or all zeros, as makeself writes if told
-/// to make none.
+/// Returns a sum that consists of `digits`. Empty if it is missing, or all zeros: makeself writes zeros for a
+/// sum that it did not compute.
 Result<std::string> sum_of(const Assignments& found, std::string_view name, std::string_view digits,
                            std::size_t most, std::string_view what) {
     const auto at = found.find(name);
@@ -98,7 +98,7 @@ std::string_view value_of(const Assignments& found, std::string_view name) {
     return at == found.end() ? std::string_view() : std::string_view(at->second);
 }
 
-/// Sets the positions for NVIDIA's variant, whose tar extends to the file's end.
+/// Sets the positions for NVIDIA's variant, in which the tar extends to the end of the file.
 Result<void> place_nvidias(MakeselfHeader& header, std::string_view start, std::uint64_t skip,
                            std::uint64_t file_size, std::string_view what) {
     const auto offset = after_lines(start, skip - 1);

@@ -18,8 +18,7 @@ using base::Result;
 
 namespace {
 
-/// Computes the sum of POSIX cksum: its polynomial with the highest bit first, and the length appended to the
-/// bytes.
+/// Computes the CRC of POSIX cksum(1): the highest bit of a byte first, and the length appended to the bytes.
 class Cksum {
   public:
     void update(std::string_view bytes) {
@@ -50,7 +49,8 @@ class Cksum {
     std::uint64_t size_ = 0;
 };
 
-/// Computes the MD5, to compare it with the installer's. The result is empty if OpenSSL does not offer MD5.
+/// Computes the MD5 to compare with the header's. finish() returns an empty string if OpenSSL does not offer
+/// MD5.
 class Md5 {
   public:
     explicit Md5(bool wanted) : context_(wanted ? EVP_MD_CTX_new() : nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presents NVIDIA's .run file as a package: its .manifest maps its files to the paths of a package. Nothing
-// in it is executed.
+// Reads NVIDIA's .run file like a package. Its .manifest gives the types of its files, from which their paths
+// in a package follow. Nothing in the file is executed.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -20,19 +20,21 @@ struct RunInfo {
     std::string architecture; ///< "x86_64"
 };
 
-/// After open() the reader is at the first file.
+/// A .run file. After open(), next() returns its first file.
 class NvidiaRun {
   public:
-    /// Reads only the header and returns what the file declares.
+    /// Reads only the header, and returns what the file declares.
     [[nodiscard]] static base::Result<RunInfo> look(int fd, const std::string& what);
-    /// Checks the sums, and reads the file up to its .manifest, which may be anywhere. All of it is therefore
-    /// read up to three times, and unpacked twice.
+    /// Checks the sums, and reads the archive up to its .manifest, which may be anywhere. With next(), the
+    /// whole file is therefore read up to three times and unpacked twice.
     [[nodiscard]] static base::Result<NvidiaRun> open(int fd, const std::string& what);
 
     [[nodiscard]] const RunInfo& info() const { return info_; }
-    /// Returns the next file like ArchiveReader::next, with the path of a package. A file without such a path
-    /// keeps its own below "run/". The links of the .manifest are last, without content.
+    /// Returns the next file like ArchiveReader::next(), with the path that a package would give it. A file
+    /// without such a path gets "run/" before its path in the archive. The links that only the .manifest
+    /// lists are last; they have no content.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
+    /// Returns the reader that has the content of the current file.
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
   private:
@@ -41,8 +43,8 @@ class NvidiaRun {
     RunInfo info_;
     RunManifest manifest_;
     ArchiveReader data_;
-    bool ended_ = false; ///< the archive has ended and must not be read again
-    /// Path and target of the links that next() has still to return, in reverse order.
+    bool ended_ = false; ///< the archive has ended; data_.next() must not be called again
+    /// Path and target of the links that next() has not returned yet, in reverse order.
     std::vector<std::pair<std::string, std::string>> links_;
 };
 

@@ -82,7 +82,7 @@ Result<PackageInfo> Package::look(int fd, const std::string& what) {
         GPUHOST_TRY(run, NvidiaRun::look(fd, what));
         return info_of(run);
     }
-    GPUHOST_TRY(package, open(fd, what)); // reads no file of their archives but the names
+    GPUHOST_TRY(package, open(fd, what)); // reads the metadata of a .deb or .rpm, not its files
     return package.info();
 }
 

@@ -18,12 +18,12 @@ namespace gpuhost::content {
 enum class PackageForm {
     Deb,
     Rpm,
-    Run, ///< NVIDIA's
-    /// the source of kernel modules alone, as this program makes it: all of it is in usr/src/NAME-VERSION/
+    Run, ///< NVIDIA's .run file
+    /// A tar that gpuhost itself creates: only the source of kernel modules, in usr/src/NAME-VERSION/.
     Tar,
 };
 
-/// The file name suffix of PackageForm::Tar.
+/// The end of file names of PackageForm::Tar.
 inline constexpr std::string_view source_suffix = ".tar.zst";
 
 /// Detects the format by the first bytes. Returns nothing if the file is not a package.
@@ -32,14 +32,14 @@ inline constexpr std::string_view source_suffix = ".tar.zst";
 struct PackageInfo {
     PackageForm form = PackageForm::Deb;
     std::string package;
-    std::string version;      ///< as its maker writes it: "535.261.03-1", with a Debian epoch before it
+    std::string version;      ///< the complete version, with a Debian epoch if it has one: "535.261.03-1"
     std::string upstream;     ///< "535.261.03"
     std::string release;      ///< the packager's revision: "1", "1.el9"
-    std::string architecture; ///< in the words of the format: "amd64", "x86_64", "all", "noarch"
-    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
+    std::string architecture; ///< in the format's words: "amd64", "x86_64", "all", "noarch"
+    std::uint64_t installed_bytes = 0; ///< as the package declares; 0: not declared
 };
 
-/// After open() the reader is at the start of the package's files.
+/// A package of any form. After open(), next() returns its first file.
 class Package {
   public:
     /// Returns what the package declares, without reading its files.
@@ -50,6 +50,7 @@ class Package {
     [[nodiscard]] const PackageInfo& info() const { return info_; }
     /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
+    /// Returns the reader that has the content of the current file.
     [[nodiscard]] ArchiveReader& data();
 
   private:
@@ -60,7 +61,7 @@ class Package {
     Reader reader_;
 };
 
-/// Returns this machine's name in the words of the package format.
+/// Returns the format's name of the architecture that this program was built for: "amd64", "x86_64".
 [[nodiscard]] std::string_view machine_of(PackageForm form) noexcept;
 [[nodiscard]] bool is_for_this_machine(const PackageInfo& info) noexcept;
 

@@ -14,7 +14,7 @@ using base::Result;
 
 namespace {
 
-// The lead, a header of signatures and the main header follow each other, as rpm's "file format" describes.
+// A package begins with the lead, a header of signatures and the main header: see rpm's "file format".
 constexpr std::size_t lead_bytes = 96;
 constexpr std::size_t preamble_bytes = 16;
 constexpr std::size_t entry_bytes = 16;
@@ -43,7 +43,7 @@ std::uint32_t number_at(std::string_view text, std::size_t at) {
 struct Header {
     std::string_view index;
     std::string_view store;
-    std::size_t end = 0; ///< in the image
+    std::size_t end = 0; ///< offset of the header's end in the package
 
     [[nodiscard]] std::string text(std::uint32_t tag) const {
         for (std::size_t at = 0; at < index.size(); at += entry_bytes) {
@@ -56,8 +56,8 @@ struct Header {
         }
         return {};
     }
-    /// Returns 0 if the tag is missing. Sizes above 4 GiB have another tag and return 0: no package here is
-    /// that large.
+    /// Returns the number of a tag; 0 if the tag is missing. Sizes above 4 GiB have another tag and return 0:
+    /// no package here is that large.
     [[nodiscard]] std::uint64_t number(std::uint32_t tag) const {
         for (std::size_t at = 0; at < index.size(); at += entry_bytes)
             if (number_at(index, at) == tag && number_at(index, at + 4) == int32_type) {

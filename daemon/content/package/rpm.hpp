@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an RPM package from a descriptor, without rpm and without running anything in it: the name and
-// version from its header, and its files.
+// Reads an RPM package from a descriptor, without rpm and without executing anything in the package. Reads
+// the name and version from its header, and its files.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -16,11 +16,11 @@ struct RpmHeader {
     std::string version;               ///< "1.18.1"
     std::string release;               ///< "1.el9"
     std::string architecture;          ///< "x86_64", "noarch"
-    std::uint64_t payload = 0;         ///< offset of the archive with its files
-    std::uint64_t installed_bytes = 0; ///< as the package claims; 0 if it does not tell
+    std::uint64_t payload = 0;         ///< offset of the archive that contains the files
+    std::uint64_t installed_bytes = 0; ///< as the package declares; 0: not declared
 };
 
-/// After open() the reader is at the start of the package's files.
+/// An RPM package. After open(), next() returns its first file.
 class Rpm {
   public:
     [[nodiscard]] static base::Result<Rpm> open(int fd, const std::string& what);
@@ -28,6 +28,7 @@ class Rpm {
     [[nodiscard]] const RpmHeader& header() const { return header_; }
     /// Returns the next file of the package, like ArchiveReader::next.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next() { return data_.next(); }
+    /// Returns the reader that has the content of the current file.
     [[nodiscard]] ArchiveReader& data() { return data_; }
 
   private:
@@ -37,11 +38,11 @@ class Rpm {
     ArchiveReader data_;
 };
 
-/// Parses the headers. `image` is the package, or as much of its beginning as has both headers. Fails with
-/// BadContent if it has no name, version and architecture.
+/// Parses both headers of a package. `image` is the package, or its beginning up to the end of the headers.
+/// Fails with BadContent if name, version, release or architecture is missing or not valid.
 [[nodiscard]] base::Result<RpmHeader> parse_rpm_header(std::string_view image, std::string_view what);
 
-/// Returns rpm's name of the machine that this program was built for.
+/// Returns rpm's name of the architecture that this program was built for.
 [[nodiscard]] std::string_view rpm_architecture() noexcept;
 
 } // namespace gpuhost::content

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a sealed set as its manifest lists them, each with its digest. The digest of the manifest thus
-// covers all content of the set.
+// The list of files in the manifest of a set. A set is a directory with the files of one import (a driver's
+// userland, modules, a toolkit) and manifest.json. The list contains the digest of each file, so the digest
+// of the manifest covers the whole set.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -17,12 +18,12 @@ inline constexpr std::size_t manifest_limit = std::size_t{4} << 20U;
 
 [[nodiscard]] base::Json to_json(const std::vector<TreeFile>& files);
 
-/// Parses strictly. Fails with BadContent for a path that is not below the set's directory, a link that leads
-/// out of it, or an invalid digest.
+/// Parses the list. Fails with BadContent for a path that is not below the set's directory, a link that
+/// points out of it, or an invalid digest.
 [[nodiscard]] base::Result<std::vector<TreeFile>> files_from_json(const base::Json& array);
 
-/// Returns the differences between `found`, from hash_tree(), and the manifest: each file that differs, is
-/// missing or is not listed.
+/// Compares a set with its manifest. `found` is the result of hash_tree(). Returns a text for each file that
+/// differs, is missing, or is not listed.
 [[nodiscard]] std::vector<std::string> differences(const std::vector<TreeFile>& listed,
                                                    std::vector<TreeFile> found);
 

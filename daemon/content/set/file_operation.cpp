@@ -19,7 +19,7 @@ bool is_ours(const base::Root& root, std::string_view path) {
         return st.error().code == base::Errc::NotFound;
     if (S_ISLNK(st->st_mode))
         return base::starts_with(root.read_link(path).value_or(std::string()), state_directory);
-    if (S_ISDIR(st->st_mode)) // left by whoever removed its files
+    if (S_ISDIR(st->st_mode)) // another program may have removed the files and left the directory
         return root.list(path).value_or(std::vector<std::string>{"unreadable"}).empty();
     return S_ISREG(st->st_mode) && base::starts_with(root.read(path).value_or(std::string()), file_mark);
 }

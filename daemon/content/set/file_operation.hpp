@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One change of the file system as a value, so that a sequence of changes can be inspected, compared and
-// ended early.
+// One change of the file system as a value. A sequence of such changes can be shown before it runs, compared,
+// and stopped at any element.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,13 +16,14 @@ struct FileOperation {
     std::string content; ///< Link: target; Write: the file's text
 };
 
+/// Returns true if the file system is already as the operation makes it.
 [[nodiscard]] bool is_done(const base::Root& root, const FileOperation& operation);
-/// Performs the change durably and creates parent directories. Fails with AlreadyExists instead of replacing
-/// what is not gpuhost's.
+/// Performs the change, syncs it, and creates missing parent directories. Fails with AlreadyExists if a file
+/// that is_ours() rejects is at the path.
 [[nodiscard]] base::Result<void> perform(const base::Root& root, const FileOperation& operation);
 
-/// Returns whether gpuhost may change or remove what is at `path`. True for a missing file, a link into
-/// gpuhost's state, a file marked as ours, or an empty directory.
+/// Returns true if gpuhost may replace or remove what is at `path`. This is so for a path in /var/lib/gpuhost
+/// or a link into it, a file that begins with file_mark, an empty directory, and a missing file.
 [[nodiscard]] bool is_ours(const base::Root& root, std::string_view path);
 
 /// First line of the files that gpuhost writes outside its own directories.

@@ -28,8 +28,8 @@ std::string intent_path(const std::string& staging) {
     return staging + "/published.json";
 }
 
-/// Makes a set the newest one, which is preferred. The last import counts as newest, even if the set was in
-/// the store before.
+/// Sets the modification time of a set's manifest to now. If several sets of a store fit, the newest is used.
+/// A set that is imported again counts as newest.
 Result<void> make_newest(const Root& root, const std::string& path) {
     const std::string file = path + "/" + std::string(manifest_name);
     GPUHOST_TRY(manifest, root.open_file(file, O_RDONLY | O_NOFOLLOW));
@@ -51,7 +51,8 @@ Result<void> claim_staging(const Root& root, const std::string& staging) {
     return {};
 }
 
-/// The parser could leave a file of this name too. Only a file that we wrote counts.
+/// The worker that parsed the input could create a file with this name too. Only a file of this process's
+/// user is trusted.
 Result<std::optional<Publication>> read_publication(const Root& root, const std::string& staging) {
     const std::string path = intent_path(staging);
     const auto st = root.lstat(path);
@@ -86,11 +87,11 @@ Result<void> put_in_place(const Root& root, const std::string& from, const std::
     GPUHOST_TRY(directory, open_directory(root, from));
     GPUHOST_CHECK(seal_tree(directory.get(), from));
     GPUHOST_CHECK(root.make_directories(to.substr(0, to.rfind('/'))));
-    // A new import repairs a damaged set; the exchange leaves no moment without a set.
+    // A new import replaces a damaged set. With an exchange, a set exists at every moment.
     return present ? root.exchange(from, to) : root.rename(from, to);
 }
 
-/// Moves each set in one rename. It is deleted with the staging directory.
+/// Moves each set with one rename. The sets are deleted later, together with the staging directory.
 Result<void> withdraw_publication(const Root& root, const std::string& staging, std::string_view store) {
     GPUHOST_TRY(publication, read_publication(root, staging));
     if (!publication)

@@ -33,7 +33,8 @@ Result<void> SetWriter::add(const std::string& path, bool executable, ArchiveRea
     GPUHOST_TRY(fd, staging_->open_file(place_ + "/" + path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
                                         executable ? 0755 : 0644));
     GPUHOST_TRY(written, archive.copy_to(fd.get(), on_bytes));
-    // Starts writing to disk while the next member is unpacked; publishing waits for it.
+    // Starts writing to disk while the next member is unpacked. seal_tree() waits for the end, and reports
+    // errors.
     (void)::sync_file_range(fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
     files_.push_back({path, {}, executable, written.size, std::move(written.sha256)});
     return {};

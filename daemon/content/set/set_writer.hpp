@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one set (a userland, modules, a toolkit) into the staging directory, and hashes its files.
+// Writes one set (file_list.hpp) into the staging directory, and hashes its files.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -15,15 +15,15 @@ namespace gpuhost::content {
 
 class SetWriter {
   public:
-    /// `place` is the set's directory in the staging directory ("/userland"). Remains of a killed worker are
-    /// removed.
+    /// `place` is the directory of the set in the staging directory ("/userland"). Removes what a killed
+    /// worker left there.
     [[nodiscard]] static base::Result<SetWriter> create(const base::Root& staging, std::string place);
 
     /// Adds the current member of `archive` as `path`. Fails with BadContent if the path exists.
     [[nodiscard]] base::Result<void> add(const std::string& path, bool executable, ArchiveReader& archive,
                                          const OnBytes& on_bytes = {});
-    /// Adds a file that is already in the set's directory under a temporary name; `digest` is that of its
-    /// content.
+    /// Renames a file that is already in the set's directory from `temporary` to `path`, and adds it to the
+    /// set. `digest` is that of its content.
     [[nodiscard]] base::Result<void> adopt(const std::string& temporary, const std::string& path,
                                            const FileDigest& digest);
     [[nodiscard]] base::Result<void> add_link(const std::string& path, const std::string& target);
@@ -32,8 +32,8 @@ class SetWriter {
     /// Opens a file that was added, to read its content.
     [[nodiscard]] base::Result<base::UniqueFd> open(const std::string& path) const;
 
-    /// Writes the manifest, which `encode` makes from the files in order of path. The set is then ready to
-    /// publish.
+    /// Writes the manifest. `encode` returns its text and gets the files in order of path. The set can then
+    /// be published.
     [[nodiscard]] base::Result<void>
     finish(const std::function<std::string(const std::vector<TreeFile>&)>& encode);
 
