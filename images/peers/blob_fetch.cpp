@@ -42,8 +42,9 @@ void BlobFetch::fill_window() {
     }
 }
 
-/// Skips a peer that failed to send this blob alone, as long as another peer remains. Otherwise a peer could
-/// send wrong bytes first and then fail, each time: no peer would ever send the whole blob alone.
+/// Reports whether a peer must not be asked for a blob because it failed to send the whole blob alone. Such a
+/// peer is asked again only if no other peer is left. Otherwise a peer that sends wrong bytes and then fails
+/// could prevent that any peer sends the whole blob.
 bool BlobFetch::is_passed_over(std::size_t peer, const Blob& blob) const {
     if (blob.deserters.count(peer) == 0)
         return false;
@@ -60,7 +61,8 @@ bool BlobFetch::may_ask(std::size_t peer, const Slot& slot, Time now) const {
            std::find(slot.asked.begin(), slot.asked.end(), peer) == slot.asked.end();
 }
 
-/// Returns the peer with the fewest outstanding requests.
+/// Returns the peer for the next request for this part: the one with the fewest open requests. Returns
+/// nothing if none may be asked now.
 std::optional<std::size_t> BlobFetch::choose(const Slot& slot, Time now) const {
     std::optional<std::size_t> best;
     for (std::size_t peer = 0; peer < peers_.size(); ++peer)
@@ -101,11 +103,12 @@ std::optional<BlobFetch::Part> BlobFetch::next(Time now) {
 
 // --- results
 
-/// Returns the slot that still needs the part; null if there is none.
+/// Ends a request. Returns the slot of its part; null if the part is not needed any more, because another
+/// peer sent it.
 BlobFetch::Slot* BlobFetch::answered(const Part& part) {
     --peers_[part.peer].asked;
     if (part.id < first_id_)
-        return nullptr; // another peer was faster
+        return nullptr; // another peer sent it, and take() has returned it
     Slot& slot = window_[static_cast<std::size_t>(part.id - first_id_)];
     std::erase(slot.asked, part.peer);
     return slot.here() ? nullptr : &slot;
@@ -138,7 +141,7 @@ void BlobFetch::failed(const Part& part, const std::string& why, Time now) {
     }
     Peer& peer = peers_[part.peer];
     if (peer.gone || peer.rests_until > now)
-        return; // one cause ends all concurrent requests to a peer
+        return; // concurrent requests to a peer fail together, so this failure was counted already
     ++peer.failures;
     peer.why = why;
     if (peer.failures >= limits_.patience)
@@ -225,7 +228,8 @@ std::string BlobFetch::take() {
     return bytes.empty() ? take() : bytes;
 }
 
-/// Checks a completed blob. The worker hashes a blob that was complete from the start.
+/// Checks the digest of a blob whose last part was passed on. A blob that was complete before the fetch is
+/// not checked here: the import hashes it.
 void BlobFetch::end_blob(std::size_t index) {
     Blob& blob = blobs_[index];
     const bool resumed = blob.wanted.first > 0;
@@ -250,7 +254,7 @@ void BlobFetch::end_blob(std::size_t index) {
 
 void BlobFetch::repeat(std::size_t index) {
     Blob& blob = blobs_[index];
-    if (++blob.tries > 2 * peers_.size() + 2) { // a peer may leave in between, so the attempts are limited
+    if (++blob.tries > 2 * peers_.size() + 2) { // limits the attempts, since peers may be excluded in between
         verdict_ = base::fail(Errc::BadContent,
                               "blob sha256:" + blob.wanted.hex + ": no peer sends the right bytes");
         return;
@@ -260,13 +264,14 @@ void BlobFetch::repeat(std::size_t index) {
     blob.framed = false;
     blob.by.reset();
     blob.taken.clear();
-    // Not into the middle of another blob.
+    // If parts of the first waiting blob are in the window already, the rest of that blob must follow first.
     const bool begun =
         !waiting_.empty() && blobs_[waiting_.front()].cut != blobs_[waiting_.front()].wanted.first;
     waiting_.insert(waiting_.begin() + (begun ? 1 : 0), index);
 }
 
-/// Drops the peers whose parts differed in the failed attempt. The bytes are right this time.
+/// Excludes the peers that sent wrong parts in the earlier attempt: those parts differ from the ones that
+/// just gave the right digest.
 void BlobFetch::blame(const Blob& blob) {
     for (std::size_t i = 0; i < std::min(blob.wrong.size(), blob.taken.size()); ++i)
         if (blob.wrong[i].fingerprint != blob.taken[i].fingerprint)

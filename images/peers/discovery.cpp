@@ -20,8 +20,9 @@ using base::Result;
 namespace {
 
 constexpr std::string_view service = "_gpuhost-peer._tcp.";
-constexpr std::size_t most_peers = 256; ///< also of instances; the unit's TasksMax= allows one thread each
-constexpr int patience_s = 1;           ///< seconds per server, before the next one is asked
+/// Limit of peers and of instances; the unit's TasksMax= allows one thread for each.
+constexpr std::size_t most_peers = 256;
+constexpr int patience_s = 1; ///< seconds to wait for a DNS server before the next one is asked
 constexpr int tries = 2;
 
 std::string too_many(const std::string& name) {
@@ -30,7 +31,7 @@ std::string too_many(const std::string& name) {
 
 } // namespace
 
-/// The DNS servers of /etc/resolv.conf.
+/// Sends queries to the DNS servers of /etc/resolv.conf.
 class Resolver {
   public:
     Resolver() {
@@ -39,10 +40,11 @@ class Resolver {
         open_.reset(&state_);
         state_.retrans = std::min(state_.retrans, patience_s);
         state_.retry = std::min(state_.retry, tries);
-        state_.options |= RES_ROTATE; // a dead first server then delays every second query, not each
+        state_.options |= RES_ROTATE; // alternates the servers: one that is offline delays only some queries
     }
 
-    /// Returns an answer with records, valid until the next call.
+    /// Returns the answer to a query, valid until the next call. Fails with NotFound if the name has no such
+    /// record, and with Timeout if no server answers.
     Result<std::string_view> ask(const std::string& name, ns_type type) {
         const int length = open_ ? res_nquery(&state_, name.c_str(), ns_c_in, type, buffer_.data(),
                                               static_cast<int>(buffer_.size()))

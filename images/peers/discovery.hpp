@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds peers in the site's own DNS: PTR records of _gpuhost-peer._tcp in a domain, and the SRV records of
-// their targets. The result is only a list of addresses. A peer must still present a certificate of the site
-// for that name.
+// Finds peers in the site's own DNS (DNS-SD, RFC 6763). Reads the PTR records of _gpuhost-peer._tcp in a
+// domain, then the SRV records of their targets. The result is not trusted: a peer must still present a
+// certificate for its name, from the authority that the site has for peers.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,13 @@ class Discovery {
   public:
     using OnText = std::function<void(const std::string&)>;
 
-    /// `on_peer` receives each "HOST:PORT" as it is found, `on_note` messages about useless records.
+    /// ask() calls `on_peer` once for each "HOST:PORT" when it is found. It calls `on_note` with messages for
+    /// an administrator, such as about invalid records.
     Discovery(OnText on_peer, OnText on_note) : on_peer_(std::move(on_peer)), on_note_(std::move(on_note)) {}
 
-    /// Asks the servers of /etc/resolv.conf. A domain may end with a dot. May block indefinitely, because
-    /// libresolv has no timeout for answers by TCP. Call it in a process that limits its own time.
+    /// Searches the domains, with the DNS servers of /etc/resolv.conf. A domain may end with a dot. May block
+    /// indefinitely, because libresolv has no timeout for answers by TCP. Call it in a child process that is
+    /// killed after a timeout.
     void ask(const std::vector<std::string>& domains);
 
   private:
@@ -30,8 +32,8 @@ class Discovery {
 
     OnText on_peer_;
     OnText on_note_;
-    std::set<std::string> instances_;
-    std::set<std::string> peers_; ///< their addresses
+    std::set<std::string> instances_; ///< names of DNS-SD instances found so far
+    std::set<std::string> peers_;     ///< URLs that were passed to on_peer_
 };
 
 } // namespace gpuhost::images

@@ -16,10 +16,12 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t srv_numbers = 6; ///< bytes of priority, weight and port, before the name
-constexpr std::size_t srv_port = 4;
+/// Size in bytes of priority, weight and port, which precede the name in an SRV record.
+constexpr std::size_t srv_numbers = 6;
+constexpr std::size_t srv_port = 4; ///< offset of the port in an SRV record
 
-/// Returns the records of one type that answer the question. They point into `answer`.
+/// Returns the records of one type in the answer section. They point into `answer`. `message` is the parsed
+/// answer.
 Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, ns_type type) {
     const auto nonsense = [] { return base::fail(Errc::BadContent, "malformed answer"); };
     if (answer.size() > NS_MAXMSG)
@@ -38,8 +40,8 @@ Result<std::vector<ns_rr>> records_of(ns_msg& message, std::string_view answer, 
     return records;
 }
 
-/// Returns the name that fills a record from `at` on, "" for the DNS root. Returns nothing if the record does
-/// not end with a name.
+/// Returns the name that begins at byte `at` of a record and ends with the record; "" for the DNS root.
+/// Returns nothing if there is no such name.
 std::optional<std::string> name_in(const ns_msg& message, const ns_rr& record, std::size_t at) {
     if (ns_rr_rdlen(record) <= at)
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses DNS answers about a service (RFC 6763). The answers are untrusted: a name that is invalid in a URL
-// is left out.
+// Parses DNS answers of service discovery (DNS-SD, RFC 6763). The answers are untrusted: names that are not
+// valid host names are left out.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -11,11 +11,12 @@
 
 namespace gpuhost::images {
 
-/// Returns the service instances in the PTR records, in libresolv's form: a blank is "\032".
+/// Returns the targets of the PTR records: names of service instances, escaped as by libresolv (a blank is
+/// "\032"). Fails with BadContent for a malformed answer.
 [[nodiscard]] base::Result<std::vector<std::string>> parse_instances(std::string_view answer);
 
-/// Returns the "HOST:PORT" of the SRV records. Ignores priorities and weights, because all peers are asked at
-/// once.
+/// Returns "HOST:PORT" of each SRV record. Ignores priorities and weights, because all peers are asked at the
+/// same time. Fails with BadContent for a malformed answer.
 [[nodiscard]] base::Result<std::vector<std::string>> parse_servers(std::string_view answer);
 
 } // namespace gpuhost::images

@@ -11,7 +11,8 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds document_deadline{60'000};
-constexpr std::uint64_t least_speed = 16U << 10U; ///< bytes a second; a slower peer counts as silent
+/// Bytes a second: a slower answer fails as if no byte arrived.
+constexpr std::uint64_t least_speed = 16U << 10U;
 constexpr std::size_t most_idle_connections = 64;
 
 PeerAnswer read(http::Answer&& answer) {
@@ -74,7 +75,7 @@ std::vector<PeerAnswer> PeerClient::ask_all(const std::vector<PeerRequest>& requ
     for (std::size_t left = requests.size(); left > 0;)
         for (PeerAnswer& answer : wait(std::chrono::seconds(1))) {
             if (answer.id < first)
-                continue; // of an abandoned request
+                continue; // the answer to a request of an earlier call
             answers[static_cast<std::size_t>(answer.id - first)] = std::move(answer);
             --left;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTTPS client for peers: many concurrent requests with answers of a known size. Both ends present a
-// certificate of the site's authority for peers.
+// HTTPS client for peers, with many concurrent requests. The size of each answer is known or limited. Both
+// ends present a certificate from the authority that the site has for peers.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -17,32 +17,33 @@ namespace gpuhost::images {
 struct PeerRequest {
     std::string url;
     std::uint64_t first = 0;
-    std::uint64_t length = 0; ///< exactly this many bytes from `first` on; 0: a document
-    std::size_t limit = 0;    ///< the largest document, in bytes
+    std::uint64_t length = 0; ///< the answer must be this range of the file, in bytes; 0: the whole document
+    std::size_t limit = 0;    ///< of a document: the largest accepted size in bytes
 };
 
 struct PeerAnswer {
     std::uint64_t id = 0;
-    unsigned status = 0; ///< 0: no answer
+    unsigned status = 0; ///< HTTP status; 0: no answer
     std::string body;
-    std::string problem; ///< why the answer is unusable; empty: it is usable
+    /// Why the answer cannot be used, for any status but 200 and 206; empty: `body` is valid.
+    std::string problem;
 };
 
 class PeerClient {
   public:
-    /// `patience` is the longest time without any byte.
+    /// A request fails if no byte arrives for `patience`.
     [[nodiscard]] static base::Result<PeerClient> make(const TlsKeys& keys,
                                                        std::chrono::milliseconds patience);
     PeerClient(PeerClient&&) noexcept;
     PeerClient& operator=(PeerClient&&) noexcept;
     ~PeerClient();
 
-    /// Starts a request and returns its id.
+    /// Starts a request and returns its id, which wait() returns with the answer. Ids increase by 1.
     std::uint64_t start(PeerRequest request);
-    /// Returns the answers so far. Waits at most `most`, until there is one or `writable` (a descriptor, or
-    /// -1) is ready for writing.
+    /// Returns the answers that arrived since the last call. Waits at most `most` until there is one. Returns
+    /// earlier if the descriptor `writable` can be written; -1: no descriptor.
     [[nodiscard]] std::vector<PeerAnswer> wait(std::chrono::milliseconds most, int writable = -1);
-    /// Sends all requests and returns their answers, in the same order.
+    /// Sends all requests, waits for all answers, and returns them in the order of `requests`.
     [[nodiscard]] std::vector<PeerAnswer> ask_all(const std::vector<PeerRequest>& requests);
 
   private:

@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t read_bytes = 1U << 20U;
 constexpr std::size_t most_untrusted = 10;
 
-/// Returns the bundle on this host; nothing if there is none or its manifest does not verify.
+/// Returns the manifest of the installed bundle `name`; nothing if it is not installed, or if its signature
+/// is not valid.
 std::optional<SignedManifest> present_bundle(const Root& root, const std::string& name,
                                              const content::TrustAnchors& trust) {
     auto der = Catalogue(root).signed_manifest(name);
@@ -30,7 +31,7 @@ std::optional<SignedManifest> present_bundle(const Root& root, const std::string
     return bundle ? std::optional(*std::move(bundle)) : std::nullopt;
 }
 
-/// Returns the least generation that an import would accept. Older ones need no request.
+/// Returns the least generation that an import would accept; manifests of older ones are not requested.
 std::uint64_t least_generation(const Root& root, const std::string& name) {
     const auto record = Catalogue(root).record(name);
     if (record && record->is_signed())
@@ -38,7 +39,8 @@ std::uint64_t least_generation(const Root& root, const std::string& name) {
     return removed_generation(root, name).value_or(0);
 }
 
-/// Hashes the first `size` bytes of a file. Returns false if it has fewer.
+/// Adds the first `size` bytes of a file to `hash`. Returns false if the file has fewer bytes or cannot be
+/// read.
 bool hash_file(const Root& root, const std::string& path, std::uint64_t size, content::Sha256& hash) {
     const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd)
@@ -121,8 +123,9 @@ Result<SignedManifest> Peers::manifest_of(const Offer& offer, const content::Tru
     return std::move(bundle);
 }
 
-/// Drops the offers of a peer that does not deliver the manifest it offers, because each attempt may take
-/// long. A peer may have a few bundles with unknown signers, which are for other hosts.
+/// Called if a peer did not send a valid manifest that it offers. Removes all offers of the peer, because
+/// each attempt may last long. Manifests with unknown signers are tolerated up to a limit: such bundles may
+/// be for other hosts.
 void Peers::distrust(std::size_t peer, const base::Error& error) {
     if (error.code == Errc::AccessDenied && ++peers_[peer].untrusted < most_untrusted)
         return;
@@ -142,7 +145,7 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
         "Check [Peers] in gpuhostd.conf(5), and that gpuhost-peers.socket is active on the peers.");
     for (const Offer& offer : best_offers(offers_, name, least)) {
         if (present && offer.generation <= present->manifest.generation)
-            break; // the installed one is as new
+            break; // offers are sorted: no further one is newer than the installed bundle
         auto bundle = manifest_of(offer, trust);
         if (!bundle)
             distrust(offer.peer, bundle.error());
@@ -150,7 +153,7 @@ Peers::choose(const std::string& name, const content::TrustAnchors& trust, const
         if (plan)
             return std::optional(*std::move(bundle));
         if (plan.error().code == Errc::NoSpace)
-            return base::fail(plan.error()); // an older bundle would not solve that
+            return base::fail(plan.error()); // an older generation needs space too
         on_note_(plan.error().message);
         verdict = base::fail(plan.error());
     }
@@ -173,7 +176,8 @@ std::vector<BlobFetch::Wanted> wanted_blobs(const Root& root, const SignedManife
         const std::uint64_t there = std::min(received_bytes(root, bundle.digest, member->hex), member->size);
         const bool readable =
             there > 0 && hash_file(root, received_path(bundle.digest, member->hex), there, blob.before);
-        // A power cut may leave a file whose size exceeds its valid content.
+        // A complete file may still have wrong content, since a power cut may leave a file that is longer
+        // than its valid content.
         const bool damaged = readable && there == member->size && blob.before.finish() != member->hex;
         if (readable && !damaged)
             blob.first = there;

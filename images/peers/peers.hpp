@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peers of this host: the bundles that they have, and the choice for this host.
+// The peers of this host: other hosts of the site that share bundles. Requests the lists of their bundles,
+// and chooses the generation of a bundle to import.
 #pragma once
 
 #include "images/import/import.hpp"
@@ -18,28 +19,32 @@ class Peers {
   public:
     using OnNote = std::function<void(const std::string&)>;
 
-    /// `names` as in the settings. `on_note` receives messages about unusable peers. `root` and `client` must
-    /// outlive the object.
+    /// `names` are those of [Peers] Peers=. `on_note` receives messages about peers that cannot be used.
+    /// `root` and `client` must outlive the object.
     Peers(const base::Root& root, PeerClient& client, const std::vector<std::string>& names, OnNote on_note);
 
     [[nodiscard]] bool empty() const { return peers_.empty(); }
     [[nodiscard]] std::vector<std::string> names() const;
-    /// Asks all peers for their bundles. Drops peers that do not answer.
+    /// Requests the lists of bundles of all peers and waits for the answers. Removes peers without a valid
+    /// answer.
     void look();
-    /// Returns the names of all bundles on peers and on this host.
+    /// Returns the names of all bundles on this host and in the peers' lists; a name may occur several times.
     [[nodiscard]] std::vector<std::string> bundles() const;
 
-    /// Returns the manifest of the newest generation that this host may import, or of the installed one if it
-    /// lacks blobs. Returns nothing if the installed one is complete.
+    /// Chooses the generation of bundle `name` to import, and returns its verified manifest. It is the newest
+    /// one on a peer that is newer than the installed one and may be imported here. If there is none, it is
+    /// the installed one if blobs of it are missing. Returns nothing if the installed one is complete. Fails
+    /// if neither exists.
     [[nodiscard]] base::Result<std::optional<SignedManifest>>
     choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host);
+    /// Returns the HTTP request for a part of a blob.
     [[nodiscard]] PeerRequest request_of(const BlobFetch::Part& part) const;
 
   private:
     struct Peer {
         std::string name;
         std::string url;
-        std::size_t untrusted = 0; ///< its bundles with signers that this host does not trust
+        std::size_t untrusted = 0; ///< number of its manifests so far whose signer this host does not trust
     };
     [[nodiscard]] base::Result<SignedManifest> manifest_of(const Offer& offer,
                                                            const content::TrustAnchors& trust);
@@ -52,7 +57,8 @@ class Peers {
     std::vector<Offer> offers_;
 };
 
-/// Returns the blobs that this host lacks, with the bytes that an interrupted import left.
+/// Returns the blobs of a bundle that this host needs and lacks. For each, reads the bytes that an
+/// interrupted import left, so that only the rest is fetched.
 [[nodiscard]] std::vector<BlobFetch::Wanted>
 wanted_blobs(const base::Root& root, const SignedManifest& bundle, const HostFacts& host);
 

@@ -21,7 +21,8 @@ Result<void> Transfer::run(int pipe) {
         GPUHOST_TRY(open, write(pipe));
         if (!open || (out_.empty() && fetch_.ended()))
             return {};
-        if (watchdog_.is_too_slow(clock_(), out_.empty())) // else the import is the slow part
+        // If out_ has bytes, the import is slow, not the peers.
+        if (watchdog_.is_too_slow(clock_(), out_.empty()))
             return base::fail(Errc::Timeout, "the peers are too slow: other operations would wait for hours",
                               "Fetch the bundle again; it continues with the data received so far.");
         GPUHOST_CHECK(fetch_.check());
@@ -32,7 +33,8 @@ Result<void> Transfer::run(int pipe) {
     }
 }
 
-/// Writes as much as the pipe accepts. Returns false if the reader has closed it.
+/// Writes bytes of the stream until the pipe is full or no more have arrived. Returns false if the import has
+/// closed the pipe.
 Result<bool> Transfer::write(int pipe) {
     for (;;) {
         if (out_.empty()) {
@@ -60,7 +62,7 @@ Result<bool> Transfer::write(int pipe) {
 void Transfer::take(PeerAnswer& answer) {
     const auto asked = in_flight_.extract(answer.id);
     if (asked.empty())
-        return; // of an earlier bundle
+        return; // the answer belongs to the transfer of an earlier bundle
     const BlobFetch::Part& part = asked.mapped();
     if (answer.problem.empty())
         fetch_.came(part, std::move(answer.body));

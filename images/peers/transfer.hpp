@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers one bundle from peers into the pipe of an import.
+// Fetches one bundle from peers and writes it to a pipe, from which the daemon's import reads it.
 #pragma once
 
 #include "images/peers/peers.hpp"
@@ -13,18 +13,19 @@
 
 namespace gpuhost::images {
 
-/// Detects transfers that are too slow to wait for. An import blocks all other operations of the daemon
-/// meanwhile.
+/// Detects that peers send less than `least` bytes in a `period`. Such a transfer must end, because an import
+/// blocks all other operations of the daemon.
 class RateWatchdog {
   public:
-    using Time = std::chrono::milliseconds; ///< since any fixed point
+    using Time = std::chrono::milliseconds; ///< monotonic, since any fixed point
     static constexpr Time period{120'000};
     static constexpr std::uint64_t least = 8U << 20U; ///< bytes in each period
 
     explicit RateWatchdog(Time now) : since_(now), last_(now) {}
 
     void received(std::uint64_t bytes) { bytes_ += bytes; }
-    /// Call it often. Time counts only while the receiver `waits` for bytes.
+    /// Reports whether the transfer is too slow. Call it several times a second. `waits`: whether the import
+    /// waits for bytes of the peers. Time during which it does not wait is not counted.
     [[nodiscard]] bool is_too_slow(Time now, bool waits) {
         if (!waits)
             since_ += now - last_;
@@ -38,22 +39,24 @@ class RateWatchdog {
     }
 
   private:
-    Time since_; ///< start of the period, moved forward by the time that does not count
+    Time since_; ///< start of the current period, moved forward by the time that is not counted
     Time last_;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0; ///< received in the current period
 };
 
 class Transfer {
   public:
     using Clock = std::function<std::chrono::milliseconds()>;
 
-    /// `beginning` is written before the blobs. `peers` and `client` must outlive the object.
+    /// `beginning` is written to the pipe before the blobs: the beginning of the bundle with its signed
+    /// manifest. `peers` and `client` must outlive the object.
     Transfer(Peers& peers, PeerClient& client, BlobFetch fetch, std::string beginning, Clock clock)
         : peers_(peers), client_(client), fetch_(std::move(fetch)), out_(std::move(beginning)),
           clock_(std::move(clock)), watchdog_(clock_()) {}
 
-    /// Runs until everything is in the pipe, which must be non-blocking. Succeeds if the reader closes the
-    /// pipe: its operation reports the reason. Fails with Timeout if the peers are too slow.
+    /// Writes the whole stream to `pipe`, which must be non-blocking. If the import closes the pipe early,
+    /// returns success: the import's own result says why. Fails with Timeout if the peers are too slow, and
+    /// with the error of BlobFetch::check().
     [[nodiscard]] base::Result<void> run(int pipe);
 
   private:
@@ -63,11 +66,11 @@ class Transfer {
     Peers& peers_;
     PeerClient& client_;
     BlobFetch fetch_;
-    std::string out_;
-    std::size_t written_ = 0; ///< bytes of out_
+    std::string out_;         ///< the next bytes for the pipe
+    std::size_t written_ = 0; ///< bytes of out_ that are in the pipe
     Clock clock_;
     RateWatchdog watchdog_;
-    std::map<std::uint64_t, BlobFetch::Part> in_flight_;
+    std::map<std::uint64_t, BlobFetch::Part> in_flight_; ///< requests without an answer, by PeerClient's id
 };
 
 } // namespace gpuhost::images

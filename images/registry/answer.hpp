@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and answers of this host's HTTP servers, as values. Services use nothing else of HTTP.
+// Requests and answers of gpuhost-registry's HTTP server, as values. A service needs nothing else of HTTP.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -15,7 +15,8 @@
 
 namespace gpuhost::images {
 
-/// The relevant parts of an HTTP request. Absent headers are empty.
+/// An HTTP request without a body: method, target and the headers that services use. Absent headers are
+/// empty. The views are valid during the call of answer().
 struct RegistryCall {
     std::string_view method;
     std::string_view target;
@@ -28,9 +29,9 @@ struct RegistryAnswer {
     unsigned status = 200;
     std::vector<std::pair<std::string, std::string>> headers;
     std::string text;    ///< the body, if `file` is closed
-    base::UniqueFd file; ///< contains the body
-    ByteRange part;      ///< its part in the file; for a 304, the part that a 200 would send
-    std::string why;     ///< a log line for an administrator; empty: nothing unusual
+    base::UniqueFd file; ///< if open: the file that contains the body
+    ByteRange part;      ///< the body's range in `file`; for status 304, the range that status 200 would have
+    std::string why;     ///< the reason of an error, for the log; empty: nothing to log
 
     [[nodiscard]] std::uint64_t length() const { return file ? part.length : text.size(); }
 };
@@ -42,20 +43,21 @@ using RegistryResult = tl::expected<T, RegistryError>;
                                                    std::string message);
 [[nodiscard]] RegistryAnswer json_answer(const base::Json& document, std::string_view media_type);
 [[nodiscard]] RegistryAnswer error_answer(const RegistryError& error);
-/// The same, with a line for the log.
+/// Returns the same answer with the error and the request's target in `why`, for the log.
 [[nodiscard]] RegistryAnswer error_answer(const RegistryCall& call, const RegistryError& error);
 
-/// An open blob.
+/// An open blob of the store, with its size in bytes.
 struct BlobContent {
     base::UniqueFd fd;
     std::uint64_t size = 0;
 };
 [[nodiscard]] RegistryResult<BlobContent> open_blob(const base::Root& root, const std::string& hex);
-/// Answers with the whole blob, the requested range, or "not modified".
+/// Answers a GET or HEAD of a blob: with the whole blob, the requested range (206), or "not modified" (304).
+/// Fails with BlobUnknown if the blob is missing.
 [[nodiscard]] RegistryResult<RegistryAnswer> blob_answer(const base::Root& root, const RegistryCall& call,
                                                          const std::string& hex);
-/// Adds headers for content with this digest. `by_digest`: the client asked by digest, so the answer never
-/// changes.
+/// Adds the headers Docker-Content-Digest, ETag and Cache-Control for content with this digest. `by_digest`:
+/// the request named the content by its digest, so clients may cache the answer forever.
 void add_cache_headers(RegistryAnswer& answer, const std::string& hex, bool by_digest);
 
 } // namespace gpuhost::images

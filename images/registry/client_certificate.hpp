@@ -5,9 +5,9 @@
 
 namespace gpuhost::images {
 
-/// Returns why the peer of this gnutls_session_t gets no answer. Empty: the peer is accepted, because the
-/// session's authorities certify its client certificate at present. The name in the certificate does not
-/// matter, because the authority certifies peers only.
+/// Verifies the client certificate of a TLS connection; `session` is its gnutls_session_t. Returns why the
+/// certificate is not accepted; empty if an authority of the session certifies it and it is valid at present.
+/// The name in the certificate is not checked, because the authority certifies only peers.
 [[nodiscard]] std::string client_objection(void* session);
 
 } // namespace gpuhost::images

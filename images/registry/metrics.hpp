@@ -13,16 +13,17 @@
 
 namespace gpuhost::images {
 
-/// Counters of a registry since its start. Thread-safe.
+/// Counters of one server since the start of gpuhost-registry. Thread-safe.
 class RegistryMetrics {
   public:
-    /// `endpoint` must outlive the object.
+    /// Counts a request with the status of its answer. `endpoint` must outlive the object.
     void count(std::string_view endpoint, unsigned status);
-    void add_sent(std::uint64_t bytes) { sent_ += bytes; }
+    void add_sent(std::uint64_t bytes) { sent_ += bytes; } ///< of bodies
     void add_connections(int change) { connections_ += change; }
     [[nodiscard]] int connections() const { return connections_; }
 
-    /// Returns the metrics in Prometheus' text format.
+    /// Returns the metrics in Prometheus' text format, with the numbers of images and bundles in
+    /// `references`.
     [[nodiscard]] std::string text(const References& references) const;
 
   private:

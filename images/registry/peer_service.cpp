@@ -14,7 +14,7 @@ using Code = RegistryErrorCode;
 
 namespace {
 
-/// Returns the part of the target after "PATH/"; empty if the target is elsewhere.
+/// Returns the rest of `target` after "PATH/"; empty if it does not begin with that.
 std::string_view name_after(std::string_view target, std::string_view path) {
     const bool fits =
         base::starts_with(target, path) && target.size() > path.size() && target[path.size()] == '/';
@@ -35,7 +35,8 @@ base::Result<SignedBlobs> SignedBlobs::load(const base::Root& root) {
         const auto record = catalogue.record(name);
         if (!record || !record->is_signed())
             continue;
-        if (const auto owned = catalogue.blobs(name)) // the host's status reports unreadable ones
+        // An unreadable list is skipped; 'gpuhostctl status' reports it.
+        if (const auto owned = catalogue.blobs(name))
             for (const OwnedBlob& blob : *owned)
                 made.blobs_.add(blob.hex);
     }
@@ -43,7 +44,8 @@ base::Result<SignedBlobs> SignedBlobs::load(const base::Root& root) {
     return made;
 }
 
-/// Omits bundles with unreadable records. The host's own status reports those.
+/// Answers with the list of signed bundles. Skips bundles with unreadable records; 'gpuhostctl status'
+/// reports these.
 RegistryResult<RegistryAnswer> PeerService::bundles() const {
     const Catalogue catalogue(root_);
     const auto names = catalogue.names();
@@ -68,7 +70,8 @@ RegistryResult<RegistryAnswer> PeerService::manifest(const std::string& name) co
     RegistryAnswer answer;
     answer.headers.emplace_back("Content-Type", "application/pkcs7-mime");
     answer.part = {0, static_cast<std::uint64_t>(st.st_size)};
-    answer.file = *std::move(der); // not copied: it may have 64 MiB, and many clients read slowly
+    // Sent from the file, not copied to memory: it may have 64 MiB, and many slow clients may read it.
+    answer.file = *std::move(der);
     return answer;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service for peers: the signed bundles of this host, their manifests, and their blobs by digest. Serves
-// nothing of unsigned bundles.
+// The HTTPS service for other hosts of the site (peers): the list of this host's signed bundles, their
+// manifests, and their blobs. Blobs and names of unsigned bundles are not served.
 //
 //   GET /gpuhost/v1/bundles        {"bundles": [{"name", "generation"}…]}
 //   GET /gpuhost/v1/bundles/NAME   the signed manifest, unchanged
@@ -17,7 +17,7 @@ namespace gpuhost::images {
 inline constexpr std::string_view peer_bundles_path = "/gpuhost/v1/bundles";
 inline constexpr std::string_view peer_blobs_path = "/gpuhost/v1/blobs";
 
-/// The blobs that this host's signed bundles own. Needs 32 bytes for each.
+/// The set of blobs in the store that belong to signed bundles. Needs 32 bytes of memory for each.
 class SignedBlobs {
   public:
     [[nodiscard]] static base::Result<SignedBlobs> load(const base::Root& root);

@@ -16,10 +16,10 @@ using Code = RegistryErrorCode;
 namespace {
 
 constexpr std::string_view index_type = "application/vnd.oci.image.index.v1+json";
-constexpr std::size_t most_tags = 10'000; ///< per page
+constexpr std::size_t most_tags = 10'000; ///< in one answer
 constexpr const char* other_algorithm = "only sha256 digests are supported";
-/// In bytes. Larger documents are parsed one at a time and sent from their files, so that many slow readers
-/// need little memory.
+/// In bytes. Larger indexes and manifests are parsed one at a time and sent from their files, so that many
+/// slow clients need little memory.
 constexpr std::size_t large_document = 256U << 10U;
 
 std::string_view word_of(Endpoint endpoint) {
@@ -40,13 +40,13 @@ std::string_view word_of(Endpoint endpoint) {
     return "base";
 }
 
-/// Returns the full repository. A name of one component in docker.io belongs to "library".
+/// Returns the repository with its registry. In docker.io, a name of one component is below "library/".
 std::string repository_in(const std::string& registry, const std::string& name) {
     const bool official = registry == "docker.io" && name.find('/') == std::string::npos;
     return registry + (official ? "/library/" : "/") + name;
 }
 
-/// Returns all repositories, including their registries, that `name` may mean.
+/// Returns all repositories, with their registries, that the request's name may refer to.
 std::vector<std::string> candidates(const RegistryRequest& request, const References& references) {
     const std::string& name = request.name;
     if (!request.ns.empty())
@@ -64,7 +64,8 @@ std::vector<std::string> candidates(const RegistryRequest& request, const Refere
     return found;
 }
 
-/// Returns the repository including its registry, as in the references.
+/// Returns the repository of a request, with its registry. Fails with NameUnknown if no bundle has it, or if
+/// several registries have it.
 tl::expected<std::string, RegistryError> find_repository(const RegistryRequest& request,
                                                          const References& references) {
     if (!is_repository(request.name))
@@ -182,8 +183,8 @@ RegistryResult<RegistryAnswer> Registry::tags(const RegistryRequest& request,
     return answer;
 }
 
-/// Answers with an empty list for an unknown subject, as a registry with this endpoint must (distribution
-/// 1.1: "MUST NOT return 404").
+/// Answers with the images that refer to the requested one as their subject, such as its signatures. For an
+/// unknown subject the list is empty, since OCI distribution 1.1 requires that ("MUST NOT return 404").
 RegistryResult<RegistryAnswer> Registry::referrers(const RegistryRequest& request,
                                                    const References& references) const {
     Json manifests = Json::array();
@@ -193,7 +194,7 @@ RegistryResult<RegistryAnswer> Registry::referrers(const RegistryRequest& reques
     const BlobStore store(root_);
     for (const BundleImage* image : references.referrers(repository ? request.hex : ""))
         if ((request.artifact_type.empty() || image->artifact_type == request.artifact_type) &&
-            store.has(image->hex, image->size)) // not present if it is for other hosts only
+            store.has(image->hex, image->size)) // missing if the bundle has it for other hosts only
             manifests.push_back({{"mediaType", image->media_type},
                                  {"digest", "sha256:" + image->hex},
                                  {"size", image->size},

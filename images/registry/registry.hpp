@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the images of this host as a registry: the pull part of the OCI distribution specification 1.1, as
-// values. registry/server.hpp speaks HTTP.
+// Serves the images of this host as a registry: the pull part of the OCI distribution specification 1.1.
+// Requests and answers are values; images/registry/server.hpp implements HTTP.
 //
-// One server represents every registry whose images are in bundles. A request selects one by "?ns=docker.io",
-// as containerd does, or by the first component of the repository, as mirrors of podman and CRI-O do. A
-// repository that only one registry has needs neither.
+// This one server represents every registry whose images are in bundles on this host. A request selects the
+// registry by "?ns=docker.io", as containerd sends it. Or it selects it by the first component of the
+// repository, as podman and CRI-O do with the mirrors that gpuhostd configures. It needs neither if only one
+// registry has that repository.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,8 +22,8 @@ class Registry : public RegistryService {
     /// `root` must outlive the object.
     explicit Registry(const base::Root& root) : root_(root), references_(root) {}
 
-    /// Never fails: errors are answers too. The answer to HEAD equals that to GET; the server does not send
-    /// its body.
+    /// Returns the answer, also for errors. The answer to HEAD equals that to GET; the server sends only its
+    /// header.
     [[nodiscard]] RegistryAnswer answer(const RegistryCall& call) override;
     [[nodiscard]] RegistryMetrics& metrics() override { return metrics_; }
 
@@ -42,7 +43,7 @@ class Registry : public RegistryService {
     const base::Root& root_;
     CachedCatalogue<References> references_;
     RegistryMetrics metrics_;
-    mutable std::mutex large_documents_;
+    mutable std::mutex large_documents_; ///< only one large document is parsed at a time
 };
 
 } // namespace gpuhost::images

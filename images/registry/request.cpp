@@ -22,8 +22,8 @@ tl::unexpected<RegistryError> refuse(Code code, unsigned status, std::string mes
     return tl::unexpected<RegistryError>({code, status, std::move(message)});
 }
 
-/// Decodes each %XX once. Returns nothing for a % without two hex digits, and for control characters. A '+'
-/// stays: media types contain it, and no valid request contains a blank.
+/// Decodes percent-encoding. Returns nothing for a % without two hex digits, and for control characters. Does
+/// not decode '+' as a blank: media types contain '+', and no valid request contains a blank.
 std::optional<std::string> unescape(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,10 +58,10 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
         request.artifact_type = *value;
     else if (key == "n" && !(request.most = base::parse_uint(*value)))
         return refuse(Code::PageInvalid, 400, "'n' is not a number");
-    return {}; // ignores parameters of other registries
+    return {}; // other parameters are ignored
 }
 
-/// Accepts sha512 digests: they are valid, although nothing here is found by them.
+/// Reports whether this is a sha512 digest. Such a request is valid, but no blob of this host is found by it.
 bool is_sha512(std::string_view text) {
     constexpr std::string_view algorithm = "sha512:";
     return base::starts_with(text, algorithm) && text.size() == algorithm.size() + 128 &&
@@ -111,7 +111,7 @@ Parsed<void> parse_path(RegistryRequest& request, const std::string& path) {
         return {};
     }
     constexpr std::string_view prefix = "/v2/";
-    // From the end: a component of the repository may be "blobs".
+    // Searches from the end of the path, because a component of the repository may itself be "blobs".
     const auto object = path.rfind('/');
     const auto verb =
         object == std::string::npos || object == 0 ? std::string::npos : path.rfind('/', object - 1);
@@ -122,7 +122,8 @@ Parsed<void> parse_path(RegistryRequest& request, const std::string& path) {
                           path.substr(object + 1));
 }
 
-/// Returns the path and query of "http://HOST/PATH", a form that RFC 9112 requires servers to accept.
+/// Returns the path and query of a target in the form "http://HOST/PATH", which RFC 9112 requires servers to
+/// accept; other targets unchanged.
 std::string_view without_authority(std::string_view target) {
     for (const std::string_view scheme : {"http://", "https://"})
         if (base::starts_with(target, scheme)) {
@@ -189,7 +190,7 @@ RangeRequest parse_range(std::string_view header, std::uint64_t size) {
     if ((!from.empty() && !first) || (!to.empty() && !last) || (from.empty() && to.empty()) ||
         (first && last && *last < *first))
         return {};
-    if (from.empty()) { // a suffix range
+    if (from.empty()) { // a suffix range: the last bytes
         if (*last == 0 || size == 0)
             return {Kind::Outside, {}};
         const std::uint64_t length = std::min(*last, size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses requests to a registry: the paths of the OCI distribution specification 1.1, and HTTP's byte ranges.
-// The input is untrusted. The functions accept only what matches the specification's grammar; nothing else is
-// looked up, used in a path or echoed.
+// The input is untrusted. Names and digests that do not match the specification's grammar are refused before
+// they are looked up, used in a path or echoed.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -13,7 +13,7 @@
 
 namespace gpuhost::images {
 
-/// The specification's error codes, which clients act upon.
+/// The error codes of the OCI distribution specification, which clients evaluate.
 enum class RegistryErrorCode {
     BlobUnknown,
     Denied,
@@ -36,16 +36,18 @@ enum class Endpoint { Base, Blob, Manifest, Tags, Referrers, Metrics };
 
 struct RegistryRequest {
     Endpoint endpoint = Endpoint::Base;
-    std::string name; ///< as in the path; may begin with a registry, and is checked when that is known
-    std::string ns;   ///< containerd's "?ns=": the registry of `name`; empty: not stated
-    std::string hex;  ///< of the digest; empty for a tag or for a digest of another algorithm
+    /// The repository in the path; may begin with a registry; the caller checks it with is_repository().
+    std::string name;
+    std::string ns;  ///< containerd's "?ns=": the registry of `name`; empty: not stated
+    std::string hex; ///< SHA-256 in the path; empty for a tag, and for a sha512 digest
     std::string tag;
-    std::optional<std::uint64_t> most; ///< tags per page, "?n="
-    std::string last;                  ///< the last tag of the previous page
-    std::string artifact_type;         ///< filter for referrers
+    std::optional<std::uint64_t> most; ///< "?n=": most tags in one answer
+    std::string last;                  ///< "?last=": the last tag of the previous answer
+    std::string artifact_type;         ///< "?artifactType=": only referrers of this type
 };
 
-/// Parses the target in a request's first line: a path, or a URL as proxies receive it.
+/// Parses the target in a request's first line: a path with a query, or a whole URL, as clients send it to a
+/// proxy. The error has the HTTP status to answer.
 [[nodiscard]] tl::expected<RegistryRequest, RegistryError> parse_registry_request(std::string_view target);
 
 /// Returns the code's text, such as "BLOB_UNKNOWN".
@@ -57,22 +59,25 @@ struct ByteRange {
 };
 struct RangeRequest {
     enum class Kind {
-        None, ///< not a single byte range; HTTP lets servers ignore it
+        None, ///< malformed, or several ranges: answer with the whole content, which HTTP allows
         Part,
         Outside,
     } kind = Kind::None;
     ByteRange part;
 };
-/// Parses a Range header for content of `size` bytes.
+/// Parses a Range header for content of `size` bytes. Part: `part` is the requested range. Outside: the range
+/// does not overlap the content, so the status is 416.
 [[nodiscard]] RangeRequest parse_range(std::string_view header, std::uint64_t size);
 
-/// Reports whether an If-None-Match header contains `etag`.
+/// Reports whether an If-None-Match header contains `etag` or "*".
 [[nodiscard]] bool names_etag(std::string_view header, std::string_view etag);
 
-/// Converts the form in a path to a registry: "registry.example_5000" → "registry.example:5000".
+/// Converts a registry from its form in a path, where ":" is not allowed: "registry.example_5000" →
+/// "registry.example:5000".
 [[nodiscard]] std::string registry_of_component(std::string_view component);
 
-/// Makes a client's text safe for one line of a log.
+/// Returns a client's text in a form that is safe in one line of a log: shortened, and without special
+/// characters.
 [[nodiscard]] std::string printable(std::string_view text);
 
 } // namespace gpuhost::images

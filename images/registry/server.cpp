@@ -25,15 +25,16 @@ using base::UniqueFd;
 
 namespace {
 
-/// In bytes. Smaller blobs are sent with the header: sendfile(2) would send a second packet and wake the
-/// client twice.
+/// In bytes. Smaller blobs are sent together with the header. sendfile(2) would send them in a second packet,
+/// which wakes the client a second time.
 constexpr std::uint64_t most_copied = 8U << 10U;
-constexpr std::size_t encrypted_block = 64U << 10U; ///< bytes per read
+constexpr std::size_t encrypted_block = 64U << 10U; ///< bytes that are read from a file at once for TLS
 constexpr std::ptrdiff_t connections_of_a_host = 32;
-/// Bytes for a request's first line and headers, and their bookkeeping.
+/// Bytes of memory for one connection: the request's first line and headers, and the library's data about
+/// them.
 constexpr std::size_t head_limit = 16U << 10U;
 
-/// GnuTLS' "NORMAL" without the protocol versions that a site's own hosts do not need.
+/// GnuTLS' "NORMAL", but only TLS 1.3 and 1.2: peers are hosts of the same site and need no older version.
 constexpr const char* tls_priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 std::string_view header(MHD_Connection* connection, const char* name) {
@@ -46,8 +47,8 @@ bool has_body(MHD_Connection* connection) {
     return !header(connection, "Transfer-Encoding").empty() || (!length.empty() && length != "0");
 }
 
-/// Detects requests that RFC 9112 refuses: a proxy and a server may each use a different one of two Host
-/// headers.
+/// Reports whether a request has two Host headers. RFC 9112 requires servers to refuse it, since a proxy and
+/// the server may use different ones.
 bool has_two_hosts(MHD_Connection* connection) {
     unsigned hosts = 0;
     const auto count = [](void* self, MHD_ValueKind, const char* name, const char*) {
@@ -58,8 +59,9 @@ bool has_two_hosts(MHD_Connection* connection) {
     return hosts > 1;
 }
 
-/// Returns false if the file is larger, or cannot be read, for example because it shrank. The file is then
-/// sent, and its early end closes the connection.
+/// Copies a body of at most most_copied bytes from the answer's file to its text. Returns false if it is
+/// larger or cannot be read, for example because the file was truncated. The caller then sends the file
+/// itself; if that ends early, the connection is closed.
 bool copy_small_file(RegistryAnswer& answer) {
     if (!answer.file || answer.part.length > most_copied)
         return false;
@@ -69,7 +71,8 @@ bool copy_small_file(RegistryAnswer& answer) {
     return got == static_cast<ssize_t>(answer.text.size());
 }
 
-/// A file that is sent over TLS. libmicrohttpd's own reader reads 4 KiB at a time, a quarter of a TLS record.
+/// A file that is sent over TLS, with callbacks for libmicrohttpd. The library's own reader reads only 4 KiB
+/// at a time, a quarter of a TLS record.
 struct EncryptedFile {
     UniqueFd fd;
     std::uint64_t first;
@@ -77,7 +80,8 @@ struct EncryptedFile {
     static ssize_t read(void* self, std::uint64_t position, char* buffer, std::size_t most) {
         const auto& file = *static_cast<EncryptedFile*>(self);
         const ssize_t got = ::pread(file.fd.get(), buffer, most, static_cast<off_t>(file.first + position));
-        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR; // never called at or after the end
+        // 0 is an error too: the library does not call this at the end of the body.
+        return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR;
     }
     static void forget(void* self) {
         std::unique_ptr<EncryptedFile>(static_cast<EncryptedFile*>(self)).reset();
@@ -110,7 +114,7 @@ MHD_Response* response_of(RegistryAnswer& answer, bool encrypted) {
             : MHD_create_response_from_buffer(answer.text.size(), answer.text.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr)
         return nullptr;
-    // The library would send 0, which RFC 9110 allows only for empty files.
+    // For status 304 the library would send Content-Length: 0, which RFC 9110 allows only for empty content.
     if (answer.status == MHD_HTTP_NOT_MODIFIED) {
         (void)MHD_set_response_options(response, MHD_RF_INSANITY_HEADER_CONTENT_LENGTH, MHD_RO_END);
         (void)MHD_add_response_header(response, "Content-Length", std::to_string(answer.part.length).c_str());
@@ -142,15 +146,17 @@ std::string peer_network(const sockaddr_storage& address) {
 
 struct RegistryServer::Connection {
     int fd = -1;
-    std::string address; ///< of its peer
-    std::string network; ///< of its peer
-    /// Waiting for a request since then; 0 while one is answered.
+    std::string address; ///< peer_address() of the client; empty without TLS
+    std::string network; ///< peer_network() of the client; empty without TLS
+    /// CLOCK_MONOTONIC time since which the connection waits for a complete request; 0 while a request is
+    /// answered.
     std::atomic<std::uint64_t> waits_since_us = 0;
-    std::atomic<bool> answered = false; ///< at least once
-    std::atomic<bool> known = false;    ///< has a valid certificate
-    bool ended = false;                 ///< shut down here; listed until its thread ends it
+    std::atomic<bool> answered = false; ///< at least one request was answered
+    std::atomic<bool> known = false;    ///< the client's certificate was found valid; only with TLS
+    /// end() was called; the connection stays in the list until the library reports its end.
+    bool ended = false;
     std::string target;
-    std::uint64_t length = 0; ///< of the answer's body
+    std::uint64_t length = 0; ///< bytes of the body of the current answer
 
     void end() {
         ended = true;
@@ -183,7 +189,8 @@ struct RegistryServer::Callbacks {
         server.service_.metrics().add_connections(-1);
     }
 
-    /// Returns why a request gets no answer from the service, if so.
+    /// Returns the error with which a request is refused before the service sees it; nothing if it is not
+    /// refused.
     static std::optional<RegistryError> objection(const RegistryServer& server, MHD_Connection* connection,
                                                   Connection& known) {
         if (has_two_hosts(connection))
@@ -203,16 +210,17 @@ struct RegistryServer::Callbacks {
         return objection ? error_answer(call, *objection) : server.service_.answer(call);
     }
 
-    /// Keeps the target as received. libmicrohttpd passes only its parsed form to later callbacks.
+    /// Stores the request's target as it was received. libmicrohttpd passes only its parsed form to answer().
     static void* keep_target(void*, const char* target, MHD_Connection* connection) {
         if (Connection* known = of(connection))
             known->target = target;
         return nullptr;
     }
 
-    /// Called when a request's header is complete, and again when its body is. An answer at the first call
-    /// closes the connection afterwards. This is right for clients that send a body, which is never read
-    /// here.
+    /// Called when a request's header is complete, and again when its body is. An answer during the first
+    /// call makes the library close the connection afterwards. A request with a body is answered in the first
+    /// call, because its body is not read here. All others are answered in the second call, so that their
+    /// connection stays open.
     static MHD_Result answer(void* self, MHD_Connection* connection, const char*, const char* method,
                              const char*, const char*, size_t*, void** seen) {
         auto& server = *static_cast<RegistryServer*>(self);
@@ -230,7 +238,7 @@ struct RegistryServer::Callbacks {
                                     objection(server, connection, *known));
         if (!answer.why.empty())
             server.on_why_(answer.why);
-        if (server.quiescing_ || (server.keys_ && !known->known)) // refused peers release their connection
+        if (server.quiescing_ || (server.keys_ && !known->known)) // closes the connection of a refused client
             answer.headers.emplace_back("Connection", "close");
         known->length = std::string_view(method) == "HEAD" ? 0 : answer.length();
         MHD_Response* response = response_of(answer, server.keys_.has_value());
@@ -265,17 +273,17 @@ Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
         tls = {{{MHD_OPTION_HTTPS_MEM_TRUST, 0, text(keys_->authorities)},
                 {MHD_OPTION_HTTPS_MEM_CERT, 0, text(keys_->certificate)},
                 {MHD_OPTION_HTTPS_MEM_KEY, 0, text(keys_->key)},
-                {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // a C API's void*
+                {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // the C API has void*
                 {MHD_OPTION_END, 0, nullptr}}};
-    // A dup(2): MHD_start_daemon() usually closes its socket on failure, and MHD_quiesce_daemon() returns it
-    // on success.
+    // The library gets a duplicate, because MHD_start_daemon() usually closes the socket on failure. After
+    // success MHD_quiesce_daemon() returns it.
     const int own = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return base::fail_errno("the listening socket", errno);
     MHD_Daemon* daemon =
         MHD_start_daemon((keys_ ? MHD_USE_TLS : MHD_NO_FLAG) | MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0,
                          nullptr, nullptr, &Callbacks::answer, this, MHD_OPTION_STRICT_FOR_CLIENT,
-                         1,                                                // refuses malformed HTTP
+                         1,                                                // strict: refuses malformed HTTP
                          MHD_OPTION_LISTEN_SOCKET, own,                    //
                          MHD_OPTION_THREAD_POOL_SIZE, limits_.threads,     //
                          MHD_OPTION_CONNECTION_LIMIT, limits_.connections, //
@@ -320,15 +328,18 @@ void RegistryServer::quiesce() {
 void RegistryServer::end_slow() {
     const std::uint64_t now = base::monotonic_us();
     const auto patience = static_cast<std::uint64_t>(std::chrono::microseconds(limits_.patience).count());
-    const std::lock_guard lock(mutex_); // keeps the descriptor from being closed and reused meanwhile
+    // notice() needs the lock, so no descriptor is closed and reused meanwhile.
+    const std::lock_guard lock(mutex_);
     for (const Connection& connection : connections_)
         if (const std::uint64_t since = connection.waits_since_us; since != 0 && since + patience < now)
             (void)::shutdown(connection.fd, SHUT_RDWR);
 }
 
-/// Closes `made` if its peer has too many connections. Counts all connections of one address. Counts those of
-/// one network only without a valid certificate: a peer may use any address there, and all hosts of a rack
-/// share it. Limits only other hosts, since all runtimes of this host have one address. Requires mutex_.
+/// Closes the new connection `made` if its client has too many. Two numbers are limited. One is the
+/// connections from the same address. The other is the connections from the same peer_network() without a
+/// valid certificate so far: one host may use all IPv6 addresses of its network. Connections with a valid
+/// certificate are not limited by network, because all hosts of a rack share it. Does nothing without TLS:
+/// all runtimes of this host have the same address. The caller holds mutex_.
 void RegistryServer::limit_peer(Connection& made) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
@@ -346,9 +357,10 @@ void RegistryServer::limit_peer(Connection& made) {
         made.end();
 }
 
-/// Closes the connection that has waited longest for a request, if three quarters of the slots are in use.
-/// Idle clients therefore do not block others. Keeps `made`, because its client had no time for a request.
-/// Closes none if all others are busy: the last quarter of the slots is for that. Requires mutex_.
+/// Called for the new connection `made`. If more than three quarters of ServerLimits::connections are open,
+/// closes the connection that has waited longest for a request. Idle clients therefore do not block others.
+/// Does not close `made`, whose client had no time to send a request. Closes none if all others have a
+/// request in progress: the last quarter of the limit is for that case. The caller holds mutex_.
 void RegistryServer::make_room(const Connection& made) {
     const auto open = static_cast<std::size_t>(std::count_if(
         connections_.begin(), connections_.end(), [](const Connection& one) { return !one.ended; }));

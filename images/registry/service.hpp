@@ -6,7 +6,8 @@
 
 namespace gpuhost::images {
 
-/// Answers the requests of a RegistryServer. Thread-safe.
+/// Computes the answers to the requests that a RegistryServer receives. The server calls it on several
+/// threads.
 class RegistryService {
   public:
     virtual ~RegistryService() = default;

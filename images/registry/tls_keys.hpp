@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's certificate for peers, and the authorities that it accepts: three PEM files that systemd passes
-// to the unit (LoadCredential=). No other user can therefore read the key file.
+// The host's certificate for connections with peers, and the authorities whose peer certificates it accepts.
+// They are three PEM files that systemd passes to the unit (LoadCredential=), so that only the unit can read
+// them.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -10,7 +11,7 @@
 namespace gpuhost::images {
 
 struct TlsKeys {
-    std::string authorities; ///< ca.pem: certifies peers only
+    std::string authorities; ///< ca.pem: the authorities; they must certify only peers
     std::string certificate; ///< cert.pem: this host's, with the intermediate certificates
     std::string key;         ///< key.pem
 };
