@@ -130,7 +130,7 @@ def check_signatures(t, maker):
         expect(True, made(maker.keys, inrelease, "--clearsign"), "a repository with InRelease by the key is accepted")
         expect(True, made(maker.keys, release + ".gpg", "--detach-sign"), "a repository with Release.gpg by the key is accepted")
         expect(False, made(stranger, inrelease, "--clearsign"), "InRelease by another key is refused", "No public key")
-        expect(False, made(stranger, release + ".gpg", "--detach-sign"), "Release.gpg by another key is refused", release + ".gpg in it")
+        expect(False, made(stranger, release + ".gpg", "--detach-sign"), "Release.gpg by another key is refused", release + ".gpg has no")
         write(maker.path("signed/gpuhost.asc"), maker.keys.gpg("--armor", "--export", KEY))
         expect(False, maker.create(spec.replace(f"OpenPGPKey={KEY}\n", "")), "a signature by another key than gpuhost.asc is refused", "gpuhost.asc")
         write(maker.path("signed/gpuhost.asc"), stranger.gpg("--armor", "--export", STRANGER))

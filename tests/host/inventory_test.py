@@ -118,7 +118,7 @@ def check_mistakes(t, maker, inventory):
             ("format", {"format": "gpuhost-bundle"}, BAD_CONTENT, "is not an inventory"),
             ("version", {"version": 2}, UNSUPPORTED, "format version not supported"),
             ("platform", {"platform": "toaster"}, BAD_CONTENT, "'toaster' is not a platform"),
-            ("digest", {"blobs": ["../../etc/passwd"]}, BAD_CONTENT, "no sha256 digest"),
+            ("digest", {"blobs": ["../../etc/passwd"]}, BAD_CONTENT, "not a sha256 digest"),
             ("kernel", {"kernels": [{"release": "../x"}]}, BAD_CONTENT, "is not a kernel release"),
             ("flavour", {"wanted_flavour": "any"}, BAD_CONTENT, "'any' is not a flavour"),
             ("escape", {"hostname": "\x1b[2J"}, BAD_CONTENT, "key 'hostname'")):
