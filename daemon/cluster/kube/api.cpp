@@ -20,7 +20,7 @@ constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
 /// Longer than a webhook may take. A request without an answer within this time fails.
 constexpr std::chrono::seconds answer_deadline{30};
-/// The server sends a bookmark on each watch every minute, so a silent watch is broken.
+/// A watch without data for this long fails: the server sends a bookmark on each watch every minute.
 constexpr std::chrono::minutes watch_silence{5};
 
 Error refusal(unsigned status, const Json& body) {
@@ -102,7 +102,7 @@ Result<Api::Access> Api::load(const base::Root& root, const std::string& path) {
         GPUHOST_TRY(config, parse_kubeconfig(text, "'" + path + "'", path.substr(0, path.rfind('/'))));
         std::string fingerprint = credentials_fingerprint(root, path, config);
         GPUHOST_TRY(credentials, read_credentials(root, config));
-        // A read during a replacement may combine a new key with an old certificate.
+        // If the files were replaced meanwhile, the key may be new and the certificate old: read them again.
         if (left == 0 || fingerprint == credentials_fingerprint(root, path, config))
             return Access{std::move(config), std::move(credentials), std::move(fingerprint)};
     }
@@ -200,7 +200,7 @@ Result<bool> Api::refresh() {
     const std::string seen = credentials_fingerprint(*root_, path_, access_.config);
     if (seen == access_.fingerprint)
         return false;
-    access_.fingerprint = seen; // report one error for each change of the files
+    access_.fingerprint = seen; // so that an error in the files is reported once, until they change again
     GPUHOST_TRY(access, load(*root_, path_));
     const Kubeconfig& config = access.config;
     if (config.server != access_.config.server || config.server_name != access_.config.server_name ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. Requests do
-// not block. Answers are delivered in work() and wait().
+// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. No function
+// but wait() blocks. Requests are answered, and callbacks called, only in work() and wait().
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -21,11 +21,11 @@
 namespace gpuhost::cluster {
 
 struct ApiAnswer {
-    unsigned status = 0;                             ///< HTTP status; 0: no answer
-    base::Json body;                                 ///< the object; null without one
-    base::Error error;                               ///< without a message on success
+    unsigned status = 0;                             ///< HTTP status; 0: the server did not answer
+    base::Json body;                                 ///< JSON object of the response; null if there is none
+    base::Error error;                               ///< its message is empty on success
     std::optional<std::chrono::seconds> retry_after; ///< how long the server asks to wait
-    bool too_much = false;                           ///< the answer was longer than the limit
+    bool too_much = false;                           ///< the response was longer than the limit
 
     [[nodiscard]] bool done() const { return error.message.empty(); }
 };
@@ -44,24 +44,25 @@ class Api {
     [[nodiscard]] const Kubeconfig& config() const { return access_.config; }
     [[nodiscard]] const Credentials& credentials() const { return access_.credentials; }
 
-    /// Returns warnings about the credentials' files, one a line.
+    /// Returns warnings about the files of the credentials, one line each.
     [[nodiscard]] std::vector<std::string> notes() const;
 
-    /// `path` includes its query: "/api/v1/nodes/a?…". No request is answered before work() or wait().
+    /// get(), patch(), create(), remove() and watch() start a request and return its id, for cancel(). `path`
+    /// includes the query: "/api/v1/nodes/a?…".
     std::uint64_t get(const std::string& path, Done done);
     std::uint64_t patch(const std::string& path, PatchType type, const base::Json& patch, Done done);
     std::uint64_t create(const std::string& collection, const base::Json& object, Done done);
-    /// Deletes `object` only, identified by its uid, and by its resourceVersion if it has one. `options`:
-    /// more members of DeleteOptions.
+    /// Deletes the object at `path` on these conditions: it has the uid of `object`, and its resourceVersion
+    /// if `object` has one. `options`: more members of DeleteOptions.
     std::uint64_t remove(const std::string& path, const base::Json& object, Done done,
                          base::Json options = base::Json::object());
-    /// Watches from `on_begin`, when the server has accepted the watch. Ends without an error when the server
-    /// ends it, and with one when the connection breaks.
+    /// Starts a watch. Calls `on_begin` when the server has accepted it, then `on_event` for each event, then
+    /// `done`. `done` gets no error if the server ended the watch, and one if the connection broke.
     std::uint64_t watch(const std::string& path, std::function<void()> on_begin, OnEvent on_event, Done done);
-    void cancel(std::uint64_t id); ///< its Done is never called
+    void cancel(std::uint64_t id); ///< the request's Done is never called
 
-    /// Loads credentials that have changed on disk, for all later requests. Returns true if they have
-    /// changed; after an error the old ones remain in use.
+    /// Loads the credentials again if their files have changed; all later requests use them. Returns true if
+    /// they were loaded. After an error the old credentials remain in use.
     [[nodiscard]] base::Result<bool> refresh();
 
     [[nodiscard]] int descriptor() const { return client_.descriptor(); } ///< readable: call work()
@@ -73,7 +74,7 @@ class Api {
     struct Access {
         Kubeconfig config;
         Credentials credentials;
-        std::string fingerprint; ///< fingerprint of the source files
+        std::string fingerprint; ///< of the files that the credentials were read from
     };
     Api(const base::Root& root, std::string path, Access access, http::Client client);
     [[nodiscard]] static base::Result<Access> load(const base::Root& root, const std::string& path);

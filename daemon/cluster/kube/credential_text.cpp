@@ -40,7 +40,8 @@ Block make_block(std::string_view label, std::string_view body) {
     return block;
 }
 
-/// Takes the next block off the front of `pem`. A block begins at the start of a line, as in OpenSSL and Go.
+/// Removes the next PEM block from the front of `pem` and returns it. A block begins at the start of a line,
+/// as in OpenSSL and Go.
 std::optional<Block> next_block(std::string_view& pem) {
     for (std::size_t at = pem.find(begin); at != std::string_view::npos; at = pem.find(begin)) {
         const bool begins_line = at == 0 || pem[at - 1] == '\n';

@@ -9,10 +9,11 @@
 
 namespace gpuhost::cluster {
 
-/// Fails with BadContent if no block is a certificate. Other blocks and text around them are allowed.
+/// Fails with BadContent if no PEM block of `pem` is a certificate. Other blocks, and text around them, are
+/// allowed. `what` begins the error message.
 [[nodiscard]] base::Result<void> check_certificates(std::string_view pem, std::string_view what);
 
-/// Fails with BadContent if no block is a private key, and with Refused if the key is encrypted with a
+/// Fails with BadContent if no PEM block is a private key, and with Refused if the key is encrypted with a
 /// passphrase.
 [[nodiscard]] base::Result<void> check_private_key(std::string_view pem, std::string_view what);
 

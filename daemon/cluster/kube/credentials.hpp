@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credentials of this host and of the API server: from a kubeconfig and the files that it names.
+// The certificates, key and token that a kubeconfig contains, or that are in the files that it names.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -24,12 +24,12 @@ struct Credentials {
 [[nodiscard]] base::Result<Credentials> read_credentials(const base::Root& root, const Kubeconfig& config);
 
 /// Returns a text that changes when the kubeconfig at `path`, or a file that it names, is written or
-/// replaced. Reads no file. If it is the same before and after a read, the key and the certificate belong
-/// together.
+/// replaced. Does not read the files' contents. If the text is the same before and after a read, the key and
+/// the certificate belong together.
 [[nodiscard]] std::string credentials_fingerprint(const base::Root& root, const std::string& path,
                                                   const Kubeconfig& config);
 
-/// Returns warnings about these files, one a line: secrets that every user of this host can read. This is not
+/// Returns warnings about these files, one line each: every user of this host can read a secret. This is not
 /// an error, because kubectl accepts it.
 [[nodiscard]] std::vector<std::string> credentials_notes(const base::Root& root, const std::string& path,
                                                          const Kubeconfig& config);

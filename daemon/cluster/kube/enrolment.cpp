@@ -23,7 +23,7 @@ constexpr const char* collection = "/apis/certificates.k8s.io/v1/certificatesign
 constexpr std::size_t digits_of_digest = 12;
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
-/// A person has refused the request. Repeating it sooner would only ask that person again.
+/// The wait after an administrator has denied the request. An earlier request would only be denied again.
 constexpr Time after_refusal{600'000};
 constexpr unsigned conflict = 409;
 
@@ -51,7 +51,7 @@ std::optional<Time> Enrolment::due() const {
 
 void Enrolment::turn() {
     if (ended_) {
-        watch_.reset(); // not from within its own callback
+        watch_.reset(); // here, because handle(), which sets ended_, runs in a callback of the watch
         return;
     }
     if (watch_)
@@ -72,7 +72,7 @@ void Enrolment::begin() {
         fail(submitted.error());
 }
 
-/// Returns the key of the pending request, or a new one. Stores a new key before it is used.
+/// Returns the key of the pending request, or a new key. Writes a new key to its file before it is used.
 Result<std::string> Enrolment::pending_key() const {
     auto key = root_.read(cluster::pending_key);
     if (key || key.error().code != Errc::NotFound)
@@ -110,7 +110,7 @@ void Enrolment::submitted(ApiAnswer&& answer) {
 void Enrolment::follow() {
     const auto see = [this](const Json& request) { handle(request); };
     const auto lost = [this] {
-        // The controller manager removes requests that nobody approves within a day.
+        // The controller manager removes requests that are not approved within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
         due_ = now() + backoff_.next();
     };
@@ -143,7 +143,7 @@ void Enrolment::handle(const Json& request) {
     on_issued_();
 }
 
-/// Stores key and certificate in one file: two files cannot be replaced at the same moment.
+/// Stores the key and the certificate in one file, because two files cannot be replaced at the same moment.
 Result<void> Enrolment::keep(const std::string& certificate) {
     GPUHOST_TRY(facts, content::read_certificate(certificate, "the certificate of '" + name_ + "'"));
     if (facts.digest != digest_)
@@ -154,8 +154,8 @@ Result<void> Enrolment::keep(const std::string& certificate) {
     return root_.remove(cluster::pending_key);
 }
 
-/// Deletes the key, so that the next request uses another one. With the same key it would be the same
-/// request.
+/// Handles a denied request. Deletes the key, so that the next request has another key and with it another
+/// name. The same key would give the same, denied request.
 void Enrolment::refused(const Json& condition) {
     const std::string why = string_or(condition, "message", "");
     error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),

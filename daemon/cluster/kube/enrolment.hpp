@@ -22,7 +22,7 @@ class Enrolment {
     using LogLine = std::function<void(const std::string& line)>;
 
     /// `api` needs the right to create and read certificate signing requests. `root` and `api` must outlive
-    /// it.
+    /// this object.
     Enrolment(const base::Root& root, Api& api, std::string node, LogLine log_line, OnIssued on_issued);
 
     [[nodiscard]] std::optional<Time> due() const;

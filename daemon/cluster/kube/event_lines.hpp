@@ -18,7 +18,7 @@ class EventLines {
     explicit EventLines(std::function<void(base::Json&&)> on_event) : on_event_(std::move(on_event)) {}
 
     /// Calls `on_event` for each complete line. Returns false if a line is too long or not a JSON object; the
-    /// rest is ignored.
+    /// bytes after it are ignored.
     [[nodiscard]] bool feed(std::string_view bytes);
 
   private:

@@ -33,10 +33,10 @@ std::string quote(std::string name) {
     return "'" + name + "'";
 }
 
-/// An entry of a list of {name, KIND}.
+/// An element of the lists "contexts", "clusters" and "users".
 struct Entry {
     const Json& value;
-    std::string where; ///< prefix of error messages about it
+    std::string where; ///< prefix of error messages about this entry
 };
 
 Result<Entry> find_entry(const Json& document, std::string_view kind, const std::string& name,
@@ -49,7 +49,7 @@ Result<Entry> find_entry(const Json& document, std::string_view kind, const std:
                       "List them with kubectl config view --kubeconfig " + std::string(what) + ".");
 }
 
-/// Finds the cluster or the user that the context names.
+/// Finds the cluster or the user that the context names, and sets `name` to its name.
 Result<Entry> follow(const Json& document, std::string_view kind, const Entry& context, std::string& name,
                      std::string_view what) {
     name = string_or(context.value, kind, "");
@@ -59,7 +59,7 @@ Result<Entry> follow(const Json& document, std::string_view kind, const Entry& c
     return find_entry(document, kind, name, what);
 }
 
-/// Returns an absolute path; "" if the member is absent or empty.
+/// Returns the absolute path in the member `key`; "" if the member is absent or empty.
 Result<std::string> parse_path(const Entry& entry, const std::string& key, const std::string& directory) {
     const std::string path = string_or(entry.value, key, "");
     if (std::any_of(path.begin(), path.end(), is_control))
@@ -67,7 +67,8 @@ Result<std::string> parse_path(const Entry& entry, const std::string& key, const
     return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 
-/// Reads KEY-data or KEY. Fails if both are set, like other Kubernetes clients.
+/// Reads the member KEY-data (the text itself) or KEY (a path). Fails if both are set, like other Kubernetes
+/// clients.
 Result<Material> read_material(const Entry& entry, const std::string& key, const std::string& directory) {
     GPUHOST_TRY(path, parse_path(entry, key, directory));
     const std::string data = string_or(entry.value, key + "-data", "");

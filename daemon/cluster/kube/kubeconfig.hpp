@@ -34,9 +34,9 @@ struct Kubeconfig {
 };
 
 /// Parses the current context of `text`: YAML or JSON, at most 1 MiB. Relative paths in it are relative to
-/// `directory`, which is absolute. An accepted file means the same to kubectl. Features of kubectl that are
-/// not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the feature. If both
-/// are set, the token file takes precedence over the token.
+/// `directory`, which is absolute. kubectl gives each accepted file the same meaning. Features of kubectl
+/// that are not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the feature.
+/// If both are set, the token file takes precedence over the token.
 [[nodiscard]] base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                                         const std::string& directory);
 

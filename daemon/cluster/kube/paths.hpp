@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths of the cluster's files on a host.
+// Paths of the files of gpuhost-cluster.
 #pragma once
 
 namespace gpuhost::cluster {
 
-/// The administrator's kubeconfig; takes precedence if it exists.
+/// The administrator's kubeconfig. If it exists, it takes precedence over own_kubeconfig.
 inline constexpr const char* given_kubeconfig = "/etc/gpuhost/cluster/kubeconfig";
 /// The kubeconfig with which this host requests its own credentials.
 inline constexpr const char* bootstrap_kubeconfig = "/etc/gpuhost/cluster/bootstrap-kubeconfig";
 inline constexpr const char* bootstrap_authorities = "/etc/gpuhost/cluster/bootstrap-ca.pem";
 
-/// Authorities and tokens for a rollout's gates, under the names that the policy uses.
+/// Directory of the gates' certificates and tokens (policy/gate.hpp). The policy names the files in it.
 inline constexpr const char* gates_directory = "/etc/gpuhost/cluster/gates";
 
-/// Files of gpuhost-cluster itself.
+/// Files that gpuhost-cluster writes when it requests its own credentials (enrolment.hpp).
 inline constexpr const char* own_kubeconfig = "/var/lib/gpuhost/cluster/kubeconfig";
-/// Key and certificate in one file.
+/// The private key and the certificate, in one file.
 inline constexpr const char* own_identity = "/var/lib/gpuhost/cluster/client.pem";
 inline constexpr const char* pending_key = "/var/lib/gpuhost/cluster/pending-key.pem";
 
-/// Copies of the kubelet's files from the daemon, each under its original path.
+/// Copies of the kubelet's files, which gpuhostd passes to gpuhost-cluster; each under its original path.
 inline constexpr const char* kubelet_directory = "/run/gpuhost-cluster/kubelet";
 
 inline constexpr const char* status_file = "/run/gpuhost-cluster/status.json";

@@ -27,7 +27,8 @@ class Selector {
   private:
     struct Requirement {
         std::string key;
-        bool has = true;                 ///< false: none of `values`; without values: label absent
+        /// false: the label has none of `values`; if that is empty: it is absent
+        bool has = true;
         std::vector<std::string> values; ///< empty: any value
     };
     std::vector<Requirement> requirements_;

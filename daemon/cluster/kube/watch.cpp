@@ -13,14 +13,16 @@ namespace {
 
 constexpr Time first_wait{500};
 constexpr Time most_wait{30'000};
-/// After a shorter watch the next request waits.
+/// If a watch was shorter than this, the next request waits.
 constexpr Time short_watch{1'000};
-/// A watch that was silent for this long leads to a new list: the server sends a bookmark each minute.
+/// If no data arrived for this long before a watch ended, the objects are listed again: the server sends a
+/// bookmark each minute.
 constexpr Time mute_watch{240'000};
 constexpr unsigned gone = 410;       ///< HTTP 410: the server does not know the version any more
 constexpr unsigned first_page = 100; ///< objects; reduced if they are so large that the answer is too long
 
-/// Returns a random time in seconds after which the server ends a watch, to redistribute hosts over servers.
+/// Returns a random time in seconds after which the server ends a watch, so that hosts spread over all API
+/// servers again.
 std::string timeout_seconds() {
     std::random_device random;
     return std::to_string(std::uniform_int_distribution<int>(30 * 60, 60 * 60)(random));
@@ -90,7 +92,7 @@ void Watch::list_again() {
 
 void Watch::listed(ApiAnswer&& answer) {
     request_ = 0;
-    if (answer.status == gone) // the server has forgotten the list of the next page
+    if (answer.status == gone) // the server no longer has the list whose next page was requested
         list_again();
     if (answer.too_much && page_ > 1) {
         page_ /= 2;
@@ -140,7 +142,7 @@ void Watch::handle(Json&& event) {
     const std::string type = base::string_or(event, "type", "");
     Json& object = event["object"];
     if (type == "ERROR") {
-        // The server ends the watch itself.
+        // The server ends the watch after this event; followed() then continues.
         if (base::int_or(object, "code", 0) == gone)
             list_again();
         return;
@@ -156,12 +158,12 @@ void Watch::handle(Json&& event) {
 
 void Watch::followed(ApiAnswer&& answer) {
     request_ = 0;
-    // Measured from acceptance by the server: an attempt to connect also takes time.
+    // Measured from the server's acceptance, because connecting may take long.
     const bool lasted = began_ && now() - *began_ >= short_watch;
     if (lasted)
         backoff_.reset();
-    // A server whose store was restored to an earlier version sends nothing to a watch from a later version,
-    // not even a bookmark.
+    // A server whose store was restored from a backup has an older version than this watch began from. It
+    // sends nothing on such a watch, not even a bookmark.
     const bool mute = heard_ && now() - *heard_ >= mute_watch;
     if (answer.status == gone || mute)
         list_again();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports a list of objects and then every change, across broken connections. Lists once, in pages, and
-// watches from that version. Lists again only when the server no longer knows the version.
+// Reports all objects of a collection, and then every change, even if connections break. Lists the collection
+// once, in pages, and watches from the list's resourceVersion. Lists again only if the server no longer has
+// that version.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"
@@ -15,24 +16,25 @@ namespace gpuhost::cluster {
 
 struct WatchHandlers {
     std::function<void(base::Json&&)> on_object; ///< an existing object: listed, new or changed
-    /// Receives the names of all listed objects (namespace/name if the collection spans namespaces). Any
-    /// object that is not among them is gone.
+    /// Called after a complete list, with the names of all objects (namespace/name if the collection spans
+    /// namespaces). An object that is not among them no longer exists.
     std::function<void(const std::set<std::string>& names)> on_listed;
-    std::function<void(base::Json&&)> on_gone; ///< the object in its last state
-    /// Receives the error when the data is not up to date any more. An error without a message: it is up to
-    /// date again.
+    std::function<void(base::Json&&)> on_gone; ///< a deleted object, in its last state
+    /// Called with an error when the reported objects may be out of date. Called with an error without a
+    /// message when they are up to date again.
     std::function<void(const base::Error&)> on_trouble;
 };
 
 class Watch {
   public:
     enum class Begin {
-        Listed, ///< reports absent objects, too
-        /// Saves one request. Reports existing objects first, but not which ones are absent.
+        Listed, ///< lists first; on_listed then shows which objects no longer exist
+        /// Saves one request: does not list first. The server sends the existing objects, but on_listed is
+        /// not called.
         FromVersion,
     };
 
-    /// `collection` is a path; `selector` is a part of its query, or empty. `api` must outlive it.
+    /// `collection` is a path; `selector` is a part of its query, or empty. `api` must outlive this object.
     Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers,
           Begin begin = Begin::Listed);
     Watch(const Watch&) = delete;
@@ -41,12 +43,12 @@ class Watch {
 
     [[nodiscard]] std::optional<Time> due() const { return due_; } ///< when to call turn()
     void turn();
-    /// Retries at once, without any wait, with the new credentials.
+    /// Retries at once, without any wait. Called when the credentials have changed.
     void retry();
     /// Lists all objects again.
     void list_anew();
-    /// Returns whether on_object is called for a listed object: its state on the server, independent of
-    /// earlier events.
+    /// Returns true while on_object is called for an object from a list. A list is the state on the server,
+    /// even if earlier events had later versions.
     [[nodiscard]] bool is_listing() const { return listing_; }
 
   private:
@@ -69,7 +71,7 @@ class Watch {
     std::string continue_;      ///< token of the next page
     unsigned page_;             ///< objects per page
     std::set<std::string> names_;
-    bool from_version_; ///< Begin::AsTold, and not listed yet
+    bool from_version_; ///< Begin::FromVersion was requested, and no list was needed so far
     std::optional<Time> due_ = Time(0);
     std::optional<Time> began_; ///< while watching: when the server accepted the watch
     std::optional<Time> heard_; ///< while watching: when the server last sent anything

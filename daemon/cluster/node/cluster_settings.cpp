@@ -39,7 +39,8 @@ constexpr std::array keys{
                "address and port of the metrics for Prometheus, such as 127.0.0.1:9835; empty: none"},
 };
 
-/// The values of ReadyWhen=. Each adds its condition to those of the values before it.
+/// The values of ReadyWhen=, in order. Each requires its own condition and the conditions of the values
+/// before it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> conditions{
     {{"driver", driver_ready}, {"runtime", runtime_ready}, {"images", images_ready}}};
 

@@ -19,12 +19,13 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
-constexpr Time between_beats{60'000}; ///< at least, even if another writer changes the heartbeat times
+/// the shortest time between heartbeats, even if another writer changes their times
+constexpr Time between_beats{60'000};
 constexpr unsigned conflict = 409;
-constexpr unsigned most_conflicts = 3; ///< before the Node is listed again
+constexpr unsigned most_conflicts = 3; ///< after so many conflicts in a row, the Node is listed again
 
-/// Returns whether `node` is older than `than`. With several API servers, an older version may arrive after a
-/// newer one; versions increase (KEP-5504).
+/// Returns true if `node` is an older version than `than`. With several API servers, an older version may
+/// arrive after a newer one. Versions are numbers that increase (KEP-5504).
 bool is_older(const Json& node, const Json& than) {
     const auto version = [](const Json& object) {
         return base::parse_uint(string_or(member(object, "metadata"), "resourceVersion", ""));
@@ -85,7 +86,7 @@ void HostAgent::turn() {
 
 void HostAgent::on_node(Json&& node) {
     if (string_or(member(node, "metadata"), "name", "") != name_)
-        return; // the server does not support field selectors
+        return; // another Node: the server ignored the field selector
     if (!is_known_ || node_.is_null())
         log_("node '" + name_ + "' found");
     if (!is_known_ || watch_.is_listing() || !is_older(node, node_)) {
@@ -94,7 +95,7 @@ void HostAgent::on_node(Json&& node) {
     }
     is_known_ = true;
     if (refusal_.message.empty())
-        due_.reset(); // ends the wait after a conflict
+        due_.reset(); // the Node has changed: end the wait after a conflict
     act();
 }
 
@@ -112,7 +113,7 @@ void HostAgent::act() {
         write();
 }
 
-/// Writes the status first, so that the reason is published before a taint changes.
+/// Writes the Node's status first, so that the reason for a taint is published before the taint.
 void HostAgent::write() {
     held_until_.reset();
     held_.clear();
@@ -137,7 +138,7 @@ void HostAgent::write() {
     refusal_ = {};
 }
 
-/// Joins the patches that were not written too often recently. Each of the others waits on its own.
+/// Joins the patches that the damper allows now into one. Each of the others is held back on its own.
 NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     std::vector<NodePatch> free;
     for (NodePatch& patch : patches) {
@@ -154,8 +155,8 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     return joined(std::move(free));
 }
 
-/// Limits the rate of heartbeats. They bypass the damper, because they repeat the same value without anyone
-/// reverting it.
+/// Returns the patch of the heartbeat; null if the last heartbeat was less than between_beats ago. The damper
+/// does not see heartbeats: each repeats a value, although no other client reverts it.
 Json HostAgent::beat(Json&& patch) {
     if (patch.is_null() || !beat_at_ || now() >= *beat_at_ + between_beats)
         return std::move(patch);
@@ -205,10 +206,11 @@ void HostAgent::written(ApiAnswer&& answer) {
             log_("can't write node '" + name_ + "': " + answer.error.message);
         refusal_ = std::move(answer.error);
     }
-    // After a restore of the server's store, the watch does not deliver the conflicting version.
+    // If the server's store was restored from a backup, the watch may not deliver the version that conflicts:
+    // list the Node.
     if (answer.status == conflict && ++conflicts_ == most_conflicts)
         watch_.list_anew();
-    // After a conflict, the watch usually delivers the conflicting version before this time.
+    // Usually the watch delivers the conflicting version before this time, which ends the wait.
     due_ = now() + std::max<Time>(backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
 }
 

@@ -13,17 +13,18 @@
 
 namespace gpuhost::cluster {
 
-/// Another writer to the Node.
+/// Another author of changes to this host's Node. HostAgent sends the changes.
 class NodeAuthor {
   public:
     virtual ~NodeAuthor() = default;
-    /// Returns a merge patch that names the version of `node`, or an empty one. Called whenever the Node
-    /// could be written and no write is in flight.
+    /// Returns a merge patch with the resourceVersion of `node`, or an empty patch. Called when no write is
+    /// in flight and HostAgent has no change of the Node's status.
     [[nodiscard]] virtual NodePatch change(const base::Json& node) = 0;
-    virtual void written(const base::Json& node) = 0; ///< the server has accepted the last patch
-    /// The server has refused the last patch. A conflict is not a refusal.
+    /// the server has accepted the patch that change() returned last
+    virtual void written(const base::Json& node) = 0;
+    /// The server has refused the patch that change() returned last. A conflict (409) is not a refusal.
     virtual void refused(const base::Json& node, const base::Error& why) = 0;
-    virtual void no_node() = 0; ///< there is currently no Node
+    virtual void no_node() = 0; ///< the Node does not exist now
 };
 
 class HostAgent {
@@ -36,13 +37,14 @@ class HostAgent {
               NodeAuthor* author = nullptr);
 
     void set_readiness(Readiness readiness);
-    /// Retries at once, with the new credentials.
+    /// Retries at once. Called when the credentials have changed.
     void retry();
 
     [[nodiscard]] std::optional<Time> due() const; ///< when to call turn()
     void turn();
 
-    /// Returns the part of `gpuhostctl cluster status --json` that org.gpuhost1(5) describes.
+    /// Returns the parts of `gpuhostctl cluster status --json` about this host's Node; org.gpuhost1(5)
+    /// describes them.
     [[nodiscard]] base::Json document() const;
 
   private:
@@ -63,12 +65,12 @@ class HostAgent {
     LogLine log_;
     NodeAuthor* author_;
     Backoff backoff_;
-    base::Json node_; ///< as the server has it; null: absent or not known yet
+    base::Json node_; ///< the Node as the server has it; null: absent or not known yet
     bool is_known_ = false;
     Readiness readiness_;
     bool daemon_known_ = false; ///< the daemon has answered, or is known to be down
     bool writes_ = false;       ///< a write is in flight
-    unsigned conflicts_ = 0;    ///< conflicts in a row for the same version of the Node
+    unsigned conflicts_ = 0;    ///< conflicts (409) in a row for the same version of the Node
     std::optional<Time> due_;
     base::Error last_error_; ///< error of the connection
     base::Error refusal_;    ///< error of the last write

@@ -93,7 +93,7 @@ struct Number {
     const char* help;
 };
 
-/// The GPU Operator's metrics, summed over pools like there.
+/// The GPU Operator's metrics. Each is the sum over all pools, because the GPU Operator has no pools.
 constexpr std::array numbers{
     Number{"hosts", "gpu_operator_gpu_nodes_total", "Nodes with GPUs."},
     Number{"in_progress", "gpu_operator_nodes_upgrades_in_progress", "Nodes whose driver is being upgraded."},
@@ -125,7 +125,8 @@ void add_fleet(Text& text, const Json& leader) {
         for (const char* state : {"pending", "in_progress", "done", "failed"})
             text.sample(base::int_or(pool, state, 0),
                         {{"pool", string_or(pool, "name", "")}, {"state", state}});
-    std::map<std::string, bool> gates; // gates of several pools may share a name, and a series must be unique
+    // for each name, whether all gates with it are open: gates of several pools may share a name
+    std::map<std::string, bool> gates;
     for (const Json& gate : elements(leader, "gates")) {
         const bool open = base::bool_or(gate, "open", false);
         const auto [known, is_new] = gates.emplace(string_or(gate, "name", ""), open);

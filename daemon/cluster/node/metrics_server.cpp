@@ -23,7 +23,7 @@ namespace {
 constexpr unsigned most_connections = 16;
 /// Memory of a connection for the request line, the headers and their parsing.
 constexpr std::size_t head_limit = 8U << 10U;
-constexpr Time patience{10'000}; ///< for a whole connection, to end those of slow clients
+constexpr Time patience{10'000}; ///< the longest time for a connection; then a slow client is disconnected
 
 struct Address {
     sockaddr_storage storage{};
@@ -71,8 +71,8 @@ Result<UniqueFd> listening(const std::string& text) {
     const auto set = [&socket](int level, int option, int value) {
         return ::setsockopt(socket.get(), level, option, &value, sizeof value) == 0;
     };
-    // IPV6_V6ONLY: the default of [::] depends on the system. IP_FREEBIND: a booting host may not have its
-    // address yet.
+    // IPV6_V6ONLY is set to 0, because the default for [::] depends on the system. IP_FREEBIND: while the
+    // host boots it may not have its address yet.
     const bool done =
         socket && set(SOL_SOCKET, SO_REUSEADDR, 1) && set(IPPROTO_IP, IP_FREEBIND, 1) &&
         (family != AF_INET6 || set(IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
@@ -112,7 +112,7 @@ struct MetricsServer::Callbacks {
         return reply(connection, MHD_HTTP_OK, static_cast<MetricsServer*>(self)->text_);
     }
 
-    /// Closes the connection after one reply, so that idle clients hold none.
+    /// Sends a reply and closes the connection, so that idle clients occupy no connection.
     static MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text) {
         MHD_Response* response = MHD_create_response_from_buffer(
             text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY); // a C library's void*
@@ -176,7 +176,8 @@ void MetricsServer::turn() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
             connection.end = now() + patience;
         }
-    // A connection that found no free slot is accepted only in the run after one that freed a slot.
+    // MHD accepts a waiting connection only in the run after one that freed a slot, so run it again after
+    // each such run.
     std::size_t before = 0;
     do {
         before = connections_.size();

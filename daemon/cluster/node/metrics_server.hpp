@@ -18,13 +18,13 @@ namespace gpuhost::cluster {
 
 class MetricsServer {
   public:
-    /// Listens on "127.0.0.1:9835" or "[::]:9835". This host need not have the address yet.
+    /// Listens on an address such as "127.0.0.1:9835" or "[::]:9835". The host may get the address later.
     [[nodiscard]] static base::Result<std::unique_ptr<MetricsServer>> listen(const std::string& address);
     ~MetricsServer();
     MetricsServer(const MetricsServer&) = delete;
     MetricsServer& operator=(const MetricsServer&) = delete;
 
-    void set_text(const std::string& text); ///< text of all later answers
+    void set_text(const std::string& text); ///< sets the text that later requests get
 
     [[nodiscard]] int descriptor() const; ///< readable: call turn()
     [[nodiscard]] std::optional<Time> due() const;

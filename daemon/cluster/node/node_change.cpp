@@ -33,7 +33,8 @@ Json patch_of(const Json& node) {
     return {{"metadata", {{"resourceVersion", string_or(member(node, "metadata"), "resourceVersion", "")}}}};
 }
 
-/// Returns the conditions after `readiness` is written. Conditions that are not known now keep their values.
+/// Returns the Node's conditions after `readiness` is written. A condition that is not in `readiness` keeps
+/// its value.
 std::vector<Condition> conditions_after(const Json& node, const Readiness& readiness) {
     std::vector<Condition> after = conditions_of(node);
     for (const Condition& condition : readiness.conditions) {
@@ -70,7 +71,7 @@ void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gp
     const std::string before = string_or(labels, gpu_present, "");
     if (has_gpus == (before == "true") || (!has_gpus && before.empty()))
         return;
-    // A "false" that someone has set keeps NVIDIA's operands off this node.
+    // An administrator sets "false" to keep NVIDIA's operands off this node, so the value stays.
     if (has_gpus && !before.empty())
         return;
     NodePatch patch{
@@ -109,8 +110,8 @@ Json condition_json(const Condition& condition, const Json* before, const std::s
             {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
 }
 
-/// Returns whether to renew the heartbeat. A time ahead of the clock was written before the clock was set
-/// back.
+/// Returns true if lastHeartbeatTime must be renewed: it is as old as `heartbeat`, or in the future. A future
+/// time was written before the clock was set back.
 bool is_old(const Json& condition, const std::string& now) {
     constexpr std::int64_t clocks_differ = 60;
     const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));
@@ -124,7 +125,8 @@ Json status_of(const Json& node, Json&& conditions) {
     return body;
 }
 
-/// Computes the changed conditions. One heartbeat renews all unchanged conditions in a single write.
+/// Adds patches for the changed conditions to `change`. One heartbeat renews all unchanged conditions in a
+/// single write.
 void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
                        const std::string& now) {
     const Json& conditions = elements(member(node, "status"), "conditions");

@@ -41,8 +41,8 @@ std::string with_hint(const std::string& text, const std::string& hint) {
     return hint.empty() ? text : text + ". " + hint;
 }
 
-/// Returns why the state of a component is unknown, or why it cannot reach the configured state; nothing: no
-/// problem.
+/// Returns a condition with the error or the problems of a component: its state is unknown, or it cannot
+/// reach the configured state. Returns nullopt if it has neither.
 std::optional<Condition> in_its_way(std::string_view type, const Json& component) {
     if (const Json& error = member(component, "error"); error.is_object())
         return condition(type, "Unknown", camel_case(string_or(error, "code", "failed")),
@@ -55,14 +55,15 @@ std::optional<Condition> in_its_way(std::string_view type, const Json& component
     return std::nullopt;
 }
 
-/// Returns the title of the pending changes that `apply` would make; empty: none.
+/// Returns the title of the changes that 'gpuhostctl apply' would make to a component; empty if there are
+/// none.
 std::string pending(const Json& component) {
     const Json& plan = member(component, "plan");
     const Json& steps = member(plan, "steps");
     return steps.is_array() && !steps.empty() ? string_or(plan, "title", "something") : "";
 }
 
-/// GPUs by driver. A GPU bound to another driver, such as vfio-pci, is in neither member.
+/// GPUs by their kernel driver. A GPU with another driver, such as vfio-pci, is in neither member.
 struct ServedGpus {
     std::size_t served = 0;
     std::vector<std::string> unserved; ///< PCI addresses
@@ -87,8 +88,8 @@ std::string describe(const ServedGpus& gpus) {
     return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
 }
 
-/// Reports the loaded driver, not the configured one: a driver whose upgrade is still pending serves its
-/// GPUs.
+/// Returns the condition of the loaded driver, which may not be the configured one: until its upgrade it
+/// still serves the GPUs.
 Condition driver_condition(const Json& component, std::size_t gpus, std::string_view state) {
     const Json& observed = member(component, "observed");
     const std::string loaded = string_or(observed, "loaded_version", "");
@@ -130,8 +131,9 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
                          (next.empty() ? "" : "; pending: " + next));
 }
 
-/// Returns the first runtime whose containers get no GPUs, or not yet. A runtime that serves no kubelet
-/// counts only if none does.
+/// Returns a condition for the first container runtime whose containers get no GPUs, or not before a pending
+/// change. Returns nullopt if there is none. A runtime that does not serve the kubelet (CRI) counts only if
+/// no runtime does.
 std::optional<Condition> unready_runtime(const Json& observed) {
     const Json runtimes = observed.is_array() ? observed : Json::array();
     const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };
@@ -151,8 +153,8 @@ std::optional<Condition> unready_runtime(const Json& observed) {
     return std::nullopt;
 }
 
-/// Checks CDI, the toolkit and the runtime. A container gets its GPUs by a CDI specification, or by a runtime
-/// class if the runtime does not support CDI.
+/// Returns the condition of CDI, the toolkit and the runtime. A container gets its GPUs by a CDI
+/// specification, or by a runtime class if the runtime does not support CDI.
 Condition runtime_condition(const Json& components, std::size_t gpus) {
     const Json& cdi = member(member(components, "cdi"), "observed");
     const Json& record = member(cdi, "record");
@@ -229,8 +231,8 @@ Readiness readiness_of(const Json& host) {
     if (gpus.is_array())
         made.gpus = count;
     const Condition driver = driver_condition_of(host);
-    // The driver's state changes during an operation; the state of the dependent components is known only
-    // after it.
+    // During an operation, report the driver only if it does not work, because a working driver may still
+    // change. The state of the components that depend on it is known only after the operation.
     if (state != "busy" || driver.status != "True")
         made.conditions.push_back(driver);
     if (state != "busy") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines from the daemon's report whether this host is ready to run pods with GPUs, and if not, why. The
-// results are conditions of its Node.
+// Determines from gpuhostd's report whether this host is ready to run pods with GPUs, and if not, why. The
+// results are conditions of the host's Node.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -27,7 +27,7 @@ struct Condition {
 };
 
 struct Readiness {
-    /// The conditions that are known now. During an operation some are not known.
+    /// The conditions that are known now. During an operation of gpuhostd some are not known.
     std::vector<Condition> conditions;
     std::optional<std::size_t> gpus; ///< number of GPUs; none: not known
 
@@ -36,9 +36,9 @@ struct Readiness {
 
 /// Returns the conditions for `host`, the document of org.gpuhost1.Manager.Describe.
 [[nodiscard]] Readiness readiness_of(const base::Json& host);
-/// Returns the driver's condition alone, even during an operation. The daemon of `host` must have started.
+/// Returns the driver's condition only; also during an operation. gpuhostd must have finished its start.
 [[nodiscard]] Condition driver_condition_of(const base::Json& host);
-/// Returns the conditions while the daemon does not answer.
+/// Returns the conditions for a gpuhostd that does not answer.
 [[nodiscard]] Readiness readiness_without_daemon(const base::Error& why);
 
 } // namespace gpuhost::cluster

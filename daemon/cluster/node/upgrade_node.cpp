@@ -40,7 +40,8 @@ void read_conditions(const Json& node, UpgradeNode& made) {
     }
 }
 
-/// Taints of a Node that is about to be removed: Cluster Autoscaler's, and Karpenter's of v1 and of before.
+/// Taints of a Node that is about to be removed: that of Cluster Autoscaler, and the current and the former
+/// one of Karpenter.
 constexpr std::array<std::string_view, 3> leaving_taints{"ToBeDeletedByClusterAutoscaler",
                                                          "karpenter.sh/disrupted", "karpenter.sh/disruption"};
 
@@ -141,7 +142,7 @@ UpgradeNode upgrade_node(const Json& node) {
     made.state = state_of(string_or(labels, key::state, ""));
     if (const auto record = base::parse_json(string_or(annotations, key::record, "{}"), key::record))
         made.record = record_from_json(*record);
-    // Without the label, which another program may have removed, the record gives the state of the host.
+    // Another program may have removed the label. The record then gives the state of the host.
     if (!(labels.is_object() && labels.contains(key::state)) &&
         (made.record.state == UpgradeState::UpgradeRequired || is_under_way(made.record.state)))
         made.state = made.record.state;
@@ -154,7 +155,8 @@ UpgradeNode upgrade_node(const Json& node) {
     read_conditions(node, made);
     made.leaving = is_leaving(node);
     made.unschedulable = base::bool_or(member(node, "spec"), "unschedulable", false);
-    // Without our record, the GPU Operator began the upgrade. Its annotation tells who cordoned the node.
+    // Without our record, the GPU Operator began the upgrade. Its annotation shows whether the node was
+    // cordoned before.
     if (made.record.state == UpgradeState::Unknown && is_under_way(made.state) && made.unschedulable)
         made.record.cordoned = !made.was_unschedulable;
     return made;

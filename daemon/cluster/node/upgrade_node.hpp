@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the state of a host's driver upgrade from its Node: the GPU Operator's labels and annotations, and
-// ours.
+// Reads the state of a host's driver upgrade from its Node: from the GPU Operator's labels and annotations,
+// and from gpuhost's own.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -25,9 +25,9 @@ inline constexpr const char* wait_began = "nvidia.com/gpu-driver-upgrade-wait-fo
 inline constexpr const char* validation_began = "nvidia.com/gpu-driver-upgrade-validation-start-time";
 inline constexpr const char* deploy_prefix = "nvidia.com/gpu.deploy.";
 inline constexpr const char* gpu_present = "nvidia.com/gpu.present";
-// Ours
+// Labels and annotations of gpuhost itself.
 inline constexpr const char* record = "gpuhost.io/upgrade"; ///< UpgradeRecord, as JSON
-/// Why the host is in its state, for people.
+/// The reason why the host is in its state, as text for people.
 inline constexpr const char* reason = "gpuhost.io/upgrade-reason";
 } // namespace key
 
@@ -49,24 +49,26 @@ enum class UpgradeState {
 [[nodiscard]] std::string_view state_name(UpgradeState state);
 /// Returns Unknown for any other name.
 [[nodiscard]] UpgradeState state_of(std::string_view name);
-/// Returns whether a host in this state has a grant, or should have one.
+/// Returns true for a state in which a host needs a grant, the leader's permission to upgrade
+/// (rollout/grant.hpp).
 [[nodiscard]] bool is_under_way(UpgradeState state);
 
-/// The part of the state that must survive restarts of gpuhost-cluster and reboots. Times are in seconds
-/// since 1970.
+/// The part of an upgrade's state that must survive restarts of gpuhost-cluster and reboots; an annotation on
+/// the Node. Times are in seconds since 1970.
 struct UpgradeRecord {
-    /// The last written state. A label with another state is a request by a person.
+    /// The state that gpuhost-cluster wrote last. If the label has another state, a person has changed it,
+    /// which is a request.
     UpgradeState state = UpgradeState::Unknown;
     std::string version;    ///< version to upgrade to
     std::string from;       ///< version that ran before
-    std::int64_t since = 0; ///< when this state began
+    std::int64_t since = 0; ///< time when `state` began
     unsigned attempts = 0;  ///< attempts begun
     std::int64_t retry_at = 0;
     bool prepared = false;  ///< all checks that are possible before pods are moved have passed
-    bool requested = false; ///< by a person, whatever version runs
-    bool cordoned = false;  ///< cordoned by us
+    bool requested = false; ///< a person requested the upgrade: it is done even if the version runs already
+    bool cordoned = false;  ///< gpuhost-cluster cordoned the node
     bool drained = false;   ///< drained in this attempt, so a reboot is possible
-    bool away = false;      ///< not ready, or cordoned by others, since before this version
+    bool away = false;      ///< not ready, or cordoned by others, already before this version and ever since
     std::string boot;       ///< ID of the boot in which the reboot was requested
     unsigned reboots = 0;
     std::string failure; ///< class of the failure, one word: "eviction", "swap", "validation", …
@@ -83,21 +85,21 @@ struct UpgradeRecord {
 struct UpgradeNode {
     std::string name;
     std::string uid;
-    /// Read from the label, or without a label from an unfinished record
+    /// From the label. If the label is absent: from the record of an unfinished upgrade.
     UpgradeState state = UpgradeState::Unknown;
     UpgradeRecord record;
     std::string reason;
     bool requested = false;
     bool was_unschedulable = false;
     bool skip = false;
-    bool ready = true;        ///< true if the Node does not say, as in other programs
-    bool driver_ready = true; ///< false only if its condition is False
+    bool ready = true;        ///< true if the Node has no condition Ready, as in other programs
+    bool driver_ready = true; ///< false only if the condition DriverReady is False
     bool unschedulable = false;
     bool leaving = false;  ///< being deleted, or chosen for removal by an autoscaler
     bool gpu_label = true; ///< label nvidia.com/gpu.present is "true"
-    bool managed = true;   ///< gpuhost runs there: its record or one of its conditions is present
+    bool managed = true;   ///< gpuhost runs there: the Node has its record or one of its conditions
 
-    /// Returns whether a person or another program has cordoned it.
+    /// Returns true if a person or another program has cordoned the node.
     [[nodiscard]] bool others_cordoned() const {
         return unschedulable && (was_unschedulable || !record.cordoned);
     }

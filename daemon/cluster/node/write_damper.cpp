@@ -36,7 +36,7 @@ void add_writes(const Json& patch, const std::string& path, std::vector<std::str
     }
 }
 
-/// Returns a line for each field that a patch sets, with its value.
+/// Returns a line for each field that a patch sets, with the field's value.
 std::vector<std::string> writes_of(const Json& patch) {
     std::vector<std::string> writes;
     if (patch.is_object())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slows down repeated writes of a value that another writer reverts each time. Without this, two writers of
-// one field on a Node write as fast as the network allows.
+// Slows down repeated writes of a value that another writer reverts each time. Otherwise two writers of one
+// field of a Node would write as fast as the network allows.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -14,15 +14,15 @@ namespace gpuhost::cluster {
 
 class WriteDamper {
   public:
-    /// Returns when `patch`, a patch of a Node, may be written; nothing: now. Counts each field and value
-    /// separately, and a condition without its times.
+    /// Returns when `patch`, a patch of a Node, may be written; nullopt: now. Each field with its value
+    /// counts separately. The times of conditions are ignored.
     [[nodiscard]] std::optional<Time> held_until(const base::Json& patch, Time now) const;
-    /// Counts a patch that the server has accepted.
+    /// Counts the writes of a patch that the server has accepted.
     void wrote(const base::Json& patch, Time now);
 
   private:
-    /// Allows six writes at once, then one per interval. The interval grows while all allowed writes are
-    /// used.
+    /// Token bucket: allows six writes at once, then one per interval. While all allowed writes are used, the
+    /// interval grows.
     struct Bucket {
         double tokens;
         Time interval;
@@ -30,7 +30,7 @@ class WriteDamper {
     };
     [[nodiscard]] static Bucket filled(const Bucket& bucket, Time now);
 
-    std::map<std::string, Bucket> buckets_; ///< keyed by field and value; full ones are removed
+    std::map<std::string, Bucket> buckets_; ///< keyed by a line of writes_of(); full buckets are removed
 };
 
 } // namespace gpuhost::cluster
