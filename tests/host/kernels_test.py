@@ -225,7 +225,7 @@ def check_preinstalled(t, host):
     swap = host.ctl("driver", "swap", NEW)
     t.equal(swap.returncode, 8, "a swap with Version=preinstalled is refused")
     t.ok("Version=preinstalled" in swap.stderr, "the refused swap names Version=preinstalled", swap.stderr)
-    t.ok("not gpuhostd's (Version=preinstalled)" in host.ctl("status").stdout,
+    t.ok("gpuhostd does not manage the driver (Version=preinstalled)" in host.ctl("status").stdout,
          "status reports a driver not managed by gpuhostd")
     reboot(host, FRESH)
     t.ok("nvidia" not in host.loaded(), "Version=preinstalled loads no driver at boot")
