@@ -29,19 +29,19 @@ using base::Result;
 namespace {
 
 struct Architecture {
-    std::string_view suffix; ///< of a package's file name
+    std::string_view suffix; ///< end of a package's file name
     std::string_view platform;
 };
 constexpr std::array architectures{
     Architecture{"_amd64.deb", "linux/amd64"}, Architecture{".x86_64.rpm", "linux/amd64"},
     Architecture{"_arm64.deb", "linux/arm64"}, Architecture{".aarch64.rpm", "linux/arm64"}};
-/// Words in the names of archives ("_amd64.tar.gz") and of NVIDIA's installer
+/// Architectures in the names of tar archives ("_amd64.tar.gz") and of NVIDIA's installer
 /// ("NVIDIA-Linux-x86_64-550.163.01.run").
 constexpr std::array archive_words{
     Architecture{"amd64", "linux/amd64"}, Architecture{"x86_64", "linux/amd64"},
     Architecture{"arm64", "linux/arm64"}, Architecture{"aarch64", "linux/arm64"}};
 
-constexpr std::size_t most_layers = 10'000; ///< limit of parse_document()
+constexpr std::size_t most_layers = 10'000; ///< the most that parse_document() accepts
 
 /// Owns the result of glob(3).
 class Glob {
@@ -61,7 +61,7 @@ class Glob {
     int result_;
 };
 
-/// Escapes a directory's name for use in a pattern.
+/// Escapes the characters that are special in a pattern of glob(3), in the path of a directory.
 std::string escaped(const std::string& directory) {
     std::string text;
     for (const char c : directory) {
@@ -72,7 +72,7 @@ std::string escaped(const std::string& directory) {
     return text;
 }
 
-/// Returns the platforms in the names of these packages.
+/// Returns the platforms in the names of these files; empty if no name states one.
 std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
     std::set<std::string> platforms;
     for (const auto& [name, path] : files) {
@@ -108,7 +108,8 @@ std::string document_of(const BundleArtifact& artifact, const std::vector<NewArt
                        {"annotations", {{"org.opencontainers.image.version", artifact.name}}}});
 }
 
-/// Reports whether a host may match both words. Compares platforms only: a host may have several kernels.
+/// Reports whether one host can match both words of Member::hosts. Compares only their platforms: a host may
+/// have several kernels and GPUs.
 bool may_meet(const std::string& a, const std::string& b) {
     const std::string_view left = parse_host_word(a).value_or(HostWord()).platform;
     const std::string_view right = parse_host_word(b).value_or(HostWord()).platform;
@@ -116,8 +117,8 @@ bool may_meet(const std::string& a, const std::string& b) {
            HostFacts{std::string(right), {}}.is(left);
 }
 
-/// Returns the words for a driver's hosts. A host with several of the GPUs matches several words, which is
-/// harmless.
+/// Returns the words of Member::hosts for a driver: one for each GPU in GPUs=, else one for any NVIDIA GPU. A
+/// host with several of the GPUs matches several words, which has the same effect as one.
 std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_view platform) {
     HostWord host{platform, source.kernel, {}, source.flavour, any_gpu};
     if (source.gpus.empty())
@@ -130,8 +131,8 @@ std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_
     return words;
 }
 
-/// Returns name → path of the files that match the source's patterns. Fails if two files have the same name,
-/// because they could not both be unpacked.
+/// Returns name → path of the files that match the source's patterns. Fails with InvalidArgument if two files
+/// have the same name, because an artifact has no directories.
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
@@ -155,7 +156,8 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
 Result<NewArtifact::File> read_file(const std::string& name, const std::string& found) {
     std::error_code error;
     const std::string path =
-        std::filesystem::canonical(found, error).string(); // write_bundle() follows no links
+        // Contents::open() opens this path later and follows no link.
+        std::filesystem::canonical(found, error).string();
     if (error)
         return base::fail_errno(found, error.value());
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -190,7 +192,8 @@ Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string&
     return made;
 }
 
-/// Makes an artifact for all hosts of one platform. The toolkit is harmless on hosts without a GPU.
+/// Makes the artifact of the NVIDIA Container Toolkit, for all hosts of one platform, also those without a
+/// GPU: it has no effect there.
 Result<NewArtifact> make_toolkit(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));
     const auto platforms =
@@ -228,8 +231,8 @@ tl::unexpected<base::Error> not_carried(const std::string& name) {
                       "Use names in UTF-8 without control characters.");
 }
 
-/// Reports whether a bundle can contain this name unchanged: JSON requires UTF-8, and hosts accept only paths
-/// in a tree.
+/// Reports whether a bundle can contain a file with this name: JSON requires UTF-8, and hosts accept only
+/// names for which is_path_in_tree() is true.
 bool can_be_carried(const std::string& name) {
     return is_path_in_tree(name) &&
            base::parse_json(base::dump(Json(name)), name).value_or(Json()) == Json(name);
@@ -259,9 +262,9 @@ Result<void> add_tree(NewArtifact& made, const std::string& directory,
     auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);
     for (; !error && entry != Tree(); entry.increment(error)) {
         const std::string name = entry->path().lexically_relative(directory).string();
-        if (!is_path_in_tree(name)) // also for links that form a loop
+        if (!is_path_in_tree(name)) // also ends the loop of a link to a directory above it
             return not_carried(name);
-        std::error_code unknown; // read_file() reports a broken link
+        std::error_code unknown; // ignored here: read_file() reports a broken link
         if (entry->is_directory(unknown)) {
             if (leave(*entry))
                 entry.disable_recursion_pending();

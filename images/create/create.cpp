@@ -29,11 +29,12 @@ using base::UniqueFd;
 namespace {
 
 constexpr std::string_view layout_text = R"({"imageLayoutVersion":"1.0.0"})";
-constexpr unsigned most_nesting = 8; ///< of indexes in indexes
+constexpr unsigned most_nesting = 8; ///< levels of indexes in indexes
 constexpr std::size_t longest_type = 256;
-constexpr std::size_t most_platforms = 256; ///< of one blob; the limit of a bundle's manifest
+/// Most platforms of one blob: a manifest allows no more words in "hosts".
+constexpr std::size_t most_platforms = 256;
 
-/// Collects the blobs of images, each once, with the hosts that need them.
+/// Collects the blobs of images and artifacts, each once, with the hosts that need it.
 class Collector {
   public:
     explicit Collector(Contents& contents) : contents_(contents) {}
@@ -52,8 +53,8 @@ class Collector {
     struct Walk {
         const ImageStock& stock;
         const ImageSource& source;
-        std::set<std::string> platforms; ///< found during the walk
-        /// Digest and platform of documents visited already.
+        std::set<std::string> platforms; ///< platforms of the visited documents and blobs
+        /// Digests of the visited indexes and manifests, each with the platform for which it was visited.
         std::set<std::pair<std::string, std::string>> documents;
 
         [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
@@ -71,14 +72,16 @@ class Collector {
     Contents& contents_;
     std::vector<NewArtifact> artifacts_;
     std::map<std::string, Blob> blobs_;
-    std::map<std::string, std::string> names_; ///< name → digest, of images
-    std::set<std::string> referrers_;          ///< digests of those among the images
+    /// Name of an image → its digest; without a name: digest → digest.
+    std::map<std::string, std::string> names_;
+    std::set<std::string> referrers_; ///< digests of images with a subject that are in the manifest
 };
 
 bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
     return platforms.empty() || platform.empty() ||
            std::any_of(platforms.begin(), platforms.end(), [&](const std::string& one) {
-               return platform == one || base::starts_with(platform, one + "/"); // variants of it
+               // A variant of a wanted platform.
+               return platform == one || base::starts_with(platform, one + "/");
            });
 }
 
@@ -92,7 +95,8 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     if (image.artifact_type.size() > longest_type)
         return base::fail(Errc::BadContent, "the artifact type of sha256:" + descriptor.hex + " is too long");
     std::size_t bytes = 0;
-    for (const auto& [key, text] : document.annotations) { // up to the limits of a bundle's manifest
+    // Further annotations are dropped: a manifest must not exceed these limits.
+    for (const auto& [key, text] : document.annotations) {
         bytes += key.size() + text.size();
         if (bytes <= most_annotation_bytes && image.annotations.size() < most_annotations)
             image.annotations[key] = text;
@@ -100,8 +104,8 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     return image;
 }
 
-/// Returns the platform in an image's configuration. Returns nothing for other documents, and for 32-bit
-/// platforms, which 64-bit hosts run too.
+/// Returns the platform in the configuration of an image; empty for an index and for other content. Empty
+/// also for 32-bit x86 and Arm, which hosts of another platform can run: such an image is for all hosts.
 std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
     if (!is_document(image.media_type))
         return {};
@@ -114,8 +118,8 @@ std::string configured_platform(const BlobSource& blobs, const Descriptor& image
     return platform == "linux/386" || base::starts_with(platform + "/", "linux/arm/") ? "" : platform;
 }
 
-/// Returns the platform in the descriptor, or that of its parent. Without either, reads the image's
-/// configuration, as skopeo's layouts require.
+/// Returns the platform in the descriptor, else `parent`, the platform of the index that contains it. If both
+/// are empty, reads the image's configuration, because layouts of skopeo state the platform only there.
 std::string platform_of(const ImageStock& stock, const Descriptor& image, const std::string& parent) {
     if (!image.platform.empty())
         return image.platform;
@@ -130,14 +134,16 @@ std::vector<std::string> Collector::Walk::platforms_of(const std::string& docume
     return found;
 }
 
-/// `host` is a word of Member::hosts; empty: all hosts need it.
+/// Records that hosts need a blob. `host` is a word of Member::hosts; empty: all hosts need the blob. May be
+/// called several times for one blob.
 Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
     Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
     if (blob.size != size)
         return base::fail(Errc::BadContent, "blob sha256:" + hex + ": size mismatch between descriptors");
     blob.for_all = blob.for_all || host.empty();
     blob.hosts.insert(host);
-    if (blob.hosts.size() > most_platforms) // each platform is a walk through everything below the blob
+    // Limits the work: for each platform, everything below the blob is visited again.
+    if (blob.hosts.size() > most_platforms)
         return base::fail(Errc::BadContent, "blob sha256:" + hex + " is for more than " +
                                                 std::to_string(most_platforms) + " platforms");
     return {};
@@ -148,7 +154,7 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     const auto found = walk.stock.blobs->open(descriptor.hex);
     const bool missing = !found && found.error().code == Errc::NotFound;
     if (missing && descriptor.elsewhere)
-        return {}; // its licence forbids redistribution
+        return {}; // a layer that must not be redistributed
     if (missing)
         return base::fail(
             Errc::NotFound, "blob sha256:" + descriptor.hex + ": not found",
@@ -223,7 +229,7 @@ Result<void> Collector::add_all(const ImageSource& source, const ImageStock& sto
         return base::fail(Errc::NotFound, "has no images");
     for (const Descriptor& image : stock.images) {
         if (!is_document(image.media_type) || stock.is_about_another(image))
-            continue; // the specification allows other content in a layout
+            continue; // not an image: the OCI specification allows other content in a layout
         const std::string name = own_name(image);
         if (name.empty() && !source.unnamed)
             return base::fail(Errc::InvalidArgument,
@@ -247,7 +253,8 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
     return add_image(source.name, chosen, source, stock);
 }
 
-/// Adds the images about a document that was added, and the images about those.
+/// Adds the images whose subject is a visited index or manifest, such as signatures. Repeats that for the
+/// added images, which may have signatures too.
 Result<void> Collector::add_referrers(Walk& walk) {
     for (bool grew = true; grew;) {
         grew = false;
@@ -276,7 +283,7 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
                               "for each Flavour=.");
     const std::string config = content::sha256(empty_config);
     const auto hosts = made.hosts.empty() ? std::vector<std::string>{""} : made.hosts;
-    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // part of every artifact
+    GPUHOST_CHECK(note_blob(config, empty_config.size(), "")); // every artifact has this empty configuration
     for (const std::string& host : hosts) {
         GPUHOST_CHECK(note_blob(made.artifact.hex, made.artifact.size, host));
         for (const NewArtifact::File& file : made.files)
@@ -292,7 +299,7 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
         return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
                other.artifact.flavour == made.artifact.flavour;
     };
-    // Otherwise it is the same artifact for other hosts, which its members list.
+    // If this artifact is listed already, it is for further hosts now. These are in the members' "hosts".
     if (std::none_of(artifacts_.begin(), artifacts_.end(), same))
         contents_.manifest.artifacts.push_back(made.artifact);
     artifacts_.push_back(std::move(made));
@@ -396,7 +403,7 @@ Result<BundleManifest> describe(const ImageStock& stock, const std::string& bund
     all.unnamed = true;
     GPUHOST_CHECK(collector.add_images(all, stock));
     collector.finish();
-    // The images contain untrusted text, so the manifest must pass the checks of its readers.
+    // Texts of the images are untrusted, so this applies the checks that every reader of a manifest makes.
     return parse_bundle_manifest(to_text(contents.manifest), "the resulting manifest");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the content of a bundle: turns a specification into a manifest and the blobs of its members. Runs
-// on the machine where bundles are made, without a daemon.
+// Collects the content of a bundle: makes the manifest from a specification, and finds the content of each
+// member. Used by 'gpuhostctl bundle create', on a machine without gpuhostd.
 #pragma once
 
 #include "images/bundle/manifest.hpp"
@@ -17,28 +17,32 @@
 
 namespace gpuhost::images {
 
-/// A manifest, and the sources of its members' content.
+/// The manifest of a new bundle, and where the content of its members is.
 struct Contents {
     BundleManifest manifest;
     std::vector<std::unique_ptr<BlobSource>> sources;
-    std::map<std::string, const BlobSource*> blobs; ///< digest → one of `sources`
-    std::map<std::string, std::string> files;       ///< digest → path
-    std::map<std::string, std::string> texts;       ///< digest → generated content
+    std::map<std::string, const BlobSource*> blobs; ///< digest of a blob → the source that has it
+    std::map<std::string, std::string> files;       ///< digest of a blob → path of a file with its content
+    std::map<std::string, std::string> texts;       ///< digest → content that was generated here
 
+    /// Opens the content of a member, for write_bundle().
     [[nodiscard]] base::Result<MemberBytes> open(const Member& member) const;
 };
 
 struct CollectOptions {
-    std::string directory = "."; ///< base of relative paths in the specification
+    std::string directory = "."; ///< directory at which relative paths in the specification begin
     std::string scratch = ".";   ///< directory with space for unpacked archives
-    std::uint64_t created = 0;   ///< seconds since 1970
-    bool dry_run = false;        ///< signs no packages and asks for no passphrase
+    std::uint64_t created = 0;   ///< date of the bundle, seconds since 1970
+    bool dry_run = false;        ///< true: does not sign packages, so that gpg asks for no passphrase
 };
 
+/// Collects the content of the bundle that `spec` describes. Reads and hashes all files of its artifacts.
+/// Errors have file and line of the section.
 [[nodiscard]] base::Result<Contents> collect(const BundleSpec& spec, const CollectOptions& options);
 
-/// Makes a manifest of all images in `stock` for hosts of one platform, including unnamed ones. It contains
-/// no date: the same images have the same manifest.
+/// Makes a manifest of all images in `stock`, including those without a name, for hosts of one platform.
+/// `bundle` is the name of the bundle. The manifest has no date, so the same images always have the same
+/// manifest. Used for imports of unsigned images.
 [[nodiscard]] base::Result<BundleManifest> describe(const ImageStock& stock, const std::string& bundle,
                                                     const std::string& platform);
 

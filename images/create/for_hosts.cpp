@@ -14,14 +14,16 @@ using base::Result;
 
 namespace {
 
-/// The parts of one driver version that the bundle has for hosts of one platform.
+/// The parts of one driver version in the bundle that fit one host, whatever its kernel.
 struct Offer {
     bool packages = false;
     bool source = false;
-    std::set<std::string> kernels; ///< those with modules in the bundle
+    std::set<std::string> kernels; ///< kernels for which the bundle has modules
 };
+/// By driver version.
 using Offers = std::map<std::string, Offer>;
 
+/// Returns a word of Member::hosts as text for people.
 std::string described(const std::string& word) {
     const HostWord host = parse_host_word(word).value_or(HostWord());
     std::string text =
@@ -45,9 +47,10 @@ std::string reason(const Member& member, bool needed) {
     return "for " + base::join(hosts, " or ") + ": no such host";
 }
 
-/// Looks for module sources by package name, as Debian, Ubuntu and NVIDIA use them: nvidia-open-kernel-dkms,
-/// nvidia-dkms-550-server, nvidia-kernel-source-550. NVIDIA's .run has both flavours. A .tar.zst is a source
-/// that gpuhost made. `flavour` empty: either.
+/// Reports whether these packages contain the source of the kernel modules in this flavour (empty: either).
+/// Decides by the packages' names in Debian, Ubuntu and from NVIDIA: nvidia-open-kernel-dkms,
+/// nvidia-dkms-550-server, nvidia-kernel-source-550. NVIDIA's .run has the source of both flavours. A
+/// .tar.zst is a source that gpuhost packed.
 bool has_source(const Document& packages, const std::string& flavour) {
     return std::any_of(packages.content.begin(), packages.content.end(), [&](const Descriptor& file) {
         const auto has = [&](const char* part) { return file.title.find(part) != std::string::npos; };
@@ -58,7 +61,7 @@ bool has_source(const Document& packages, const std::string& flavour) {
     });
 }
 
-/// Matches a host, whatever the kernel.
+/// Reports whether a word of `hosts` selects the host if the word's kernel is ignored.
 bool fits(const std::vector<std::string>& hosts, const HostFacts& host) {
     return hosts.empty() || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& word) {
                HostWord wanted = parse_host_word(word).value_or(HostWord());
@@ -87,7 +90,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
     return offers;
 }
 
-/// Collects phrases about one host.
+/// Appends to `found` what one host needs and would not get.
 class Examination {
   public:
     Examination(const Inventory& host, std::vector<Unserved>& found) : host_(host), found_(found) {}
@@ -135,7 +138,7 @@ class Examination {
             miss("has GPUs (" + gpus() + "), but there is no driver for " + host_.platform);
     }
 
-    /// Reports a host without packages if the bundle has packages for other hosts.
+    /// Reports the host if the bundle has operating-system packages, but none for this host.
     void check_packages(const BundleManifest& manifest) {
         const HostFacts facts = host_.facts();
         bool any = false;

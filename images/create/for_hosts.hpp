@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the smallest bundle for given hosts: keeps only what they need and lack.
+// Makes the smallest bundle for given hosts, from their inventories: only the blobs that a host needs and
+// lacks.
 #pragma once
 
 #include "images/create/create.hpp"
@@ -11,24 +12,29 @@
 
 namespace gpuhost::images {
 
+/// Blobs that were left out for the same reason: their number and total bytes.
 struct LeftOut {
-    std::string why; ///< "for linux/arm64: no such host"
+    std::string why; ///< text for people: "for linux/arm64: no such host"
     std::uint64_t blobs = 0;
     std::uint64_t bytes = 0;
 };
 
+/// Something that a host needs and the bundle does not contain.
 struct Unserved {
     std::string host;
-    std::string what; ///< a phrase: "has GPUs (…), but there is no driver for …"
+    std::string what; ///< a predicate for `host`: "has GPUs (…), but there is no driver for …"
 };
 
-/// Marks members as absent if each host either has them or does not need them. The identity of the bundle
-/// stays the same: hosts may get either form.
+/// Marks a member as absent if every host has it or does not need it, and returns what was left out, by
+/// reason. The identity() of the manifest stays the same, so hosts may import either the whole bundle or this
+/// one.
 [[nodiscard]] std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts);
 
-/// Returns what the hosts would need and not find. Packages do not show which GPUs their driver supports;
-/// only GPUs= in the specification may. If the bundle has drivers, a host with GPUs is listed that neither
-/// has a driver nor gets one.
+/// Returns for each host what it needs, but would have neither before nor after an import of the bundle.
+/// Examples are modules for its kernels, or an image for its platform. Also returns that a host would refuse
+/// the bundle's generation. If the bundle has drivers, reports each host with GPUs that has no driver and
+/// gets none. Packages do not state which GPUs their driver supports, so only GPUs= in the specification is
+/// evaluated.
 [[nodiscard]] base::Result<std::vector<Unserved>> unserved(const Contents& contents,
                                                            const std::vector<Inventory>& hosts);
 

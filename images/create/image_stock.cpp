@@ -18,7 +18,7 @@ using base::Result;
 
 namespace {
 
-/// Adds the documents with a subject among `descriptors`. Skips missing ones.
+/// Adds to `found` the images among `descriptors` that have a subject. Skips those whose document is missing.
 Result<void> find_with_subject(const BlobSource& blobs, const std::vector<Descriptor>& descriptors,
                                std::vector<Referrer>& found) {
     for (const Descriptor& descriptor : descriptors) {
@@ -35,8 +35,9 @@ Result<void> find_with_subject(const BlobSource& blobs, const std::vector<Descri
     return {};
 }
 
-/// Recognises a list of images about another one, under the tag "sha256-<hex>". Registries without the
-/// referrers API have such tags (OCI distribution 1.1, "referrers tag schema").
+/// Reports whether an index lists the referrers of an image, such as its signatures. It then has the tag
+/// "sha256-<hex>", with the image's digest. Registries without the referrers API use such tags (OCI
+/// distribution 1.1, "referrers tag schema").
 bool is_list_of_referrers(const Descriptor& descriptor) {
     return std::any_of(descriptor.names.begin(), descriptor.names.end(), [](const std::string& name) {
         return base::starts_with(name, "sha256-") && content::is_sha256(name.substr(7));
@@ -56,8 +57,8 @@ Result<std::vector<Referrer>> find_referrers(const BlobSource& blobs, const std:
     return found;
 }
 
-/// Returns every name under which a specification may select each of `images`: the name as written, the full
-/// name, the digest.
+/// Returns the names by which Reference= may select an image, each with the image's position: the name in the
+/// index, the full name, the digest.
 std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& images) {
     std::multimap<std::string, std::size_t> names;
     for (std::size_t i = 0; i < images.size(); ++i) {
@@ -70,7 +71,8 @@ std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& 
     return names;
 }
 
-/// Returns the images with that name in the order of the index, one for each digest.
+/// Returns the images that `reference` selects, in the order of the index. Several with the same digest count
+/// as one.
 std::vector<Descriptor> called(const ImageStock& stock, const std::string& reference) {
     std::set<std::size_t> places;
     const auto add = [&](const std::string& name) {
@@ -88,7 +90,7 @@ std::vector<Descriptor> called(const ImageStock& stock, const std::string& refer
     return found;
 }
 
-/// Returns the images for which `matches` returns true, one for each digest.
+/// Returns the images for which `matches` returns true. Several with the same digest count as one.
 template <class Matches>
 std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches matches) {
     std::vector<Descriptor> found;
@@ -180,7 +182,7 @@ Result<const ImageStock*> ImageStocks::of(const ImageSource& source) {
         return &known->second;
     const std::string path = source.path().front() == '/' ? source.path() : directory_ + "/" + source.path();
     auto stock = source.archive.empty() ? open_layout(path) : read_archive(title(source), path);
-    if (!stock) // the reader of archives adds the title itself
+    if (!stock) // errors of read_archive() have the title already
         return base::fail(source.archive.empty() ? stock.error().context(title(source)) : stock.error());
     return &stocks_.emplace(key, *std::move(stock)).first->second;
 }

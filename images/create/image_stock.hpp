@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts and archives that a specification names: their images, and the sources of their blobs.
+// Reads the image layouts and archives that a specification names: their images, and the sources of their
+// blobs.
 #pragma once
 
 #include "images/bundle/oci.hpp"
@@ -14,34 +15,38 @@
 
 namespace gpuhost::images {
 
+/// An image that refers to another one as its subject, such as a signature.
 struct Referrer {
     Descriptor descriptor;
-    Document document; ///< has a subject
+    Document document; ///< has `subject`
 };
 
+/// The images of one layout or archive.
 struct ImageStock {
     std::vector<Descriptor> images;
     const BlobSource* blobs = nullptr;
-    std::vector<Referrer> referrers;   ///< images about another one, wherever they are listed
-    std::vector<std::string> left_out; ///< names of omitted images, as in the index
-    /// Name as written, full name or digest → position in `images`.
+    std::vector<Referrer> referrers;   ///< all images with a subject, also those in lists of referrers
+    std::vector<std::string> left_out; ///< Document::left_out of the index
+    /// Name in the index, full name or "sha256:…" → position in `images`. An image may have several entries.
     std::multimap<std::string, std::size_t> by_name;
 
-    /// Reports whether the image is about another one, as a signature is, or is a list of such images.
+    /// Reports whether the image has a subject, as a signature has, or is a list of such images.
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;
 };
 
-/// Reads the images of `index`, the index of a layout or an archive. `blobs` must outlive the stock.
+/// Makes a stock from `index`, the index of a layout or archive, whose blobs are in `blobs`. `blobs` must
+/// outlive the stock.
 [[nodiscard]] base::Result<ImageStock> make_stock(Document index, const BlobSource& blobs);
 
-/// Opens each layout and reads each archive once.
+/// Returns the stock of each layout and archive, and reads each only once.
 class ImageStocks {
   public:
-    /// `sources` receives the blob sources and must outlive the object. Relative paths start at `directory`;
-    /// archives are unpacked on the file system of `scratch`.
+    /// The object adds the sources of blobs to `sources`, which must outlive it. Relative paths begin at
+    /// `directory`. Archives are unpacked into a temporary file in `scratch`.
     ImageStocks(std::vector<std::unique_ptr<BlobSource>>& sources, std::string directory, std::string scratch)
         : sources_(sources), directory_(std::move(directory)), scratch_(std::move(scratch)) {}
 
+    /// Returns the stock of the source's layout or archive. It is valid as long as the object.
     [[nodiscard]] base::Result<const ImageStock*> of(const ImageSource& source);
 
   private:
@@ -51,20 +56,24 @@ class ImageStocks {
     std::vector<std::unique_ptr<BlobSource>>& sources_;
     std::string directory_;
     std::string scratch_;
-    BlobSink* spool_ = nullptr; ///< contains the content of all archives
+    /// The temporary file with the content of all archives; in `sources_`; null until needed.
+    BlobSink* spool_ = nullptr;
     std::map<std::pair<std::string, std::string>, ImageStock> stocks_;
 };
 
-/// Selects an image by Reference=, else by name. Without Reference=, an only image is selected whatever its
-/// name.
+/// Selects the image of a section [Image NAME]: by Reference=, else by NAME. Without Reference=, the only
+/// image of the stock is selected if none has that name. Fails with NotFound or InvalidArgument if no image,
+/// or several, match.
 [[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
 
-/// Replaces the names of the only image by this full name.
+/// Replaces the names of the stock's only image by this full name. Fails with InvalidArgument if it has none
+/// or several images, without counting images about others.
 [[nodiscard]] base::Result<void> name_only_image(ImageStock& stock, const std::string& name);
 
+/// Reads an index or manifest and compares it with the digest in its descriptor.
 [[nodiscard]] base::Result<Document> read_document(const BlobSource& blobs, const Descriptor& descriptor);
 
-/// Returns "archive 'app.tar'", for messages.
+/// Returns the source as text for messages: "archive 'app.tar'".
 [[nodiscard]] std::string title(const ImageSource& source);
 
 } // namespace gpuhost::images

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view format = "gpuhost-inventory";
 constexpr std::int64_t version = 1;
-constexpr std::size_t longest = 512; ///< of any text; an image's name has up to 384
+constexpr std::size_t longest = 512; ///< bytes of any text; an image's name may have 384
 constexpr std::size_t most_rows = 10'000;
 constexpr std::size_t most_images = 1'000'000;
 
@@ -27,7 +27,8 @@ base::Error bad(std::string_view why) {
     return {Errc::BadContent, std::string(why), "Export it again: gpuhostctl inventory export."};
 }
 
-/// Reads a text that is printed and compared: refuses control characters and limits the length.
+/// Returns a text of an object; empty if it is absent. Fails if the text is too long or has control
+/// characters, because it is printed on a terminal.
 Result<std::string> get_text(const Json& object, std::string_view key) {
     std::string text = base::string_or(object, key, "");
     const bool fits = text.size() <= longest && std::none_of(text.begin(), text.end(), [](char c) {
@@ -38,7 +39,7 @@ Result<std::string> get_text(const Json& object, std::string_view key) {
     return text;
 }
 
-/// Reads the objects in an optional list.
+/// Parses the objects of a list, which may be absent, each with `parse`.
 template <class T>
 Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result<T> (*parse)(const Json&),
                                 std::size_t most = most_rows) {
@@ -366,12 +367,13 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
         const auto record = catalogue.record(name);
         const auto owned = catalogue.blobs(name);
         if (!record || !owned)
-            continue; // damaged, to be imported again; or just removed
+            continue; // a damaged bundle, which must be imported again; or one that was removed meanwhile
         inventory.bundles.push_back({name, record->generation, record->manifest, !record->is_signed()});
-        // A bundle must not rely on blobs without an owner: the next import removes them.
+        // Blobs that no bundle owns are not listed: the next import removes them, so a delta must contain
+        // them.
         add_blobs(inventory, root, *owned);
     }
-    // Ignores a damaged file: an import reports it.
+    // Ignores a damaged file of removed generations; an import fails with that error.
     for (auto& [name, generation] :
          removed_generations(root).value_or(std::map<std::string, std::uint64_t>()))
         inventory.removed.push_back({name, generation});

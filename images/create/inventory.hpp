@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An inventory of a host, for the machine where bundles are made. It shows the members that the host needs,
-// those that it has, and what it would lack. 'gpuhostctl inventory export' writes it, gpuhost-bundle(5)
-// describes it. It is carried between machines, so its reader treats it as untrusted. It contains no secrets.
+// The inventory of a host, a JSON file for the machine where bundles are made: 'bundle create --for' reads
+// it. From it follow the members that the host needs, those that it has already, and what the host would
+// lack. 'gpuhostctl inventory export' writes it; gpuhost-bundle(5) describes the format. The reader treats it
+// as untrusted input. It contains no secrets.
 #pragma once
 
 #include "images/bundle/distribution.hpp"
@@ -19,39 +20,41 @@ namespace gpuhost::images {
 struct InventoryKernel {
     std::string release;
     bool running = false;
-    bool headers = false;
-    bool compiler = false; ///< the compiler that its headers need, and the other build tools
+    bool headers = false; ///< its headers are installed
+    /// The compiler for which its headers were made, and the other build tools, are installed.
+    bool compiler = false;
 };
 
 struct InventoryGpu {
     std::string address; ///< "0000:65:00.0"
     std::string vendor;  ///< "10de"
     std::string device;  ///< "2330"
-    std::string name;    ///< empty if unknown on the host
+    std::string name;    ///< empty if the host does not have NVIDIA's name for it
 };
 
 struct InventoryRuntime {
     std::string name;    ///< "containerd"
-    std::string path;    ///< of its program
-    std::string version; ///< of its package; empty if unknown
+    std::string path;    ///< path of its program
+    std::string version; ///< version of its package; empty if unknown
 };
 
-/// One version in the driver store, of the flavour that the host wants.
+/// One driver version in the host's store: which parts of it are present, in the flavour that the host's
+/// settings name.
 struct InventoryDriver {
     std::string version;
     bool userland = false;
     bool source = false;
-    std::vector<std::string> kernels; ///< those with modules
+    std::vector<std::string> kernels; ///< kernels for which it has modules
 };
 
 struct InventoryBundle {
     std::string name;
     std::uint64_t generation = 0;
-    std::string manifest; ///< as in BundleRecord
+    std::string manifest; ///< identity() of its manifest
     bool is_unsigned = false;
 };
 
-/// A signed bundle that was removed. Older generations of it are refused.
+/// A signed bundle that was removed from the host. The host refuses generations older than that one.
 struct RemovedBundle {
     std::string name;
     std::uint64_t generation = 0;
@@ -62,10 +65,11 @@ struct InventoryImage {
     std::string hex;
 };
 
-/// Sorted digests. Needs 32 bytes for each, since each of many hosts may have 100,000.
+/// A set of SHA-256 digests. Needs only 32 bytes for each, because each of many inventories may have 100,000.
+/// Call finish() after the last add() and before has().
 class BlobSet {
   public:
-    /// Ignores anything but 64 hex digits.
+    /// Adds a digest. Ignores a text that is not 64 hex digits.
     void add(std::string_view hex);
     void finish();
     [[nodiscard]] bool has(std::string_view hex) const;
@@ -80,15 +84,15 @@ class BlobSet {
 
 struct Inventory {
     std::string hostname;
-    std::string gpuhost; ///< its version
+    std::string gpuhost; ///< version of gpuhost
     std::string platform;
     OsRelease distribution;
     std::vector<InventoryKernel> kernels;
     std::vector<InventoryGpu> gpus;
-    /// False if Version= leaves the driver to others, or wants none.
+    /// False if Version= is "preinstalled" or "off": the host then imports no drivers.
     bool accepts_drivers = true;
-    std::string wanted_driver;  ///< in gpuhostd.conf; empty: the selected one
-    std::string wanted_flavour; ///< in gpuhostd.conf; empty: either
+    std::string wanted_driver;  ///< Version= in gpuhostd.conf; empty: not set
+    std::string wanted_flavour; ///< Flavour= in gpuhostd.conf; empty: either
     std::vector<InventoryRuntime> runtimes;
     std::vector<InventoryDriver> drivers;
     std::vector<InventoryBundle> bundles;
@@ -96,19 +100,21 @@ struct Inventory {
     std::vector<InventoryImage> images;
     BlobSet blobs;
 
+    /// Returns the properties by which members of a bundle are selected for the host.
     [[nodiscard]] HostFacts facts() const;
+    /// Returns this version in the driver store; null if it is not there.
     [[nodiscard]] const InventoryDriver* driver(std::string_view version) const;
 };
 
-/// Limit in bytes: enough for 800,000 blobs.
+/// The largest inventory in bytes: enough for 800,000 blobs.
 constexpr std::size_t inventory_limit = std::size_t{64} << 20U;
 
 [[nodiscard]] std::string to_text(const Inventory& inventory);
-/// Fails with BadContent for an invalid inventory, and with Unsupported for a newer format. Ignores unknown
-/// keys.
+/// Parses an inventory. `what` names it in errors. Fails with BadContent for an invalid inventory, and with
+/// Unsupported for a newer format. Ignores unknown keys.
 [[nodiscard]] base::Result<Inventory> parse_inventory(std::string_view text, std::string_view what);
 
-/// Adds the content of a host's catalogue and store: bundles, images, blobs.
+/// Adds what is in the catalogue and the blob store of this host: bundles, removed bundles, images, blobs.
 [[nodiscard]] base::Result<void> add_store(Inventory& inventory, const base::Root& root);
 
 } // namespace gpuhost::images

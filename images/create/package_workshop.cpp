@@ -18,10 +18,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::hours tool_deadline{6}; ///< the tool reads all packages, and may ask for a passphrase
-constexpr const char* written = "written";     ///< file with the standard output of the running tool
+/// A tool may have to read many packages, or wait for a passphrase.
+constexpr std::chrono::hours tool_deadline{6};
+/// Name of the file for the standard output of the running tool.
+constexpr const char* written = "written";
 
-/// Returns the variables with which gpg finds its keys and asks for passphrases.
+/// Returns the environment variables that gpg needs to find its keys and to ask for a passphrase.
 std::vector<std::string> passed_environment() {
     std::vector<std::string> passed;
     for (const char* name : {"HOME", "GNUPGHOME", "GPG_TTY", "TERM", "DISPLAY", "WAYLAND_DISPLAY",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the programs that make and sign repositories of packages.
+// Runs the distribution's programs that make and sign repositories of packages (apt-ftparchive, createrepo_c,
+// gpg), in a temporary directory.
 #pragma once
 
 #include "daemon/base/interrupt.hpp"
@@ -13,11 +14,12 @@ namespace gpuhost::images {
 
 struct Tool {
     std::string program;
-    std::string package; ///< the package that contains it
+    std::string package; ///< the operating system's package that contains it, for the error if it is missing
 };
 
-/// A temporary directory, removed with the object. tree/ has links to the packages and the files that the
-/// tools write. Ctrl-C ends the running tool, and gpuhostctl after the directory is removed.
+/// A temporary directory, which the destructor removes. Its subdirectory tree/ has links to the packages, and
+/// the files that the tools write. While the object exists, Ctrl-C ends the running tool. gpuhostctl then
+/// removes the directory and ends too.
 class Workshop {
   public:
     [[nodiscard]] static base::Result<Workshop> open(const std::string& scratch);
@@ -30,17 +32,19 @@ class Workshop {
     [[nodiscard]] std::string path(const std::string& name) const { return directory_ + "/" + name; }
     [[nodiscard]] std::string tree() const { return path("tree"); }
 
-    /// Runs a tool. `output` is a path in the tree for its standard output; empty: discarded. The file
-    /// appears only when complete, because some tools read all files in the tree.
+    /// Runs a tool in tree/. `output` is a path in tree/ for its standard output; empty: discarded. The
+    /// output gets that path only after the tool has ended, because some tools read all files in tree/. Fails
+    /// if the exit status is not 0.
     [[nodiscard]] base::Result<void> run(const Tool& tool, std::vector<std::string> words,
                                          const std::string& output) const;
-    /// Returns the result whatever the exit status.
+    /// Runs a tool in tree/ and returns its result, also for an exit status other than 0.
     [[nodiscard]] base::Result<base::Finished> attempt(const Tool& tool,
                                                        std::vector<std::string> words) const;
 
   private:
     Workshop() = default;
-    std::unique_ptr<base::Interrupt> interrupt_ = std::make_unique<base::Interrupt>(); ///< destroyed last
+    /// Handles Ctrl-C until it is destroyed, after the directory is removed.
+    std::unique_ptr<base::Interrupt> interrupt_ = std::make_unique<base::Interrupt>();
     std::string directory_;
 };
 

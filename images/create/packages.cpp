@@ -32,7 +32,7 @@ const Tool createrepo{"createrepo_c", "createrepo_c (on Debian createrepo-c)"};
 const Tool gpg{"gpg", "gnupg"};
 const Tool gpgv{"gpgv", "gpgv (elsewhere gnupg2)"};
 
-/// Returns the date in the form of Release files: RFC 5322 in UTC.
+/// Returns a time as text for the Date of apt's Release files: RFC 5322 in UTC.
 std::string date_of(std::uint64_t seconds) {
     const auto time = static_cast<std::time_t>(seconds);
     struct tm parts {};
@@ -42,9 +42,9 @@ std::string date_of(std::uint64_t seconds) {
     return {text.data(), size};
 }
 
-/// Checks that gpg has the secret keys, without asking for a passphrase.
+/// Fails if gpg does not have one of the secret keys. Asks for no passphrase.
 Result<void> check_secret_keys(const Workshop& shop, const std::vector<std::string>& keys) {
-    for (const std::string& key : keys) // separately: gpg succeeds if one of several exists
+    for (const std::string& key : keys) // one call for each key: gpg would succeed if one of several exists
         GPUHOST_CHECK(shop.run(gpg, {"--batch", "--quiet", "--list-secret-keys", key}, ""));
     return {};
 }
@@ -55,7 +55,8 @@ Result<void> sign(const Workshop& shop, const std::vector<std::string>& keys, co
         return {};
     if (options.dry_run)
         return check_secret_keys(shop, keys);
-    // The same input should produce the same bytes, if the key's algorithm allows it.
+    // With the bundle's date as the time of the signature, the same input produces the same bytes, if the
+    // key's algorithm allows that.
     std::vector<std::string> all{"--batch", "--quiet", "--faked-system-time",
                                  std::to_string(options.created) + "!"};
     for (const std::string& key : keys)
@@ -73,7 +74,7 @@ Result<void> make_apt(const Workshop& shop, const ArtifactSource& source, const 
 }
 
 Result<void> make_dnf(const Workshop& shop, const ArtifactSource& source, const CollectOptions& options) {
-    // gzip, because older hosts must read it too.
+    // Compresses with gzip, because older hosts cannot read newer formats.
     GPUHOST_CHECK(
         shop.run(createrepo,
                  {"--quiet", "--no-database", "--general-compress-type=gz", "--set-timestamp-to-revision",
@@ -94,7 +95,8 @@ Result<void> add_text(NewArtifact& made, const std::string& name, const std::str
     return {};
 }
 
-/// Adds the files that the tools made: those that are not links.
+/// Adds the files in `tree` that the tools made: all that are not links. The links are the packages, which
+/// are in `made` already.
 Result<void> add_made(NewArtifact& made, const std::string& tree) {
     std::error_code error;
     for (fs::recursive_directory_iterator entry(tree, error), end; !error && entry != end;
@@ -106,7 +108,7 @@ Result<void> add_made(NewArtifact& made, const std::string& tree) {
     return error ? base::fail_errno(tree, error.value()) : Result<void>();
 }
 
-/// Returns ".deb" or ".rpm", the suffix of all files.
+/// Returns ".deb" or ".rpm" if all files have this suffix; else fails with InvalidArgument.
 Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
     const auto all = [&](std::string_view kind) {
         return std::all_of(files.begin(), files.end(),
@@ -120,7 +122,7 @@ Result<std::string> kind_of(const std::vector<NewArtifact::File>& files) {
                       "Use either .deb or .rpm files in one section.");
 }
 
-/// Makes a repository of the packages in `made`.
+/// Makes a repository of the packages in `made`, and adds its index files to `made`.
 Result<void> make_repository(NewArtifact& made, const Workshop& shop, const ArtifactSource& source,
                              const CollectOptions& options) {
     GPUHOST_TRY(kind, kind_of(made.files));
@@ -131,7 +133,8 @@ Result<void> make_repository(NewArtifact& made, const Workshop& shop, const Arti
     return add_made(made, shop.tree());
 }
 
-/// Reports whether this is a second name of a suite, such as "dists/stable" for "bookworm" beside it.
+/// Reports whether this is a link in dists/ to another directory there, such as "stable" to "bookworm": a
+/// second name of a suite.
 bool is_second_name(const std::string& directory, const fs::directory_entry& entry) {
     std::error_code ignored;
     return entry.is_symlink() && entry.path().parent_path() == fs::path(directory) / "dists" &&
@@ -146,7 +149,7 @@ Result<void> add_key(NewArtifact& made, const Workshop& shop, const std::vector<
     words.insert(words.end(), keys.begin(), keys.end());
     GPUHOST_CHECK(shop.run(gpg, std::move(words), name));
     GPUHOST_CHECK(add_text(made, name, shop.tree() + "/" + name));
-    if (made.files.back().size == 0) // gpg reports a missing key but succeeds
+    if (made.files.back().size == 0) // gpg prints a warning for a missing key, but exits with 0
         return base::fail(Errc::NotFound, "gpg has no key '" + base::join(keys, " ") + "'");
     return {};
 }
@@ -158,7 +161,8 @@ std::vector<std::string> names_of(const NewArtifact& made) {
     return names;
 }
 
-/// Returns the repository as package managers see it.
+/// Returns the repositories in `made`. Fails with InvalidArgument if there are none, or if a file occurs
+/// twice.
 Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& source) {
     const std::vector<std::string> names = names_of(made);
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
@@ -172,7 +176,8 @@ Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& sourc
     return tree;
 }
 
-/// Accepts a signature by any key in the keyring. Other keys may have signed it too, as in Debian's archive.
+/// Fails with InvalidArgument if none of the keys in the keyring has signed the index. Further signatures by
+/// unknown keys are ignored, as Debian's archive has several.
 Result<void> check_signature(const Workshop& shop, const ArtifactSource& source, const std::string& directory,
                              const IndexSignature& signature) {
     std::vector<std::string> words{"--status-fd", "2", "--keyring", shop.path("keyring"),
@@ -183,7 +188,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
     bool good = false;
     bool bad = false;
     std::string said;
-    // gpgv's text for people calls these signatures good.
+    // gpgv's text for people says "Good signature" for these.
     constexpr std::array outdated{std::pair("EXPKEYSIG ", "the key has expired"),
                                   std::pair("REVKEYSIG ", "the key was revoked"),
                                   std::pair("EXPSIG ", "the signature has expired")};
@@ -206,7 +211,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
                       "Name the key that signed it, or none: the bundle's signature covers its content.");
 }
 
-/// Checks that hosts will accept an existing repository with the key in the bundle.
+/// Fails if hosts would not accept an existing repository with the key that the bundle contains.
 Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source,
                               const std::string& directory, const NewArtifact& made,
                               const PackageTree& tree) {
@@ -227,7 +232,7 @@ Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source
 Result<NewArtifact> make_packages(const ArtifactSource& source, const CollectOptions& options) {
     NewArtifact made;
     made.hosts = {host_word({source.platform, {}, source.name})};
-    const std::string directory = // absolute: the tools run in another directory
+    const std::string directory = // an absolute path, because the tools run in another directory
         fs::absolute(fs::path(options.directory) / source.directory).lexically_normal().string();
     const bool is_whole = !source.directory.empty();
     const auto second_name = [&](const fs::directory_entry& entry) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operating-system packages for a bundle: an existing repository, or one made of loose packages. The
-// distribution's own programs make it.
+// Operating-system packages for a bundle, a section [Packages DISTRIBUTION]. They are an existing repository
+// (Repository=), or packages of which apt-ftparchive or createrepo_c makes one (Files=).
 #pragma once
 
 #include "images/create/artifact.hpp"
 
 namespace gpuhost::images {
 
-/// Returns the files, texts and hosts. make_artifact() adds the rest, as for other artifacts.
+/// Returns the files, texts and hosts of the artifact; make_artifact() calls this and adds the rest. For an
+/// existing repository with a key, verifies its signatures as hosts do.
 [[nodiscard]] base::Result<NewArtifact> make_packages(const ArtifactSource& source,
                                                       const CollectOptions& options);
 

@@ -32,7 +32,7 @@ tl::unexpected<base::Error> bad(const std::string& why) {
     return base::fail(Errc::BadContent, "'manifest.json': " + why);
 }
 
-/// Reads a list of strings. null is an empty list, as Go writes it.
+/// Returns a list of strings of an image. null is an empty list: programs in Go write it like that.
 Result<std::vector<std::string>> strings(const Json& image, std::string_view key, std::size_t most) {
     if (base::member(image, key).is_null())
         return std::vector<std::string>();
@@ -64,7 +64,7 @@ tl::unexpected<base::Error> bad_layer(const std::string& path, const std::string
     return base::fail(Errc::BadContent, "layer '" + path + "' " + why);
 }
 
-/// Reads the first two blocks of a layer that should be a tar.
+/// Returns the first two tar blocks (1024 bytes) of a layer, or all of a shorter one.
 Result<std::string> start_of(const BlobBytes& layer) {
     std::string start(std::min<std::uint64_t>(1024, layer.size), '\0');
     if (::pread(layer.fd.get(), start.data(), start.size(), static_cast<off_t>(layer.offset)) < 0)
@@ -90,7 +90,8 @@ Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& p
     return digest.sha256;
 }
 
-/// `unpacked` is the digest of the uncompressed layer in the configuration.
+/// Returns the media type of a layer. `unpacked` is the digest of the uncompressed layer according to the
+/// configuration. Fails with BadContent if the layer does not match it.
 Result<std::string> layer_type_of(const FileDigest& layer, const std::string& path,
                                   const std::string& unpacked, const BlobSource& blobs) {
     if (layer.sha256 == unpacked)
@@ -166,11 +167,11 @@ Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, c
 
 Result<std::string> unpacked_layer(const FileDigest& layer, const std::string& path,
                                    const BlobSource& blobs) {
-    constexpr std::size_t magic_at = 257; // in a tar header
+    constexpr std::size_t magic_at = 257; // offset of "ustar" in a tar header
     GPUHOST_TRY(bytes, blobs.open(layer.sha256));
     GPUHOST_TRY(start, start_of(bytes));
     if (start.find_first_not_of('\0') == std::string::npos)
-        return std::string(); // begins with a tar's end mark
+        return std::string(); // an empty tar: begins with its end mark
     if (!packing_of(start).empty())
         return unpacked_digest(bytes, path);
     if (start.compare(std::min(magic_at, start.size()), 5, "ustar") != 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads manifest.json of "docker save" (Docker's image specification 1.2), and makes OCI manifests of it.
+// Converts images of "docker save" to OCI. Such an archive has a manifest.json (Docker's image specification
+// 1.2) that lists each image's names, configuration and layers.
 #pragma once
 
 #include "images/bundle/oci.hpp"
@@ -14,27 +15,29 @@ namespace gpuhost::images {
 
 struct DockerImage {
     std::string config;              ///< path in the archive
-    std::vector<std::string> names;  ///< normalised; may be none
+    std::vector<std::string> names;  ///< normalised; may be empty
     std::vector<std::string> layers; ///< paths in the archive
 };
 
 [[nodiscard]] base::Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text);
 
-/// Finds a file of the archive by its path there.
+/// Returns digest and size of a file of the archive, by its path in the archive. Fails with BadContent if
+/// there is no such file.
 using FindFile = std::function<base::Result<content::FileDigest>(const std::string& path)>;
 
-/// Compares the layers with the configuration and adds an OCI manifest to `blobs`. Returns one descriptor for
-/// each name, or one without a name.
+/// Makes an OCI manifest of an image and adds it to `blobs`, which has the archive's files. Fails with
+/// BadContent if a layer does not match its digest in the configuration. Returns the manifest's descriptor
+/// once for each name of the image; if it has none, once without a name.
 [[nodiscard]] base::Result<std::vector<Descriptor>>
 convert_docker_image(const DockerImage& image, const FindFile& find, BlobSink& blobs);
-/// The same for a configuration that is not a file of the archive.
+/// Does the same with a configuration that is not a file of the archive, but was added to `blobs`.
 [[nodiscard]] base::Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image,
                                                                          const content::FileDigest& config,
                                                                          const FindFile& find,
                                                                          BlobSink& blobs);
 
-/// Returns the SHA-256 of the uncompressed layer; empty if the layer has no files. Fails with BadContent
-/// unless the layer is a tar, plain or compressed with gzip or zstd.
+/// Returns the SHA-256 of the uncompressed layer; empty if the layer has no files. `path` names the layer in
+/// errors. Fails with BadContent if the layer is neither a tar nor a tar compressed with gzip or zstd.
 [[nodiscard]] base::Result<std::string> unpacked_layer(const content::FileDigest& layer,
                                                        const std::string& path, const BlobSource& blobs);
 

@@ -37,7 +37,7 @@ Result<std::string> parent_of(const Json& description, const std::string& path) 
     return base::string_or(description, "parent", "");
 }
 
-/// Reads the layers from the topmost one down.
+/// Returns the layers of an image, the topmost one first.
 Result<std::vector<Layer>> layers_from(const std::string& top, const FindFile& find,
                                        const BlobSource& blobs) {
     std::vector<Layer> layers;
@@ -80,7 +80,8 @@ Json history_of(const Json& layer, bool empty) {
     return step;
 }
 
-/// Makes an OCI configuration. A version of Docker that states no platform ran on linux/amd64 only.
+/// Makes an OCI configuration. Without a platform in `top` it is linux/amd64: the versions of Docker that
+/// stated none ran only there.
 Json config_of(const Json& top, Json unpacked, Json history) {
     Json config{{"os", "linux"},
                 {"architecture", "amd64"},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads images that Docker before version 1.10 saved (its image specification 1.0), without manifests and
-// configurations. `repositories` maps a name to the directory of an image's topmost layer. Each layer's
-// directory has a "layer.tar", and a "json" with its history and the name of its parent.
+// Converts images of "docker save" of Docker before version 1.10 to OCI (Docker's image specification 1.0).
+// Such an archive has no manifests and configurations. Its file "repositories" maps an image's name to the
+// directory of the topmost layer. The directory of each layer has a "layer.tar", and a "json" with the
+// layer's history and the directory of its parent layer.
 #pragma once
 
 #include "images/foreign/docker.hpp"
@@ -13,14 +14,15 @@
 namespace gpuhost::images {
 
 struct DockerV1Image {
-    std::string top;                ///< the directory of its topmost layer, as written there
+    std::string top;                ///< the directory of its topmost layer, as in "repositories"
     std::vector<std::string> names; ///< normalised, at least one
 };
 
 [[nodiscard]] base::Result<std::vector<DockerV1Image>> parse_docker_repositories(std::string_view document);
 
-/// Makes a configuration from the layers' descriptions and continues as for newer archives. A layer without
-/// files becomes an entry of the history only.
+/// Makes a configuration from the "json" of the layers, adds it to `blobs`, and calls the
+/// convert_docker_image() for newer archives (docker.hpp). A layer without files is only in the
+/// configuration's history.
 [[nodiscard]] base::Result<std::vector<Descriptor>>
 convert_docker_image(const DockerV1Image& image, const FindFile& find, BlobSink& blobs);
 

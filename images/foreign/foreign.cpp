@@ -36,7 +36,7 @@ std::string_view file_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// Reports whether the path is a blob of an image layout, anywhere in the archive.
+/// Reports whether a path in the archive is "…/blobs/sha256/FILE", where an image layout has its blobs.
 bool is_blob(std::string_view path) {
     return base::ends_with("/" + std::string(directory_of(path)), "/blobs/sha256");
 }
@@ -55,7 +55,7 @@ Result<Document> parse_index(std::string_view text) {
     return std::move(document);
 }
 
-/// The files of an archive by their names in it.
+/// The files of an archive, by their paths in the archive.
 class Members {
   public:
     Members(std::string what, BlobSink& blobs) : what_(std::move(what)), blobs_(blobs) {}
@@ -64,8 +64,8 @@ class Members {
     [[nodiscard]] Result<std::string> text(const std::string& path, std::size_t limit) const;
     [[nodiscard]] bool has(const std::string& path) const { return files_.count(path) != 0; }
     [[nodiscard]] Result<FileDigest> find(const std::string& path) const;
-    /// Returns the directories that contain a file of that name, each with a trailing slash; "" is the
-    /// archive's top.
+    /// Returns the directories of the archive that contain a file of that name. Each ends with a slash; "" is
+    /// the archive's top.
     [[nodiscard]] std::vector<std::string> directories_with(std::string_view name) const;
 
   private:
@@ -75,10 +75,12 @@ class Members {
     std::string what_;
     BlobSink& blobs_;
     std::map<std::string, FileDigest> files_;
-    std::map<std::string, std::string> links_; ///< link → its target, relative to the archive's top
+    /// Path of a link → path of its target, from the archive's top.
+    std::map<std::string, std::string> links_;
 };
 
-/// Returns a link's target in the archive; nothing if the target is outside.
+/// Returns the path of a link's target from the archive's top; nothing if the target is outside of the
+/// archive.
 std::optional<std::string> link_target(const ArchiveEntry& entry) {
     if (entry.type == ArchiveEntry::Type::HardLink)
         return entry.target;
@@ -157,7 +159,8 @@ Result<Document> docker_index(const std::vector<Image>& images, const Members& m
     return index;
 }
 
-/// `directory` is the layout's directory in the archive, with a trailing slash, or "".
+/// Returns the index of an image layout in the archive. `directory` is its directory with a trailing slash;
+/// "" is the archive's top.
 Result<Document> layout_index(const std::string& directory, const Members& members) {
     GPUHOST_TRY(layout, members.text(directory + std::string(layout_file), layout_limit));
     GPUHOST_CHECK(check_layout_version(layout));
@@ -168,7 +171,9 @@ Result<Document> layout_index(const std::string& directory, const Members& membe
     return parse_index(index);
 }
 
-/// Finds the images. A layout or manifest at the archive's top takes precedence over layouts in directories.
+/// Returns the index of the archive's images. Uses files at the archive's top first, in this order:
+/// oci-layout, manifest.json, repositories. Without them, uses the only image layout in a directory; several
+/// are an error.
 Result<Document> index_of(const Members& members, BlobSink& blobs) {
     if (members.has(std::string(layout_file)))
         return layout_index("", members);
@@ -208,7 +213,7 @@ Result<Document> read_image_archive(content::ArchiveReader archive, const std::s
 }
 
 Result<Document> read_layout_index(const base::Root& layout) {
-    // Follows no link and waits for no pipe.
+    // A symbolic link or a pipe instead of a file is an error.
     GPUHOST_TRY(version, read_plain_file(layout, "/oci-layout", layout_limit));
     GPUHOST_CHECK(check_layout_version(version));
     GPUHOST_TRY(index, read_plain_file(layout, "/index.json", document_limit));

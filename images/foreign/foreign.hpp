@@ -3,10 +3,10 @@
 // save".
 //
 // A tar, compressed or not, is read once from its first byte to its last. Each file becomes a blob named by
-// its digest. The names in the tar are only compared; they never lead to a file of this machine. A link is a
-// second name of a file in the archive and is followed once. Docker from version 25 on writes both forms into
-// one tar: the layout takes precedence, so that images keep their digests. Otherwise manifests are made, and
-// configurations too for Docker before version 1.10. The result is the same on every host.
+// its digest. Paths in the tar are never used as paths of this machine. A link in the tar is a second name of
+// one of its files; a link to another link is not followed. Docker 25 and later write both forms into one
+// tar. The OCI layout is then used, so that images keep their digests. For archives without a layout, OCI
+// manifests are made, and for Docker before 1.10 also configurations. The result is the same on every host.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -27,17 +27,19 @@ inline constexpr content::ArchiveLimits image_archive_limits{
     .unrated_bytes = std::uint64_t{256} << 20U,
 };
 
-/// Reads a tar and returns the images in it, each with its names and its platform, if stated. Does not check
-/// that all their blobs are present. `what` names the archive in messages.
+/// Reads a tar, adds its files to `blobs` and returns the index of its images. Names and platform of an image
+/// are in its descriptor, if the archive states them. Does not check that all blobs of the images are
+/// present. `what` names the archive in errors. Calls `on_bytes` after each read, with the bytes of that
+/// read.
 [[nodiscard]] base::Result<Document>
 read_image_archive(content::ArchiveReader archive, const std::string& what, BlobSink& blobs,
                    const std::function<void(std::uint64_t)>& on_bytes = {});
 
-/// The same for a directory.
+/// Returns the index of the images in the directory of an OCI image layout.
 [[nodiscard]] base::Result<Document> read_layout_index(const base::Root& layout);
 
-/// Returns the image's own name, normalised with a registry, as containerd sees it. Empty if there is none; a
-/// tag alone is not a name.
+/// Returns the name of an image in its descriptor's annotations, normalised
+/// ("docker.io/library/busybox:latest"). Empty if they have no name; a tag alone is not a name.
 [[nodiscard]] std::string own_name(const Descriptor& image);
 
 } // namespace gpuhost::images
