@@ -10,10 +10,11 @@
 namespace gpuhost::runtime {
 
 struct CdiSettings {
-    bool enable = true;
-    std::string directory;       ///< of the specifications: "/run/cdi" or "/etc/cdi"
-    std::string groups = "auto"; ///< "yes", "no", or "auto": if all runtimes of the host support them
-    bool repair = true;          ///< rewrite what another program has changed
+    bool enable = true;    ///< Manage=: gpuhost writes specifications
+    std::string directory; ///< of the specifications: "/run/cdi" or "/etc/cdi"
+    /// Containers get the groups of device nodes: "yes", "no", or "auto": if all runtimes support it.
+    std::string groups = "auto";
+    bool repair = true; ///< rewrite specifications that another program has changed
 };
 
 [[nodiscard]] std::span<const core::SettingKey> cdi_setting_keys();

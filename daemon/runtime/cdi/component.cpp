@@ -21,7 +21,7 @@ base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
 }
 
 Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // The steps around a driver change publish for it.
+    // In a plan that changes the driver, that change's own steps publish (cdi_steps_around()).
     if (!desired.request.empty() ||
         (desired.driver_changes && !cdi_steps_around(desired.settings).after.empty()))
         return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "cdi" describes the driver to container runtimes and to NVIDIA's operands (validations.hpp).
-// It has no requests.
+// The component "cdi" publishes CDI specifications of the driver for container runtimes, and the status files
+// for NVIDIA's Kubernetes operands (validations.hpp). It accepts no requests.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,8 +13,8 @@ namespace gpuhost::runtime {
 
 class CdiComponent final : public core::Component {
   public:
-    /// `root` must outlive it. `before` holds steps of another subsystem that must run first: device nodes
-    /// must exist.
+    /// `root` must outlive the component. `before` are steps of another subsystem that create missing device
+    /// nodes; they run before specifications are written.
     CdiComponent(const base::Root& root, std::vector<core::Step> before)
         : root_(root), before_(std::move(before)) {}
 

@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 2> daemon_sockets{"nvidia-persistenced/so
 /// Directories to search for the parts of a driver, in order.
 struct Places {
     std::vector<std::string> libraries;
-    std::vector<std::string> more_libraries; ///< searched if `libraries` has none
+    std::vector<std::string> more_libraries; ///< searched if `libraries` contains no matching file
     std::vector<std::string> programs;
     std::vector<std::string> firmware; ///< for all driver versions
     std::vector<std::string> configs;
@@ -83,7 +83,7 @@ std::string without_numbers(const std::string& name) {
     return base::ends_with(name, ".so") ? name : "";
 }
 
-/// Returns the soname, or the file's name if it has none, as linkers do.
+/// Returns the soname; the file's name if it has none, as linkers do; "" if it is not a readable ELF file.
 std::string soname_of(const Root& root, const std::string& path) {
     const auto fd = root.open_file(path, O_RDONLY | O_NONBLOCK); // fails for anything but a file
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
@@ -93,8 +93,9 @@ std::string soname_of(const Root& root, const std::string& path) {
     return elf->soname().value_or(name_of(path));
 }
 
-/// Returns the host's path of `path` below the driver's root at `prefix`. Links resolve in the driver's root.
-/// If a link leads elsewhere on the host, the result is its target.
+/// Returns the path on the host of the file `path` in the driver's root at `prefix`. Links in the path are
+/// resolved as in the driver's root. If the host would resolve them to another file, returns the path of
+/// their target.
 std::string on_host(const Root& host, const Root& root, const std::string& prefix, const std::string& path) {
     const auto inside = real_path(root, path);
     const auto outside = real_path(host, prefix + path);
@@ -208,7 +209,7 @@ class DriverReader {
         for (const std::string_view platform : egl_platforms)
             for (const std::string& library : libraries(std::string(platform) + ".so.*.*"))
                 add(files_.graphics, library);
-        // The driver's libraries include the allocator. GBM opens this link to it.
+        // GBM opens the allocator through this link. read_libraries() adds the allocator itself.
         for (const std::string& library : libraries("libnvidia-allocator.so." + version))
             files_.graphics_links.push_back({"../libnvidia-allocator.so.1",
                                              in_container(directory_of(library)) + "/gbm/nvidia-drm_gbm.so"});
@@ -263,7 +264,7 @@ class DriverReader {
     }
 
     const Root& host_;
-    const Root& root_;   ///< the driver's
+    const Root& root_;   ///< the driver's root
     std::string prefix_; ///< path of `root_` on the host
     Places places_;
     FileSearch search_;
@@ -276,7 +277,7 @@ void add_sockets(const Root& host, const Root& root, const std::string& prefix, 
         files.sockets.push_back({on_host(host, root, prefix, socket), socket});
 }
 
-/// Returns the directories that the kernel searches, in its order.
+/// Returns the directories in which the kernel searches firmware, in its order.
 std::vector<std::string> firmware_directories(const Root& host) {
     std::vector<std::string> directories;
     const auto chosen = host.read_line("/sys/module/firmware_class/parameters/path");
@@ -343,7 +344,8 @@ Result<DriverFiles> read_userland(const Root& host, const std::string& userland)
     Places places;
     places.libraries = {userland + "/lib"};
     places.programs = {userland + "/bin"};
-    // Userlands have no such files. They name libraries without versions, so the host's files fit any driver.
+    // A userland has no configuration files. Those of the host name libraries without versions, so they fit
+    // any driver.
     places.configs = {"/etc", "/usr/local/share", "/usr/share"};
     places.configs_of_vulkan = places.configs;
     places.moved = {{userland + "/lib", std::string(container_libraries)}, {userland + "/bin", "/usr/bin"}};

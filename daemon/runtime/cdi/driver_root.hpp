@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a driver's userland that a container gets, with their paths on the host and in the container.
+// The user-space files of a driver that a container gets, with their paths on the host and in the container.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -25,7 +25,8 @@ struct DriverLink {
 
 struct DriverFiles {
     std::string version;
-    std::vector<std::string> library_directories; ///< in the container, with the driver's libraries
+    /// Directories in the container with the driver's libraries.
+    std::vector<std::string> library_directories;
     std::vector<DriverFile> libraries;
     std::vector<DriverLink> links;
     /// Libraries for EGL's platforms, modules and configuration of X.Org, Vulkan, …
@@ -36,19 +37,21 @@ struct DriverFiles {
     std::vector<DriverFile> sockets; ///< of persistenced and the fabric manager
 };
 
-/// Returns the directory of the userland that gpuhostd has selected, if any. The result is the directory
-/// itself, which never changes, instead of the link to it. Fails if the selection cannot be read.
+/// Returns the directory of the userland that gpuhostd has selected: libraries and programs of one driver
+/// version in gpuhost's store. nullopt if none is selected. Links are resolved, so the files in the returned
+/// directory never change. Fails if the selection cannot be read.
 [[nodiscard]] base::Result<std::optional<std::string>> selected_userland(const base::Root& host);
 
-/// Returns the sockets by which containers reach the driver's running daemons.
+/// Returns the sockets of the driver's daemons that run now; containers reach the daemons through them.
 [[nodiscard]] std::vector<std::string> driver_sockets(const base::Root& host);
 
-/// Reads the userland in that directory. A container has the libraries in Debian's library directory and the
-/// programs in /usr/bin.
+/// Reads the userland in the directory `userland`. In a container its libraries are in Debian's library
+/// directory and its programs in /usr/bin.
 [[nodiscard]] base::Result<DriverFiles> read_userland(const base::Root& host, const std::string& userland);
 
-/// Finds by file names a driver that a distribution or NVIDIA's installer put below `driver_root` ("/"). In a
-/// container the files have the same paths as below that root.
+/// Searches by file names for a driver that a distribution or NVIDIA's installer put below `driver_root`
+/// ("/"). In a container the files have the same paths as below that root. Fails with NotFound if there is
+/// none.
 [[nodiscard]] base::Result<DriverFiles> find_driver(const base::Root& host, const std::string& driver_root);
 
 } // namespace gpuhost::runtime

@@ -10,10 +10,11 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the target of `path` with all links resolved, as a path of the host.
+/// Returns `path` with all links resolved, as a path below `root`.
 [[nodiscard]] base::Result<std::string> real_path(const base::Root& root, const std::string& path);
 
-/// Finds files by name. Lists each directory once and caches the result, so it fits one snapshot of a host.
+/// Finds files by name. Lists each directory once and caches the list, so an object must not be used after
+/// files change.
 class FileSearch {
   public:
     explicit FileSearch(const base::Root& root) : root_(root) {}
@@ -24,8 +25,8 @@ class FileSearch {
     /// resolved.
     [[nodiscard]] std::vector<std::string> real_files(const std::vector<std::string>& directories,
                                                       const std::string& pattern);
-    /// Returns the first file `name` in `directories`. `name` may contain slashes. If `mode` is not 0, the
-    /// file must have one of its bits.
+    /// Returns the path of the first file `name` in `directories`. `name` may contain slashes. If `mode` is
+    /// not 0, the file must have at least one of these permission bits.
     [[nodiscard]] std::optional<std::string> first_file(const std::vector<std::string>& directories,
                                                         const std::string& name, mode_t mode = 0) const;
 

@@ -10,7 +10,7 @@ namespace gpuhost::runtime {
 namespace {
 
 const std::vector<std::string> file_options{"ro", "nosuid", "nodev", "rbind", "rprivate"};
-/// Disables NVIDIA's own runtime, which has nothing to add.
+/// Disables NVIDIA's own container runtime, because the specification already adds the whole driver.
 constexpr const char* nothing_for_nvidias_runtime = "NVIDIA_VISIBLE_DEVICES=void";
 const std::vector<std::string> socket_options{"nosuid", "nodev", "rbind", "rprivate", "noexec"};
 
@@ -34,7 +34,7 @@ void add_link_hook(SpecEdits& edits, const std::string& program, const std::vect
     add_hook(edits, program, std::move(words));
 }
 
-/// Adds the hook that registers the directories of `libraries` with the container's linker.
+/// Adds the hook that makes the container's loader search the directories of `libraries`.
 void add_linker_hook(SpecEdits& edits, const std::string& program, const std::vector<DriverFile>& libraries) {
     std::vector<std::string> words{"update-ldcache"};
     for (const DriverFile& library : libraries) {
@@ -46,7 +46,8 @@ void add_linker_hook(SpecEdits& edits, const std::string& program, const std::ve
         add_hook(edits, program, std::move(words));
 }
 
-/// Adds nodes. Other users than root in a container reach a restricted node through its group.
+/// Adds nodes. If the mode of a node excludes other users, adds its group to the container: users other than
+/// root then have access.
 void add_nodes(SpecEdits& edits, const std::vector<SpecNode>& nodes) {
     constexpr std::uint32_t everybody = 06;
     for (const SpecNode& node : nodes) {
@@ -86,7 +87,7 @@ void drop_repeated(std::vector<T>& values) {
     values = std::move(once);
 }
 
-/// Sort key: parents precede their contents, then by name.
+/// Sorts by depth, then by name: a directory precedes its contents.
 auto depth_and(const std::string& path) {
     return std::tuple(std::count(path.begin(), path.end(), '/'), std::string_view(path));
 }

@@ -12,15 +12,15 @@
 
 namespace gpuhost::runtime {
 
-/// Finds GPUs that are partitioned into MIG instances, and the parts of each instance for a container.
-/// Queries `driver`'s NVML only if the host has an instance.
+/// Finds GPUs that are partitioned into MIG instances, and what a container needs of each instance. Queries
+/// the NVML of `driver`, but only if the host has a MIG instance.
 class MigDevices {
   public:
-    /// `host` and `nodes` must outlive it.
+    /// `host` and `nodes` must outlive the object.
     MigDevices(const base::Root& host, const NodeReader& nodes, const DriverFiles& driver);
 
-    /// Returns nothing for a GPU that is not partitioned. Omits instances that cannot be offered; problems()
-    /// names them.
+    /// Returns the instances of a GPU; nullopt if the GPU is not partitioned. Omits instances that cannot be
+    /// offered to containers, and adds the reason to problems().
     [[nodiscard]] std::optional<std::vector<MigNodes>> instances(const Gpu& gpu);
     [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
@@ -28,9 +28,9 @@ class MigDevices {
     [[nodiscard]] std::optional<MigNodes> find(const Gpu& gpu, const NvmlInstance& instance);
 
     const NodeReader& nodes_;
-    std::set<unsigned> split_; ///< minors of partitioned GPUs
-    std::vector<NvmlGpu> told_;
-    std::optional<base::Error> untold_; ///< why NVML listed none
+    std::set<unsigned> split_;          ///< minors of GPUs that have MIG instances in /proc
+    std::vector<NvmlGpu> told_;         ///< GPUs as NVML reported them
+    std::optional<base::Error> untold_; ///< why NVML reported no GPU
     MigMinors minors_;
     std::vector<std::string> problems_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All specifications that gpuhost generates.
+// The table of all specifications that gpuhost generates.
 #pragma once
 
 #include "daemon/runtime/cdi/facts.hpp"
@@ -11,8 +11,8 @@ namespace gpuhost::runtime {
 
 struct CdiMode {
     std::string_view name; ///< as in "gpuhostctl cdi generate --mode" and NVIDIA's tool
-    std::string_view file; ///< in the runtimes' directory
-    bool optional;         ///< NotFound is not a problem
+    std::string_view file; ///< file name in the directory of specifications
+    bool optional;         ///< true: make() may fail with NotFound, because few hosts have such a device
     base::Result<MadeSpec> (*make)(const base::Root&, const CdiSources&);
 };
 

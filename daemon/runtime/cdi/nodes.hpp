@@ -16,26 +16,29 @@ struct NodePattern {
     const char* name;
 };
 
-/// Reads device nodes below one root in the form that a container gets.
+/// Reads device nodes below one root, and returns them in the form of a CDI specification.
 class NodeReader {
   public:
-    /// `host` must outlive it. `device_root` is the root whose /dev has the nodes; "" means "/".
+    /// `host` must outlive the object. `device_root` is the directory whose dev/ has the nodes; "" means "/".
     NodeReader(const base::Root& host, std::string device_root);
 
-    /// Returns nothing if the path is not a character device.
+    /// Returns nullopt if the path is not a character device.
     [[nodiscard]] std::optional<SpecNode> find(const std::string& path) const;
     [[nodiscard]] std::vector<SpecNode> find_all(const NodePattern& pattern) const;
 
-    /// Returns nvidiactl, nvidia-uvm and others. Fails with NotFound if a required one is missing.
+    /// Returns the nodes that all GPUs share: nvidiactl, nvidia-uvm, … Fails with NotFound if a required one
+    /// is missing.
     [[nodiscard]] base::Result<std::vector<SpecNode>> find_control() const;
-    /// Returns all nodes of the driver, except those of services that the GPUs' kind must not expose.
+    /// Returns all nodes of the driver, except nvidia-fs, NVSwitch and NVLink: a specification of GPUs must
+    /// not expose these.
     [[nodiscard]] std::vector<SpecNode> find_driver() const;
-    /// Returns the kernel's graphics nodes of a GPU with these names.
+    /// Returns the nodes in /dev/dri with these names (Gpu::drm).
     [[nodiscard]] std::vector<SpecNode> find_graphics(const std::vector<std::string>& names) const;
 
-    /// Fails with NotFound if the GPU's own node is missing.
+    /// Returns the nodes and links of a GPU. Fails with NotFound if /dev/nvidiaN is missing.
     [[nodiscard]] base::Result<GpuNodes> find(Gpu gpu) const;
-    /// Returns the links in /dev/dri/by-path to nodes among `nodes`.
+    /// Returns the links in /dev/dri/by-path of the GPU with this PCI address. Omits links to nodes that are
+    /// not in `nodes`.
     [[nodiscard]] std::vector<DriverLink> find_links(const std::string& address,
                                                      const std::vector<SpecNode>& nodes) const;
 

@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// Returns whether a file's text seems to describe devices of this kind. Searches the text without parsing
-/// it, since the file is untrusted.
+/// Returns true if a file's text seems to describe devices of this kind. Searches the text without parsing
+/// it, because the file is untrusted.
 [[nodiscard]] bool speaks_of(std::string_view text, std::string_view kind);
 
-/// Returns sentences about files in `directory`, except `own`, that have devices of `kinds`. Two files of one
-/// directory with the same device make it unavailable to all containers.
+/// Returns a sentence for each file in `directory` that has devices of `kinds`, except the files named in
+/// `own`. If two files of one directory contain the same device, no container gets it.
 [[nodiscard]] std::vector<std::string> other_specs(const base::Root& host, const std::string& directory,
                                                    const std::set<std::string_view>& own,
                                                    const std::vector<std::string>& kinds);

@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-/// An object of the document. A member that no reader has requested by the end is unknown.
+/// An object of the document. finish() fails if it has a member that no reader has requested.
 class Object {
   public:
     [[nodiscard]] static Result<Object> of(const Json& value, std::string where) {
@@ -26,14 +26,14 @@ class Object {
 
     [[nodiscard]] std::string place(std::string_view key) const { return where_ + "." + std::string(key); }
 
-    /// Treats null as absent, as runtimes do.
+    /// Returns a member; nullptr if it is missing or null, which is the same for runtimes.
     [[nodiscard]] const Json* find(const char* key) {
         asked_.insert(key);
         const auto found = value_->find(key);
         return found == value_->end() || found->is_null() ? nullptr : &*found;
     }
 
-    /// Accepts a number as text: YAML has no quotes around "name: 0".
+    /// Reads a string. Accepts a number too: YAML has no quotes around "name: 0".
     [[nodiscard]] Result<void> take(const char* key, std::string& text) {
         const Json* const value = find(key);
         if (value != nullptr && value->is_number_integer())
@@ -106,7 +106,7 @@ class Object {
         return {};
     }
 
-    /// `read` converts an element to T.
+    /// Reads a list. `read` converts an element to T.
     template <class T>
     [[nodiscard]] Result<void> read_all(const char* key, std::vector<T>& values,
                                         Result<T> (*read)(const Json&, const std::string&)) {

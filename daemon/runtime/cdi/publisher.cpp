@@ -30,8 +30,8 @@ bool is_uuid(std::string_view device) {
     return base::starts_with(device, "GPU-") || base::starts_with(device, "MIG-");
 }
 
-/// Returns the possible paths of gpuhost's files: the recorded ones (in /etc they survive a boot) and the
-/// default ones, in case the record was lost.
+/// Returns the paths that gpuhost's files may have: the recorded ones (files in /etc remain after a reboot)
+/// and, in case the record was lost, the default ones.
 std::set<std::string> known_paths(const Root& host) {
     std::set<std::string> paths;
     const auto record = read_cdi_record(host);
@@ -45,8 +45,8 @@ std::set<std::string> known_paths(const Root& host) {
     return paths;
 }
 
-/// Returns whether the file existed and was gpuhost's. Fails if it cannot be read, because it may be
-/// gpuhost's.
+/// Removes the file if it is gpuhost's, and returns true in that case. Fails if the file cannot be read,
+/// because it may be gpuhost's.
 Result<bool> remove_ours(const Root& host, const std::string& path) {
     const auto st = host.lstat(path);
     if (!st && st.error().code != Errc::NotFound)
@@ -61,8 +61,8 @@ Result<bool> remove_ours(const Root& host, const std::string& path) {
     return true;
 }
 
-/// Opens the nodes of GPUs without a UUID, which are unused since the driver was loaded. The driver then
-/// reads the UUID.
+/// Opens the nodes of GPUs without a known UUID: nothing has used them since the driver was loaded. Opening
+/// makes the driver read the UUID.
 void wake_gpus(const core::StepContext& context) {
     std::vector<std::string> nodes;
     for (const Gpu& gpu : read_gpus(context.root)) {
@@ -90,7 +90,8 @@ class Publisher {
 
     [[nodiscard]] CdiRecord publish() {
         wake_gpus(context_);
-        record_.inputs = cdi_inputs(host_); // first, so that a later look sees newer changes
+        // Read first: the next observation detects changes after this point.
+        record_.inputs = cdi_inputs(host_);
         std::set<std::string> stale = known_paths(host_);
         for (const CdiMode& mode : cdi_modes())
             if (publish(mode))
@@ -99,7 +100,7 @@ class Publisher {
             if (const auto removed = remove_ours(host_, path); !removed) {
                 say(removed.error().message);
                 record_.failed = true;
-                record_.files[path] = identify(host_, path); // or the file would be forgotten
+                record_.files[path] = identify(host_, path); // recorded, so that a later run removes it
             }
         if (!record_.files.empty())
             warn_of_others();
@@ -110,8 +111,8 @@ class Publisher {
     }
 
   private:
-    /// Returns whether the file is to stay. A host whose driver serves no GPU (yet) is not broken: its
-    /// containers get none.
+    /// Writes the file of one mode. Returns true if the file must not be removed as outdated. A driver that
+    /// serves no GPU (yet) is not a failure to retry: containers get no GPU.
     bool publish(const CdiMode& mode) {
         const auto made = make(mode);
         if (!made && mode.optional && made.error().code == Errc::NotFound)
@@ -120,7 +121,8 @@ class Publisher {
         if (record_.directory != volatile_directory && is_others(path)) {
             say("'" + path +
                 "' belongs to another program: remove it, or set Directory=/run/cdi in section [CDI]");
-            record_.files[path] = identify(host_, path); // until it is removed
+            // Its removal changes the observation, and the step runs again.
+            record_.files[path] = identify(host_, path);
             return true;
         }
         const bool is_cut_short = made ? !made->problems.empty() : made.error().code == Errc::Failed;
@@ -147,8 +149,8 @@ class Publisher {
         return st && !S_ISDIR(st->st_mode) && !is_ours(host_.read(path).value_or(std::string()));
     }
 
-    /// Returns whether the last file was complete, is unmodified, and has the same inputs. If so, it stays
-    /// when NVML does not answer.
+    /// Returns true if the last file was complete and is unmodified, and its inputs are the same. Such a file
+    /// stays when NVML does not answer.
     [[nodiscard]] bool is_still_right(const std::string& path) const {
         if (!before_ || !before_->whole || before_->directory != record_.directory ||
             before_->groups != record_.groups)
@@ -205,7 +207,7 @@ class Publisher {
         return {};
     }
 
-    /// Warns of a problem. The record keeps the first one for people to read.
+    /// Warns of the first problem, and stores it in the record.
     void say(const std::string& problem) {
         if (!record_.problem.empty() || base::string_or(record_.inputs, "driver", "").empty())
             return;
@@ -251,7 +253,7 @@ Result<std::vector<std::string>> withdraw_specs(const Root& host) {
         if (was_there)
             paths.push_back(path);
     }
-    GPUHOST_CHECK(write_cdi_record(host, {})); // an empty record: the remaining files are not gpuhost's
+    GPUHOST_CHECK(write_cdi_record(host, {})); // an empty record shows that no remaining file is gpuhost's
     return paths;
 }
 

@@ -2,7 +2,7 @@
 // Writes and removes gpuhost's specifications in the host's directories.
 //
 // The files have the names of NVIDIA's own tools. Two files with the same devices in one directory would make
-// all of them unavailable; with equal names the last writer replaces the other file.
+// these unavailable. With equal names, the last writer replaces the other's file instead.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -12,14 +12,15 @@
 namespace gpuhost::runtime {
 
 /// Writes and records the specifications of the loaded and selected driver; none if it serves no GPU. Removes
-/// gpuhost's stale files if possible. Obstacles are problems in the record instead of errors, because they
-/// must not undo a change to a working driver.
+/// gpuhost's outdated files. An obstacle is recorded as a problem instead of an error, because it must not
+/// undo a change to a working driver.
 [[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings);
 
-/// Returns, if there is no record, the possible paths of gpuhost's files that exist. Does not read the files.
+/// Returns existing files that gpuhost may have written without a record: those with its file names in
+/// /run/cdi and /etc/cdi. Empty if there is a record. Does not read the files.
 [[nodiscard]] std::vector<std::string> unrecorded_paths(const base::Root& host);
 
-/// Removes gpuhost's files, wherever they are, and returns their paths.
+/// Removes gpuhost's specifications from all directories, and returns their paths.
 [[nodiscard]] base::Result<std::vector<std::string>> withdraw_specs(const base::Root& host);
 
 } // namespace gpuhost::runtime

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices of services beside GPUs. They are optional: few hosts have any.
+// Specifications of devices other than GPUs: IMEX channels, GPUDirect Storage, GDRCopy, InfiniBand and
+// NVSwitch. Few hosts have any.
 #pragma once
 
 #include "daemon/runtime/cdi/facts.hpp"
 
 namespace gpuhost::runtime {
 
-/// Fail with NotFound if the host has no such device. The configuration is that of `driver_root`.
+/// Make the specification of one service. Fail with NotFound if the host has no such device. Configuration
+/// files are those below sources.driver_root.
 [[nodiscard]] base::Result<MadeSpec> make_imex_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_gds_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_gdrcopy_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_mofed_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_nvswitch_spec(const base::Root& host, const CdiSources& sources);
 
-/// Returns all present nodes, except IMEX's channels, which are nodes of the driver.
+/// Returns the existing nodes of these services. driver_nodes() returns those of IMEX channels.
 [[nodiscard]] std::vector<SpecNode> service_nodes(const base::Root& host);
-/// Returns the host's files that containers get with them.
+/// Returns the files of the host that containers get in addition to these nodes.
 [[nodiscard]] std::vector<std::string> service_files(const base::Root& host);
 
 } // namespace gpuhost::runtime

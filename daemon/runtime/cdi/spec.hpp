@@ -38,8 +38,8 @@ struct SpecMount {
 
 struct SpecHook {
     std::string name;              ///< "createContainer"
-    std::string path;              ///< of a program on the host
-    std::vector<std::string> args; ///< including the program's name as the first
+    std::string path;              ///< path of a program on the host
+    std::vector<std::string> args; ///< the first is the program's name
     std::vector<std::string> env;
     std::optional<std::int64_t> timeout; ///< seconds
     friend bool operator==(const SpecHook&, const SpecHook&) = default;
@@ -80,7 +80,7 @@ struct SpecDevice {
 };
 
 struct Spec {
-    std::string version; ///< of CDI
+    std::string version; ///< CDI version
     std::string kind;    ///< "nvidia.com/gpu"
     std::map<std::string, std::string> annotations;
     std::vector<SpecDevice> devices;
@@ -88,25 +88,25 @@ struct Spec {
     friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-/// Returns the lowest version of CDI that supports all that `spec` uses. Older runtimes refuse a higher
-/// version.
+/// Returns the lowest CDI version that supports all that `spec` uses. Runtimes refuse a version that is newer
+/// than theirs.
 [[nodiscard]] std::string minimum_version(const Spec& spec);
 
 [[nodiscard]] base::Json to_json(const SpecEdits& edits);
 [[nodiscard]] base::Json to_json(const Spec& spec);
-/// Returns the file's content: to_json(), indented, with a final newline.
+/// Returns the content of a file: to_json(), indented, with a final newline.
 [[nodiscard]] std::string to_text(const Spec& spec);
 
-/// Checks types, required members and unknown members, for which runtimes refuse a file too. Fails with
-/// BadContent that names the place ("devices[0].containerEdits.mounts[2]").
+/// Parses a specification. Fails with BadContent, naming the place ("devices[0].containerEdits.mounts[2]"),
+/// for a wrong type, a missing required member, or an unknown member. Runtimes refuse such files too.
 [[nodiscard]] base::Result<Spec> spec_from_json(const base::Json& document, std::string_view what);
-/// Parses JSON, or YAML if the name has that extension.
+/// Parses a file: JSON if its name ends with ".json", else YAML.
 [[nodiscard]] base::Result<Spec> parse_spec(std::string_view text, std::string_view name);
 
-/// Returns whether runtimes read files of this name.
+/// Returns true if runtimes read files with this name.
 [[nodiscard]] bool is_spec_file(std::string_view name);
 
-/// Returns sentences on why runtimes would refuse it: names, version, paths, duplicate devices.
+/// Returns sentences about why runtimes would refuse `spec`: names, version, paths, duplicate devices.
 [[nodiscard]] std::vector<std::string> spec_problems(const Spec& spec);
 
 } // namespace gpuhost::runtime

@@ -22,10 +22,10 @@ using base::Root;
 
 namespace {
 
-/// In rising precedence. /var/run is a link to /run, but a mounted system's link may be broken.
+/// In rising precedence. /var/run is a link to /run, but in a mounted system the link may be broken.
 constexpr std::array<const char*, 3> directories{"/etc/cdi", "/run/cdi", "/var/run/cdi"};
 
-/// Returns all edits of a specification. A container gets at most these.
+/// Returns the edits of a specification: its own and those of all devices. A container gets a part of these.
 std::vector<const SpecEdits*> all_edits(const Spec& spec) {
     std::vector<const SpecEdits*> edits{&spec.edits};
     for (const SpecDevice& device : spec.devices)
@@ -101,7 +101,7 @@ class HostCheck {
     std::vector<std::string> stale_;
 };
 
-/// Compares digits as numbers.
+/// Orders names. Digits are compared as numbers: "gpu=2" precedes "gpu=10".
 bool comes_before(const std::string& a, const std::string& b) {
     return ::strverscmp(a.c_str(), b.c_str()) < 0;
 }

@@ -14,43 +14,47 @@ namespace gpuhost::runtime {
 
 struct SpecFile {
     std::string path;
-    std::size_t directory = 0; ///< its index in the search path: later ones take precedence
-    bool ours = false;
-    std::optional<Spec> spec;          ///< nothing if it can't be parsed
+    std::size_t directory = 0; ///< index of its directory in the search path; a higher index has precedence
+    bool ours = false;         ///< gpuhost wrote the file
+    std::optional<Spec> spec;  ///< nullopt if the file can't be parsed
     std::vector<std::string> problems; ///< reasons for which runtimes refuse the file
-    /// Sentences on where it does not match the host. Containers do not start, or get the wrong driver.
+    /// Sentences about parts that do not match the host, such as missing files. Containers with its devices
+    /// then do not start, or get the wrong driver.
     std::vector<std::string> stale;
 
     [[nodiscard]] bool is_good() const { return problems.empty(); }
 };
 
-/// Checks a file with this text. All problems are in the result, also that it could not be read.
+/// Checks the file at `path` with the content `text`. Never fails: the result contains all problems, also a
+/// `text` that could not be read.
 [[nodiscard]] SpecFile check_spec_file(const base::Root& host, const std::string& path,
                                        const base::Result<std::string>& text);
 
 /// Returns the files in /etc/cdi and /run/cdi, by directory and name. Reads at most 1 MiB of each.
 [[nodiscard]] std::vector<SpecFile> read_spec_files(const base::Root& host);
 
-/// The first line of gpuhost's files that contain no hook. YAML readers treat it as a comment.
+/// First line of gpuhost's files without a hook; YAML readers treat it as a comment. Files with a hook are
+/// recognized by the hook's path.
 inline constexpr std::string_view own_mark = "# Written by gpuhostd: section [CDI] of gpuhostd.conf(5)\n";
-/// Returns whether gpuhost wrote the text: it contains the hook or the mark. Does not parse it, since it may
-/// be another program's.
+/// Returns true if gpuhost wrote the text: it contains the hook's path, or begins with the mark. Does not
+/// parse the text, because another program may have written it.
 [[nodiscard]] bool is_ours(std::string_view text);
-/// Returns the version of the driver whose libraries it mounts; empty: none.
+/// Returns the version of the driver whose libraries `spec` mounts; "" if it mounts none.
 [[nodiscard]] std::string driver_version(const Spec& spec);
 
-/// A device as containers request it, and the other file that claims its name.
+/// A device as containers request it. If another file has a device with this name, `state` shows which one is
+/// used.
 struct DeviceClaim {
     enum class State {
         Used,
-        Shadowed, ///< by a file in a directory with higher precedence
-        Conflict, ///< two files of one directory have it, so it is unavailable
+        Shadowed, ///< a file in a directory with higher precedence has it too
+        Conflict, ///< two files of one directory have it, so no container gets it
     };
     std::string name; ///< "nvidia.com/gpu=0"
     const SpecFile* file;
     const SpecDevice* device;
     State state = State::Used;
-    const SpecFile* other = nullptr; ///< set unless `state` is Used
+    const SpecFile* other = nullptr; ///< the file that shadows or conflicts; nullptr if `state` is Used
 };
 
 /// Returns the devices of valid files, ordered by name: "gpu=2" precedes "gpu=10". They point into `files`.

@@ -27,7 +27,7 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd w
                                  Input{"sockets", "the sockets of the driver's daemons have changed"},
                                  Input{"files", "the configuration of GPUDirect Storage has changed"}};
 
-/// Returns why the recorded specifications differ from what the inputs need now.
+/// Returns why the recorded specifications are outdated.
 Texts differences(const CdiSettings& settings, const Json& inputs, const CdiRecord& record) {
     Texts found;
     const std::string then = driver_of(record.inputs);
@@ -46,7 +46,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     return found;
 }
 
-/// Returns reasons that apply once, until a record exists.
+/// Returns the reasons to run the step while there is no record.
 Texts reasons_to_observe(const Json& observed) {
     Texts reasons;
     for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))
@@ -54,7 +54,7 @@ Texts reasons_to_observe(const Json& observed) {
     return reasons;
 }
 
-/// Returns why existing files must be removed.
+/// Returns why recorded files must be removed, if there are any.
 Texts reasons_for_none(const CdiSettings& settings, const CdiRecord& record) {
     if (record.files.empty())
         return {};

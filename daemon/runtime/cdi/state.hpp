@@ -11,16 +11,17 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the following, and never waits for a GPU:
+/// Returns the following document. Never waits for a GPU.
 ///
-///   {"inputs": cdi_inputs(), "record": null without one, "unrecorded": unrecorded_paths(),
-///    "missing": [paths], "changed": [paths]}
+///   {"inputs": cdi_inputs(), "record": the CdiRecord or null, "unrecorded": unrecorded_paths(),
+///    "missing": [recorded files that do not exist],
+///    "changed": [recorded files that another program changed], "programs": [changed programs of runtimes]}
 [[nodiscard]] base::Json observe_cdi(const base::Root& host);
 
-/// Returns the version of the loaded driver; empty: none.
+/// Returns the version of the loaded driver from such a document; "" if none is loaded.
 [[nodiscard]] std::string observed_driver(const base::Json& observed);
 
-/// Returns the reasons to publish, for people to read; empty: all is current.
+/// Returns the reasons to run cdi.publish, for people to read; empty if all files are current.
 [[nodiscard]] std::vector<std::string> cdi_reasons(const CdiSettings& settings, const base::Json& observed);
 
 } // namespace gpuhost::runtime

@@ -30,7 +30,7 @@ Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
     return Json{{"files", files}};
 }
 
-/// Uses the current state: an earlier step may have loaded a driver that the plan did not see.
+/// Observes the host again: an earlier step may have loaded a driver after the plan was made.
 Result<Json> converge_specs(StepContext& context, const Json& args) {
     const CdiSettings settings = settings_of(args);
     const Json observed = observe_cdi(context.root);

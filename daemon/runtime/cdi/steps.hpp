@@ -17,11 +17,12 @@ namespace gpuhost::runtime {
 
 void register_cdi_steps(core::StepKinds& kinds);
 
-/// Returns the step alone. Undo leaves the new files, which are as correct as the earlier ones.
+/// Returns cdi.publish for a plan that does not change the driver. Its undo does nothing: the new files are
+/// as correct as the earlier ones.
 [[nodiscard]] core::Step cdi_publish_step(const CdiSettings& settings, std::string summary = {});
 
-/// Returns the steps around a driver change. If CDI or the validation files are switched off, remaining files
-/// are removed.
+/// Returns the steps for a plan that changes the driver. If CDI or the validation files are switched off, the
+/// steps remove remaining files.
 [[nodiscard]] core::StepsAround cdi_steps_around(const core::Settings& settings);
 
 } // namespace gpuhost::runtime

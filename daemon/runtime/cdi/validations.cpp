@@ -23,8 +23,8 @@ using base::Root;
 using File = ValidationState::File;
 
 constexpr std::string_view directory = "/run/nvidia/validations";
-/// Lists the names of the files that gpuhost has written, one a line. The package's removal script reads it
-/// too.
+/// Contains the names of the files that gpuhost has written, one a line. The package's removal script reads
+/// it too.
 constexpr std::string_view record_file = "/run/gpuhost/validations";
 constexpr std::size_t longest = 4096;
 
@@ -92,8 +92,8 @@ File file_from(const std::string& name) {
 
 // Facts
 
-/// Returns whether the loaded version's libraries are in the selected userland. Returns true without
-/// a selection, because other installers add their libraries to the loader's cache.
+/// Returns true if the selected userland is that of the loaded version. Also true if no userland is selected:
+/// other installers add their libraries to the loader's cache.
 bool has_libraries(const Root& host, const std::string& version) {
     const auto userland = selected_userland(host);
     if (!userland || !*userland)
@@ -118,7 +118,8 @@ bool is_driver_ready(const Root& host) {
     return !gpus.empty() && has_nodes(host, gpus) && has_libraries(host, version);
 }
 
-/// Returns whether containers get this driver by CDI. Trusts other tools if gpuhost's CDI is off.
+/// Returns true if containers get this driver by CDI. If gpuhost's CDI is off, assumes that other tools
+/// publish it.
 bool containers_have_gpus(const Root& host, const std::string& version, bool cdi) {
     if (!cdi)
         return true;
@@ -127,8 +128,8 @@ bool containers_have_gpus(const Root& host, const std::string& version, bool cdi
            base::string_or(told->inputs, "driver", "") == version;
 }
 
-/// Returns whether runtimes give GPUs. Operands are pods, so runtimes without a kubelet count only if none
-/// serves one.
+/// Returns true if container runtimes give GPUs to containers. Operands are pods: if at least one runtime
+/// serves a kubelet, the others do not count.
 bool do_runtimes_give(const Root& host, const ValidationSettings& settings) {
     if (!settings.runtimes)
         return true;
@@ -155,7 +156,8 @@ bool do_containers_get(const Root& host, const ValidationSettings& settings) {
 // Actions
 
 Result<void> write(const Root& host, const Validation& validation) {
-    GPUHOST_CHECK(record(host, validation, true)); // first: an unrecorded file would never be removed
+    // Record it first: an unrecorded file would never be removed.
+    GPUHOST_CHECK(record(host, validation, true));
     GPUHOST_CHECK(host.make_directories(directory));
     return host.write_atomic(path_of(validation), validation.text);
 }
@@ -174,7 +176,8 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
     else if (change == ValidationChange::Remove)
         done = remove(context.root, validation);
     else if (state.file == File::Absent)
-        done = record(context.root, validation, false); // the next writer owns it
+        // The file is gone; the program that writes it next owns it.
+        done = record(context.root, validation, false);
     if (!done)
         context.warn("the validation files for NVIDIA's operands may be wrong: " + done.error().message);
 }

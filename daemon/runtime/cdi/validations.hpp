@@ -3,11 +3,13 @@
 // plugin, GPU feature discovery, DCGM and its exporter, MIG manager, MPS and the DRA driver. The GPU
 // Operator's validator writes the same files if it is deployed.
 //
-//   driver-ready   the host's complete driver runs; operands read the file as shell variables
-//   toolkit-ready  containers get its GPUs; empty
+//   driver-ready   the driver that is installed on the host runs, with its libraries and device nodes;
+//                  operands
+//                  read the file as shell variables
+//   toolkit-ready  containers get the driver's GPUs; the file is empty
 //
-// Each file has one owner at a time. gpuhost never touches a file with other content. If the validator
-// removes and rewrites a file, that file counts as gpuhost's.
+// Each file has one owner at a time. gpuhost never changes a file with other content. If gpuhost wrote a file
+// and the validator removes and rewrites it, the file still counts as gpuhost's.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -24,7 +26,7 @@ struct ValidationSettings {
     bool cdi = true;      ///< [CDI] Manage=: gpuhost writes specifications
     bool runtimes = true; ///< [Runtime] Manage=: gpuhost configures runtimes
 };
-/// Reads the settings in the form that workers get.
+/// Reads the settings from the JSON form that workers get.
 [[nodiscard]] ValidationSettings validation_settings(const base::Json& settings);
 
 /// The state of the host as far as operands depend on it.
@@ -34,25 +36,30 @@ struct ValidationFacts {
 };
 [[nodiscard]] ValidationFacts validation_facts(const base::Root& host, const ValidationSettings& settings);
 
-/// State of one of the files.
+/// The state of one of the two files.
 struct ValidationState {
-    enum class File { Absent, Same, Other } file = File::Absent; ///< compared with gpuhost's text
-    bool ours = false;                                           ///< gpuhost has written it
+    /// Same: it has the text that gpuhost writes.
+    enum class File { Absent, Same, Other } file = File::Absent;
+    bool ours = false; ///< gpuhost has written it
 };
 enum class ValidationChange { None, Write, Remove };
+/// Returns what to do with a file. A wanted file is written if it is absent; an unwanted one is removed only
+/// if gpuhost wrote it.
 [[nodiscard]] ValidationChange validation_change(bool wanted, const ValidationState& state);
 
 /// Returns {"driver-ready": {"wanted", "file": "absent", "same" or "other", "ours"}, "toolkit-ready": …}.
 [[nodiscard]] base::Json observe_validations(const base::Root& host, const ValidationSettings& settings);
-/// Returns the reasons for a change, for people to read.
+/// Returns the reasons for changes of the files, for people to read.
 [[nodiscard]] std::vector<std::string> validation_reasons(const base::Json& observed);
 
-/// Makes the files match the host. Obstacles are warnings: they must not undo a change to a working driver.
+/// Writes or removes the files to match the host. Obstacles are warnings: they must not undo a change to a
+/// working driver.
 void converge_validations(core::StepContext& context);
-/// Updates toolkit-ready alone, where the driver cannot be observed. driver-ready then tells whether it is
-/// ready.
+/// Updates only toolkit-ready. For steps whose sandbox cannot observe the driver: an existing driver-ready
+/// shows that the driver is ready.
 void converge_toolkit_validation(core::StepContext& context);
-/// Removes the files before the driver is removed, whoever wrote them.
+/// Removes the files before the driver is removed: gpuhost's own, and with StatusFiles=yes also files of
+/// another program with the same content.
 [[nodiscard]] base::Result<void> withdraw_validations(core::StepContext& context);
 
 } // namespace gpuhost::runtime
