@@ -379,7 +379,7 @@ def check_several(t, rack):
     peer = rack.peer()
     through(26 * MIB)
     run = rack.fetch("site", "another")
-    t.ok(run.returncode != 0 and "'another' was not tried" in run.stderr and rack.generation() is None,
+    t.ok(run.returncode != 0 and "'another' was not fetched" in run.stderr and rack.generation() is None,
          "after a partly fetched bundle no other is tried", *said(run))
     through()
     run = rack.fetch("another", "site")

@@ -284,7 +284,7 @@ def check_imports(t, host, registry, images):
     blob = host.path("/var/lib/gpuhost/store/sha256/" + images.v1["digest"][7:])
     os.rename(blob, blob + ".away")
     answer = registry.ask(APP + "/manifests/v1")
-    t.ok(answer.status == 404 and b"bundle 'site' names" in answer.body,
+    t.ok(answer.status == 404 and b"listed in bundle 'site'" in answer.body,
          "a lost manifest returns 404 with the bundle's name", answer.body)
     t.ok("1 blob of that bundle missing" in host.ctl("image", "show", "registry.example:5000/team/app:v1", "--root=" + host.path("/")).stdout,
          "image show reports a lost blob")
