@@ -88,15 +88,15 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
 /// CRI-O runs pods from the same storage.
 std::vector<std::string> podman_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
-    if (settings.podman != std::vector<std::string>{"auto"})
-        return settings.podman;
-    if (!root.exists(crio_socket))
-        return {};
+    std::vector<std::string> words = settings.podman;
+    if (std::erase(words, "auto") == 0 || !root.exists(crio_socket))
+        return words;
     if (!root.exists(podman_socket))
         problems.push_back(std::string(crio_socket) +
                            ": CRI-O gets images through Podman: install podman and run 'systemctl enable "
                            "--now podman.socket', or set Podman= to nothing");
-    return {std::string(podman_socket)};
+    words.emplace_back(podman_socket);
+    return words;
 }
 
 /// Returns the sockets of Docker. Excludes links to Podman's socket, such as /run/docker.sock from

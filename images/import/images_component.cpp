@@ -232,7 +232,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
                      {"mirrors", mirrors_of(root_, mirror_settings(settings))},
                      {"packages", packages_of(root_, settings)},
                      {"scrub", last_scrub(root_)},
-                     {"placement", last_placement(root_)},
+                     {"placement", images_managed(settings) ? last_placement(root_) : Json()},
                      {"peers", fetching.peers},
                      {"peer_domains", fetching.domains},
                      {"image_gc_threshold", threshold ? Json(*threshold) : Json()}});

@@ -176,6 +176,18 @@ def cat_config(bus, directory):
     T.equal(result.out, installed, "cat-config --defaults prints the installed file of defaults")
 
 
+def images_not_managed(bus, directory):
+    root = os.path.join(directory, "unmanaged")
+    os.makedirs(os.path.join(root, "etc/gpuhost"))
+    with open(os.path.join(root, "etc/gpuhost/gpuhostd.conf"), "w", encoding="utf-8") as file:
+        file.write("[Images]\nManage=no\n")
+    expect(run(bus, "image", "ensure", f"--root={root}"), "with Manage=no image ensure leaves pinned images alone", 0,
+           err="Pinned images are left alone .*\n")
+    result = run(bus, "image", "ensure", "--json=short", f"--root={root}")
+    T.equal(json.loads(result.out)["images"], [], "with Manage=no image ensure --json has no images")
+    T.ok(not os.path.exists(os.path.join(root, "run/gpuhost/placement.json")), "with Manage=no image ensure writes no report")
+
+
 def documents(bus):
     """Verbs that only print documents."""
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
@@ -581,6 +593,7 @@ def main():
         try:
             errors(bus)
             cat_config(bus, directory)
+            images_not_managed(bus, directory)
             bus.start_service()
             documents(bus)
             requests(bus, directory)

@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "images/host/crio_pins.hpp"
 #include "images/host/crio_reload.hpp"
 #include "images/images_settings.hpp"
 #include "images/store/cached_catalogue.hpp"
@@ -85,9 +86,10 @@ Result<int> place_images(const Session& session, const base::Root& root, const P
 
 Result<int> place_pinned(const Session& session, const base::Root& root, bool dry_run) {
     if (!images::images_managed(core::load_settings(root, {images::images_setting_keys()}).settings)) {
-        GPUHOST_CHECK(root.remove(images::placement_file)); // what it says is no longer maintained
         session.note("Pinned images are left alone (Manage=no in section [Images]).\n");
-        return 0;
+        if (!dry_run)
+            GPUHOST_CHECK(images::CrioPins(root).notify()); // of changed mirrors
+        return conclude(session, images::PlacementReport{});
     }
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
         return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
