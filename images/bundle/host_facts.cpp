@@ -106,11 +106,12 @@ Json to_json(const HostFacts& host) {
 }
 
 HostFacts host_facts_from_json(const Json& value) {
-    return {base::string_or(value, "platform", ""),
-            base::strings_or_empty(value, "kernels"),
-            base::strings_or_empty(value, "distributions"),
-            {base::strings_or_empty(value, "gpus"), base::string_or(value, "flavour", ""),
-             base::bool_or(value, "driver_wanted", false)}};
+    return {
+        base::string_or(value, "platform", ""),
+        base::strings_or_empty(value, "kernels"),
+        base::strings_or_empty(value, "distributions"),
+        {base::strings_or_empty(value, "gpus"), base::string_or(value, "flavour", ""),
+         base::bool_or(value, "driver_wanted", base::bool_or(value, "wants_driver", false))}}; // before 0.1.0
 }
 
 std::string host_platform(const base::Root& root) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/core/cluster_desired.hpp"
+#include "daemon/core/former_names.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cluster/service.hpp"
@@ -17,8 +18,10 @@ constexpr std::array options{root_option};
 /// another root, it takes effect at the next start.
 base::Result<void> withdraw_desired(Session& session, const base::Root& root) {
     const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
-    if (!client || !(*client)->running().value_or(false))
+    if (!client || !(*client)->running().value_or(false)) {
+        GPUHOST_CHECK(core::rename_former_files(root));
         return root.remove(core::cluster_desired_file);
+    }
     GPUHOST_TRY(id, (*client)->start(client::manager_call("SetDesiredState", {std::string("{}")}), {}));
     if (id != 0)
         session.note("Operation " + std::to_string(id) +

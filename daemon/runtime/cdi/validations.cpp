@@ -2,6 +2,7 @@
 #include "daemon/runtime/cdi/validations.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/core/former_names.hpp"
 #include "daemon/runtime/cdi/driver_root.hpp"
 #include "daemon/runtime/gpu/character_device.hpp"
 #include "daemon/runtime/gpu/gpus.hpp"
@@ -185,8 +186,12 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
 } // namespace
 
 ValidationSettings validation_settings(const Json& settings) {
+    // While the package is upgraded, an earlier daemon may send former names.
     const auto is_on = [&](const char* section, const char* key) {
-        return base::parse_bool(base::string_or(base::member(settings, section), key, "yes")).value_or(true);
+        for (const auto& [name, value] : base::member(settings, section).items())
+            if (core::present_key(section, name) == key && value.is_string())
+                return base::parse_bool(value.get<std::string>()).value_or(true);
+        return true;
     };
     return {is_on("Cluster", "StatusFiles"), is_on("CDI", "Manage"), is_on("Runtime", "Manage")};
 }
