@@ -21,7 +21,7 @@ using base::Root;
 
 namespace {
 
-constexpr std::string_view untold = "/run/gpuhost/crio.reload-pending";
+constexpr std::string_view reload_pending = "/run/gpuhost/crio.reload-pending";
 
 /// Returns the process that answers at that socket; 0 if none listens. CRI-O listens long before it handles
 /// SIGHUP, which terminates it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
@@ -53,7 +53,7 @@ Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds
 } // namespace
 
 std::uint64_t CrioReload::marked_us(const Root& root) {
-    const auto st = root.stat(untold);
+    const auto st = root.stat(reload_pending);
     return st ? base::modified_us(*st) : 0;
 }
 
@@ -67,20 +67,20 @@ Result<CrioReload> CrioReload::begin(const Root& root) {
 
 Result<void> CrioReload::mark() const {
     GPUHOST_CHECK(root_->make_directories("/run/gpuhost"));
-    return root_->write_atomic(untold, "");
+    return root_->write_atomic(reload_pending, "");
 }
 
 /// Sends SIGHUP, which makes CRI-O reload its files. Keeps the mark if CRI-O does not listen: it may have
 /// read the old files already, and is notified later.
 Result<void> CrioReload::notify(std::chrono::milliseconds patience) const {
-    if (!root_->exists(untold))
+    if (!root_->exists(reload_pending))
         return {};
     GPUHOST_TRY(pid, serving_process(root_->host_path(crio_socket), patience));
     if (pid == 0)
         return {};
     if (::kill(pid, SIGHUP) < 0)
         return base::fail(Errc::Failed, std::string("can't signal CRI-O: ") + std::strerror(errno));
-    return root_->remove(untold);
+    return root_->remove(reload_pending);
 }
 
 } // namespace gpuhost::images

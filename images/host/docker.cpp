@@ -90,7 +90,7 @@ Result<std::string> Docker::ask(std::vector<std::string> words) const {
     return ask_client(socket(), std::move(argv), is_pull);
 }
 
-Result<void> Docker::notify(std::vector<std::string> words) const {
+Result<void> Docker::run_client(std::vector<std::string> words) const {
     const auto done = ask(std::move(words));
     return done ? Result<void>() : base::fail(done.error());
 }
@@ -141,9 +141,9 @@ Result<std::set<std::string>> Docker::ready(const std::vector<WantedImage>& want
 Result<void> Docker::pull(const WantedImage& image, const PullSource& from) const {
     GPUHOST_TRY(reference, taggable(image));
     const std::string here = path_in(from, reference) + "@" + image.digest;
-    if (const auto pulled = notify({"pull", "--quiet", here}); !pulled)
+    if (const auto pulled = run_client({"pull", "--quiet", here}); !pulled)
         return base::fail(explained(pulled.error(), from));
-    return notify({"tag", here, image.name});
+    return run_client({"tag", here, image.name});
 }
 
 } // namespace gpuhost::images

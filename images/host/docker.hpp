@@ -29,7 +29,7 @@ class Docker : public ImageRuntime {
     [[nodiscard]] virtual base::Result<std::string> describe_all() const;
 
     [[nodiscard]] base::Result<std::string> ask(std::vector<std::string> words) const;
-    [[nodiscard]] base::Result<void> notify(std::vector<std::string> words) const;
+    [[nodiscard]] base::Result<void> run_client(std::vector<std::string> words) const;
     /// Fails with Unsupported if the image cannot have that name.
     [[nodiscard]] static base::Result<Reference> taggable(const WantedImage& image);
     /// Returns "127.0.0.1:299/registry.example/app".

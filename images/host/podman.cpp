@@ -25,9 +25,9 @@ Result<std::set<std::string>> Podman::ready(const std::vector<WantedImage>& want
 Result<void> Podman::pull(const WantedImage& image, const PullSource& from) const {
     GPUHOST_TRY(reference, taggable(image));
     const std::string here = path_in(from, reference) + ":" + reference.tag;
-    GPUHOST_CHECK(notify({"pull", "--quiet", "--tls-verify=false", here}));
-    GPUHOST_CHECK(notify({"tag", here, image.name}));
-    return notify({"untag", image.name, here});
+    GPUHOST_CHECK(run_client({"pull", "--quiet", "--tls-verify=false", here}));
+    GPUHOST_CHECK(run_client({"tag", here, image.name}));
+    return run_client({"untag", image.name, here});
 }
 
 } // namespace gpuhost::images

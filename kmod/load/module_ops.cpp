@@ -83,9 +83,9 @@ int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& o
     ::_exit(0);
 }
 
-class UnloadWatch {
+class OpWatch {
   public:
-    UnloadWatch(const std::vector<ModuleOp>& moves, const ModuleOpOptions& options)
+    OpWatch(const std::vector<ModuleOp>& moves, const ModuleOpOptions& options)
         : ops_(moves), options_(options) {}
 
     /// Returns when the child ends, or when a move fails or exceeds its deadline.
@@ -179,7 +179,7 @@ base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::ve
         child(loader, moves, options, writer.get());
     }
     writer.reset();
-    ModuleOpsResult result = UnloadWatch(moves, options).follow(reader.get());
+    ModuleOpsResult result = OpWatch(moves, options).follow(reader.get());
     if (result.failure && result.failure->reason == ModuleOpFailure::Reason::Hung)
         ::kill(pid, SIGKILL);
     reap(pid);

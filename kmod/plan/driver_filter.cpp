@@ -10,14 +10,14 @@ namespace gpuhost::kmod {
 
 core::DriverFilter driver_filter(const base::Root& root, const core::Settings& settings) {
     const DriverSettings driver = driver_settings(settings);
-    core::DriverFilter desired{{}, driver.flavour == "any" ? "" : driver.flavour, !driver.version.empty()};
+    core::DriverFilter filter{{}, driver.flavour == "any" ? "" : driver.flavour, !driver.version.empty()};
     if (driver.owner != DriverOwner::Gpuhost)
-        return desired;
+        return filter;
     for (const PciGpu& gpu : nvidia_gpus(root))
-        desired.gpus.push_back(pci_numbers(gpu));
-    std::sort(desired.gpus.begin(), desired.gpus.end());
-    desired.gpus.erase(std::unique(desired.gpus.begin(), desired.gpus.end()), desired.gpus.end());
-    return desired;
+        filter.gpus.push_back(pci_numbers(gpu));
+    std::sort(filter.gpus.begin(), filter.gpus.end());
+    filter.gpus.erase(std::unique(filter.gpus.begin(), filter.gpus.end()), filter.gpus.end());
+    return filter;
 }
 
 } // namespace gpuhost::kmod

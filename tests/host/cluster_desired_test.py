@@ -14,7 +14,7 @@ from toolkit_files import write_debs
 
 FIRST, SECOND, LATER = "1.17.9", "1.18.1", "1.99.0"
 STATE, REASON = "nvidia.com/gpu-driver-upgrade-state", "gpuhost.io/upgrade-reason"
-WISH = "/var/lib/gpuhost/cluster-desired.conf"
+DESIRED = "/var/lib/gpuhost/cluster-desired.conf"
 
 
 def policy(site, text):
@@ -56,7 +56,7 @@ def check_toolkit(t, site):
     site.eventually(t, lambda: site.api.conditions() == READY, "the host is ready with the policy's toolkit")
     t.equal(cluster(site)["desired"], {"toolkit": FIRST}, "status --json has the policy's toolkit as desired")
     shown = site.host.ctl("cat-config", f"--root={site.host.root}").stdout
-    t.ok(WISH in shown and f"Version={FIRST}" in shown, "cat-config prints the policy's toolkit", shown)
+    t.ok(DESIRED in shown and f"Version={FIRST}" in shown, "cat-config prints the policy's toolkit", shown)
     t.ok(f"selects toolkit {FIRST}" in site.host.ctl("status").stdout, "status prints the policy's toolkit")
     site.host.kill_daemon()
     site.host.start_daemon()
@@ -112,7 +112,7 @@ def check_disabled(t, site):
     site.eventually(t, lambda: selected(site) == SECOND, "the policy's toolkit is selected after enabling again")
     site.api.drop(CONFIG_MAPS, "gpuhost-policy")
     site.eventually(t, lambda: selected(site) == LATER, "deleting the policy restores the local choice")
-    t.equal((cluster(site)["desired"], os.path.exists(site.host.path(WISH))), ({}, False),
+    t.equal((cluster(site)["desired"], os.path.exists(site.host.path(DESIRED))), ({}, False),
             "deleting the policy removes the desired state's file")
 
 
@@ -182,11 +182,11 @@ def check_only_driver(t, site):
 
 
 def check_leave(t, site):
-    write(site.host.path(WISH), "[Toolkit]\nVersion=off\n")
+    write(site.host.path(DESIRED), "[Toolkit]\nVersion=off\n")
     os.unlink(site.host.path("/etc/gpuhost/cluster/kubeconfig"))
     site.host.ctl("cluster", "leave", f"--root={site.host.root}", check=0)
     site.host.ctl("reload", check=0)
-    t.equal((os.path.exists(site.host.path(WISH)), cluster(site)["desired"]), (False, {}),
+    t.equal((os.path.exists(site.host.path(DESIRED)), cluster(site)["desired"]), (False, {}),
             "cluster leave removes the desired state")
 
 

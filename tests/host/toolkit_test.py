@@ -178,7 +178,7 @@ def check_tars(t, host):
          "a toolkit without libraries sets no library path")
     settings(host, "[Toolkit]\nVersion=9.9.9\n")
     run = host.ctl("apply")
-    t.ok(run.returncode == NOT_FOUND and "toolkit 9.9.9 is wanted" in run.stderr and selected(host) == OLD,
+    t.ok(run.returncode == NOT_FOUND and "toolkit 9.9.9 is required" in run.stderr and selected(host) == OLD,
          "Version= of an unknown toolkit keeps the selection",
          run.returncode, run.stderr)
 

@@ -138,7 +138,7 @@ NodePatch UpgradeAgent::change(const Json& node) {
     }
     const UpgradeInput at = situation(node);
     pool_ = at.pool;
-    move_ = next_op(at);
+    move_ = next_decision(at);
     mind_grant(move_, is_under_way(at.node.state));
     due_.reset();
     if (move_.due)

@@ -65,7 +65,7 @@ class UpgradeAgent final : public NodeAuthor {
     const Policy* policy_ = nullptr;
 
     std::string uid_;                   ///< UID of the Node
-    UpgradeDecision move_;              ///< the last decision of next_op()
+    UpgradeDecision move_;              ///< the last decision of next_decision()
     std::vector<UpgradeEvent> events_;  ///< sent after the Node is written
     std::vector<std::string> failures_; ///< UpgradePatch::failures of the last write
     EventSender sender_;

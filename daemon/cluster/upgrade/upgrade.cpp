@@ -616,7 +616,7 @@ class Step {
 
 } // namespace
 
-UpgradeDecision next_op(const UpgradeInput& situation) {
+UpgradeDecision next_decision(const UpgradeInput& situation) {
     if (situation.policy == nullptr || !situation.driver.is_known) {
         UpgradeDecision still;
         still.state = situation.node.state;

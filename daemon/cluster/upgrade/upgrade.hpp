@@ -101,7 +101,7 @@ struct UpgradeDecision {
     std::vector<UpgradeEvent> events; ///< sent after the Node is written
 };
 
-[[nodiscard]] UpgradeDecision next_op(const UpgradeInput& situation);
+[[nodiscard]] UpgradeDecision next_decision(const UpgradeInput& situation);
 
 /// Return the changed labels that keep NVIDIA's own operands off a node while its driver changes, and that
 /// bring them back, like k8s-driver-manager.

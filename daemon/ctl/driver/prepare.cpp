@@ -107,17 +107,17 @@ void wait_for_others(Session& session, client::Client& client, const Deadline& d
 }
 
 /// Reads NewKernel= from the files, if the daemon does not report it.
-std::string configured_version() {
+std::string configured_new_kernel() {
     const auto root = base::Root::open("/");
     return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
                       .settings.string("Driver", "NewKernel")
                 : std::string();
 }
 
-int unprepared(const Session& session, std::string_view desired) {
+int unprepared(const Session& session, std::string_view new_kernel) {
     session.note("gpuhostd: the new kernel would boot without an NVIDIA driver. Solve the problems above, "
                  "then run: gpuhostctl driver prepare\n");
-    return desired == "require" ? base::info(Errc::Refused).exit_code : 0;
+    return new_kernel == "require" ? base::info(Errc::Refused).exit_code : 0;
 }
 
 /// A missing driver must not fail the installation of a kernel package, unless an administrator requires it.
@@ -130,24 +130,24 @@ Result<int> run_hook(Session& session, const Deadline& deadline) {
     }
     const auto driver = runs ? observed_driver(**client) : Result<Json>(base::fail(runs.error()));
     if (!driver || driver->is_null()) {
-        const std::string desired = configured_version();
-        if (desired == "ignore")
+        const std::string new_kernel = configured_new_kernel();
+        if (new_kernel == "ignore")
             return 0;
         session.complain(driver ? base::Error{Errc::Busy, "gpuhostd has not observed the driver yet", {}}
                                 : driver.error());
-        return unprepared(session, desired);
+        return unprepared(session, new_kernel);
     }
-    const std::string desired = text_of(*driver, "new_kernel");
+    const std::string new_kernel = text_of(*driver, "new_kernel");
     const std::vector<std::string>& kernels = session.arguments().words();
-    if (desired == "ignore" || std::none_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
-            return concerns(**client, kernel);
-        }))
+    if (new_kernel == "ignore" ||
+        std::none_of(kernels.begin(), kernels.end(),
+                     [&](const std::string& kernel) { return concerns(**client, kernel); }))
         return 0;
     wait_for_others(session, **client, deadline);
     const auto status = prepare_all(session, deadline);
     if (!status)
         session.complain(status.error());
-    return status && *status == 0 ? 0 : unprepared(session, desired);
+    return status && *status == 0 ? 0 : unprepared(session, new_kernel);
 }
 
 Result<int> run(Session& session) {

@@ -49,7 +49,7 @@ struct Versions {
 };
 
 /// Restores gpuhost's members that are no longer desired.
-void undo_put(DockerEdit& edit, const Versions& file, const DesiredConfig& desired) {
+void remove_ours(DockerEdit& edit, const Versions& file, const DesiredConfig& desired) {
     for (const auto& entry : member(file.now, "runtimes").items()) {
         const std::string& name = entry.key();
         const auto of = [&](const Json& document) -> const Json& {
@@ -82,11 +82,11 @@ void undo_put(DockerEdit& edit, const Versions& file, const DesiredConfig& desir
         edit.spec_dirs = base::strings_or_empty(file.before, "cdi-spec-dirs");
 }
 
-Result<void> undo_put(DockerEdit& edit, const Json& now, const KnownFile& known, const DesiredConfig& desired,
-                      const std::string& path) {
+Result<void> remove_ours(DockerEdit& edit, const Json& now, const KnownFile& known,
+                         const DesiredConfig& desired, const std::string& path) {
     GPUHOST_TRY(before, document_of(known.before, path));
     GPUHOST_TRY(written, document_of(known.written, path));
-    undo_put(edit, Versions{now, written, before}, desired);
+    remove_ours(edit, Versions{now, written, before}, desired);
     return {};
 }
 
@@ -100,7 +100,7 @@ Result<RuntimeChange> docker_change(const RuntimeState& state, const DesiredConf
     DockerEdit edit;
     add_desired(edit, state, desired);
     if (const auto file = known.find(path); file != known.end())
-        GPUHOST_CHECK(undo_put(edit, document, file->second, desired, path));
+        GPUHOST_CHECK(remove_ours(edit, document, file->second, desired, path));
     GPUHOST_TRY(edited, edit_docker(now.value_or(""), edit, path));
     RuntimeChange change;
     Text after = edited;

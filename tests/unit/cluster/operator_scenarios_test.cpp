@@ -406,7 +406,7 @@ TEST(OperatorScenarios, RefusedWriteGivesAnEventPerPart) {
     put(rig, "cordon-required");
     rig.policy.wait_for = Selector::parse("a=b").value();
     rig.policy.wait_timeout = Seconds(7);
-    EXPECT_EQ(upgrade_patch(rig.node, next_op(rig.situation())).failures,
+    EXPECT_EQ(upgrade_patch(rig.node, next_decision(rig.situation())).failures,
               (Texts{"Failed to update node state label to wait-for-jobs-required, ",
                      "Failed to update node annotation "
                      "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time=1800000000: ",

@@ -78,7 +78,7 @@ struct Rig {
         return base::string_or(node["metadata"]["labels"], key::state, "");
     }
     /// Returns when the next decision changes without another event.
-    [[nodiscard]] std::optional<std::int64_t> due() const { return next_op(situation()).due; }
+    [[nodiscard]] std::optional<std::int64_t> due() const { return next_decision(situation()).due; }
     [[nodiscard]] bool cordoned() const { return base::bool_or(node["spec"], "unschedulable", false); }
     [[nodiscard]] std::string annotation(const char* name) const {
         return base::string_or(base::member(node["metadata"], "annotations"), name, "");
@@ -86,7 +86,7 @@ struct Rig {
 
     /// Returns false if there is nothing to do but wait.
     bool step() {
-        const UpgradeDecision move = next_op(situation());
+        const UpgradeDecision move = next_decision(situation());
         const UpgradePatch patch = upgrade_patch(node, move);
         if (!patch.node.body.is_null()) {
             if (state() != std::string(state_name(move.state)))

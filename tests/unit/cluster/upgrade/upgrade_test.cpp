@@ -55,7 +55,7 @@ TEST(Upgrade, UnavailableVersionIsReportedAndNotStarted) {
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_EQ(rig.annotation(key::reason), "version 550.163.01 is not in the store");
     EXPECT_FALSE(upgrade_node(rig.node).record.prepared);
-    EXPECT_FALSE(next_op(rig.situation()).wants_grant);
+    EXPECT_FALSE(next_decision(rig.situation()).wants_grant);
     rig.check = {Task::State::Done, "", false};
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-done");
@@ -175,7 +175,7 @@ TEST(Upgrade, FailedSwapIsRetriedThenFails) {
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-required");
     EXPECT_FALSE(rig.cordoned());
-    EXPECT_FALSE(next_op(rig.situation()).wants_grant) << "the slot is free for others meanwhile";
+    EXPECT_FALSE(next_decision(rig.situation()).wants_grant) << "the slot is free for others meanwhile";
     EXPECT_FALSE(upgrade_node(rig.node).record.prepared)
         << "the leader, with a different clock, relies on it";
     rig.wait(59);
@@ -310,7 +310,7 @@ TEST(Upgrade, LateSwapIsCancelledWithoutAWakeTime) {
     rig.swap = {Task::State::Running, "unloads modules", false};
     EXPECT_EQ(rig.due(), rig.now + 1'200);
     rig.wait(2'000);
-    EXPECT_EQ(next_op(rig.situation()).act, UpgradeAct::CancelSwap);
+    EXPECT_EQ(next_decision(rig.situation()).act, UpgradeAct::CancelSwap);
     EXPECT_FALSE(rig.due().has_value());
 }
 
@@ -365,7 +365,7 @@ TEST(Upgrade, DriverThatRecoversBeforeTheRollbackStays) {
     rig.settle();
     rig.now += 600;
     rig.swap = {};
-    UpgradeDecision move = next_op(rig.situation());
+    UpgradeDecision move = next_decision(rig.situation());
     ASSERT_EQ(move.record.failure, "validation");
     rig.node.merge_patch(upgrade_patch(rig.node, move).node.body);
     rig.driver.ready = true;
@@ -430,7 +430,7 @@ TEST(Upgrade, DrainsByTheDrainsRulesBeforeReboot) {
     rig.now += 200; // the time of the swap
     rig.settle();
     EXPECT_EQ(rig.reboots, 0U);
-    EXPECT_EQ(next_op(rig.situation()).act, UpgradeAct::Drain);
+    EXPECT_EQ(next_decision(rig.situation()).act, UpgradeAct::Drain);
     EXPECT_EQ(upgrade_node(rig.node).record.since, rig.now) << "the drain's timeout starts here";
     EXPECT_EQ(rig.annotation(key::reason),
               "drains the node before it is rebooted: default/web (needs 2 healthy pods)");
@@ -537,31 +537,31 @@ TEST(Upgrade, WithoutAutoUpgradeHostWaitsForALabel) {
 TEST(Upgrade, WithoutAutoUpgradeTheHostsAdministratorMayRequest) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
-    EXPECT_EQ(next_op(rig.situation()).offer, wanted);
+    EXPECT_EQ(next_decision(rig.situation()).offer, wanted);
     rig.driver.requested = wanted;
-    EXPECT_FALSE(next_op(rig.situation()).drops_request) << "the Node does not have the request yet";
+    EXPECT_FALSE(next_decision(rig.situation()).drops_request) << "the Node does not have the request yet";
     rig.step();
     EXPECT_EQ(rig.state(), "upgrade-required");
-    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "the Node has the request now";
-    EXPECT_EQ(next_op(rig.situation()).offer, "");
+    EXPECT_TRUE(next_decision(rig.situation()).drops_request) << "the Node has the request now";
+    EXPECT_EQ(next_decision(rig.situation()).offer, "");
     rig.driver.requested.clear();
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
     EXPECT_EQ(Path(rig.path.begin(), rig.path.begin() + 4), Path(whole.begin(), whole.begin() + 4))
         << "the same path as with the label";
-    EXPECT_EQ(next_op(rig.situation()).offer, "");
+    EXPECT_EQ(next_decision(rig.situation()).offer, "");
 }
 
 TEST(Upgrade, HostsRequestForAnotherVersionIsDropped) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
     rig.driver.requested = "560.35.03";
-    EXPECT_TRUE(next_op(rig.situation()).drops_request);
+    EXPECT_TRUE(next_decision(rig.situation()).drops_request);
     rig.settle();
     EXPECT_EQ(rig.state(), "") << "the cluster requires another version";
     rig.driver.requested = wanted;
     rig.driver.running = wanted;
-    EXPECT_TRUE(next_op(rig.situation()).drops_request) << "the version runs already";
+    EXPECT_TRUE(next_decision(rig.situation()).drops_request) << "the version runs already";
     rig.settle();
     EXPECT_EQ(rig.swaps, 0U);
 }
@@ -576,7 +576,7 @@ TEST(Upgrade, FailedHostAcceptsAnotherRequest) {
     rig.driver.requested.clear();
     rig.settle();
     EXPECT_EQ(rig.state(), "upgrade-failed");
-    EXPECT_EQ(next_op(rig.situation()).offer, wanted);
+    EXPECT_EQ(next_decision(rig.situation()).offer, wanted);
     rig.swap_fails = false;
     rig.driver.requested = wanted;
     rig.step();

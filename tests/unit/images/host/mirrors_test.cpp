@@ -281,19 +281,19 @@ TEST_F(MirrorsTest, UnreadableRecordRemovesNoMirrors) {
 
 TEST_F(MirrorsTest, ChangedFileSchedulesAReloadOfCrio) {
     put("site", {"docker.io"});
-    const std::string untold = "/run/gpuhost/crio.reload-pending";
+    const std::string reload_pending = "/run/gpuhost/crio.reload-pending";
     ASSERT_TRUE(root_.make_directories("/etc/containers"));
     EXPECT_EQ(apply().size(), 1U);
-    EXPECT_FALSE(root_.exists(untold)) << "CRI-O is not installed";
+    EXPECT_FALSE(root_.exists(reload_pending)) << "CRI-O is not installed";
     ASSERT_TRUE(root_.make_directories("/etc/crio"));
     EXPECT_TRUE(apply().empty());
-    EXPECT_FALSE(root_.exists(untold)) << "nothing changed";
+    EXPECT_FALSE(root_.exists(reload_pending)) << "nothing changed";
     put("site", {"docker.io", "nvcr.io"});
     EXPECT_EQ(apply().size(), 1U);
-    EXPECT_TRUE(root_.exists(untold));
-    ASSERT_TRUE(root_.remove(untold));
+    EXPECT_TRUE(root_.exists(reload_pending));
+    ASSERT_TRUE(root_.remove(reload_pending));
     EXPECT_EQ(apply({false, "", true}).size(), 1U);
-    EXPECT_TRUE(root_.exists(untold)) << "CRI-O must unload the file";
+    EXPECT_TRUE(root_.exists(reload_pending)) << "CRI-O must unload the file";
 }
 
 TEST_F(MirrorsTest, RecordsWithInvalidRegistriesAreReported) {
