@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view gpus_directory = "/proc/driver/nvidia/gpus";
 constexpr std::string_view pci_devices = "/sys/bus/pci/devices";
 
-/// Returns "0000:06:00.0" as numbers, to sort by. A domain may have more than four digits.
+/// Returns a key to sort "0000:06:00.0" by: its parts as numbers. A domain may have more than four digits.
 std::vector<std::uint64_t> address_order(const std::string& address) {
     std::vector<std::uint64_t> order;
     std::string text = address;

@@ -12,14 +12,14 @@ namespace gpuhost::runtime {
 
 inline constexpr std::string_view mig_minors_file = "/proc/driver/nvidia-caps/mig-minors";
 
-/// Maps MIG instances to the nodes /dev/nvidia-caps/nvidia-capN that grant access to them. GPUs are
-/// identified by minor.
+/// Maps MIG instances to the nodes /dev/nvidia-caps/nvidia-capN that grant access to them. A GPU is
+/// identified by its minor.
 class MigMinors {
   public:
-    /// Parses that file. Fails with BadContent that names an invalid line.
+    /// Parses the content of mig_minors_file. Fails with BadContent that names an invalid line.
     [[nodiscard]] static base::Result<MigMinors> parse(std::string_view text);
 
-    /// Returns the node's path; nothing if the file does not list the instance.
+    /// Return the path of a node; nullopt if the file does not list the instance.
     [[nodiscard]] std::optional<std::string> of_gpu_instance(unsigned gpu, unsigned instance) const;
     [[nodiscard]] std::optional<std::string> of_compute_instance(unsigned gpu, unsigned gpu_instance,
                                                                  unsigned instance) const;

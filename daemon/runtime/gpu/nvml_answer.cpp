@@ -17,8 +17,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::chrono::seconds patience{60}; ///< sleeping GPUs wake one after the other
-constexpr std::int64_t last_number = 0xffff; ///< limit for any index or ID
+constexpr std::chrono::seconds patience{60}; ///< GPUs that are not in use are initialized one after the other
+constexpr std::int64_t last_number = 0xffff; ///< upper limit of indices and ids
 
 Result<unsigned> get_number(const Json& object, const char* key) {
     GPUHOST_TRY(number, base::get_int(object, key));
@@ -27,7 +27,7 @@ Result<unsigned> get_number(const Json& object, const char* key) {
     return static_cast<unsigned>(number);
 }
 
-/// Returns whether the text is safe as a device name, which people type.
+/// Returns true if the text is safe as the name of a device that people type.
 bool is_mig_uuid(const std::string& uuid) {
     return base::starts_with(uuid, "MIG-") && uuid.size() > 4 && uuid.size() < 100 && uuid.back() != '-' &&
            std::all_of(uuid.begin(), uuid.end(), [](char c) {
@@ -97,7 +97,7 @@ Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text) {
 }
 
 Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library) {
-    // --driver-root may lead to a user's directory, and the library's code is executed.
+    // The library is loaded by root, and --driver-root may name a directory that another user can write.
     if (host.is_host() && ::geteuid() == 0)
         GPUHOST_CHECK(open_trusted(host, library));
     GPUHOST_TRY(finished,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about GPUs that only NVML provides. The separate process gpuhost-nvml queries it, because NVML may
-// hang. The process writes one JSON object to its stdout: {"gpus": [...]} or {"error": text}.
+// Facts about GPUs that only NVML provides. The program gpuhost-nvml queries NVML in a process of its own,
+// because NVML may hang. It writes one JSON object to stdout: {"gpus": [...]} or {"error": text}.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,9 +12,9 @@
 
 namespace gpuhost::runtime {
 
-/// A MIG device for a container: a compute instance in a GPU instance.
+/// A MIG device that a container can get: a compute instance in a GPU instance.
 struct NvmlInstance {
-    unsigned index = 0; ///< within its GPU; may have gaps
+    unsigned index = 0; ///< index within its GPU; the indices may have gaps
     std::string uuid;   ///< "MIG-…"
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
@@ -31,11 +31,11 @@ struct NvmlGpu {
 };
 
 [[nodiscard]] base::Json to_json(const std::vector<NvmlGpu>& gpus);
-/// Parses the last line of the program's output, since a library may print too. Fails with the error that the
-/// answer contains, if any.
+/// Parses the output of gpuhost-nvml: its last line, because NVML may print lines too. Fails with the error
+/// that the answer contains, if any.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text);
 
-/// Queries NVML. `library` is a path below `host`, which must be the running host.
+/// Runs gpuhost-nvml with an NVML library. `library` is a path below `host`, which must be the running host.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library);
 
 } // namespace gpuhost::runtime

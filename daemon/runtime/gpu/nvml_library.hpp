@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's management library. Uses only the stable interface of nvml.h: versioned names, structures, and
-// return codes.
+// NVIDIA's management library (NVML). Uses only the stable interface of nvml.h: functions with versions in
+// their names, structures, and return codes.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -45,21 +45,22 @@ constexpr unsigned mig_enabled = 1;
 
 } // namespace nvml
 
-/// The functions that gpuhost calls, from one file. A function that an old library lacks returns
+/// The functions of a library that gpuhost calls. A function that an old library lacks returns
 /// function_not_found.
 class NvmlLibrary {
   public:
-    /// Loads and initializes the library. Only one can be loaded, and it is never unloaded.
+    /// Loads and initializes the library at `path`. A process can load only one, and never unloads it.
     [[nodiscard]] static base::Result<NvmlLibrary> start(const std::string& path);
 
-    /// Returns a text such as "nvmlInit_v2: Driver/library version mismatch".
+    /// Returns an error as text: "nvmlInit_v2: Driver/library version mismatch".
     [[nodiscard]] std::string describe(const char* function, int error) const;
 
     int (*device_count)(unsigned*) = nullptr;
     int (*device_by_index)(unsigned, nvml::Device*) = nullptr;
     int (*minor_number)(nvml::Device, unsigned*) = nullptr;
     int (*uuid)(nvml::Device, char*, unsigned) = nullptr;
-    int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr; ///< current mode, and mode after a reset
+    /// The present mode, and the mode after a reset of the GPU.
+    int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr;
     int (*max_mig_devices)(nvml::Device, unsigned*) = nullptr;
     int (*mig_device_by_index)(nvml::Device, unsigned, nvml::Device*) = nullptr;
     int (*gpu_instance_id)(nvml::Device, unsigned*) = nullptr;
