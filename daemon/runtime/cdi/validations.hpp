@@ -3,9 +3,8 @@
 // plugin, GPU feature discovery, DCGM and its exporter, MIG manager, MPS and the DRA driver. The GPU
 // Operator's validator writes the same files if it is deployed.
 //
-//   driver-ready   the driver that is installed on the host runs, with its libraries and device nodes;
-//                  operands
-//                  read the file as shell variables
+//   driver-ready   the host's own driver runs, with its libraries and device nodes; operands read the file as
+//                  shell variables
 //   toolkit-ready  containers get the driver's GPUs; the file is empty
 //
 // Each file has one owner at a time. gpuhost never changes a file with other content. If gpuhost wrote a file

@@ -20,7 +20,7 @@ constexpr std::string_view docker_space = "moby"; ///< containerd's namespace fo
 
 constexpr std::chrono::seconds answer_time{5};
 
-/// Returns `LiveRestoreEnabled` of `docker info`, or nothing without a Docker client or an answer.
+/// Returns `LiveRestoreEnabled` of `docker info`; nullopt without a Docker client or an answer.
 std::optional<bool> ask_live_restore(const base::Root& root, const std::string& socket) {
     for (const char* client : {"/usr/bin/docker", "/usr/local/bin/docker"}) {
         if (socket.empty() || !root.exists(client))
@@ -34,7 +34,7 @@ std::optional<bool> ask_live_restore(const base::Root& root, const std::string& 
     return std::nullopt;
 }
 
-/// Returns a process's start in seconds since 1970, or nothing where it is not known.
+/// Returns the start of a process in seconds since 1970; nullopt if it is not known.
 std::optional<std::uint64_t> start_of(const base::Root& root, std::uint64_t pid) {
     const auto process = stamp_process(root, pid);
     const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
@@ -45,8 +45,8 @@ std::optional<std::uint64_t> start_of(const base::Root& root, std::uint64_t pid)
     return std::nullopt;
 }
 
-/// Returns whether containers survive a restart of dockerd. A change of daemon.json applies only after a
-/// start or reload, so dockerd is asked first; otherwise the file must be older than dockerd.
+/// Returns true if containers survive a restart of dockerd. dockerd applies a change of daemon.json only at a
+/// start or reload, so dockerd is asked first. Without an answer, daemon.json must be older than the process.
 bool restores_live(const base::Root& root, const RuntimeState& state) {
     const auto& arguments = state.instance.arguments;
     for (const std::string& argument : arguments)
@@ -75,8 +75,8 @@ std::string harm_of_dockers(const base::Root& root, const RuntimeState& docker) 
     return containers(count) + " and would stop with Docker, because live-restore is off";
 }
 
-/// Returns the harm to containerd's shims in the unit. containerd's own units set KillMode=process, so their
-/// shims keep running.
+/// Returns a phrase about the containers whose shims run in the unit. containerd's own units set
+/// KillMode=process, so shims keep running.
 std::string harm_of_unit(const base::Root& root, const RuntimeInstance& instance) {
     if (!is_containerd(instance.kind) || instance.kill_mode == "process" || instance.kill_mode == "none")
         return {};

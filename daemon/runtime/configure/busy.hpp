@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Effects of a runtime's restart on its containers.
+// Finds out what a restart of a runtime would do to its containers.
 #pragma once
 
 #include "daemon/runtime/inspect/state.hpp"
@@ -8,9 +8,9 @@
 
 namespace gpuhost::runtime {
 
-/// Returns a phrase that names the harm; empty: none. Containers of containerd and CRI-O keep running.
-/// Docker's containers end with dockerd unless live-restore is on. They also end with the restart of a
-/// containerd that Docker's unit is bound to.
+/// Returns a phrase about the containers that a restart of the runtime would end; empty if none. Containers
+/// of containerd and CRI-O keep running. Docker's containers end with dockerd unless live-restore is on. They
+/// also end with the restart of a containerd that Docker's unit is bound to.
 [[nodiscard]] std::string harm_of_restart(const base::Root& root, const RuntimeState& state);
 
 } // namespace gpuhost::runtime

@@ -2,13 +2,12 @@
 // Edits of a runtime's files that give it the desired configuration. Pure. An empty DesiredConfig removes all
 // that gpuhost added.
 //
-// containerd   /etc/containerd/conf.d/zz-gpuhost.toml (beside its main file, where that is another), and an
-//              element of "imports"
+// containerd   /etc/containerd/conf.d/zz-gpuhost.toml, or conf.d/zz-gpuhost.toml beside another main file,
+//              and an element of "imports" in the main file
 // CRI-O        zz-gpuhost.conf in its directory of drop-ins
 // Docker       members of daemon.json, which has no drop-ins
 //
-// The drop-ins sort after those of other tools, such as 99-nvidia.toml, because the last file takes
-// precedence.
+// The drop-ins sort after those of other tools, such as 99-nvidia.toml, because the last file has precedence.
 #pragma once
 
 #include "daemon/runtime/configure/desired_config.hpp"
@@ -30,22 +29,22 @@ struct FileChange {
 };
 
 struct RuntimeChange {
-    /// Edits in an order in which each prefix leaves files that the runtime can load; empty: nothing to
-    /// change.
+    /// Edits in the order in which they must be written: after each of them the runtime can load its files.
+    /// Empty: nothing to change.
     std::vector<FileChange> files;
     std::vector<std::string> reasons; ///< phrases
-    /// Whether the effective configuration changes, which the runtime reads when it starts.
+    /// True if the effective configuration changes. A running runtime uses the change only after a restart.
     bool is_effective = false;
-    RuntimeState after; ///< with the files after the change
+    RuntimeState after; ///< the runtime's state after the change
 };
 
-/// Returns the paths that a change may touch, in no order.
+/// Returns the paths of all files that a change may write or remove.
 [[nodiscard]] std::vector<std::string> changeable_files(const RuntimeInstance& instance);
-/// Returns the runtime's state without gpuhost's edits; a DesiredConfig is made from it.
+/// Returns the runtime's state without gpuhost's drop-in. desired_config() needs it.
 [[nodiscard]] RuntimeState without_ours(const RuntimeState& state);
 
-/// Plans the edits. `texts` holds the texts of changeable_files(). `known` tells which parts gpuhost wrote,
-/// where the file does not show it.
+/// Plans the edits. `texts` are the contents of changeable_files(). `known` are the recorded contents of
+/// files that gpuhost wrote: daemon.json does not show which of its members are gpuhost's.
 [[nodiscard]] base::Result<RuntimeChange> runtime_change(const RuntimeState& state,
                                                          const DesiredConfig& desired,
                                                          const std::map<std::string, Text>& texts,

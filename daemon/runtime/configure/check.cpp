@@ -53,8 +53,8 @@ Result<Json> live_containerd(const Root& root, const RuntimeState& state) {
     return containerd_dump(root, state, root.host_path(state.instance.config), "its configuration");
 }
 
-/// Returns containerd's defaults for a host without a configuration file. containerd 1.6 prints nothing in
-/// that case.
+/// Returns the effective configuration of a minimal main file. For a host without a configuration file:
+/// containerd 1.6 prints nothing for a missing file.
 Result<Json> default_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                                 const std::string& staging) {
     const std::string path = staging + "/default.toml";
@@ -64,8 +64,9 @@ Result<Json> default_containerd(const Root& root, const RuntimeState& state, con
     return containerd_dump(root, state, root.host_path(path), "a minimal configuration");
 }
 
-/// Writes a main file that imports every file by its own path, and changed files from the staging directory.
-/// Patterns and relative paths then resolve as they will on the live system.
+/// Writes a main file into the staging directory that imports every file by its own path, and the changed
+/// files from the staging directory. containerd then loads the same files as on the live system, although
+/// patterns and relative paths would resolve differently.
 Result<std::string> stage_containerd(const Root& root, const RuntimeChange& change,
                                      const std::string& staging) {
     std::set<std::string> staged;
@@ -91,8 +92,8 @@ Result<std::string> stage_containerd(const Root& root, const RuntimeChange& chan
     return staging + "/config.toml";
 }
 
-/// Returns the effective configuration without gpuhost's drop-in, which may repeat outdated values of the
-/// main file.
+/// Returns the effective configuration without gpuhost's drop-in: the drop-in may repeat outdated values of
+/// the main file.
 Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const std::string& staging) {
     RuntimeChange nothing;
     nothing.after = without_ours(state);
@@ -100,7 +101,7 @@ Result<Json> bare_containerd(const Root& root, const RuntimeState& state, const 
     return containerd_dump(root, state, root.host_path(path), "its configuration");
 }
 
-/// Removes all that gpuhost may change, so that callers can compare the rest.
+/// Removes all that gpuhost may change from a configuration, so that callers can compare the rest.
 void erase_ours(Json& document, const DesiredConfig& desired, const RuntimeState& state) {
     document.erase("imports");
     document.erase("version"); // containerd 1.x prints the version of the main file
@@ -131,7 +132,7 @@ void erase_ours(Json& document, const DesiredConfig& desired, const RuntimeState
     }
 }
 
-/// Returns the first difference of two documents as "plugins.X.y"; empty: they are equal.
+/// Returns the place of the first difference, as in "plugins.X.y"; empty if the documents are equal.
 std::string first_difference(const Json& a, const Json& b) {
     if (a == b)
         return "";

@@ -15,7 +15,7 @@ namespace gpuhost::runtime {
                                               const RuntimeChange& change, const DesiredConfig& desired,
                                               const std::string& staging);
 
-/// Checks that the runtime's program loads the live files.
+/// Fails if the runtime's program cannot load the live files.
 [[nodiscard]] base::Result<void> check_live(const base::Root& root, const RuntimeState& state);
 
 } // namespace gpuhost::runtime

@@ -62,13 +62,13 @@ ToolkitPlace place_from_json(const Json& value) {
             base::string_or(value, "fallback", "")};
 }
 
-/// Returns why the recorded settings no longer apply; empty: they do. Without images from bundles the
-/// configuration stays: removing certs.d needs a restart and has no effect.
+/// Returns why the recorded settings no longer apply; empty if they do. If no bundle has images any more,
+/// certs.d stays configured: removing it would need a restart and have no effect.
 std::string what_changed(const Json& recorded, const RuntimeSettings& settings) {
     const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
     RuntimeSettings otherwise = settings;
     otherwise.registry_hosts = had_hosts;
-    // An earlier build recorded fewer settings.
+    // The conversion adds settings that an earlier build did not record.
     if (to_json(runtime_settings_from_json(recorded)) != effective_settings(otherwise))
         return "the settings in section [Runtime] or [CDI] have changed";
     return settings.registry_hosts && !had_hosts
@@ -112,7 +112,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     const RuntimeSettings wanted = runtime_settings(settings, place, will_have_hosts);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
-    // False where the record holds only runtimes that a person named.
+    // False if the record contains only runtimes that a request named.
     const bool is_known = record && record->settings.is_object();
     Json document{{"configure", wanted.configure},
                   {"registry_hosts", will_have_hosts},
@@ -137,7 +137,7 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
 }
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
-    // A full apply converges the toolkit and the images first.
+    // An apply of all components applies the toolkit and the images first, so their later state counts.
     const RuntimeSettings settings = runtime_settings(
         desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),
         base::bool_or(observed, desired.alone ? "registry_hosts_now" : "registry_hosts", false));
@@ -170,8 +170,8 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) 
     core::Step step = runtime_step({RuntimeGoal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
-    // Runtimes referred to the link until now. Only a person may switch a toolkit off; an apply of all
-    // components counts.
+    // Until now the runtimes' configuration referred to the link, so it is removed last. Only an
+    // administrator may switch a toolkit off; an apply of all components is such a decision.
     if (!desired.alone && base::bool_or(observed, "link_left", false))
         plan.steps.push_back(
             toolkit_select_step(toolkit_settings(desired.settings), "", "remove the link to the toolkit"));

@@ -4,7 +4,7 @@
 //   {"request": "configure", "names": [...], "no-restart": bool}
 //   {"request": "restore", "names": [...], "no-restart": bool}
 //
-// After a restore, apply leaves these runtimes alone until a request configures them again.
+// After a restore, apply does not change these runtimes until a request configures them again.
 // Empty names mean all runtimes, even if [Runtime] names some.
 #pragma once
 
@@ -18,17 +18,19 @@ namespace gpuhost::runtime {
 
 class RuntimeComponent final : public core::Component {
   public:
-    /// Returns whether containerd will find hosts.toml of gpuhost's after all components have converged.
+    /// Returns true if /etc/containerd/certs.d will contain a hosts.toml of gpuhost after all components have
+    /// been applied.
     using AskHosts = std::function<bool(const core::Settings&)>;
 
-    /// `root` must outlive it.
+    /// `root` must outlive the component.
     explicit RuntimeComponent(const base::Root& root, AskHosts will_have_hosts = {})
         : root_(root), will_have_hosts_(std::move(will_have_hosts)) {}
 
     [[nodiscard]] std::string_view name() const override { return "runtime"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    /// True after a person has configured runtimes once: installing gpuhostd restarts nothing.
+    /// Returns true after an administrator has configured runtimes once: the installation of gpuhostd alone
+    /// restarts nothing.
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
         return base::bool_or(observed, "known", false);
     }

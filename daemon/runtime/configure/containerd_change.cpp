@@ -24,15 +24,16 @@ using base::Result;
 namespace {
 
 constexpr const char* runc_type = "io.containerd.runc.v2";
-/// Shim of containerd 1.x, which names its program by another option.
+/// Shim of containerd 1.x, which names its program by the option Runtime.
 constexpr const char* old_shim = "io.containerd.runtime.v1.linux";
 
 bool is_before_2(const RuntimeInstance& instance) {
     return !instance.version || !instance.version->is_at_least(2, 0);
 }
 
-/// Returns the drop-in's version. It never exceeds the main file's version, because containerd 2.3 then does
-/// not start. Only 2.0 to 2.2 need more than version 1: they ignore the CRI's tables in it.
+/// Returns the configuration version of the drop-in. It does not exceed the main file's version: containerd
+/// 2.3 would not start. Exception: containerd 2.0 to 2.2 with a main file of version 1, because they ignore
+/// the CRI's tables in version 1.
 unsigned version_to_write(const RuntimeState& base) {
     const ConfigFile& main = base.files.front();
     const unsigned newest = is_before_2(base.instance) ? 2 : 3;
@@ -43,8 +44,8 @@ unsigned version_to_write(const RuntimeState& base) {
     return config_version(main.content);
 }
 
-/// Returns the built-in runc table. Before 2.0 a table of runtimes replaces it: pkg/cri/config/config_unix.go
-/// of 1.6 and 1.7.
+/// Returns the built-in runc table, because before 2.0 a table of runtimes replaces it:
+/// pkg/cri/config/config_unix.go of 1.6 and 1.7.
 Json built_in_runc(const RuntimeInstance& instance) {
     Json table{{"runtime_type", runc_type},
                {"options",
@@ -64,15 +65,16 @@ Json built_in_runc(const RuntimeInstance& instance) {
     return table;
 }
 
-/// Returns whether a class can be made from the table. Runtimes for virtual machines run no NVIDIA program.
+/// Returns true if the table can be the model for a runtime class. Runtimes for virtual machines run no
+/// NVIDIA program.
 bool is_like_runc(const Json& table) {
     const std::string type = base::string_or(table, "runtime_type", "");
     return table.is_object() &&
            (type.empty() || type == old_shim || base::starts_with(type, "io.containerd.runc."));
 }
 
-/// Returns the table that a class is made from: the default runtime's, so that the cgroup driver is the same.
-/// A table of NVIDIA's own is the last resort.
+/// Returns the table from which runtime classes are copied. It is the default runtime's, so that the cgroup
+/// driver is the same. A table of NVIDIA's own is used only if no other fits.
 Json model_table(const Json& runtimes, const std::string& default_handler) {
     for (const std::string& name : {default_handler, std::string("runc"), std::string("crun")})
         if (const Json& like = member(runtimes, name);
@@ -94,8 +96,8 @@ Json class_table(const Json& runtimes, const std::string& default_handler, const
     return table;
 }
 
-/// Returns the drop-in's CRI table. Before 2.0 it holds the complete table, because a later file replaces the
-/// earlier ones'.
+/// Returns the CRI table of the drop-in. Before 2.0 it is the complete table, because the table of a later
+/// file replaces that of an earlier one.
 Json cri_table(const RuntimeState& base, const DesiredConfig& desired) {
     const Json merged = merge_containerd(contents_of(base.files), base.instance.version).document;
     const Json& now = member(member(merged, "plugins"), base.config.cri_plugin);
@@ -119,13 +121,14 @@ Json cri_table(const RuntimeState& base, const DesiredConfig& desired) {
             class_table(models, base.config.default_handler, one.binary);
     if (!desired.default_class.empty()) {
         cri["containerd"]["default_runtime_name"] = desired.default_class;
-        cri["containerd"].erase(old_default_table); // takes precedence over the name
+        // This table would have precedence over default_runtime_name.
+        cri["containerd"].erase(old_default_table);
     }
     return cri;
 }
 
-/// Sets config_path to one directory. From 2.1 on a list of directories, the default since 2.2, does not
-/// work.
+/// Sets config_path to one directory. containerd 2.1 and newer do not support a list of directories here,
+/// which is the default since 2.2.
 void add_registry_hosts(Json& plugins, unsigned version) {
     plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
 }
@@ -147,7 +150,8 @@ std::string drop_in_text(const RuntimeState& base, const DesiredConfig& desired)
     return text + to_toml(document);
 }
 
-/// Returns the path or pattern that an import of the main file means, as read_containerd_files() resolves it.
+/// Returns the absolute path or pattern of an import in the main file, as read_containerd_files() resolves
+/// it.
 std::string import_path(const RuntimeState& base, const std::string& import) {
     const RuntimeInstance& instance = base.instance;
     const bool before_1_7 = instance.version && !instance.version->is_at_least(1, 7);
@@ -161,7 +165,7 @@ bool is_match(const std::string& pattern, const std::string& path) {
     return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
 }
 
-/// Returns whether the current imports already include `path`.
+/// Returns true if the imports of the main file already include `path`.
 bool is_imported(const RuntimeState& base, const std::string& path) {
     const auto imports = base::strings_or_empty(base.files.front().content, "imports");
     return std::any_of(imports.begin(), imports.end(),
@@ -181,7 +185,7 @@ Result<Text> main_text(const RuntimeState& base, const Text& now, const std::str
     return is_wanted ? with_import(*now, drop_in, main.path) : without_import(*now, drop_in, main.path);
 }
 
-/// Returns a known file with new content.
+/// Returns the file as it will be with the content `text`; without a text, as a missing file.
 Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     ConfigFile file;
     file.path = path;
@@ -193,8 +197,8 @@ Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     return file;
 }
 
-/// Inserts the drop-in where the first matching import puts it. Files that imported files import follow
-/// later.
+/// Inserts the drop-in at its position in the order of reading: the first import that matches it decides.
+/// Files that are imported by imported files follow.
 void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, ConfigFile drop_in) {
     std::size_t last = 0;
     for (const std::string& import : base::strings_or_empty(files.front().content, "imports")) {
@@ -209,7 +213,7 @@ void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, Co
     files.insert(files.begin() + static_cast<std::ptrdiff_t>(last) + 1, std::move(drop_in));
 }
 
-/// Returns the last file after the drop-in that has a CRI table; empty: none.
+/// Returns the last file after the drop-in that has a CRI table; empty if there is none.
 std::string file_in_the_way(const RuntimeState& after, const std::string& drop_in) {
     for (auto file = after.files.rbegin(); file != after.files.rend() && file->path != drop_in; ++file)
         for (const unsigned version : {1U, 2U, 3U})

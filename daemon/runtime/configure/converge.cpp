@@ -23,7 +23,7 @@ using base::Root;
 
 namespace {
 
-/// Returns the settings with the toolkit that is selected now. If the desired toolkit is not selected, the
+/// Returns the settings with the toolkit that is selected now: if the desired one could not be selected, the
 /// earlier one remains in use.
 RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
     ToolkitPlace& toolkit = settings.toolkit;
@@ -33,19 +33,19 @@ RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
     return settings;
 }
 
-constexpr std::size_t most_restarts = 3; ///< unrequested ones within an hour
+constexpr std::size_t most_restarts = 3; ///< restarts within an hour that no request asked for
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
 constexpr const char* without_images = "containers get GPUs, but pods do not use this host's images: ";
 
-/// Returns the error for a file that another service rewrites. Only "runtime configure" by a person retries
-/// it.
+/// Returns the error for a file that the service which starts the runtime rewrites. It is retried only by an
+/// administrator's "runtime configure".
 base::Error is_rewritten(const std::string& path) {
     return {Errc::Refused, "'" + path + "' is rewritten by the service that starts the runtime",
             "Configure the runtime in the settings of that service."};
 }
 
-/// Returns whether gpuhost's edits are in its files.
+/// Returns true if the runtime's files contain edits of gpuhost.
 bool has_ours(const RecordedRuntime& recorded) {
     return std::any_of(recorded.files.begin(), recorded.files.end(), [](const auto& entry) {
         return entry.second.written && entry.second.written != entry.second.before;
@@ -93,7 +93,7 @@ class RuntimeConverger {
     Result<void> converge(const RuntimeState& found) {
         RecordedRuntime& recorded = record_.runtimes[found.instance.name];
         if (recorded.outcome == restored && !request_.is_asked) {
-            recorded.inputs.clear(); // a person's restore persists, even if the files change
+            recorded.inputs.clear(); // an administrator's restore stays in force, even if the files change
             return {};
         }
         if (request_.is_asked) {
@@ -101,7 +101,7 @@ class RuntimeConverger {
             recorded.rewritten.clear();
         }
         recover_unfinished(recorded);
-        // The preceding runtime may have taken long, so the state is read again.
+        // Configuring the previous runtime may have lasted long, so the state is read again.
         const RuntimeState state = read_runtime_named(root_, found.instance.name).value_or(found);
         inputs_ = inputs_of(root_, state);
         RuntimePlan plan =
@@ -123,14 +123,15 @@ class RuntimeConverger {
         recorded.text =
             std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
         if (!done && plan.state.instance.is_replaced)
-            recorded.awaits = stamp_process(root_, plan.state.instance.pid); // its end triggers another look
+            // The end of this process leads to another run.
+            recorded.awaits = stamp_process(root_, plan.state.instance.pid);
         else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
-            recorded.awaits.reset(); // it has ended, and this run has looked at it
+            recorded.awaits.reset(); // that process has ended, and this run has read the new state
         recorded.inputs = inputs_;
         return done;
     }
 
-    /// Returns whether containers get GPUs although `plan` failed. In that case only pods' images are
+    /// Returns true if containers get GPUs although carry_out() failed. Then only the images of pods are
     /// affected.
     [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
         return request_.goal == RuntimeGoal::Configured && plan.outcome == PlanOutcome::Change &&
@@ -138,7 +139,8 @@ class RuntimeConverger {
                lacking_for_gpus(plan.state.config, plan.desired).empty();
     }
 
-    /// Updates the record after an interrupted run. A file either has the new text or is as it was before.
+    /// Updates the record after an interrupted run. Each file has either the new text, or the one from before
+    /// the run.
     void recover_unfinished(RecordedRuntime& recorded) const {
         for (auto& [path, file] : recorded.unfinished) {
             const auto known = recorded.files.find(path);
@@ -176,8 +178,8 @@ class RuntimeConverger {
         return {};
     }
 
-    /// Detects that the service that starts the runtime has rewritten its files. The runtime has read the
-    /// rewritten files, so another restart would not help.
+    /// Fails if the service that starts the runtime has rewritten the runtime's files. The runtime has read
+    /// the rewritten files, so another restart would not help.
     Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto now = read_runtime_named(root_, name);
@@ -201,8 +203,8 @@ class RuntimeConverger {
         return failed;
     }
 
-    /// Saves what the write would lose before it writes. After a power cut the files are unchanged or can be
-    /// restored.
+    /// Writes the files. First saves what the writes replace: after a power cut the files are unchanged or
+    /// can be restored.
     Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto process = stamp_process(root_, plan.state.instance.pid);
@@ -244,7 +246,7 @@ class RuntimeConverger {
         }
     }
 
-    /// Writes the file. Fails with Busy if it changed since the runtime's program checked the change.
+    /// Writes a file. Fails with Busy if another program has changed it since the check of the change.
     Result<void> write_over(const RuntimeState& state, const FileChange& file) const {
         GPUHOST_TRY(now, read_text(root_, file.path));
         if (now != file.before)
@@ -253,8 +255,8 @@ class RuntimeConverger {
         return write_text(root_, file.path, file.after, mode_of_new(state));
     }
 
-    /// Returns the mode of a new file. The drop-in for containerd 1.x repeats content of files that only root
-    /// may read.
+    /// Returns the mode of a new file. The drop-in for containerd 1.x repeats content of other files, which
+    /// may be readable by root alone.
     [[nodiscard]] mode_t mode_of_new(const RuntimeState& state) const {
         mode_t mode = 0644;
         for (const ConfigFile& file : state.files)
@@ -263,8 +265,8 @@ class RuntimeConverger {
         return mode;
     }
 
-    /// Records new stamps of gpuhost's files alone. Other inputs keep the stamps of the plan, so that later
-    /// changes to them are detected.
+    /// Records new stamps of gpuhost's own files only. Other inputs keep the stamps from before the plan, so
+    /// that changes since then are detected later.
     void stamp_own(const RuntimeChange& change, const RuntimeState& now) {
         auto inputs = inputs_of(root_, now);
         const auto is_ours = [&](const std::string& path) {
@@ -307,7 +309,7 @@ class RuntimeConverger {
     Result<void> restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         recorded.restart_text.clear();
         if (!recorded.awaits || recorded.awaits != stamp_process(root_, recorded.awaits->pid)) {
-            recorded.awaits.reset(); // it has ended, and its successor has read the files
+            recorded.awaits.reset(); // that process has ended, and its successor has read the files
             recorded.is_restart_theirs = false;
             return {};
         }
@@ -337,13 +339,14 @@ class RuntimeConverger {
         return {};
     }
 
-    /// Restores this runtime alone; other configured runtimes stay.
+    /// Restores the files of this runtime alone; other runtimes stay configured. Returns `error` with the
+    /// result.
     Result<void> give_up(const std::string& name, base::Error error) {
         auto back = undo_.put_back(root_, name, record_,
                                    request_.settings.restart && !request_.no_restart && may_restart_again_,
                                    [this](const std::string& text) { context_.warn(text); });
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
-            inputs_ = inputs_of(root_, *state); // retry only after an input changes
+            inputs_ = inputs_of(root_, *state); // retry only after an input has changed
         undo_.forget(name);
         if (back)
             back = write_undo(context_, undo_);
@@ -354,11 +357,13 @@ class RuntimeConverger {
         return base::fail(std::move(error));
     }
 
-    /// Records the settings. A run for named runtimes says nothing about the others, so it records none.
+    /// Records the settings. A run for named runtimes records none, because the others were not configured
+    /// with them.
     void finish(const std::vector<RuntimeState>& here) {
         if (!request_.names.empty())
             return;
-        // Without the desired toolkit a later run must configure the runtimes again.
+        // Without the desired toolkit, records the one in use: a later run must then configure the runtimes
+        // again.
         const RuntimeSettings used = as_selected(root_, request_.settings);
         const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
         record_.settings = effective_settings(is_whole ? request_.settings : used);
@@ -369,7 +374,7 @@ class RuntimeConverger {
         };
         for (auto& [name, recorded] : record_.runtimes)
             if (!is_here(name))
-                recorded.inputs.clear(); // known_places() detects that it is back
+                recorded.inputs.clear(); // known_places() detects its return
         std::erase_if(record_.runtimes, [&](const auto& entry) {
             return !is_here(entry.first) && entry.second.files.empty() && entry.second.outcome != restored;
         });
@@ -380,9 +385,10 @@ class RuntimeConverger {
     const ConvergeRequest& request_;
     RuntimeRecord record_;
     RuntimeUndo undo_;
-    std::map<std::string, std::string> inputs_; ///< of the current runtime, as the plan found them
+    /// Stamps of the current runtime's inputs, from before the plan.
+    std::map<std::string, std::string> inputs_;
     bool was_restarted_ = false;
-    bool may_restart_again_ = true; ///< to load the restored files
+    bool may_restart_again_ = true; ///< give_up() may restart the runtime, to load the restored files
 };
 
 } // namespace

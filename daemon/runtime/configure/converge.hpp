@@ -2,8 +2,9 @@
 // Configures runtimes or removes gpuhost's edits. On failure it restores the earlier files.
 //
 // For each runtime: its own program checks the change. The files' contents are saved in the transaction's
-// directory and in the record. The files are written one by one, in an order in which each prefix loads.
-// Finally the runtime is restarted once if its effective configuration has changed.
+// staging directory and in the record. The files are written one by one, in an order in which the runtime can
+// load them after each write. Finally the runtime is restarted once if its effective configuration has
+// changed.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -16,29 +17,31 @@ namespace gpuhost::runtime {
 
 struct ConvergeRequest {
     RuntimeGoal goal = RuntimeGoal::Configured;
-    std::vector<std::string> names; ///< empty: those of the settings
+    std::vector<std::string> names; ///< empty: the runtimes that the settings name
     RuntimeSettings settings;
-    /// A person asked for these runtimes: obstacles are errors, and the limit on restarts does not apply.
+    /// A request named these runtimes: obstacles are errors, and the limit on restarts does not apply.
     bool is_asked = false;
-    bool no_restart = false; ///< the caller restarts runtimes itself, until a request without it
+    /// The requester restarts the runtimes; stays in force until a request without it.
+    bool no_restart = false;
 };
 
 struct Targets {
     std::vector<RuntimeState> here;
-    /// Names of absent runtimes that still have files with gpuhost's edits, which are to be restored.
+    /// Names of runtimes that no longer exist, but have files with gpuhost's edits to restore.
     std::vector<std::string> gone;
 };
-/// Fails with NotFound if a name is neither present nor recorded.
+/// Finds the runtimes of a request. Fails with NotFound if a name is neither present nor recorded.
 [[nodiscard]] base::Result<Targets> targets_of(const base::Root& root, const ConvergeRequest& request,
                                                const RuntimeRecord& record);
 
-/// Returns {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Continues if run again after an
-/// interruption.
+/// Carries out a request. Returns {"runtimes": [{"name", "outcome", "text", "restarted"}]}. Continues if run
+/// again after an interruption.
 [[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context,
                                                          const ConvergeRequest& request);
 
-/// Restores all files as this transaction found them, except those that another program has changed since.
-/// Restarts runtimes that have read the transaction's files. Works after a reboot too.
+/// Undoes converge_runtimes(): restores all files as this transaction found them, except those that another
+/// program has changed since. Restarts runtimes that have read the transaction's files. Works after a reboot
+/// too.
 [[nodiscard]] base::Result<void> put_back_runtimes(core::StepContext& context, bool may_restart);
 
 } // namespace gpuhost::runtime

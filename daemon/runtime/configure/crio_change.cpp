@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-/// Returns the runtime's table. The last file that names a runtime replaces its earlier tables.
+/// Returns the table of runtime `name`. The last file with such a table replaces those of earlier files.
 Json runtime_table(const RuntimeState& base, const std::string& name) {
     Json table;
     for (const Json& file : contents_of(base.files))
@@ -26,13 +26,14 @@ Json runtime_table(const RuntimeState& base, const std::string& name) {
     return table;
 }
 
-/// Returns whether a class can be made from the table. Runtimes for virtual machines run no NVIDIA program.
+/// Returns true if the table can be the model for a runtime class. Runtimes for virtual machines run no
+/// NVIDIA program.
 bool is_like_runc(const Json& table) {
     return table.is_object() && base::string_or(table, "runtime_type", "") != "vm";
 }
 
-/// Returns a copy of the default runtime's table with another program. A table of NVIDIA's own is the last
-/// resort.
+/// Returns the table of a runtime class: a copy of the default runtime's with the program `binary`. A table
+/// of NVIDIA's own is copied only if no other fits.
 Json class_table(const RuntimeState& base, const std::string& binary) {
     const std::string& by_default = base.config.default_handler;
     Json table = runtime_table(base, by_default);
@@ -62,7 +63,7 @@ std::string drop_in_text(const RuntimeState& base, const DesiredConfig& desired)
     return std::string(content::file_mark) + to_toml({{"crio", {{"runtime", std::move(table)}}}});
 }
 
-/// Inserts the drop-in in order of its name.
+/// Inserts the drop-in at its position: drop-ins are read in order of name.
 void insert(std::vector<ConfigFile>& files, ConfigFile drop_in) {
     const auto at = std::find_if(files.begin() + 1, files.end(),
                                  [&](const ConfigFile& file) { return file.path > drop_in.path; });

@@ -47,7 +47,7 @@ base::Error not_here(const RuntimeClass& missing, const RuntimeSettings& setting
         "Import NVIDIA's container toolkit, or set ToolkitDirectory= or Classes=none in section [Runtime]."};
 }
 
-/// Returns the classes that this host's toolkit has; an old toolkit lacks some.
+/// Returns the classes whose programs this host's toolkit has; an old toolkit lacks some.
 std::vector<RuntimeClass> classes_here(const base::Root& root, const RuntimeSettings& settings) {
     std::vector<RuntimeClass> classes;
     for (const KnownClass& known : known_classes)

@@ -42,13 +42,13 @@ struct Versions {
     const Json& written;
     const Json& before;
 
-    /// Returns whether the value is gpuhost's. A value that another program has changed since is not.
+    /// Returns true if gpuhost set the value that `of` selects, and no other program has changed it since.
     [[nodiscard]] bool is_ours(const std::function<const Json&(const Json&)>& of) const {
         return of(now) == of(written) && of(written) != of(before);
     }
 };
 
-/// Restores gpuhost's members that are no longer desired.
+/// Adds edits that restore the earlier values of members which gpuhost set and which are no longer desired.
 void remove_ours(DockerEdit& edit, const Versions& file, const DesiredConfig& desired) {
     for (const auto& entry : member(file.now, "runtimes").items()) {
         const std::string& name = entry.key();

@@ -13,22 +13,22 @@
 
 namespace gpuhost::runtime {
 
-/// Changes to make.
+/// The edits to make.
 struct DockerEdit {
     std::optional<bool> cdi; ///< features.cdi
-    bool drop_cdi = false;   ///< removes features.cdi; `cdi` is then ignored
-    /// Name to path. An entry that has the path already keeps its other members.
+    bool drop_cdi = false;   ///< removes features.cdi; `cdi` is ignored
+    /// Names and paths of runtimes to set. An entry that already has this path keeps its other members.
     std::map<std::string, std::string> runtimes;
-    /// Entries to restore, as they were before `runtimes` replaced them.
+    /// Runtimes to restore: the entries from before gpuhost set a path.
     std::map<std::string, base::Json> earlier_runtimes;
     std::vector<std::string> removed_runtimes;
     std::optional<std::string> default_runtime;        ///< "" removes the key
     std::optional<std::vector<std::string>> spec_dirs; ///< cdi-spec-dirs; an empty list removes the key
 };
 
-/// Returns the edited text. An empty text means an absent file. An edit without effect returns the text
-/// unchanged. Other members of "features" and "runtimes" stay; an object that loses its last member is
-/// removed.
+/// Returns the edited text of daemon.json. An empty text means a missing file. If an edit has no effect,
+/// returns the text unchanged. Other members of "features" and "runtimes" stay; an object that loses its last
+/// member is removed.
 /// Fails with BadContent if the text is not a JSON object, or if these members have other types. Fails with
 /// Refused if an edit would lose content: a repeated key, or a number that would be written differently.
 [[nodiscard]] base::Result<std::string> edit_docker(std::string_view text, const DockerEdit& edit,

@@ -18,8 +18,8 @@ using base::Root;
 
 namespace {
 
-/// Returns whether gpuhost edits its configuration. k0s, k3s, RKE2 and MicroK8s write theirs at each start,
-/// and restarting them restarts the kubelet.
+/// Returns true if gpuhost edits the configuration of this runtime. k0s, k3s, RKE2 and MicroK8s write their
+/// files at each start, and a restart of them restarts the kubelet.
 bool is_configured_here(const RuntimeState& state) {
     const RuntimeInstance& instance = state.instance;
     if (instance.kind == RuntimeKind::Containerd)
@@ -27,7 +27,8 @@ bool is_configured_here(const RuntimeState& state) {
     return instance.kind == RuntimeKind::Crio || instance.kind == RuntimeKind::Docker;
 }
 
-/// Checks that an atomic write, which creates a new file, would preserve the file's type and owner.
+/// Fails unless the file is a regular file of root:root. An atomic write creates a new file, which would
+/// replace a link and another owner.
 Result<void> check_changeable(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (!st && st.error().code == Errc::NotFound)
@@ -52,7 +53,7 @@ Result<std::map<std::string, Text>> read_texts(const Root& root, const RuntimeIn
     return texts;
 }
 
-/// Restores the original bytes if nobody has changed the file since gpuhost wrote it.
+/// Restores the original bytes of files that no program has changed since gpuhost wrote them.
 void restore_bytes(RuntimeChange& change, const RecordedRuntime* recorded) {
     if (recorded == nullptr)
         return;
@@ -70,8 +71,8 @@ bool has_ours(const Root& root, const RuntimeState& state, const RecordedRuntime
            (!drop_in.empty() && is_named(state.files.front(), drop_in));
 }
 
-/// Returns whether Deckhouse generates the file. It concatenates deckhouse.toml and all of conf.d, so values
-/// that a drop-in repeats would remain permanently.
+/// Returns true if Deckhouse generates the main file. Deckhouse concatenates deckhouse.toml and all of conf.d
+/// into it, so values in a drop-in would remain permanently.
 bool is_made_by_deckhouse(const Root& root, const RuntimeInstance& instance) {
     return is_containerd(instance.kind) &&
            root.exists(instance.config.substr(0, instance.config.rfind('/')) + "/deckhouse.toml");
@@ -111,7 +112,8 @@ Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan
     return std::move(change);
 }
 
-/// Plans without certs.d if the change with it is refused. Pods' images must not keep GPUs from containers.
+/// Plans without certs.d if the change with it is refused: a problem with images of pods must not keep GPUs
+/// from containers.
 Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
     auto change = permitted_change(root, plan, texts, known);
@@ -122,7 +124,8 @@ Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
     return permitted_change(root, plan, texts, known);
 }
 
-/// Preserves certs.d in an existing drop-in. It is harmless without images, and removing it needs a restart.
+/// Keeps certs.d if gpuhost's drop-in already sets it. It has no effect without images, and its removal would
+/// need a restart.
 void keep_registry_hosts(DesiredConfig& desired, const RuntimeConfig& now, const RuntimeConfig& without_us) {
     if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
         desired.registry_hosts = true;
@@ -174,8 +177,8 @@ void plan_restart(const Root& root, RuntimePlan& plan, const RecordedRuntime* re
     plan.restart_text = restart_by_hand(instance) + why_not;
 }
 
-/// Returns whether a person must configure this runtime for GPUs. Runtimes without CDI support are left out:
-/// only other tools can give them GPUs.
+/// Returns true if an administrator must configure this runtime for GPUs. False for runtimes without CDI
+/// support: only other tools can give them GPUs.
 bool is_left_to_people(const RuntimeState& state) {
     if (state.instance.name == "docker-containerd")
         return false;
@@ -217,7 +220,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
     }
     if (goal == RuntimeGoal::Restored && !has_ours(root, plan.state, recorded)) {
         plan.text = nothing_of_ours;
-        return plan; // regardless of other problems
+        return plan; // nothing to restore, so other problems do not matter
     }
     auto change = change_for(root, plan, recorded, settings, goal);
     if (!change && change.error().code == Errc::Unsupported) {
@@ -239,7 +242,7 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
                 : goal == RuntimeGoal::Restored ? nothing_of_ours
                 : plan.desired.classes.empty()  ? state_text(plan.state)
                                                 : "its runtime classes are configured";
-    // The runtime's configuration does not decide which versions of specifications it reads.
+    // The CDI version that a runtime reads depends on its program. If it is too old, no configuration helps.
     if (plan.outcome == PlanOutcome::Nothing && goal == RuntimeGoal::Configured && plan.desired.cdi &&
         !reads_specs(plan.state)) {
         plan.outcome = PlanOutcome::ByHand;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planned actions for a runtime with their reasons. "runtime plan" prints them and a step carries them out.
+// The planned action for a runtime, with its reasons. "runtime plan" prints it, and the step
+// runtime.configure carries it out.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -19,7 +20,7 @@ enum class RuntimeGoal { Configured, Restored };
 enum class PlanOutcome {
     Nothing, ///< already as desired
     Change,
-    ByHand,  ///< gpuhost does not configure it; a person may have to
+    ByHand,  ///< gpuhost does not configure this runtime; an administrator may have to
     Refused, ///< not possible at present
 };
 [[nodiscard]] std::string_view name_of(PlanOutcome outcome);
@@ -27,33 +28,33 @@ enum class PlanOutcome {
 enum class Restart {
     None,
     Now,
-    Wanted, ///< to be done by a person
+    Wanted, ///< an administrator must restart the runtime
 };
 
 struct RuntimePlan {
     RuntimeState state;
     PlanOutcome outcome = PlanOutcome::Nothing;
-    std::string text; ///< a sentence
+    std::string text; ///< a sentence about `outcome`
     DesiredConfig desired;
     RuntimeChange change;
-    std::map<std::string, Text> without_us; ///< its files without gpuhost's edits, by path
+    std::map<std::string, Text> without_us; ///< contents of its files without gpuhost's edits, by path
     Restart restart = Restart::None;
     std::string restart_text;           ///< a sentence that gives the reason
-    std::string warning;                ///< why pods do not use this host's images
+    std::string warning;                ///< why pods do not use this host's images; empty: no warning
     std::optional<base::Error> problem; ///< set for Refused
 };
 
-/// Returns an instruction to restart the runtime manually. The reason follows it.
+/// Returns an instruction to restart the runtime manually, which ends with ": ". Callers append the reason.
 [[nodiscard]] std::string restart_by_hand(const RuntimeInstance& instance);
 
-/// Reads the texts of the runtime's files; `state` holds their merged content. `recorded` describes the last
-/// run; nullptr: not known.
+/// Makes the plan. Reads the texts of the files that it may change; `state` has their parsed and merged
+/// content. `recorded` is the runtime's entry in the record; nullptr if there is none.
 [[nodiscard]] RuntimePlan plan_runtime(const base::Root& root, RuntimeState state,
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
                                        RuntimeGoal goal);
 
-/// Returns the runtimes of `all` that `names` lists, else those of `of_settings`, else all. Fails with
-/// NotFound if one is absent.
+/// Reads the states of the chosen runtimes in `all`: those in `names`; if that is empty, those in
+/// `of_settings`; if both are empty, all. Fails with NotFound if a runtime in `names` is absent.
 [[nodiscard]] base::Result<std::vector<RuntimeState>>
 read_chosen_runtimes(const base::Root& root, std::vector<RuntimeInstance> all,
                      const std::vector<std::string>& of_settings, const std::vector<std::string>& names);

@@ -42,8 +42,8 @@ Json document_of(const RuntimePlan& plan) {
              plan.problem ? Json{{"message", plan.problem->message}, {"hint", plan.problem->hint}} : Json()}};
 }
 
-/// Fails with AccessDenied unless root calls it. Only root may read the record and all of the runtimes' files
-/// and processes.
+/// Fails with AccessDenied if the caller is not root: only root may read the record and all files and
+/// processes of the runtimes.
 Result<void> need_root() {
     if (::geteuid() == 0)
         return {};

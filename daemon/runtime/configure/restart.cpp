@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds systemd_time{150}; ///< systemd's limits: 90 s each for stop and start
 constexpr std::chrono::seconds answer_time{60};
 constexpr std::chrono::seconds one_answer{15};
-constexpr std::chrono::seconds settling{2}; ///< a runtime that cannot continue exits within this time
+constexpr std::chrono::seconds settling{2}; ///< a runtime that fails after its start exits within this time
 constexpr std::chrono::milliseconds pause{200};
 
 std::string last_line(std::string_view output) {
@@ -50,7 +50,7 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     return std::move(finished.output);
 }
 
-/// Returns whether the socket accepts connections.
+/// Returns true if the socket accepts connections.
 bool accepts(const Root& root, const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -62,8 +62,8 @@ bool accepts(const Root& root, const std::string& path) {
     return fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Returns the path of ctr: beside containerd, else in the usual places. Every ctr works with every
-/// containerd.
+/// Returns the path of ctr: beside containerd, else in the usual places. Any version of ctr can query any
+/// version of containerd.
 std::string client_of(const Root& root, const RuntimeInstance& instance) {
     const std::string beside = instance.executable.substr(0, instance.executable.rfind('/') + 1) + "ctr";
     for (const std::string& path : {beside, std::string("/usr/bin/ctr"), std::string("/usr/local/bin/ctr")})
@@ -72,7 +72,8 @@ std::string client_of(const Root& root, const RuntimeInstance& instance) {
     return {};
 }
 
-/// Reads "TYPE ID PLATFORMS STATUS" lines of "ctr plugins list".
+/// Returns true if the output of "ctr plugins list" shows the CRI plugin as ok. Lines are "TYPE ID PLATFORMS
+/// STATUS".
 bool is_cri_well(std::string_view list) {
     const std::vector<std::string> lines = base::split(list, '\n');
     return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
@@ -85,7 +86,7 @@ bool is_cri_well(std::string_view list) {
 Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
     const std::string client = client_of(root, state.instance);
     if (client.empty())
-        return {}; // accepting connections must suffice
+        return {}; // without a client, it suffices that the socket accepts connections
     GPUHOST_TRY(answer, run_trusted(root, {client, "--address", state.instance.socket, "plugins", "list"},
                                     one_answer));
     if (answer.timed_out || answer.exit_status != 0)

@@ -11,7 +11,7 @@ namespace gpuhost::runtime {
 
 namespace {
 
-/// Returns the handler by which NVIDIA's toolkit gives GPUs without CDI; nullptr: none.
+/// Returns the handler through which NVIDIA's toolkit gives GPUs without CDI; nullptr if there is none.
 const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
     const auto is_nvidia = [](const RuntimeHandler& handler) {
         const std::string name = handler.binary.substr(handler.binary.rfind('/') + 1);
@@ -27,7 +27,7 @@ const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
     return found == config.handlers.end() ? nullptr : &*found;
 }
 
-/// Describes how containers get GPUs without CDI.
+/// Returns the end of a verdict: how containers get GPUs until CDI is on. Empty if they do not.
 std::string other_way(const RuntimeState& state) {
     const RuntimeHandler* const handler = nvidia_handler(state.config);
     if (handler == nullptr)
@@ -54,14 +54,14 @@ std::string of_cdi(const RuntimeState& state) {
                                 : too_new_text(state.spec_version);
 }
 
-/// The file in which enable_cdi takes effect, with the CRI's key in that file's version.
+/// The file in which to set enable_cdi, and the CRI's key in "plugins" in that file's version.
 struct Place {
     std::string file;
     std::string key;
 };
 
-/// Returns that place. Before 2.0 it is the last file that has the CRI's table. From 2.0 on it is the last
-/// file that sets enable_cdi.
+/// Finds the place where enable_cdi has effect. Before containerd 2.0 it is the last file that has the CRI's
+/// table; from 2.0 on, the last file that sets enable_cdi.
 Place place_of_cdi(const RuntimeState& state) {
     const ConfigFile& main = state.files.front();
     if (!main.exists)
@@ -90,7 +90,7 @@ std::string switch_on(const RuntimeState& state) {
                                       : "write " + place.file + " with version = 2 and " + table + "it";
 }
 
-/// Returns the instruction for k0s, which merges this directory into its containerd's configuration
+/// Returns the instruction for k0s. It merges containerd.d/ into its containerd's configuration
 /// (containerd/configurer.go of k0s 1.27 and newer).
 std::string switch_on_in_k0s(const RuntimeState& state) {
     const ConfigFile& main = state.files.front();
@@ -107,7 +107,7 @@ std::string switch_on_in_k0s(const RuntimeState& state) {
            "\"]: k0s merges it and restarts its containerd";
 }
 
-/// Returns the name of a distribution that writes the runtime's files itself.
+/// Returns the name of the distribution that writes the runtime's files; empty for other runtimes.
 std::string_view who_configures(RuntimeKind kind) {
     return kind == RuntimeKind::K3s        ? "k3s"
            : kind == RuntimeKind::Rke2     ? "RKE2"

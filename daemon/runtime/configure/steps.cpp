@@ -26,7 +26,7 @@ std::string summary_of(const ConvergeRequest& request) {
                : "configure " + which + " for GPUs";
 }
 
-/// Reports unknown names, and obstacles for runtimes that a person asked for, before anything changes.
+/// Finds unknown names, and obstacles for runtimes that a request names, before anything changes.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     const ConvergeRequest request = request_of(args);
     std::vector<core::Problem> problems;
@@ -55,7 +55,8 @@ void register_runtime_steps(core::StepKinds& kinds) {
     core::StepKind kind;
     kind.name = "runtime.configure";
     kind.sandbox = core::Sandbox::Runtimes;
-    kind.deadline = std::chrono::minutes(15); // several runtimes may start slowly, also on the way back
+    // Several runtimes may start slowly, also after their files are restored.
+    kind.deadline = std::chrono::minutes(15);
     kind.preflight = preflight;
     kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
         GPUHOST_TRY(done, converge_runtimes(context, request_of(args)));

@@ -18,7 +18,7 @@ using base::Root;
 namespace {
 
 constexpr std::size_t undo_limit = 64U << 20U;
-constexpr mode_t secret = 0600; ///< for restored files: only root reads them
+constexpr mode_t secret = 0600; ///< for missing files that are restored: only root reads them
 
 std::string path_of(const core::StepContext& context) {
     return context.staging + "/runtime-undo.json";
@@ -32,8 +32,8 @@ Text text_from_json(const Json& value) {
     return value.is_string() ? Text(value.get<std::string>()) : Text();
 }
 
-/// Restarts the runtime with its old files, or records that it must restart. `then` ran when the files were
-/// overwritten.
+/// Restarts the runtime with its restored files, or records that it must be restarted. `then` is the process
+/// that ran when the files were overwritten: if it still runs, it has not read them.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
                     RecordedRuntime& recorded, bool may_restart) {
     const auto state = read_runtime_named(root, name);
@@ -48,7 +48,7 @@ Result<void> settle(const Root& root, const std::string& name, const std::option
         harm_of_restart(root, *state).empty())
         return restart_runtime(root, *state, [](std::string_view) {});
     recorded.awaits = now;
-    recorded.gives_meanwhile = false; // not known which files it has read
+    recorded.gives_meanwhile = false; // it is not known which files the process has read
     return {};
 }
 
