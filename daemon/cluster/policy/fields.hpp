@@ -19,8 +19,8 @@ enum class FieldKind {
     Text,
     Choice,
     Version,      ///< version of a driver
-    ToolkitImage, ///< one of NVIDIA's tags: toolkit_version_of()
-    List,         ///< its elements are checked by their parsers
+    ToolkitImage, ///< a tag of NVIDIA's toolkit image, see toolkit_version_of()
+    List,         ///< the parser of the list checks its elements
 };
 
 struct PolicyField {
@@ -38,7 +38,7 @@ struct PolicyField {
 /// Returns an empty text for a valid value, otherwise a description of valid values for people.
 [[nodiscard]] std::string wrong_value(const PolicyField& field, const base::Json& value);
 
-/// Returns why the GPU Operator's field has no effect here.
+/// Returns why a field of the GPU Operator's policy has no effect here.
 [[nodiscard]] std::string_view why_ignored(std::string_view path);
 
 /// The environment of k8s-driver-manager. It is a list of names in the GPU Operator's policy, and fields

@@ -36,7 +36,8 @@ bool is_control(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
 }
 
-/// Returns the text of a member; empty: absent. `lines`: it may have several lines.
+/// Returns the text of the member `key`; empty: the member is absent. `lines`: the text may have several
+/// lines.
 Result<std::string> text_of(const Json& value, const char* key, std::size_t longest, bool lines = false) {
     const Json& found = member(value, key);
     if (found.is_null())
@@ -51,8 +52,8 @@ Result<std::string> text_of(const Json& value, const char* key, std::size_t long
     return text;
 }
 
-/// Returns a file name without a directory. A writer of the policy must not be able to send arbitrary files
-/// of the host.
+/// Returns the file name in the member `key`, which must not contain a directory. Otherwise the policy's
+/// author could send any file of the host as a token.
 Result<std::string> file_of(const Json& value, const char* key) {
     constexpr std::size_t longest_file = 255;
     GPUHOST_TRY(name, text_of(value, key, longest_file));
@@ -90,7 +91,8 @@ Result<std::string> patterns_of(const Json& value, const char* key) {
     return all;
 }
 
-/// Prometheus stores alerts as series, so its own regular expressions select them.
+/// Returns the query of a gate on alerts. Prometheus stores alerts as series, so PromQL's regular expressions
+/// select them.
 Result<std::string> alerts_query(const Json& value) {
     GPUHOST_TRY(names, patterns_of(value, "alerts"));
     GPUHOST_TRY(ignored, patterns_of(value, "ignoreAlerts"));
@@ -186,8 +188,8 @@ std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     return std::fpclassify(number) == FP_ZERO ? "" : shut(gate, "its query's result is not 0");
 }
 
-/// Describes an error of the server. Only "bad_data" includes the server's message: other messages may differ
-/// each time.
+/// Describes an HTTP error of the Prometheus. Only "bad_data" includes the server's message, because other
+/// messages may differ each time.
 std::string refusal(unsigned status, const Json& body) {
     const std::string type = quoted_text(string_or(body, "errorType", ""));
     std::string words = "answered " + std::to_string(status) + (type.empty() ? "" : ", " + type);
@@ -248,7 +250,7 @@ std::string why_shut(const Gate& gate, unsigned status, std::string_view body, c
         return why_shut(gate, "the answer is neither an instant vector nor a scalar");
     std::string why =
         type == "vector" ? why_shut_by_vector(gate, result, before) : why_shut_by_scalar(gate, result);
-    // The missing part of the answer might have shut the gate.
+    // In an incomplete answer, the missing part might have shut the gate.
     const Json& warnings = member(answer, "warnings");
     if (why.empty() && (!warnings.is_null() && !(warnings.is_array() && warnings.empty())))
         return why_shut(gate, "the answer is incomplete: it has warnings");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates of a rollout: conditions in a Prometheus that must be met before a host begins. Pure: computes the
-// request and evaluates the answer. gate_keeper.hpp sends the request.
+// Gates of a rollout: queries of a Prometheus that must find nothing before a host begins its upgrade. Pure
+// functions: they compute the request and evaluate its answer; gate_keeper.hpp sends it.
 // https://prometheus.io/docs/prometheus/latest/querying/api/
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace gpuhost::cluster {
 
-/// A gate. Any result of its query shuts it.
+/// A gate is open while its query returns no series, or the number 0. Otherwise it is shut.
 struct Gate {
     std::string name;
     std::string url;         ///< URL of the Prometheus, without a trailing slash
@@ -36,14 +36,14 @@ struct Gate {
 [[nodiscard]] std::string gate_target(const Gate& gate);
 
 /// Returns why the gate is shut, from an answer of its Prometheus; empty: it is open. `before`: the reason
-/// from the last answer. It is repeated while it is still true, because many hosts write the reason on their
-/// Nodes.
+/// from the previous answer. It is returned again while it is still true, because each waiting host writes
+/// the reason on its Node.
 [[nodiscard]] std::string why_shut(const Gate& gate, unsigned status, std::string_view body,
                                    const std::string& before);
-/// Returns why no answer was received.
+/// Returns why the gate is shut if no answer was received: `problem` says why.
 [[nodiscard]] std::string why_shut(const Gate& gate, std::string_view problem);
 
-/// Maps each gate with a valid answer to the reason why it is shut; empty: it is open.
+/// Maps each gate that has a valid answer to the reason why it is shut; an empty reason: it is open.
 using GateStates = std::map<Gate, std::string>;
 
 } // namespace gpuhost::cluster

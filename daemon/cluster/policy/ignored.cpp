@@ -23,7 +23,7 @@ constexpr std::string_view no_virtual = "gpuhost does not manage drivers for vir
 constexpr std::string_view installed_toolkit = "the toolkit is installed on the host, not by a container";
 constexpr std::string_view own_operand = "the GPU Operator runs it; gpuhost does not manage it";
 
-/// The first match applies.
+/// The first entry whose prefix matches applies.
 constexpr std::array ignored{
     Ignored{"driver.repository", from_bundles},
     Ignored{"driver.imagePullPolicy", from_bundles},

@@ -14,13 +14,14 @@ using base::string_or;
 
 namespace {
 
-/// Helm and the CRD use different names for the same field.
+/// The field that Helm and the CRD call by different names.
 constexpr std::string_view helm_name = "driver.upgradePolicy.gpuPodDeletion";
 constexpr std::string_view crd_name = "driver.upgradePolicy.podDeletion";
 
 class Overlay {
   public:
-    /// `wrong`: invalid values of layers that no later layer has overridden.
+    /// Sets the values of `layer` in `policy`. `wrong` collects invalid values; a valid value of the same
+    /// field in a later layer removes them.
     Overlay(MergedPolicy& policy, const PolicyLayer& layer, IgnoredFields& wrong)
         : policy_(policy), layer_(layer), wrong_(wrong) {
         if (layer.spec.is_object())
@@ -50,7 +51,8 @@ class Overlay {
         else if (has_fields_below(path))
             policy_.problems.push_back(layer_.name + ": " + path + " must be a map of fields");
         else if (base::starts_with(path, "rollout."))
-            // Unknown fields of ours are problems: a misspelt one may have been meant to hold back a rollout.
+            // Unknown fields of gpuhost are problems, because a misspelt one may have been meant to hold back
+            // a rollout.
             policy_.problems.push_back(layer_.name + ": unknown field " + path +
                                        "; gpuhost-policy(5) lists all fields");
         else
@@ -108,7 +110,8 @@ class Overlay {
     IgnoredFields& wrong_;
 };
 
-/// Returns the field that can turn off the part of the policy with `path`; null: none.
+/// Returns the field NAME.enabled that turns off the part of the policy that `path` belongs to; null if there
+/// is none.
 const PolicyField* switch_of(const std::string& path) {
     const PolicyField* found = find_field(path.substr(0, path.find('.')) + ".enabled");
     return found == nullptr || found->path == path ? nullptr : found;

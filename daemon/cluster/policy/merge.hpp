@@ -11,7 +11,7 @@
 
 namespace gpuhost::cluster {
 
-/// A source, in the form of a ClusterPolicy's spec.
+/// One source of the policy, in the form of a ClusterPolicy's spec.
 struct PolicyLayer {
     std::string name; ///< display name: "ConfigMap gpuhost/gpuhost-policy"
     base::Json spec;
@@ -31,7 +31,8 @@ using IgnoredFields = std::vector<IgnoredField>;
 
 struct MergedPolicy {
     std::map<std::string, PolicyValue, std::less<>> values; ///< each of policy_fields()
-    /// Also invalid values that are overridden or belong to a part that is turned off.
+    /// Fields without an effect here. Also invalid values that a later layer overrides, or whose part of the
+    /// policy is turned off.
     IgnoredFields ignored;
     /// Invalid values. The values that they would have replaced remain in effect.
     std::vector<std::string> problems;

@@ -73,7 +73,7 @@ class Reader {
     std::vector<std::string>& problems_;
 };
 
-/// Returns an error that names the first member not in `known`; empty: none.
+/// Returns an error that names the first member that is not in `known`; empty: all are known.
 std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -89,7 +89,7 @@ PodRules pod_rules(Reader& read, const std::string& path) {
     return rules;
 }
 
-/// Applies k8s-driver-manager's rules, which are used where no controller moves pods.
+/// Sets the rules of k8s-driver-manager, which apply where no upgrade controller moves pods.
 void read_manager_rules(UpgradePolicy& policy, Reader& read) {
     const auto path = [](const char* name) { return "driver.manager.env." + std::string(name); };
     PodRules rules;
@@ -174,7 +174,7 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     return policy;
 }
 
-/// Reads a pool: its name, its selector, and the fields that differ from the common policy.
+/// Reads a pool: its name, its selector, and the fields in which its policy differs from the common one.
 Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
                std::vector<std::string>& problems) {
     const std::string path = "rollout.pools[" + std::to_string(index) + "]";

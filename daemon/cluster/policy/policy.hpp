@@ -27,11 +27,11 @@ struct CountOrShare {
 };
 
 enum class UpgradeMode {
-    Controlled, ///< autoUpgrade is on: like the GPU Operator's upgrade controller
-    OnRequest,  ///< autoUpgrade is off: only hosts that an administrator labels
+    Controlled, ///< autoUpgrade is on: the leader upgrades hosts, like the GPU Operator's upgrade controller
+    OnRequest,  ///< autoUpgrade is off: only hosts for which an administrator requests it
 };
 
-/// How to move pods; a time of 0 is unlimited.
+/// How pods are moved off a node. A time of 0 is unlimited.
 struct PodRules {
     bool enabled = true;
     bool force = false;            ///< also pods that no controller would recreate
@@ -40,7 +40,8 @@ struct PodRules {
     Selector selector; ///< only for a drain
 };
 
-/// A wave is done when its hosts are done and `soak` has passed since the last of them.
+/// A group of hosts that upgrades before later waves. It is done when its hosts are done and `soak` has
+/// passed since the last of them.
 struct Wave {
     std::string name;
     Selector selector;
@@ -48,7 +49,7 @@ struct Wave {
     Seconds soak{0};
 };
 
-/// The policy of the hosts in a pool.
+/// The part of the policy that may differ between pools of hosts.
 struct UpgradePolicy {
     bool driver_enabled = true;
     std::string version; ///< the wanted version; empty: not set

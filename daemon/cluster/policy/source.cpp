@@ -17,13 +17,14 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
-constexpr Time kind_interval{30 * 60'000};   ///< when to check again for a kind that is not served
+/// how often to check for a kind (ClusterPolicy) that the server does not serve
+constexpr Time kind_interval{30 * 60'000};
 
 std::string name_of(const Json& object) {
     return string_or(member(object, "metadata"), "name", "");
 }
 
-/// Keeps only the relevant members. The status may change every minute and is not relevant.
+/// Returns the members that the policy depends on. The status does not count, and may change every minute.
 Json without_status(Json&& object) {
     return {{"metadata",
              {{"name", name_of(object)},
@@ -78,7 +79,7 @@ PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
       config_map_watch_(api, config_maps_path, "fieldSelector=metadata.name%3D" + std::string(config_map),
                         {[this](Json&& object) {
                              if (name_of(object) != config_map)
-                                 return; // the server does not support field selectors
+                                 return; // another ConfigMap: the server ignored the field selector
                              texts_.config_map = std::move(object);
                              merge();
                          },
@@ -141,7 +142,7 @@ void PolicySource::watch_cluster_policies() {
                       }});
 }
 
-/// Logs only denied access. An unreachable server is already logged for the Node.
+/// Logs only a denied access. HostAgent already logs that the server is not reachable.
 void PolicySource::note(const std::string& what, const Error& trouble, Error& known) {
     if (std::exchange(known, trouble).message != trouble.message && trouble.code == Errc::AccessDenied)
         log_("can't watch " + what + ": " + trouble.message);
@@ -183,7 +184,7 @@ void PolicySource::retry() {
         cluster_policies_watch_->retry();
 }
 
-/// Selects the oldest ClusterPolicy, like the GPU Operator, which ignores later ones.
+/// Uses the oldest ClusterPolicy, like the GPU Operator, which ignores the others.
 void PolicySource::choose() {
     const auto created = [](const Json& object) {
         return string_or(member(object, "metadata"), "creationTimestamp", "");

@@ -21,7 +21,7 @@ inline constexpr const char* config_maps_path = "/api/v1/namespaces/gpuhost/conf
 inline constexpr const char* config_map = "gpuhost-policy";
 inline constexpr const char* config_map_key = "policy.yaml";
 
-/// The contents of the layers. Invalid contents are problems of the policy.
+/// The contents of the policy's sources. merge_texts() reports invalid contents as problems of the policy.
 struct PolicyTexts {
     std::optional<std::string> file;
     base::Json cluster_policy; ///< the object; null: none
@@ -33,20 +33,20 @@ class PolicySource {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `api` and `root` must outlive it.
+    /// `api` and `root` must outlive this object.
     PolicySource(Api& api, const base::Root& root, LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry();   ///< retries at once, with the new credentials
+    void retry();   ///< retries at once; called when the credentials have changed
     void refresh(); ///< reads the file again
 
     /// Returns null until every source has been read.
     [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
-    /// Returns why the policy is not up to date; without a message: it is.
+    /// Returns why the policy may be out of date; its message is empty if it is up to date.
     [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] const MergedPolicy& merged() const { return merged_; }
-    /// Increases whenever policy() changes.
+    /// Returns a number that increases whenever policy() changes.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
     [[nodiscard]] base::Json document() const; ///< returns `gpuhostctl cluster policy --json`
 

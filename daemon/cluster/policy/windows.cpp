@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-constexpr int horizon = 9; ///< number of days to look ahead: each window opens once a week or more
+constexpr int horizon = 9; ///< days to look ahead: each window opens at least once a week
 constexpr std::chrono::minutes day{24 * 60};
 
 struct Interval {
@@ -31,7 +31,7 @@ tl::unexpected<base::Error> wrong(const std::string& what) {
         R"(Write it as: {days: [Sat, Sun], start: "22:00", end: "04:00", timeZone: Europe/Berlin})");
 }
 
-/// Returns null for an unknown zone, for which the library throws.
+/// Returns null for an unknown zone; the library throws an exception for it.
 const date::time_zone* find_zone(const std::string& name) noexcept {
     try {
         return date::locate_zone(name);
@@ -91,14 +91,14 @@ date::sys_seconds on_clock(const date::time_zone& zone, date::local_days on, std
     return date::sys_seconds(local.time_since_epoch() - counts.offset);
 }
 
-/// Returns the intervals in which a window is open around `now`, in order. Overlapping and adjacent ones are
-/// joined.
+/// Returns the intervals around `now` in which a window is open, in order. Overlapping and adjacent intervals
+/// are joined.
 std::vector<Interval> intervals(const std::vector<Window>& windows, date::sys_seconds now) {
     std::vector<Interval> all;
     for (const Window& window : windows) {
         const date::time_zone* const zone = find_zone(window.zone);
         if (zone == nullptr)
-            continue; // checked by parse_window(), but tzdata has changed since
+            continue; // parse_window() knew the zone, but tzdata has changed since
         const date::local_days today = date::floor<date::days>(zone->to_local(now));
         for (int offset = -2; offset <= horizon; ++offset) {
             const date::local_days on = today + date::days(offset);

@@ -14,8 +14,8 @@
 
 namespace gpuhost::cluster {
 
-/// Opens at `start` on each of `days` and closes at the next `end`: on the next day if `end` is not later
-/// than `start`.
+/// A window opens at `start` on each of `days`. It closes at the next `end`, which is on the next day unless
+/// `end` is later than `start`.
 struct Window {
     std::array<bool, 7> days{true, true, true, true, true, true, true}; ///< from Sunday on
     std::chrono::minutes start{0}; ///< since midnight, local time of the zone
@@ -29,14 +29,14 @@ struct Window {
 
 struct WindowState {
     bool open = true;
-    /// Seconds since 1970 when the state changes or must be checked again; none: never.
+    /// Seconds since 1970 when the state changes or must be checked again; nullopt: never.
     std::optional<std::int64_t> until;
     std::string reason; ///< for people
 };
 
-/// Returns the state of `windows` at `seconds` since 1970; without windows it is always open. A local time
-/// that the clocks skip is the moment when they skip it. If a local time occurs twice, a window begins at the
-/// first and ends at the second.
+/// Returns the state of `windows` at `seconds` since 1970. Without windows it is always open. A local time
+/// that the clocks skip counts as the moment of the skip. If a local time occurs twice, a window begins at
+/// the first and ends at the second.
 [[nodiscard]] WindowState window_at(const std::vector<Window>& windows, std::int64_t seconds);
 
 } // namespace gpuhost::cluster

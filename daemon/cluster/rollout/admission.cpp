@@ -14,16 +14,16 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
     due = due ? std::min(*due, other) : other;
 }
 
-/// Decides for the hosts of one pool, in the order of their names.
+/// Decides for the hosts of one pool: take() adds the hosts, run() decides in the order of waves and names.
 class PoolRound {
   public:
-    /// `strangers`: number of grants of unknown nodes, which may belong to this pool.
+    /// `strangers`: number of grants for nodes that are not known, which may belong to this pool.
     PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, unsigned strangers,
               Admission& admission)
         : policy_(pool.policy), gates_(gates), now_(now), admission_(admission), held_(strangers),
           unavailable_(strangers) {}
 
-    /// `unused` may be null.
+    /// `unused` may be null: the host has no unused grant.
     void take(const FleetHost& host, bool has_place, const Unused* unused) {
         const Member member{&host, has_place, unused};
         ++numbers_.hosts;
@@ -33,7 +33,8 @@ class PoolRound {
         members_.push_back(member);
     }
 
-    /// `left`: places that the cap over all pools leaves. `closed`: why no pool may begin; empty: no reason.
+    /// `left`: how many more hosts may upgrade under the limit for all pools; decreased for each admitted
+    /// host. `closed`: why no pool may begin; empty: no reason.
     void run(unsigned& left, const std::string& closed) {
         const std::string shut = shut_reason(closed);
         make_waves();
@@ -61,8 +62,8 @@ class PoolRound {
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
 
-        /// Returns whether the wave can finish without this host. One or two unused grants do not count: the
-        /// host may miss them while gpuhost-cluster restarts.
+        /// Returns true if the wave can finish without this host. Fewer than away_after unused grants do not
+        /// count, because the host may miss them while gpuhost-cluster restarts.
         [[nodiscard]] bool is_away() const {
             const UpgradeNode& node = host->node;
             return !node.ready || node.skip || node.leaving || !node.gpu_label ||
@@ -76,13 +77,12 @@ class PoolRound {
         std::string about;
     };
 
-    /// Returns whether the host is out of service independently of the rollout.
+    /// Returns true if the host is out of service for a reason other than the rollout.
     [[nodiscard]] static bool is_outside(const UpgradeNode& node) {
         return !node.ready || node.skip || node.leaving || !node.gpu_label || node.others_cordoned();
     }
 
-    /// Returns what has broken since the host installed this version; empty: nothing. The version may be the
-    /// cause.
+    /// Returns what has broken since the host installed this version, which may be the cause; empty: nothing.
     [[nodiscard]] std::string broken(const UpgradeNode& node) const {
         if ((!is_done(node) && !has_failed(node)) || node.leaving || node.record.away ||
             node.was_unschedulable)
@@ -94,7 +94,8 @@ class PoolRound {
         return is_done(node) && !node.driver_ready ? "has no working driver" : "";
     }
 
-    /// An administrator who sets the skip label acknowledges the failure.
+    /// Returns true if broken() has a reason that the skip label does not cancel: an administrator who sets
+    /// this label accepts the failure.
     [[nodiscard]] bool counts_as_broken(const UpgradeNode& node) const {
         return !node.skip && !broken(node).empty();
     }
@@ -107,9 +108,9 @@ class PoolRound {
         return node.state == UpgradeState::UpgradeFailed && node.record.version == policy_.version;
     }
 
-    /// Assigns hosts to waves of limited size. Hosts that have begun or are done are assigned first, by time,
-    /// then those that could begin. A host that is away tests nothing. A host that joins later neither
-    /// restarts the soak of a wave nor replaces one that failed in it.
+    /// Assigns hosts to waves of limited size. The order is: hosts that have begun or are done, by time;
+    /// hosts that could begin; hosts that are away. So a host that joins later neither restarts the soak of a
+    /// wave nor replaces a host that failed in it.
     void make_waves() {
         std::vector<unsigned> room;
         for (std::size_t i = 0; i < policy_.waves.size(); ++i) {
@@ -139,8 +140,8 @@ class PoolRound {
         return {node.record.prepared && node.record.version == policy_.version ? 1 : 2, 0};
     }
 
-    /// Takes a place in the first wave that selects the host and is not full. Returns the number of waves if
-    /// there is none.
+    /// Reduces the room of the first wave that selects the host and is not full, and returns the wave.
+    /// Returns the number of waves if there is no such wave.
     static std::size_t claim_slot(std::vector<unsigned>& room, std::uint64_t waves) {
         for (std::size_t i = 0; i < room.size(); ++i)
             if ((waves >> i & 1U) != 0 && room[i] > 0) {
@@ -160,7 +161,7 @@ class PoolRound {
         numbers_.failed += has_failed(node) ? 1 : 0;
     }
 
-    /// Returns whether the host counts in the total for a maxUnavailable percentage.
+    /// Returns true if the host counts in the total of which maxUnavailable is a percentage.
     [[nodiscard]] bool is_counted(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.count_all_unavailable)
@@ -189,7 +190,7 @@ class PoolRound {
         return most > unavailable_ ? most - unavailable_ : 0;
     }
 
-    /// Returns the reason that blocks the whole pool; empty: none.
+    /// Returns the reason why no host of the pool may begin; empty: no reason.
     std::string shut_reason(const std::string& closed) {
         if (!policy_.driver_enabled)
             return "driver.enabled is false";
@@ -206,18 +207,20 @@ class PoolRound {
         return window.open ? "" : window.reason;
     }
 
-    /// Returns why later waves wait for this host, as the end of a sentence; nothing: they do not wait.
+    /// Returns why later waves wait for this host, as the end of a sentence; nullopt: they do not wait for
+    /// it.
     [[nodiscard]] std::optional<std::string> holds_wave(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (is_done(node))
             return counts_as_broken(node) ? std::optional(" " + broken(node)) : std::nullopt;
-        // A host whose new driver broke it is not ready either.
+        // Checked before is_away(): a host that its new driver broke is not ready either, but its wave must
+        // wait.
         if (has_failed(node) && (member.has_place || !node.skip))
             return " has failed";
         return member.has_place || !member.is_away() ? std::optional<std::string>("") : std::nullopt;
     }
 
-    /// Finds the current wave: the first that is unfinished or still soaks.
+    /// Sets turn_ to the current wave: the first that is unfinished or still soaks.
     void find_wave() {
         for (turn_ = 0; turn_ < policy_.waves.size(); ++turn_) {
             const Wave& wave = policy_.waves[turn_];
@@ -243,7 +246,7 @@ class PoolRound {
         }
     }
 
-    /// Returns the host's own reason to wait; empty: it may be chosen.
+    /// Returns why this host must wait, for a reason that concerns only this host; empty: it may be chosen.
     std::string own_reason(const Member& member) {
         const UpgradeNode& node = member.host->node;
         if (node.skip)
@@ -290,7 +293,7 @@ class PoolRound {
             topology_ = member.host->topology;
     }
 
-    /// Returns why a host that could be upgraded must wait; empty: it need not.
+    /// Returns why a host that could be upgraded must wait; empty: it may begin.
     Reason common_reason(const Member& member, unsigned left) {
         Reason why = place_reason(member, left);
         if (why.text.empty()) {
@@ -323,7 +326,7 @@ class PoolRound {
         return {};
     }
 
-    /// Checks the gates. Called only once a host could begin, so that no gate is asked needlessly.
+    /// Checks the gates. Called only when a host could begin otherwise, so that no gate is asked in vain.
     void check_gates() {
         if (std::exchange(gates_seen_, true))
             return;
@@ -346,10 +349,10 @@ class PoolRound {
     std::vector<Member> members_;
     std::size_t turn_ = 0;
     Reason wave_reason_;
-    std::string topology_; ///< the topology value being upgraded
+    std::string topology_; ///< the value of the topology label whose hosts upgrade now
     std::string reason_;
     bool gates_seen_ = false;
-    bool is_held_ = false; ///< waits for a gate's first answer
+    bool is_held_ = false; ///< a gate has no answer yet: reserve places, admit no host
     std::string gate_reason_;
     unsigned held_;
     PoolNumbers numbers_;
@@ -357,9 +360,9 @@ class PoolRound {
     unsigned unavailable_;
 };
 
-/// Returns whether to revoke a grant: its host cannot use it, does not use it, or must give up its place. The
-/// grant counts until it is deleted, because its host may still renew it. A grant without a known host gets
-/// the same time as others: the garbage collector deletes the grant of a deleted Node.
+/// Returns true if a grant must be revoked: the Node was replaced, or the host did not renew the grant for
+/// too long. The grant counts until it is deleted, because the host may still renew it. A grant for an
+/// unknown node gets the same time: Kubernetes' garbage collector deletes the grants of deleted Nodes.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     const bool is_known = host != fleet.hosts.end();
@@ -368,14 +371,14 @@ bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const bool under_way = is_known && is_under_way(host->second.node.state);
     if (!grant.taken && !under_way)
         return grant.silent >= claim_deadline;
-    // The host uses the duration that the grant was created with, even if the policy has changed.
+    // The host uses the duration that is in its grant, even if the policy has changed since.
     if (policy.silence.count() == 0 || grant.silent < std::max(policy.silence, 2 * grant.duration))
         return false;
     return policy.release_silent || !under_way;
 }
 
-/// Returns whether the host has a grant, or is upgrading without one. The latter counts only if the policy
-/// does not release the places of silent hosts, and if the host's own record confirms its label.
+/// Returns true if the host has a grant, or is upgrading without one. The latter does not count if the policy
+/// releases the places of silent hosts, or if the host's record does not confirm its label.
 bool has_place(const FleetHost& host, const Fleet& fleet, const Policy& policy) {
     const UpgradeNode& node = host.node;
     return fleet.grants.count(node.name) != 0 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which hosts may upgrade now. A pure function of the fleet and the policy. The next leader reads the
-// same fleet, except Fleet::unused, which it learns again.
+// Decides which hosts may upgrade now: a pure function of the fleet and the policy. After a change of leader,
+// the new leader reads the same fleet from the server, except Fleet::unused, which starts empty.
 #pragma once
 
 #include "daemon/cluster/kube/backoff.hpp"
@@ -17,7 +17,7 @@
 
 namespace gpuhost::cluster {
 
-/// A host, with its place in the policy.
+/// A host, with its pool and waves in the policy.
 struct FleetHost {
     UpgradeNode node;
     std::size_t pool = 0;
@@ -25,20 +25,20 @@ struct FleetHost {
     std::string topology;    ///< value of the pool's topologyKey label; empty: none
 };
 
-/// The Lease gpuhost-upgrade-NODE.
+/// The leader's permission to upgrade one host: the Lease gpuhost-upgrade-NODE.
 struct Grant {
     std::string node;
-    std::string uid;     ///< UID of the Node that it was created for
+    std::string uid;     ///< UID of the Node that the grant was created for
     Seconds silent{0};   ///< time since the last renewal
-    Seconds duration{0}; ///< how long it counts on its host without a renewal
-    bool taken = true;   ///< the host has renewed it, which it does first of all
+    Seconds duration{0}; ///< how long the host may use the grant after a renewal
+    bool taken = true;   ///< the host has renewed the grant, which is the first thing that it does
 };
 
-/// A host whose grant was revoked before the host began.
+/// A host that did not use its last grants: the leader revoked them before the host began.
 struct Unused {
     unsigned times = 0;
     Seconds wait{0}; ///< before the host gets another grant
-    Time until{0};   ///< the end of `wait`, by the leader's clock
+    Time until{0};   ///< end of `wait`, by the leader's monotonic clock
 };
 
 struct Fleet {
@@ -47,11 +47,11 @@ struct Fleet {
     std::map<std::string, Unused> unused; ///< keyed by node; only the leader knows them
 };
 
-/// After this many unused grants in a row, its wave does not wait for the host.
+/// After this many unused grants in a row, the host's wave no longer waits for the host.
 inline constexpr unsigned away_after = 3;
 
-/// A grant that its host does not take within this time is revoked. A host renews its grant as soon as its
-/// watch shows it.
+/// If a host does not renew its new grant within this time, the grant is revoked. A host renews it as soon as
+/// its watch shows the grant.
 inline constexpr Seconds claim_deadline{60};
 
 struct PoolNumbers {
@@ -60,29 +60,30 @@ struct PoolNumbers {
     unsigned in_progress = 0;
     unsigned done = 0;
     unsigned failed = 0;
-    /// Free places, as the GPU Operator counts them; 0 while no host may begin.
+    /// How many more hosts may begin now, as the GPU Operator counts them; 0 while none may begin.
     unsigned available = 0;
 };
 
 struct Admission {
-    std::vector<std::string> admit; ///< nodes to grant, in this order
-    /// Nodes whose grant must be revoked: the host does not use it, or the Node is another one now. The grant
-    /// counts until it is deleted.
+    std::vector<std::string> admit; ///< nodes that get a grant now, in this order
+    /// Nodes whose grant must be revoked: the host does not use it, or another Node has the name now. Until
+    /// it is deleted, the grant counts.
     std::vector<std::string> revoke;
-    std::map<std::string, std::string> waiting; ///< node → why it is not upgraded now
-    /// For each pool, why hosts wait that could be upgraded. Each of them writes the text on its Node, so it
-    /// contains no numbers or names that change as the rollout proceeds.
+    std::map<std::string, std::string> waiting; ///< node → why the host is not upgraded now
+    /// For each pool, the reason why hosts wait that could be upgraded. All of them write it on their Nodes,
+    /// so it contains no numbers or names that change during the rollout.
     std::vector<std::string> reasons;
     std::vector<PoolNumbers> pools;
-    std::set<Gate> asks;               ///< gates that alone keep hosts from beginning: shut or not known
-    std::optional<std::int64_t> again; ///< when time alone changes the result
+    /// gates that hosts wait for, and for nothing else: shut, or without an answer
+    std::set<Gate> asks;
+    std::optional<std::int64_t> again; ///< seconds since 1970 when time alone changes the result
 };
 
-/// Returns the host's pool, waves and topology under `policy`.
+/// Returns the host with its pool, waves and topology under `policy`.
 [[nodiscard]] FleetHost place(UpgradeNode node, const Labels& labels, const Policy& policy);
 
 /// Decides for the whole fleet. `now`: seconds since 1970. A host that waits only for a gate missing in
-/// `gates` is not admitted, but a place is reserved for it.
+/// `gates` is not admitted, but its place is reserved.
 [[nodiscard]] Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gates,
                               std::int64_t now);
 

@@ -31,13 +31,13 @@ FleetPhase phase_of(const UpgradeNode& node, bool granted, const UpgradePolicy& 
     }
 }
 
-/// Returns whether a running gpuhost-cluster would have written a state on the Node.
+/// Returns true if a running gpuhost-cluster would have written a state on this Node by now.
 bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
     const bool wanted = policy.driver_enabled && !policy.version.empty();
     return wanted && (policy.mode != UpgradeMode::OnRequest || node.requested);
 }
 
-/// Returns the host's own reason, unless the grants or the admission have a more current one.
+/// Returns why the host is in its phase: from its Node, unless its grant or `admission` gives a newer reason.
 std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission& admission,
                       const UpgradePolicy& policy) {
     if (phase == FleetPhase::Upgrading && node.state == UpgradeState::UpgradeRequired)
@@ -75,7 +75,8 @@ Json node_document(const FleetHost& host, bool granted, const Admission& admissi
             {"granted", granted}};
 }
 
-/// Returns all gates as open. Only the leader asks gates, and it publishes when hosts wait for one.
+/// Returns all gates of the policy as open: only the leader asks gates, and publishes when hosts wait for
+/// one.
 GateStates open_gates(const Policy& policy) {
     GateStates open;
     for (const Pool& pool : policy.pools)
@@ -84,7 +85,8 @@ GateStates open_gates(const Policy& policy) {
     return open;
 }
 
-/// Returns the published reason; without one, or with a silent leader, the computed reason.
+/// Returns the reason that the leader published for a pool. If there is none, or the leader is silent,
+/// returns the computed reason.
 std::string waits_of(const FleetFacts& facts, const Policy& policy, const Admission& admission,
                      std::size_t pool, std::int64_t now) {
     const std::string said = base::string_or(facts.rollout.waits, policy.pools[pool].name, "");
@@ -117,7 +119,7 @@ Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::stri
 
 Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {
     Admission admission = admit(facts.fleet, policy, open_gates(policy), now);
-    // A leader would grant these hosts their upgrade; they wait until a leader does.
+    // The admission would grant these hosts an upgrade now. Until a leader does, they are pending.
     for (const std::string& name : admission.admit) {
         PoolNumbers& numbers = admission.pools[facts.fleet.hosts.at(name).pool];
         --numbers.in_progress;

@@ -11,7 +11,7 @@ using base::Json;
 
 namespace {
 
-constexpr std::size_t most_text = 1024; ///< limit of each text kept from a Node: there may be many Nodes
+constexpr std::size_t most_text = 1024; ///< longest text stored from a Node, because there may be many Nodes
 
 std::string name_of(const Json& object) {
     return base::string_or(base::member(object, "metadata"), "name", "");
@@ -94,7 +94,8 @@ void FleetWatch::changed() {
     ++changes_;
 }
 
-/// Reads the Nodes again when the policy changes: their pools depend on labels, which are not kept.
+/// Reads the Nodes again after a change of the policy: their pools depend on their labels, which are not
+/// stored.
 void FleetWatch::on_policy() {
     if (policy_.changes() == policy_seen_)
         return;
@@ -105,7 +106,7 @@ void FleetWatch::on_policy() {
     changed();
 }
 
-/// Shows a Node with the GPU label even where gpuhost-cluster does not run, because it should run there.
+/// Includes a Node with the GPU label even if gpuhost-cluster does not run there, because it should.
 void FleetWatch::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
@@ -126,7 +127,7 @@ void FleetWatch::on_lease(Json&& lease) {
     LeaseFacts facts = lease_facts(lease);
     heard_ = now();
     if (facts.name == leader_lease) {
-        // A renewal, every few seconds, does not count as a change.
+        // The leader renews its Lease every few seconds, so only another holder counts as a change.
         const bool news = facts.holder != facts_.leader.holder;
         facts_.leader = std::move(facts);
         changes_ += news ? 1 : 0;
@@ -139,7 +140,7 @@ void FleetWatch::on_lease(Json&& lease) {
     const std::string node = granted_node(facts.name);
     const auto grant = facts_.fleet.grants.find(node);
     if (node.empty() || (grant != facts_.fleet.grants.end() && grant->second.uid == facts.node_uid))
-        return; // a renewed grant is not a change either
+        return; // a renewed grant is not a change
     facts_.fleet.grants[node] = {node, facts.node_uid, Seconds(0)};
     changed();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the whole fleet for display: every Node with GPUs, the Leases and the policy. Writes nothing. Needs
-// a few MiB for ten thousand Nodes.
+// Watches the whole fleet for `gpuhostctl cluster status --fleet`: every Node with GPUs, the Leases and the
+// policy. Writes nothing to the server. Needs a few MiB for ten thousand Nodes.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -16,22 +16,22 @@ namespace gpuhost::cluster {
 
 class FleetWatch {
   public:
-    /// `api` and `root` must outlive it.
+    /// `api` and `root` must outlive this object.
     FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry();   ///< retries at once, with the new credentials
+    void retry();   ///< retries at once; called when the credentials have changed
     void refresh(); ///< reads the policy's file again
 
-    /// Returns whether everything has been read. A change of the policy reads the Nodes again, because their
-    /// labels are not kept.
+    /// Returns true if all Nodes and Leases have been read. After a change of the policy the Nodes are read
+    /// again, because their labels are not stored.
     [[nodiscard]] bool is_known() const { return nodes_listed_ && leases_listed_; }
-    /// Returns the document for the part of the fleet that is known.
+    /// Returns fleet_document() for what has been read so far.
     [[nodiscard]] base::Json document(std::int64_t now) const;
-    /// Increases whenever the document may have changed.
+    /// Returns a number that increases whenever document() may have changed.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
-    /// Returns why the data is not up to date; without a message: it is.
+    /// Returns why the data may be out of date; its message is empty if it is up to date.
     [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] Time heard() const { return heard_; } ///< when data last arrived
     [[nodiscard]] const LeaseFacts& leader() const { return facts_.leader; }

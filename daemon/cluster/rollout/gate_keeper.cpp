@@ -21,7 +21,7 @@ constexpr std::size_t most_answer = 1U << 20U;
 constexpr std::size_t most_authorities = 4U << 20U;
 constexpr std::size_t longest_token = 64U << 10U;
 
-/// The paths on Debian, Red Hat and SUSE.
+/// The files of the system's CA certificates on Debian, Red Hat and SUSE.
 constexpr std::array system_authorities{"/etc/ssl/certs/ca-certificates.crt",
                                         "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"};
 
@@ -56,8 +56,8 @@ void GateKeeper::forget() {
     known_.clear();
 }
 
-/// Returns the known states. A shut gate that is asked repeatedly stays shut until it answers otherwise; an
-/// open one must be asked again after its interval.
+/// Returns the gates with a known state. A shut gate that is still wanted keeps its state until an answer
+/// changes it. An open gate is unknown after its interval, until it is asked again.
 GateStates GateKeeper::states() const {
     GateStates states;
     for (const auto& [gate, known] : known_)
@@ -104,7 +104,8 @@ Result<std::uint64_t> GateKeeper::ask(const Gate& gate) {
     }
     http::Request request;
     request.url = gate_target(gate);
-    // One connection for each request, so that the server is resolved and verified each time.
+    // Each request has its own connection, so that the server's name is resolved and its certificate verified
+    // each time.
     request.headers = {"Accept: application/json", "Connection: close",
                        "User-Agent: gpuhost-cluster/" PACKAGE_VERSION};
     request.limit = most_answer;
@@ -146,7 +147,7 @@ void GateKeeper::record(const Gate& gate, Known& known, std::string shut) {
     const std::string before = known.shut.value_or("");
     if (shut != before)
         log_(shut.empty() ? "gate '" + gate.name + "' is open" : shut);
-    // Report an open gate to the leader each time: it may have waited for the answer.
+    // An open gate counts as a change each time, because the leader may have waited for this answer.
     changed_ = changed_ || shut.empty() || shut != before;
     known.shut = std::move(shut);
     known.answered = now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks gates on behalf of the leader. Asks only gates that a host waits for, each at most once in its
-// interval. An answer is valid for that interval.
+// Asks the Prometheus of gates for the leader. Asks only gates that a host waits for, each at most once in
+// its interval. An answer is valid for that interval.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,22 +21,22 @@ class GateKeeper {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `root` contains the authorities and tokens, and must outlive it.
+    /// `root` contains the files in gates_directory, and must outlive this object.
     GateKeeper(const base::Root& root, LogLine log_line);
 
-    /// Asks these gates from now on, until the next call.
+    /// Sets the gates that are asked from now on, until the next call.
     void want(std::set<Gate> gates);
     void forget(); ///< drops the wanted gates and all answers
     [[nodiscard]] GateStates states() const;
 
     [[nodiscard]] std::optional<Time> due() const;
-    [[nodiscard]] bool turn(); ///< returns whether states() has changed
-    /// Returns a descriptor: when it is readable, call turn(). -1: no gate has been asked yet.
+    [[nodiscard]] bool turn(); ///< returns true if states() has changed
+    /// Returns a descriptor, or -1 while no gate has been asked. When it is readable, call turn().
     [[nodiscard]] int descriptor() const { return client_ ? client_->descriptor() : -1; }
 
   private:
     struct Known {
-        std::optional<std::string> shut; ///< why it is shut; empty: open; none: no answer yet
+        std::optional<std::string> shut; ///< why the gate is shut; empty: it is open; nullopt: no answer yet
         Time answered{0};
         std::uint64_t request = 0; ///< request in flight; 0: none
     };

@@ -15,12 +15,13 @@ namespace {
 
 constexpr Seconds lease_duration{15};
 constexpr Time renew_every{5'000};
-/// Time before the end of the lease within which no action is started.
+/// In this time before the lease ends, the leader neither grants, revokes nor publishes.
 constexpr Time margin{3'000};
 constexpr Seconds grant_duration{300};
-constexpr Time gather{20}; ///< minimum between two decisions: gathers changes
-/// How long an unanswered request may still take effect: kube-apiserver's --request-timeout is one minute by
-/// default.
+/// shortest time between two decisions, so that one decision covers several changes
+constexpr Time gather{20};
+/// How long a request without an answer may still take effect. kube-apiserver's --request-timeout is one
+/// minute by default.
 constexpr Time request_lives{70'000};
 constexpr Time first_unused_wait{60'000};
 constexpr unsigned most_unused_doublings = 4; ///< up to 16 minutes
@@ -148,7 +149,7 @@ void Leader::on_lease(const LeaseFacts& lease) {
         lease_due_ = lease_ends() > now() ? lease_ends() + backoff_.next() : now();
 }
 
-/// Returns when the lease is free: its holder has then not renewed it for the full duration.
+/// Returns when this host may acquire the lease: its holder has then not renewed it for the full duration.
 Time Leader::lease_ends() const {
     const bool is_free = !lease_there_ || lease_.holder.empty() || lease_.holder == name_;
     return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_.duration);
@@ -191,7 +192,7 @@ void Leader::renew() {
 void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
     asks_ = false;
     if (!answer.done()) {
-        // 409: another candidate was first, and the watch will report it. Other errors are retried.
+        // 409: another candidate was faster; the watch will report it. Other errors are retried.
         const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
         lease_due_ = now() + (leads() ? std::min(wait, renew_every) : wait);
         if (answer.status != 409 && answer.error.message != last_error_)
@@ -206,7 +207,8 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
     lease_there_ = true;
     lease_seen_ = now();
     lease_due_ = asked + renew_every;
-    // A leader whose term has ended has forgotten its requests in flight. Only a new term makes them void.
+    // Do not lead again after a renewal whose answer arrived too late. This leader has forgotten its requests
+    // of that term, and only a new term makes their answers void.
     if (!led && !seized)
         return;
     valid_until_ = asked + std::chrono::duration_cast<Time>(lease_duration);
@@ -214,14 +216,15 @@ void Leader::answered(ApiAnswer&& answer, Time asked, bool seized) {
         begin();
 }
 
-/// Begins a term. Reads everything again, now that it holds the lease.
+/// Begins a term. Reads the whole fleet again, because only now this host holds the lease.
 void Leader::begin() {
     term_ = term_of(lease_);
     log_("this host leads: it grants upgrades (term " + std::to_string(lease_.transitions) + ")");
     watch_fleet();
 }
 
-/// Watches all Nodes, because no selector finds a host that loses its label during or after its upgrade.
+/// Watches all Nodes. With a label selector, a host that loses the label during or after its upgrade would
+/// not be found.
 void Leader::watch_fleet() {
     nodes_ = std::make_unique<Watch>(
         api_, nodes_path, "",
@@ -262,8 +265,8 @@ void Leader::end(const std::string& why) {
 
 // The fleet
 
-/// Ignores a Node without gpuhost-cluster, because there may be many. Keeps one that has a grant, which may
-/// have lost its record during its upgrade.
+/// Ignores a Node without gpuhost-cluster, because there may be many. Keeps a Node with a grant, because it
+/// may have lost its record during its upgrade.
 void Leader::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
@@ -358,7 +361,7 @@ void Leader::changed() {
         sooner(decide_due_, std::max(now(), decided_ + gather));
 }
 
-/// Updates the durations that the admission uses to the current time.
+/// Updates Grant::silent and Unused::wait, which admit() uses, to the current time.
 void Leader::mark_time() {
     for (auto& [node, grant] : fleet_.grants)
         if (const auto seen = grant_seen_.find(node); seen != grant_seen_.end())
@@ -383,13 +386,13 @@ void Leader::decide() {
     if (admission_.again) {
         const std::int64_t left =
             *admission_.again - static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
-        constexpr std::int64_t most = 3'600; // limited because clocks may be set
+        constexpr std::int64_t most = 3'600; // an hour: the clock may be set meanwhile
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }
     for (const auto& [node, unused] : fleet_.unused)
         if (unused.until > now())
             sooner(decide_due_, unused.until);
-    if (now() + margin >= *valid_until_) { // wait until it is renewed or has ended
+    if (now() + margin >= *valid_until_) { // too late to act: wait until the lease is renewed or has ended
         sooner(decide_due_, now() + Time(1'000));
         return;
     }
@@ -408,7 +411,7 @@ void Leader::grant(const std::string& node) {
     Seconds duration = grant_duration;
     if (policy_->silence.count() != 0)
         duration = std::min(duration, std::max(policy_->silence / 2, Seconds(2)));
-    // It counts from now on, whenever the answer arrives.
+    // The grant counts from now on, even before the server answers.
     fleet_.grants[node] = {node, host.node.uid, Seconds(0), duration, false};
     grant_seen_[node] = now();
     in_flight_[node] = true;
@@ -421,10 +424,11 @@ void Leader::grant(const std::string& node) {
                       });
 }
 
-/// Handles the answer to a new grant. Only the watch shows which grants exist: the host may already have
-/// returned its grant when the answer arrives.
+/// Handles the answer to a new grant. Only the watch shows whether the grant exists: the host may have
+/// returned it before the answer arrives.
 void Leader::granted(const std::string& node, const ApiAnswer& answer) {
-    // libcurl repeats a request when the connection broke, and the first one may have succeeded.
+    // After 409 the grant may be this one: libcurl repeats a request if the connection broke, and the first
+    // request may have succeeded.
     in_flight_.erase(node);
     const bool is_refused =
         answer.status >= 400 && answer.status < 500 && answer.status != exists && !answer.done();
@@ -463,7 +467,7 @@ void Leader::revoke(const std::string& node) {
 }
 
 /// Delays the next grant to the host, longer each time, so that a host without gpuhost-cluster does not block
-/// others. `uid` is the UID of the Node that the grant was for; a new Node of the same name does not count.
+/// others. `uid` is the UID of the Node that had the grant; nothing happens if a new Node has the same name.
 void Leader::note_unused(const std::string& node, const std::string& uid) {
     const auto host = fleet_.hosts.find(node);
     if (host == fleet_.hosts.end() || host->second.node.uid != uid || is_under_way(host->second.node.state))
@@ -474,7 +478,8 @@ void Leader::note_unused(const std::string& node, const std::string& uid) {
     changed();
 }
 
-/// Logs and publishes why no host is upgraded. Once the fleet is known, a broken connection has no effect.
+/// Logs and publishes that the leader cannot read the fleet. Once it has been read, a broken connection has
+/// no effect.
 void Leader::note_trouble(const std::string& what, const Error& trouble) {
     if (trouble.message.empty()) {
         blind_.erase(what);
@@ -494,7 +499,7 @@ void Leader::note_trouble(const std::string& what, const Error& trouble) {
     publish(base::dump(waits));
 }
 
-/// Publishes why hosts wait, if the text has changed.
+/// Publishes why hosts wait, as an annotation of the Lease gpuhost-rollout, if the text has changed.
 void Leader::publish() {
     Json waits = Json::object();
     for (std::size_t i = 0; i < admission_.reasons.size(); ++i)
@@ -537,7 +542,7 @@ Json Leader::document() const {
     if (!leads())
         return document;
     Json pools = Json::array();
-    if (policy_ != nullptr) { // may be newer than the last decision and have other pools
+    if (policy_ != nullptr) { // the policy may be newer than the last decision, with other pools
         document["auto_upgrade"] = policy_->pools.back().policy.mode == UpgradeMode::Controlled;
         for (std::size_t i = 0; i < std::min(policy_->pools.size(), admission_.pools.size()); ++i)
             pools.push_back(pool_document(policy_->pools[i], admission_.pools[i], admission_.reasons[i]));

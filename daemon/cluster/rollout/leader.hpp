@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands out grants while it holds the Lease gpuhost-leader; one candidate leads at a time. All its knowledge
-// is from the API server, so another candidate can continue. A grant created late, when another candidate
-// already leads, is void: it names the term, and a host checks the term before it begins.
+// Grants upgrades while this host holds the Lease gpuhost-leader, so one candidate at a time. The leader
+// reads all its state from the API server, so another candidate can continue. A grant names the leader's term, and
+// a host checks the term before it begins. So a grant that a former leader creates late has no effect.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -23,7 +23,7 @@ class Leader {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `node` is the name of this host's Node. `api` and `gates` must outlive it.
+    /// `node` is the name of this host's Node. `api` and `gates` must outlive this object.
     Leader(Api& api, GateKeeper& gates, std::string node, LogLine log_line);
 
     /// Sets the policy; null: not known. `policy` must stay valid until the next call.
@@ -31,12 +31,13 @@ class Leader {
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry(); ///< retries at once, with the new credentials
+    void retry(); ///< retries at once; called when the credentials have changed
 
     [[nodiscard]] bool leads() const { return valid_until_.has_value(); }
     [[nodiscard]] const Admission& admission() const { return admission_; }
     [[nodiscard]] const Fleet& fleet() const { return fleet_; }
-    [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
+    /// returns the leader's part of `gpuhostctl cluster status --json`
+    [[nodiscard]] base::Json document() const;
 
   private:
     void on_lease(const LeaseFacts& lease);
@@ -74,20 +75,21 @@ class Leader {
     LogLine log_;
     const Policy* policy_ = nullptr;
 
-    // The lease
+    // The leader's Lease
     LeaseFacts lease_;
     bool lease_known_ = false;
     bool lease_there_ = false;
     Time lease_seen_{0}; ///< when the holder or the renewal time last changed
     bool asks_ = false;
     std::optional<Time> lease_due_;
-    std::string term_;                ///< set while it leads; answers of another term are ignored
-    std::optional<Time> valid_until_; ///< set while it leads
+    /// set while this host leads; answers to requests of another term are ignored
+    std::string term_;
+    std::optional<Time> valid_until_; ///< end of the lease, by the monotonic clock; set while this host leads
     std::string last_error_;
     Backoff backoff_;
 
-    // The fleet, known while it leads
-    /// "key\nvalue\n…" for each Node: compact, because there may be many.
+    // The fleet, known while this host leads
+    /// For each Node, its labels as "key\nvalue\n…": compact, because there may be many Nodes.
     std::map<std::string, std::string> labels_;
     std::map<std::string, Time> grant_seen_;   ///< time of the last renewal of each grant
     std::map<std::string, LeaseFacts> leases_; ///< keyed by name
@@ -96,14 +98,15 @@ class Leader {
     Admission admission_;
     bool nodes_listed_ = false;
     bool grants_listed_ = false;
-    std::map<std::string, std::string> blind_; ///< what cannot be read, with the last logged reason
+    /// what cannot be read ("nodes", "leases") → the last logged reason
+    std::map<std::string, std::string> blind_;
     std::optional<Time> decide_due_;
     Time decided_{0};
     std::string published_;
     bool publishes_ = false;
-    bool has_rollout_ = false; ///< a Lease to publish in exists, though the watch may not show it yet
-    /// Nodes whose grant is unconfirmed, with the time until which it may still appear. The grant counts
-    /// until then.
+    bool has_rollout_ = false; ///< a Lease gpuhost-rollout exists, though the watch may not show it yet
+    /// Nodes whose grant may or may not exist, because its creation got no clear answer. Until the given time
+    /// the grant may appear, so it counts.
     std::map<std::string, Time> unconfirmed_grants_;
     std::unique_ptr<Watch> nodes_;
     std::unique_ptr<Watch> grants_;

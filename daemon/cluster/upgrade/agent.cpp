@@ -15,9 +15,9 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
-/// Minimum time between writes that change the reason alone.
+/// The shortest time between two patches of the Node that change only the reason.
 constexpr Time between_reasons{10'000};
-/// A leader publishes why hosts wait well within this time.
+/// If no leader has published why hosts wait within this time, there is probably none.
 constexpr Time leader_answers{60'000};
 constexpr unsigned not_found = 404;
 
@@ -122,8 +122,8 @@ UpgradeInput UpgradeAgent::situation(const Json& node) const {
     return at;
 }
 
-/// Returns the GPU Operator's validation, which counts as much as our own. Done where the GPU Operator does
-/// not validate this node.
+/// Returns the validation by the GPU Operator's pods, which is required in addition to our own. It is Done if
+/// the GPU Operator does not validate this node.
 Task UpgradeAgent::validators(const Labels& labels) const {
     const auto deployed = labels.find(std::string(key::deploy_prefix) + "operator-validator");
     if (deployed == labels.end() || deployed->second != "true")
@@ -187,7 +187,7 @@ bool UpgradeAgent::is_granted() const {
            now() < *renewed_ + as_time(lease_->duration) * 9 / 10;
 }
 
-/// False for the grant of an earlier Node of the same name.
+/// Returns true if the grant is for this Node, not for an earlier Node of the same name.
 bool UpgradeAgent::is_ours() const {
     return lease_ && lease_->holder == name_ && !uid_.empty() && lease_->node_uid == uid_;
 }
@@ -201,14 +201,14 @@ void UpgradeAgent::mind_grant(const UpgradeDecision& move, bool under_way) {
     const bool returns = lease_ && !move.wants_grant && !under_way && !host_.driver().swaps;
     if (std::exchange(returns_, returns) != returns)
         lease_due_ = now();
-    // An upgrade that began under this grant needs no second confirmation.
+    // A grant under which the upgrade began needs no second check of its term.
     if (is_ours() && under_way)
         confirmed_ = true;
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
 
-/// Watches this host's grant. `from_list`: an upgrade is under way, so the absence of a grant must be known.
-/// Any other host may assume that it has no grant until the watch reports one.
+/// Watches this host's grant. `from_list`: an upgrade is in progress, so list first, to know whether the
+/// grant still exists. Other hosts have no grant until the watch reports one.
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
@@ -259,8 +259,8 @@ void UpgradeAgent::lose_lease() {
     lease_due_.reset();
 }
 
-/// Checks that the grant is of the current term. A leader that was cut off may have created it after another
-/// leader took over, and the new leader does not count it.
+/// Checks that the grant is of the current leader's term. A former leader may have created it after it lost
+/// the lease, and the current leader does not count it.
 void UpgradeAgent::confirm() {
     asks_ = true;
     (void)api_.get(std::string(leases_path) + "/" + leader_lease,
@@ -308,7 +308,8 @@ void UpgradeAgent::renewed(ApiAnswer&& answer, Time asked) {
     lease_due_ = returns_ || !confirmed_ ? now() : asked + as_time(lease_->duration) / 3;
 }
 
-/// Deletes the Lease. Once requested, the deletion may take effect at any time, unless a renewal was first.
+/// Deletes the grant. From now on it is not used, since the deletion may take effect at any time. A renewal
+/// that was faster makes the server refuse it.
 void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs this host's own upgrade: watches its grant, reports the state on its Node and starts the next task on
-// the host. Takes an irreversible step only after the server has stored the state and while the grant is
-// fresh.
+// Runs the upgrade of this host: watches its grant, writes the state on its Node, and starts the next task on
+// the host. Starts a task that cannot be undone only after the server has stored the state, and while the
+// grant is renewed.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -29,19 +29,20 @@ class UpgradeAgent final : public NodeAuthor {
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
-    void retry(); ///< retries at once, with the new credentials
+    void retry(); ///< retries at once; called when the credentials have changed
 
     [[nodiscard]] NodePatch change(const base::Json& node) override;
     void written(const base::Json& node) override;
     void refused(const base::Json& node, const base::Error& why) override;
     void no_node() override;
 
-    /// True when the Node is known and no upgrade of this host is under way.
+    /// Returns true if the Node is known and no upgrade of this host is in progress.
     [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
-    /// UpgradeDecision::offer
+    /// Returns UpgradeDecision::offer of the last decision.
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
 
-    [[nodiscard]] base::Json document() const; ///< returns the part of `gpuhostctl cluster status --json`
+    /// returns the upgrade's part of `gpuhostctl cluster status --json`
+    [[nodiscard]] base::Json document() const;
 
   private:
     [[nodiscard]] UpgradeInput situation(const base::Json& node) const;
@@ -66,23 +67,23 @@ class UpgradeAgent final : public NodeAuthor {
 
     std::string uid_;                   ///< UID of the Node
     UpgradeDecision move_;              ///< the last decision of next_decision()
-    std::vector<UpgradeEvent> events_;  ///< sent after the Node is written
+    std::vector<UpgradeEvent> events_;  ///< sent after the server has accepted the patch of the Node
     std::vector<std::string> failures_; ///< UpgradePatch::failures of the last write
     EventSender sender_;
-    std::optional<Time> reason_at_; ///< when the reason alone was last written
+    std::optional<Time> reason_at_; ///< when a patch that changes only the reason was last written
     std::optional<Time> due_;
 
     std::optional<LeaseFacts> lease_;
-    bool lease_known_ = false; ///< whether a grant exists is known
+    bool lease_known_ = false; ///< true: lease_ is up to date, and null if there is no grant
     bool confirmed_ = false;   ///< the grant belongs to the current leader's term
-    bool returns_ = false;     ///< the grant is not needed any more
+    bool returns_ = false;     ///< the grant is to be deleted, because this host no longer needs it
     bool asks_ = false;        ///< a request about the Lease is in flight
-    /// Start of the last successful renewal. A Lease that merely exists may not have been renewed for a long
-    /// time.
+    /// Time of the last successful renewal: when its request was sent. Without it the grant is not used,
+    /// since its last renewal may be long ago.
     std::optional<Time> renewed_;
     std::optional<Time> lease_due_;
-    std::string waits_;   ///< why this host's pool waits
-    Time waits_since_{0}; ///< since when the leader is asked for that reason
+    std::string waits_;   ///< why hosts of this pool wait, as the leader published it
+    Time waits_since_{0}; ///< start of the wait for a leader's reason
     std::string pool_;
     Backoff backoff_;
     std::unique_ptr<Watch> grant_watch_;

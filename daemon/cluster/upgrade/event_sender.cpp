@@ -13,13 +13,14 @@ namespace {
 
 constexpr Time first_wait{2'000};
 constexpr Time most_wait{60'000};
+/// An equal text is not sent again within this time.
 constexpr Time same_text{300'000};
 constexpr unsigned most_tries = 12; ///< the same as client-go's recorder
 constexpr std::size_t most_queued = 64;
 constexpr unsigned conflict = 409; ///< an earlier try, whose answer was lost, created the event
 constexpr unsigned too_many = 429;
 
-/// Returns whether the same request may succeed later.
+/// Returns true if the same request may succeed later: no answer, too many requests, or a server error.
 bool may_pass(unsigned status) {
     return status == 0 || status == too_many || status >= 500;
 }
@@ -34,7 +35,7 @@ void EventSender::send(const UpgradeNode& node, const UpgradeEvent& event) {
     std::string text = node.uid + " " + std::to_string(node.record.attempts) + " " + event.message;
     if (!sent_at_.emplace(text, now()).second)
         return;
-    if (queue_.size() >= most_queued) { // the first one may be in flight
+    if (queue_.size() >= most_queued) { // keep the first, which may be in flight, and drop the second
         sent_at_.erase(queue_[1].text);
         queue_.erase(queue_.begin() + 1);
     }

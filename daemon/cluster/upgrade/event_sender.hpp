@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the events of this host's upgrade, one at a time and in order. Retries while the server is busy or
-// unreachable. Creates the same text of the same attempt at most once in five minutes. This protects the
-// server when someone keeps undoing the host's changes.
+// Creates the Kubernetes events of this host's upgrade, one at a time and in order. Retries while the server
+// is busy or not reachable. In one attempt, the same text is sent at most once in five minutes. This protects
+// the server if another client keeps undoing the host's changes.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"
@@ -29,7 +29,7 @@ class EventSender {
 
     [[nodiscard]] std::optional<Time> due() const { return due_; }
     void turn();
-    void retry(); ///< retries at once, with the new credentials
+    void retry(); ///< retries at once; called when the credentials have changed
 
   private:
     void create();
@@ -39,15 +39,15 @@ class EventSender {
     LogLine log_;
     Backoff backoff_;
     struct Queued {
-        std::string text; ///< key in `told_`
+        std::string text; ///< key in `sent_at_`
         base::Json event;
     };
-    std::deque<Queued> queue_; ///< the first one is being sent
-    unsigned tries_ = 0;       ///< tries of the first one
+    std::deque<Queued> queue_; ///< the first event is being sent
+    unsigned tries_ = 0;       ///< tries of the first event in the queue
     bool asks_ = false;
     std::optional<Time> due_;
-    std::map<std::string, Time> sent_at_; ///< text → when it was queued; lost events are removed
-    std::string logged_;                  ///< the last logged reason for lost events
+    std::map<std::string, Time> sent_at_; ///< text → when the event was queued; removed if the event is lost
+    std::string logged_;                  ///< the last logged reason why events were lost
 };
 
 } // namespace gpuhost::cluster

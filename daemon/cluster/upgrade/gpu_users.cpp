@@ -16,7 +16,7 @@ namespace {
 
 constexpr Time between_tries{5'000};
 constexpr unsigned most_failures = 6;
-/// How long to try a server that answers, but never with the claim.
+/// How long a server may answer with errors only, before the claim counts as one of a GPU.
 constexpr Time most_patience{120'000};
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;
@@ -29,7 +29,7 @@ const Json& allocated(const Json& claim) {
     return member(member(member(member(claim, "status"), "allocation"), "devices"), "results");
 }
 
-/// True for claims of GPUs and of the channels between hosts: the driver serves both.
+/// Returns true if a claim is for GPUs, or for channels between hosts (IMEX): NVIDIA's driver serves both.
 bool is_of_gpu(const Json& devices) {
     return std::any_of(devices.begin(), devices.end(), [](const Json& device) {
         const std::string driver = base::string_or(device, "driver", "");
@@ -127,7 +127,7 @@ void GpuUsers::found(Holders holders) {
         query_at_ = now() + between_tries;
         is_current_ = false;
     } else {
-        // The swap checks for holders itself and does not begin while any remain.
+        // The swap checks again which processes use the driver, and does not begin while any do.
         log_("can't find the pods that use the driver, moving only those that request a GPU: " +
              holders.error().message);
         if (!holders_)
@@ -169,7 +169,7 @@ void GpuUsers::answered(const std::string& claim, std::string_view version, cons
         return;
     Claim& known = found->second;
     if (answer.status == not_found && version == stable)
-        return ask(claim, beta); // the server does not know the version, or the claim
+        return ask(claim, beta); // unknown API version, or no such claim
     if (answer.done()) {
         const Json& devices = allocated(answer.body);
         known.state = !devices.is_array()  ? Claim::State::Unallocated
@@ -187,7 +187,7 @@ void GpuUsers::failed(const std::string& path, Claim& claim, const ApiAnswer& an
     if (!claim.since && answer.status != 0 && answer.status != too_many)
         claim.since = now();
     if (answer.status == forbidden || (claim.since && now() >= *claim.since + most_patience)) {
-        // Moving one pod needlessly does less harm than leaving one on a driver that is unloaded.
+        // Moving one pod needlessly does less harm than leaving a pod on a driver that is unloaded.
         log_("can't read " + path.substr(1) + ", treating it as a claim of a GPU: " + answer.error.message);
         claim.state = Claim::State::OfGpu;
         return;

@@ -18,29 +18,31 @@ namespace gpuhost::cluster {
 
 class GpuUsers {
   public:
-    /// UIDs of the pods whose processes hold the driver.
+    /// UIDs of the pods whose processes use the driver.
     using Holders = base::Result<std::set<std::string>>;
 
-    /// `look` starts a search for the holders on the host; found() receives the result, at once or later.
-    /// `changed` is called when mark() may know more.
+    /// `query` starts a search on the host for the processes that use the driver; found() receives its
+    /// result, at once or later. `changed` is called when mark() may return a newer result.
     GpuUsers(std::function<void()> query, std::function<void()> changed,
              std::function<void(const std::string&)> log_line);
 
-    /// Starts asking `api`, which connects with the kubelet's credentials. `api` must stay valid until end().
+    /// Starts to read resource claims with `api`, which has the kubelet's credentials. `api` must stay valid
+    /// until end().
     void begin(Api& api);
     /// Forgets all results and stops asking.
     void end();
-    /// Sets holds_driver and uses_gpu of the pods that do. Returns what is still unknown; empty: nothing.
+    /// Sets holds_driver and uses_gpu in `pods`. Returns what is not known yet, as text; empty: all is known.
     [[nodiscard]] std::string mark(std::map<std::string, PodFacts>& pods);
-    /// Marks the holders as outdated, and forgets the claims that were not allocated yet.
+    /// Marks the processes found as outdated, and forgets the claims that were not allocated yet. Called
+    /// before pods are evicted.
     void outdate();
-    /// Returns true when nothing has changed since the last look. Otherwise looks again, and mark() must be
+    /// Returns true if the processes found are up to date. Otherwise starts a new search, and mark() must be
     /// called again.
     [[nodiscard]] bool confirm();
-    /// Returns why something is still unknown; empty: no problem.
+    /// Returns the error that keeps something unknown; empty: no error.
     [[nodiscard]] std::string trouble() const;
-    /// Receives the result of `look`. After an error, looks again later: without a limit while the error is
-    /// Busy, otherwise up to a number of failures in a row.
+    /// Receives the result of `query`. After an error, searches again later: any number of times while the
+    /// error is Busy, otherwise a limited number of times in a row.
     void found(Holders holders);
 
     [[nodiscard]] std::optional<Time> due() const;
@@ -56,7 +58,7 @@ class GpuUsers {
         State state = State::Asked;
         std::string trouble;       ///< why the request failed
         Time again{0};             ///< when to ask again after a failure
-        std::optional<Time> since; ///< since when the server answers, but not with the claim
+        std::optional<Time> since; ///< since when the server has answered with errors only
     };
     void failed(const std::string& path, Claim& claim, const ApiAnswer& answer);
 
@@ -64,13 +66,13 @@ class GpuUsers {
     std::function<void()> changed_;
     std::function<void(const std::string&)> log_;
     Api* api_ = nullptr;
-    std::map<std::string, Claim> claims_; ///< keyed by path below the API version
+    std::map<std::string, Claim> claims_; ///< keyed by the path below the API version
     std::optional<std::set<std::string>> holders_;
     bool querying_ = false;
-    bool is_current_ = false; ///< nothing has changed the holders since the last look
-    unsigned failures_ = 0;   ///< failures in a row
+    bool is_current_ = false; ///< no pod was asked to leave since the last search
+    unsigned failures_ = 0;   ///< failed searches in a row
     std::string last_error_;
-    std::optional<Time> query_at_; ///< when to look again
+    std::optional<Time> query_at_; ///< when to search again after an error
 };
 
 } // namespace gpuhost::cluster

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface through which an upgrade acts on its host: on the daemon, and on pods with the kubelet's
-// credentials. No call blocks.
+// The interface through which an upgrade acts on its host: on gpuhostd, and on the host's pods with the
+// kubelet's credentials. No function blocks.
 #pragma once
 
 #include "daemon/cluster/upgrade/upgrade.hpp"
@@ -9,13 +9,12 @@
 
 namespace gpuhost::cluster {
 
-/// The task that the host should work on.
+/// The work that the host should do now.
 struct UpgradeWork {
     UpgradeAct act = UpgradeAct::None;
     std::string version; ///< the version to swap to, to check, or to roll back to
     const UpgradePolicy* policy = nullptr;
-    /// Start of the state that asks for the task, in seconds since 1970. Tasks that ended before do not
-    /// count.
+    /// When the state that requires the work began, in seconds since 1970. Earlier results do not count.
     std::int64_t since = 0;
 };
 
@@ -25,15 +24,15 @@ class UpgradeHost {
 
     [[nodiscard]] virtual HostDriver driver() const = 0;
     [[nodiscard]] virtual Task check(const std::string& version) const = 0;
-    /// Returns the state of swaps to `version` that began at `since` or later.
+    /// Returns the state of the swaps to `version` that began at `since` or later.
     [[nodiscard]] virtual Task swap(const std::string& version, std::int64_t since) const = 0;
-    /// Returns the state of `act`: WaitForJobs, DeletePods, Drain or Validate.
+    /// Returns the state of a task with pods: WaitForJobs, DeletePods, Drain or Validate.
     [[nodiscard]] virtual Task pods(UpgradeAct act) const = 0;
 
-    /// Starts `work`. Repeated calls with the same work start it once. Ends any earlier work that is no
-    /// longer wanted.
+    /// Starts `work`. Repeated calls with the same work start it once. Stops earlier work that is not in
+    /// `work`.
     virtual void be_at(const UpgradeWork& work) = 0;
-    /// Clears driver().requested.
+    /// Clears driver().requested: the upgrade that an administrator of the host requested is on the Node now.
     virtual void drop_request() = 0;
 };
 

@@ -103,7 +103,7 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
 }
 
 Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event, std::uint64_t now_us) {
-    static unsigned counter = 0; // separates two events of the same microsecond
+    static unsigned counter = 0; // makes the names of two events in one microsecond differ
     const std::string time = kube_time(now_us);
     return {
         {"apiVersion", "v1"},

@@ -16,20 +16,21 @@ using base::Json;
 
 namespace {
 
-constexpr Time between_tries{5'000}; ///< between two requests for the same pod
+constexpr Time between_tries{5'000}; ///< between two requests about the same pod
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 constexpr std::size_t most_named = 5;
-/// How long a DaemonSet may take to create its pod after the node gets its label back.
+/// How long a DaemonSet may need to create its validator after the node gets its label back.
 constexpr Seconds validators_come{30};
-constexpr Seconds operands_come{300}; ///< the same where the GPU Operator certainly runs
-constexpr Seconds after_grace{30};    ///< after the grace period, before a pod counts as stuck
-constexpr Seconds pods_settle{60};    ///< after an API server outage, before pod states count
+constexpr Seconds operands_come{300}; ///< the same on a node where other operands of the GPU Operator run
+constexpr Seconds after_grace{30};    ///< after the grace period; then a pod counts as stuck
+/// how long pods must be visible after an outage of the API server, before a validation can be late
+constexpr Seconds pods_settle{60};
 constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned not_found = 404;
 constexpr unsigned too_many = 429;
 
-/// Adds jitter, because hosts that wait for the same budget must not ask at the same time.
+/// Adds jitter, so that hosts that wait for the same disruption budget do not send requests at the same time.
 Time with_jitter(Time wait) {
     static std::minstd_rand random{std::random_device{}()};
     return wait + Time(std::uniform_int_distribution<Time::rep>(0, wait.count() / 2)(random));
@@ -108,10 +109,10 @@ void PodMover::turn() {
     query();
 }
 
-/// Opens the credentials anew. Valid ones may have expired in the meantime: the kubelet renews its own, and
-/// jobs run for weeks.
+/// Opens the credentials again and starts to watch. Credentials that were valid may have expired: the kubelet
+/// renews its own, and jobs run for weeks.
 void PodMover::begin() {
-    watch_.reset(); // before open_(), which may destroy the Api that it uses
+    watch_.reset(); // before open_(), which may destroy the Api that the watch uses
     users_.end();
     reopen_at_.reset();
     due_.reset();
@@ -120,7 +121,8 @@ void PodMover::begin() {
     task_.late_from = blind;
     const auto opened = open_();
     if (!opened) {
-        const bool is_asked = opened.error().code == Errc::Busy; // ends by itself
+        // gpuhostd was asked for them and will answer
+        const bool is_asked = opened.error().code == Errc::Busy;
         if (!is_asked || last_error_.empty())
             task_.text = opened.error().message;
         reopen_at_ = now() + backoff_.next();
@@ -146,7 +148,7 @@ void PodMover::begin() {
 
 void PodMover::handle(PodFacts&& pod) {
     validator_seen_ = validator_seen_ || pod.is_validator;
-    // Removes an earlier pod of the same name whose deletion was missed.
+    // Removes an earlier pod of the same name, if the watch missed its deletion.
     std::erase_if(pods_, [&](const auto& other) {
         return other.second.text() == pod.text() && other.first != pod.uid;
     });
@@ -166,8 +168,8 @@ void PodMover::see_pods() {
         task_.late_from = unix_now() + std::min(policy_->validation_timeout, pods_settle).count();
 }
 
-/// Reads the credentials again after any error that lasts: servers and proxies do not reliably report which
-/// error it is.
+/// Opens the credentials again after any error that lasts, because servers and proxies do not reliably report
+/// that credentials are invalid.
 void PodMover::note(const Error& trouble) {
     last_error_ = trouble.message;
     if (!last_error_.empty())
@@ -195,7 +197,8 @@ bool PodMover::is_late() const {
     return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
-/// Returns how long after since_ pods may take to leave. A pod that is terminating keeps its grace period.
+/// Returns how long after since_ pods may need to leave. With overridePDB a terminating pod gets its grace
+/// period.
 Seconds PodMover::patience() const {
     if (!policy_->override_pdb)
         return rules().timeout;
@@ -206,7 +209,8 @@ Seconds PodMover::patience() const {
     return most;
 }
 
-/// Returns whether the time for pods to leave is over. Later than is_late() where budgets are overridden.
+/// Returns true if the time for pods to leave is over. If the policy overrides budgets, this is later than
+/// is_late().
 bool PodMover::is_over() const {
     return is_late() && unix_now() >= since_ + patience().count();
 }
@@ -222,7 +226,7 @@ void PodMover::fail(const std::string& why) {
     reopen_at_.reset();
 }
 
-/// True for a validator that started before the new driver: it validated the old one.
+/// Returns true for a validator that started before the new driver, and so validated the old one.
 bool PodMover::is_outdated(const PodFacts& pod) const {
     return pod.started != 0 && pod.started < since_;
 }
@@ -233,7 +237,7 @@ void PodMover::end_outdated_validators() {
             ask(pod);
 }
 
-/// Returns whether a current validator is missing and its DaemonSet may still create it.
+/// Returns true if no current validator runs here and its DaemonSet may still create one.
 bool PodMover::is_validator_due() const {
     const bool is_here = std::any_of(pods_.begin(), pods_.end(), [this](const auto& one) {
         const PodFacts& pod = one.second;
@@ -249,7 +253,7 @@ bool PodMover::is_validator_due() const {
     return unix_now() < since_ + (half.count() == 0 ? usual : std::min(usual, half)).count();
 }
 
-/// Returns what must be known before pods are chosen; nothing: all is known.
+/// Returns what must be known before pods are chosen, as text; nullopt: all is known.
 std::optional<std::string> PodMover::awaited() {
     if (!last_error_.empty())
         return "can't watch this node's pods: " + last_error_;
@@ -266,7 +270,8 @@ std::optional<std::string> PodMover::awaited() {
     return std::nullopt;
 }
 
-/// Fails once the time is over and an error persists. A list or a look in progress ends by itself.
+/// Waits for what awaited() returned. Fails if the time is over and an error persists. A list or a search
+/// that is in progress ends without help.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
     const bool is_hindered = !last_error_.empty() || !users_.trouble().empty();
@@ -275,18 +280,18 @@ void PodMover::wait(std::string why) {
     due_ = now() + Time(1'000);
 }
 
-/// Determines what is left to do and does what is due.
+/// Determines which pods are left, and requests the evictions that are due.
 void PodMover::query() {
     if (!policy_ || task_.state != Task::State::Running)
         return;
     if (const auto first = awaited())
         return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
-    // Evict nothing while a known blocker would keep the eviction from completing.
+    // A blocker would keep the eviction from completing, so evict no pod while there is one.
     if (!choice.refuse.empty())
         return fail(list_text(choice.refuse));
     if (choice.leave.empty()) {
-        // A new holder may have appeared while others left.
+        // A process of another pod may have started to use the driver meanwhile.
         if (act_ == UpgradeAct::DeletePods && !users_.confirm())
             return wait("pods have ended; not known yet: which processes use the driver now" +
                         (users_.trouble().empty() ? "" : ": " + users_.trouble()));
@@ -324,10 +329,11 @@ void PodMover::ask(const PodFacts& pod) {
         answered(uid, text, std::move(answer));
     };
     const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
-    if (is_late()) { // only where the policy overrides budgets
+    // deletes the pod without the Eviction API, which only a policy that overrides budgets allows
+    if (is_late()) {
         log_("deletes pod " + pod.text() + ": not evicted within " + std::to_string(rules().timeout.count()) +
              " s");
-        // A pod that remains after its grace period does not end by itself.
+        // A pod that remains after its grace period is stuck: delete it without one.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
                            pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves pods off the node by the Eviction API, which respects disruption budgets. Uses the kubelet's own
-// credentials, which reach no other node's pods (NodeRestriction). Asks again later for a pod that may not
-// leave yet.
+// Moves pods off this node with the Eviction API, which respects disruption budgets. Uses the kubelet's own
+// credentials, which cannot reach pods of other nodes (NodeRestriction). If a budget refuses an eviction,
+// requests it again later.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
 #pragma once
 
@@ -20,17 +20,18 @@ namespace gpuhost::cluster {
 class PodMover {
   public:
     using LogLine = std::function<void(const std::string& line)>;
-    /// Opens the API server with the kubelet's credentials. The result must stay valid as long as the
-    /// PodMover, or until the next call.
+    /// Opens the API server with the kubelet's credentials. The result must stay valid until the next call,
+    /// or until the PodMover is destroyed.
     using Open = std::function<base::Result<Api*>()>;
 
-    /// `look` starts a search for the pods that hold the driver; found() receives the result.
+    /// `query` starts a search for the pods whose processes use the driver; found() receives its result.
     PodMover(std::string node, Open open, std::function<void()> query, LogLine log_line);
 
-    /// Starts `act`; None ends the current one. Keeps a copy of `policy`.
+    /// Starts the task `act`; None ends the current task. Stores a copy of `policy`. `since`: when the task's
+    /// state began, in seconds since 1970.
     void be_at(UpgradeAct act, const UpgradePolicy* policy, std::int64_t since);
     [[nodiscard]] Task task(UpgradeAct act) const;
-    void reopen(); ///< calls `open` again, which may now return a different result
+    void reopen(); ///< calls `open` again, because its result may differ now
     void found(GpuUsers::Holders holders) { users_.found(std::move(holders)); }
 
     [[nodiscard]] std::optional<Time> due() const;
@@ -66,13 +67,14 @@ class PodMover {
     Task task_;
     GpuUsers users_;
     std::map<std::string, PodFacts> pods_;          ///< keyed by UID
-    std::map<std::string, Time> ask_at_;            ///< UID → when to ask (again)
-    std::map<std::string, std::string> in_the_way_; ///< UID → reason why the pod still runs
-    std::string last_error_;                        ///< error of the watch: pods_ is not up to date
-    std::optional<Time> reopen_at_;                 ///< when to read the credentials (again)
-    bool validator_seen_ = false;                   ///< a DaemonSet that creates validators exists
+    std::map<std::string, Time> ask_at_;            ///< UID → when to request the pod's eviction (again)
+    std::map<std::string, std::string> in_the_way_; ///< UID → the server's reason why the pod was not evicted
+    /// error of the watch; while set, pods_ is not up to date
+    std::string last_error_;
+    std::optional<Time> reopen_at_; ///< when to open the credentials (again)
+    bool validator_seen_ = false;   ///< a DaemonSet that creates validators exists
     bool listed_ = false;
-    bool all_asked_ = false; ///< no pod was refused, and eviction has begun
+    bool all_asked_ = false; ///< evictions have been requested
     std::optional<Time> due_;
     Backoff backoff_;
     std::unique_ptr<Watch> watch_;

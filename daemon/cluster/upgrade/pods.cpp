@@ -35,8 +35,8 @@ bool asks_for_gpu(const Json& container) {
     return false;
 }
 
-/// True for a GPU request, and for pods that bypass requests: NVIDIA's runtime class, or its devices as host
-/// paths.
+/// Returns true if the pod requests a GPU, or uses one without a request. It can do so by NVIDIA's runtime
+/// class, or with NVIDIA's device files as host paths.
 bool uses_gpu(const Json& spec) {
     for (const char* kind : {"containers", "initContainers"})
         for (const Json& container : elements(spec, kind))
@@ -50,7 +50,7 @@ bool uses_gpu(const Json& spec) {
     return false;
 }
 
-/// Returns the names of the claims in the spec and of the claims that were created for the pod.
+/// Returns the names of the resource claims in the spec, and of those that were created for the pod.
 std::vector<std::string> claims_of(const Json& spec, const Json& status) {
     std::vector<std::string> names;
     for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
@@ -94,7 +94,7 @@ class Choice {
 
     void take(const PodFacts& pod) {
         if (act_ == UpgradeAct::WaitForJobs) {
-            if (keeps_driver(pod)) // would also block the upgrade once the jobs have ended
+            if (keeps_driver(pod)) // the pod would still block the swap after the jobs have ended
                 refuse_holder(pod);
             else if (pod.is_active && policy_.wait_for.matches(pod.labels))
                 choice.leave.push_back(&pod);
@@ -132,8 +132,8 @@ class Choice {
             choice.leave.push_back(&pod);
     }
 
-    /// True for a pod that cannot be evicted and that no label pauses. It keeps the driver from being
-    /// swapped.
+    /// Returns true for a pod that uses the driver and cannot be moved: it cannot be evicted, and no label
+    /// pauses it. While it runs, the driver cannot be swapped.
     static bool keeps_driver(const PodFacts& pod) {
         return pod.holds_driver && pod.is_active && !pod.is_leaving &&
                (pod.is_mirror || (pod.is_daemon && !pod.is_operand));

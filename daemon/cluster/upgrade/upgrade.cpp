@@ -10,15 +10,15 @@ namespace {
 
 using enum UpgradeState;
 
-/// Reboots for one version. If two boots do not load it, a third will not.
+/// The most reboots for one version. If the driver is not loaded after one, it will not be after another.
 constexpr unsigned most_reboots = 1;
 constexpr unsigned most_doublings = 10;
-/// Limit of each annotation for people. A Node has 256 KiB for all annotations.
+/// Bytes of each annotation for people. All annotations of a Node may have 256 KiB.
 constexpr std::size_t most_text = 4096;
 constexpr const char* scheduling_drain = "Scheduling drain of the node";
 constexpr const char* drained_node = "Successfully drained the node";
 constexpr const char* failed_drain = "Failed to drain the node, ";
-/// Seconds. A recorded time further in the future than this was written before the clock was set back.
+/// Seconds. A recorded time that is further in the future was written before the clock was set back.
 constexpr std::int64_t set_back = 60;
 
 class Step {
@@ -84,7 +84,7 @@ class Step {
     [[nodiscard]] bool runs_wanted() const {
         return at_.driver.running == policy_.version && at_.driver.ready;
     }
-    /// Requested by an administrator, on the Node or on the host.
+    /// Returns true if an administrator has requested the upgrade, on the Node or on the host.
     [[nodiscard]] bool is_requested() const {
         return node_.requested ||
                (at_.driver.requested == policy_.version && has_desired_version() && !runs_wanted());
@@ -103,10 +103,10 @@ class Step {
             mind(node_.record.since + timeout.count());
     }
     [[nodiscard]] bool is_away() const { return !node_.ready || node_.others_cordoned(); }
-    /// Returns whether the driver works. Before pod-restart-required the driver is untouched, so it counts as
-    /// working.
+    /// Returns true if the driver works. Before the state pod-restart-required nothing has changed the
+    /// driver, so it counts as working.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
-    /// Sets the time of the next evaluation. Ignores times in the past.
+    /// Sets the time of the next evaluation, unless an earlier one is set or the time has passed.
     void mind(std::int64_t when) {
         if (when > at_.now)
             move_.due = move_.due ? std::min(*move_.due, when) : when;
@@ -135,8 +135,8 @@ class Step {
     void add_event(std::string message) { move_.events.push_back({false, std::move(message)}); }
     void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
 
-    /// Drops the host's request once the Node has recorded it. Offers the version to the host's
-    /// administrators where the host waits for a request.
+    /// Drops the request of the host's administrator after the Node has recorded it. If the host would
+    /// upgrade only on request, offers the version to its administrator.
     void read_request() {
         const bool is_on_node =
             is_under_way(node_.state) || (node_.state == UpgradeRequired &&
@@ -156,8 +156,8 @@ class Step {
         move_.was_unschedulable = false;
     }
 
-    /// Starts an upgrade from the beginning: a person set a state label that this host did not set, and the
-    /// host has no grant.
+    /// Starts the upgrade from the beginning: a person set a state label, not this host, and the host has no
+    /// grant for it.
     void request() {
         const bool cordoned = move_.record.cordoned;
         move_.record = {};
@@ -166,17 +166,18 @@ class Step {
         to(UpgradeRequired, waiting_reason());
     }
 
-    /// Returns whether the upgrade would begin, as far as this host knows. An unused grant would block
-    /// another host.
+    /// Returns true if this host would begin its upgrade with a grant. Otherwise it wants none, since an
+    /// unused grant would block another host.
     [[nodiscard]] bool would_begin(const WindowState& window) const {
         return window.open && at_.policy_problem.empty();
     }
 
-    /// Returns to the waiting state without counting an attempt.
+    /// Returns to the state upgrade-required, so that the host waits again. The attempt does not count.
     void release(const std::string& why) {
         if (move_.record.attempts > 0)
             --move_.record.attempts;
-        // Without a grant the host waits for another one. If no driver works, it stays cordoned.
+        // A host whose grant was revoked, and whose driver does not work, stays cordoned while it waits for
+        // another grant.
         if (!at_.revoked || serves())
             give_back_schedulability();
         else
@@ -217,8 +218,8 @@ class Step {
                 return forget();
             if (node_.state != UpgradeDone || node_.record.state != UpgradeDone ||
                 node_.record.version != policy_.version) {
-                // Removing the label does not restart the time since completion: later waves count from the
-                // first time.
+                // If only the label was removed, keep the time of completion, because later waves wait from
+                // that time on.
                 const bool was_done =
                     node_.record.state == UpgradeDone && node_.record.version == policy_.version;
                 give_back_schedulability();
@@ -240,7 +241,7 @@ class Step {
         begin(false);
     }
 
-    /// Returns to the state where nothing is wanted from this host.
+    /// Returns to the state without a label: the policy requires no upgrade of this host.
     void forget(const std::string& why = {}) {
         move_.reason = why;
         if (node_.state == Unknown && !move_.record.cordoned)
@@ -250,7 +251,7 @@ class Step {
         move_.record = {};
     }
 
-    /// Sets the label only once it is known whether the upgrade is possible.
+    /// Sets the label upgrade-required, but only after the check has shown whether the upgrade is possible.
     void begin(bool requested) {
         if (at_.check.state == Task::State::None || at_.check.state == Task::State::Running) {
             move_.act = UpgradeAct::Check;
@@ -309,7 +310,7 @@ class Step {
             mind(*window.until);
         if (at_.check.is_done() || at_.check.has_failed()) {
             record.version = policy_.version;
-            // The leader has another clock: `prepared` tells it that the time has been reached.
+            // The leader's clock may differ: `prepared` shows it that retry_at has been reached here.
             record.prepared = at_.check.is_done() && record.retry_at <= at_.now && would_begin(window);
         } else if (record.version != policy_.version || !would_begin(window)) {
             record.prepared = false;
@@ -333,7 +334,7 @@ class Step {
         }
         record.attempts += 1;
         record.retry_at = 0;
-        // Keep the version that an interrupted swap has unloaded.
+        // An interrupted swap may have unloaded the driver: `from` then keeps the version that ran before.
         if (!at_.driver.running.empty() || record.from.empty())
             record.from = at_.driver.running;
         record.drained = false;
@@ -344,8 +345,8 @@ class Step {
         move_.wants_grant = true;
     }
 
-    /// Checks, before the first irreversible step, whether there is a reason to release the host. Releases it
-    /// if so.
+    /// Called before the first irreversible step. If the policy or the grant no longer allows the upgrade,
+    /// releases the host and returns true.
     bool is_released() {
         if (is_paused()) {
             release("autoUpgrade is off");
@@ -478,7 +479,7 @@ class Step {
         move_.validation_began = at_.now;
     }
 
-    /// Drains first, because the host also runs pods without a GPU.
+    /// Drains the node first, because a reboot also ends the pods without a GPU.
     void reboot() {
         UpgradeRecord& record = move_.record;
         if (!policy_.may_reboot)
@@ -489,7 +490,8 @@ class Step {
                         "(drain.enable is false): " +
                             at_.driver.problem,
                         true);
-        if (!at_.granted && !at_.revoked) // a host without a grant finishes what it has begun
+        // without an answer about the grant wait; without a grant finish what was begun
+        if (!at_.granted && !at_.revoked)
             return;
         if (record.boot != at_.driver.boot) {
             if (record.reboots >= most_reboots)
@@ -516,9 +518,9 @@ class Step {
         stay(UpgradeAct::Reboot, "reboots");
     }
 
-    /// Returns when validation is late, if that is known. With the wanted driver ready, pods count only after
-    /// they have been visible for a while. Without the API server, pods cannot be seen and cannot report that
-    /// they are ready.
+    /// Returns when the validation fails for lack of time; nullopt: never, or not known. If the new driver is
+    /// ready, only the validator pods are missing. They get some time in which they are visible: while the
+    /// API server is down they cannot report.
     [[nodiscard]] std::optional<std::int64_t> validation_ends() const {
         if (policy_.validation_timeout.count() == 0)
             return std::nullopt;
@@ -542,11 +544,11 @@ class Step {
                 return done();
             return to(UncordonRequired);
         }
-        // Judge the driver only after the operation has ended, however long that takes.
+        // While an operation may change the driver, the driver counts neither as working nor as broken.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
-        // After a reboot, or a swap by someone else, the running driver is another version, and waiting does
-        // not change that.
+        // Another version runs, for example after a reboot or another client's swap. Waiting would not change
+        // that.
         if (at_.driver.ready && at_.driver.running != record.version)
             return fail("validation", "driver " + at_.driver.running + " runs again");
         const std::string why = !at_.driver.ready ? at_.driver.problem
@@ -563,7 +565,7 @@ class Step {
         roll_back();
     }
 
-    /// Rolls back to the earlier version, if there was one.
+    /// Rolls back to the version that ran before. Fails if there was none.
     void roll_back() {
         const UpgradeRecord& record = move_.record;
         const std::string why = record.cause;
@@ -595,7 +597,7 @@ class Step {
             return runs_wanted() ? done() : begin(false);
         if (is_requested() && has_desired_version())
             return begin(true);
-        // The upgrade failed with no driver, for example because the host went down during a swap, and the
+        // The upgrade failed without a driver, for example because the host went down during a swap. Now the
         // earlier driver runs again.
         if (node_.record.cordoned && at_.driver.ready && at_.driver.running == node_.record.from)
             return fail(node_.record.failure, node_.record.cause);
@@ -624,7 +626,7 @@ UpgradeDecision next_decision(const UpgradeInput& situation) {
         still.reason = situation.node.reason;
         still.was_unschedulable = situation.node.was_unschedulable;
         still.wants_grant = is_under_way(situation.node.state);
-        // The host would not use a grant.
+        // Withdraw `prepared`: without gpuhostd the host would not use a grant.
         if (situation.policy != nullptr && still.state == UpgradeRequired && still.record.prepared) {
             still.record.prepared = false;
             still.reason = "gpuhostd does not answer";
