@@ -73,7 +73,7 @@ class Client {
     [[nodiscard]] base::Result<bool> running(); ///< true if the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
-    /// fails with Refused unless the daemon's state is reboot-required
+    /// Reboots the host. Fails with Refused unless the daemon's state is reboot-required.
     [[nodiscard]] base::Result<void> reboot();
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();

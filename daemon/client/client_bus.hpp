@@ -34,7 +34,7 @@ class Client::Bus {
     BusPtr bus_;
     SlotPtr changes_;
     SlotPtr owners_;
-    /// of a method call; open() makes it longer if polkit may ask for a password
+    /// Timeout of a method call. open() makes it longer if polkit may ask for a password.
     std::uint64_t timeout_us_ = 0;
     bool direct_ = false; ///< connected to the daemon without a bus
     bool changed_ = false;

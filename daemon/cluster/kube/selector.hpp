@@ -27,7 +27,7 @@ class Selector {
   private:
     struct Requirement {
         std::string key;
-        /// false: the label has none of `values`; if that is empty: it is absent
+        /// False: the label has none of `values` or, if that is empty, is absent.
         bool has = true;
         std::vector<std::string> values; ///< empty: any value
     };

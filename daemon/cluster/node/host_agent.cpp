@@ -19,7 +19,7 @@ namespace {
 
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
-/// the shortest time between heartbeats, even if another writer changes their times
+/// The shortest time between heartbeats, even if another writer changes their times.
 constexpr Time between_beats{60'000};
 constexpr unsigned conflict = 409;
 constexpr unsigned most_conflicts = 3; ///< after so many conflicts in a row, the Node is listed again

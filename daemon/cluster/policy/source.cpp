@@ -17,7 +17,7 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
-/// how often to check for a kind (ClusterPolicy) that the server does not serve
+/// How often to check for a kind (ClusterPolicy) that the server does not serve.
 constexpr Time kind_interval{30 * 60'000};
 
 std::string name_of(const Json& object) {

@@ -74,7 +74,7 @@ struct Admission {
     /// so it contains no numbers or names that change during the rollout.
     std::vector<std::string> reasons;
     std::vector<PoolNumbers> pools;
-    /// gates that hosts wait for, and for nothing else: shut, or without an answer
+    /// Gates that hosts wait for, and for nothing else: shut, or without an answer.
     std::set<Gate> asks;
     std::optional<std::int64_t> again; ///< seconds since 1970 when time alone changes the result
 };

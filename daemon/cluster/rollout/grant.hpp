@@ -18,7 +18,7 @@ inline constexpr const char* rollout_lease = "gpuhost-rollout"; ///< the leader 
 inline constexpr std::string_view grant_prefix = "gpuhost-upgrade-";
 
 namespace key {
-/// on a grant: term_of() the leader that created it
+/// On a grant: term_of() the leader that created it.
 inline constexpr const char* term = "gpuhost.io/term";
 inline constexpr const char* version = "gpuhost.io/version"; ///< on a grant: the version that it is for
 inline constexpr const char* node_uid = "gpuhost.io/node-uid";

@@ -18,7 +18,7 @@ constexpr Time renew_every{5'000};
 /// In this time before the lease ends, the leader neither grants, revokes nor publishes.
 constexpr Time margin{3'000};
 constexpr Seconds grant_duration{300};
-/// shortest time between two decisions, so that one decision covers several changes
+/// The shortest time between two decisions, so that one decision covers several changes.
 constexpr Time gather{20};
 /// How long a request without an answer may still take effect. kube-apiserver's --request-timeout is one
 /// minute by default.

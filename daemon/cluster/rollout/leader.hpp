@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grants upgrades while this host holds the Lease gpuhost-leader, so one candidate at a time. The leader
-// reads all its state from the API server, so another candidate can continue. A grant names the leader's term, and
-// a host checks the term before it begins. So a grant that a former leader creates late has no effect.
+// reads all its state from the API server, so another candidate can continue. A grant names the leader's
+// term, and a host checks the term before it begins. So a grant that a former leader creates late has no
+// effect.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"
@@ -36,7 +37,7 @@ class Leader {
     [[nodiscard]] bool leads() const { return valid_until_.has_value(); }
     [[nodiscard]] const Admission& admission() const { return admission_; }
     [[nodiscard]] const Fleet& fleet() const { return fleet_; }
-    /// returns the leader's part of `gpuhostctl cluster status --json`
+    /// Returns the leader's part of `gpuhostctl cluster status --json`.
     [[nodiscard]] base::Json document() const;
 
   private:
@@ -82,7 +83,7 @@ class Leader {
     Time lease_seen_{0}; ///< when the holder or the renewal time last changed
     bool asks_ = false;
     std::optional<Time> lease_due_;
-    /// set while this host leads; answers to requests of another term are ignored
+    /// The leader's term, set while this host leads. Answers to requests of another term are ignored.
     std::string term_;
     std::optional<Time> valid_until_; ///< end of the lease, by the monotonic clock; set while this host leads
     std::string last_error_;
@@ -98,7 +99,7 @@ class Leader {
     Admission admission_;
     bool nodes_listed_ = false;
     bool grants_listed_ = false;
-    /// what cannot be read ("nodes", "leases") → the last logged reason
+    /// Maps what cannot be read ("nodes", "leases") to the last logged reason.
     std::map<std::string, std::string> blind_;
     std::optional<Time> decide_due_;
     Time decided_{0};

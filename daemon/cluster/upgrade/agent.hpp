@@ -41,7 +41,7 @@ class UpgradeAgent final : public NodeAuthor {
     /// Returns UpgradeDecision::offer of the last decision.
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
 
-    /// returns the upgrade's part of `gpuhostctl cluster status --json`
+    /// Returns the upgrade's part of `gpuhostctl cluster status --json`.
     [[nodiscard]] base::Json document() const;
 
   private:

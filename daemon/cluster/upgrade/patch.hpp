@@ -10,9 +10,9 @@ namespace gpuhost::cluster {
 struct UpgradePatch {
     NodePatch node;           ///< a merge patch with the resourceVersion of `node`
     bool only_reason = false; ///< the patch changes only the reason
-    /// about NVIDIA's annotations; sent after the server has accepted the patch
+    /// Events about NVIDIA's annotations, sent after the server has accepted the patch.
     std::vector<UpgradeEvent> events;
-    /// starts of event texts; if the server refuses the patch, sent with its reason
+    /// Starts of event texts. If the server refuses the patch, they are sent with its reason.
     std::vector<std::string> failures;
 };
 

@@ -24,7 +24,7 @@ constexpr std::size_t most_named = 5;
 constexpr Seconds validators_come{30};
 constexpr Seconds operands_come{300}; ///< the same on a node where other operands of the GPU Operator run
 constexpr Seconds after_grace{30};    ///< after the grace period; then a pod counts as stuck
-/// how long pods must be visible after an outage of the API server, before a validation can be late
+/// How long pods must be visible after an outage of the API server, before a validation can be late.
 constexpr Seconds pods_settle{60};
 constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned not_found = 404;

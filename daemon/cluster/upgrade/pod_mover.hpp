@@ -69,7 +69,7 @@ class PodMover {
     std::map<std::string, PodFacts> pods_;          ///< keyed by UID
     std::map<std::string, Time> ask_at_;            ///< UID → when to request the pod's eviction (again)
     std::map<std::string, std::string> in_the_way_; ///< UID → the server's reason why the pod was not evicted
-    /// error of the watch; while set, pods_ is not up to date
+    /// The error of the watch. While set, pods_ is not up to date.
     std::string last_error_;
     std::optional<Time> reopen_at_; ///< when to open the credentials (again)
     bool validator_seen_ = false;   ///< a DaemonSet that creates validators exists

@@ -34,7 +34,7 @@ class Runner {
         std::function<void(const Operation&)> added;
         std::function<void(const Operation&)> changed;
         std::function<void(const Operation&)> ended;
-        /// an old operation; its journal is about to be deleted
+        /// Receives an old operation whose journal is about to be deleted.
         std::function<void(const Operation&)> removed;
     };
 

@@ -29,7 +29,7 @@ struct Launch {
 struct JobEnd {
     enum class How {
         Reported, ///< the worker wrote a result, or was killed after its deadline (Timeout)
-        /// the worker died without a result; the error is Interrupted, and the phase may run again
+        /// The worker died without a result. The error is Interrupted, and the phase may run again.
         Died,
         NotStarted, ///< the worker never ran; the result has the reason
     };

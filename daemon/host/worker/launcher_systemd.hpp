@@ -13,7 +13,7 @@ namespace gpuhost::host {
 
 /// Pauses before the daemon asks systemd for a unit's state, because a signal or a reply did not arrive.
 struct Patience {
-    /// after the deadline; systemd's SIGKILL takes 10 s
+    /// Time after a job's deadline; systemd's SIGKILL takes 10 s.
     std::chrono::microseconds overdue = std::chrono::seconds(30);
     std::chrono::microseconds again = std::chrono::seconds(5); ///< between two calls
 };
