@@ -17,9 +17,10 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_files = 100'000; ///< of all artifacts for one host
+constexpr std::size_t most_files = 100'000; ///< files of all artifacts for one host
 
-/// Returns the blob's path, by the same rule as the import: a blob of another size counts as missing.
+/// Returns the path of a blob: in the store if it is there with that size, else in the incoming directory.
+/// The import uses the same rule.
 std::string place_of(const base::Root& root, const SignedManifest& bundle, const std::string& hex,
                      std::uint64_t size) {
     return BlobStore(root).has(hex, size) ? std::string(blobs_directory) + "/" + hex
@@ -40,7 +41,8 @@ std::set<std::string_view> needed_blobs(const BundleManifest& manifest, const Ho
     return needed;
 }
 
-/// Checks the name of a file. Packages and modules share one directory; the other kinds are trees.
+/// Reports whether an artifact of this kind may contain a file with this name. Kinds with is_tree() may have
+/// paths; others, such as drivers, only file names.
 bool is_name_in(const std::string& name, const std::string& kind) {
     return is_tree(kind) ? is_path_in_tree(name) : is_file_name(name);
 }
@@ -57,7 +59,7 @@ Result<core::Artifact> read_artifact(const base::Root& root, const SignedManifes
         return base::fail(Errc::BadContent, what + ": is not of kind " + source.kind);
     core::Artifact artifact{source.kind, source.name, source.kernel, source.flavour, {}};
     std::set<std::string> names;
-    for (std::size_t i = 1; i < document.content.size(); ++i) { // the first entry is the configuration
+    for (std::size_t i = 1; i < document.content.size(); ++i) { // entry 0 is the configuration
         const Descriptor& file = document.content[i];
         if (!is_name_in(file.title, source.kind) || !names.insert(file.title).second)
             return base::fail(Errc::BadContent,
@@ -89,7 +91,7 @@ Result<LinkTree> tree_of(const core::Artifact& artifact) {
 Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                      const HostFacts& host) {
     if (bundle.manifest.artifacts.empty())
-        return HostArtifacts(); // most bundles have no artifacts but many blobs
+        return HostArtifacts(); // saves the search through all blobs: most bundles have no artifacts
     const std::set<std::string_view> needed = needed_blobs(bundle.manifest, host);
     std::set<std::tuple<std::string, std::string, std::string, std::string>> kinds;
     HostArtifacts artifacts;

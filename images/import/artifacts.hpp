@@ -8,12 +8,13 @@
 
 namespace gpuhost::images {
 
-/// The artifacts of a bundle for this host, with their paths: in the store, or among the received blobs of
-/// that bundle. Each document is compared with its digest, and the names in it must be valid file names.
+/// The artifacts of a bundle that this host needs (drivers, packages, …), with the paths of their files. A
+/// file is in the blob store, or in the incoming directory of the bundle. host_artifacts() compares each OCI
+/// manifest with its digest. It fails with BadContent if a name in it is not a valid file name or path.
 struct HostArtifacts {
-    std::vector<core::Artifact> others; ///< for other subsystems
-    std::vector<LinkTree> packages;     ///< a repository for each distribution
-    std::vector<LinkTree> files;        ///< by set name
+    std::vector<core::Artifact> others; ///< drivers and toolkits, which other subsystems import
+    std::vector<LinkTree> packages;     ///< one tree for each distribution
+    std::vector<LinkTree> files;        ///< one tree for each set of files
 };
 [[nodiscard]] base::Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                          const HostFacts& host);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t digest_digits = 64;
 constexpr std::size_t first_digits = 16;
 constexpr std::size_t frame_bytes = digest_digits + 1 + first_digits + 1;
-const std::string nothing(digest_digits, '0'); ///< in the place of a digest: the last frame
+const std::string nothing(digest_digits, '0'); ///< instead of a digest: marks the last frame
 
 } // namespace
 

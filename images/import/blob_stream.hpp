@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of missing blobs from gpuhost-fetch to the worker that imports them. It begins like the bundle,
-// up to the end of the signed manifest. A frame and the bytes follow for each blob, then the last frame.
+// The stream that gpuhost-fetch writes to a pipe, from which a worker imports a bundle. It begins with the
+// first bytes of the bundle, up to the end of the signed manifest. For each blob that the host lacks, a frame
+// and the blob's bytes follow. The stream ends with a special frame (last_blob_frame()).
 //
-// A frame is "HEX FIRST\n": the blob's digest, and the offset in the blob from which its bytes follow, in 16
-// hex digits. An interrupted import left the bytes before that offset in the incoming directory. Blobs may be
-// in any order. A blob with wrong bytes may be sent again. Anything else in the stream ends the import.
+// A frame is "HEX FIRST\n": the blob's SHA-256, and an offset in the blob as 16 hex digits. The bytes after
+// the frame are those from this offset to the blob's end. The bytes before it were left in the incoming
+// directory by an interrupted import. Blobs may be in any order. A blob with wrong bytes may be sent again.
+// Anything else in the stream makes the import fail.
 #pragma once
 
 #include "images/bundle/input.hpp"
@@ -22,23 +24,25 @@ namespace gpuhost::images {
 [[nodiscard]] std::string blob_frame(std::string_view hex, std::uint64_t first);
 [[nodiscard]] std::string last_blob_frame();
 
-/// Reads the part after the manifest.
+/// Reads the part of the stream after the signed manifest.
 class BlobStream {
   public:
-    /// Accepts only the blobs in `wanted`. `input` and the members must outlive the object.
+    /// `input` is at the first frame. Any blob that is not in `wanted` makes next() fail. `input` and the
+    /// members must outlive the object.
     BlobStream(BundleInput& input, const std::vector<const Member*>& wanted);
 
     struct Blob {
         const Member* member = nullptr; ///< null: no more blobs
-        std::uint64_t first = 0;
+        std::uint64_t first = 0;        ///< offset of the first byte that follows
     };
-    /// Returns the next blob. All bytes of the previous one must have been read. Fails with BadContent at the
-    /// end if blobs are missing, and names one.
+    /// Reads the next frame. Call it after all bytes of the previous blob were read or skipped. At the end of
+    /// the stream, fails with BadContent if a blob of `wanted` was not received().
     [[nodiscard]] base::Result<Blob> next();
-    [[nodiscard]] std::uint64_t left() const { return left_; } ///< bytes of that blob
+    /// Bytes of the current blob that were not read yet.
+    [[nodiscard]] std::uint64_t left() const { return left_; }
     [[nodiscard]] base::Result<void> read(std::span<char> buffer);
     [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
-    /// Marks a blob as complete. It must not be sent again.
+    /// Marks a blob as complete and correct. If it is sent again, next() fails.
     void received(const Member& member) { wanted_.erase(member.hex); }
 
   private:

@@ -27,9 +27,10 @@ namespace {
 
 using Problems = std::vector<core::Problem>;
 
-/// Warns if this many more bytes in the store would trigger the kubelet's image garbage collection.
+/// Warns if `bytes` more in the store would make the kubelet start to delete images.
 void warn_of_image_gc(const StepContext& context, const Json& args, std::uint64_t bytes) {
-    const std::int64_t threshold = base::int_or(args, "image-gc-threshold", -1); // -1 without a kubelet
+    // -1: no kubelet on this host.
+    const std::int64_t threshold = base::int_or(args, "image-gc-threshold", -1);
     const std::string warning = image_gc_warning(
         context.root, bytes, threshold < 0 ? std::nullopt : std::optional(static_cast<unsigned>(threshold)));
     if (!warning.empty())
@@ -63,8 +64,8 @@ core::Problem problem_of(const base::Error& error) {
     return {error.code, error.message, error.hint};
 }
 
-/// Verifies the signature of a file and reads nothing more. Skips a pipe, which can be read only once: apply
-/// does the same checks before it writes.
+/// Verifies the signature of a bundle in files, and makes the checks of plan_import(). Does not read a pipe,
+/// because that is possible only once; apply makes the same checks before it writes.
 Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, input_of(context, args));
     const auto trust = load_trust(context.root);
@@ -93,7 +94,8 @@ std::string count_of(std::uint64_t done, std::uint64_t total) {
     return std::to_string(done >> 20U) + " of " + std::to_string((total + (1U << 20U) - 1) >> 20U) + " MiB";
 }
 
-/// Syncs the directories: the run that imported the bundle may have been interrupted before that.
+/// Syncs the directories of the store and the catalogue. The operation that imported the bundle may have been
+/// interrupted before it synced them.
 Result<void> finish_earlier(const base::Root& root) {
     GPUHOST_CHECK(root.sync_directory(blobs_directory));
     return root.sync_directory(catalogue_directory);
@@ -114,7 +116,8 @@ std::uint64_t bytes_in_file(const BundleManifest& manifest) {
     return total;
 }
 
-/// Fails on the second call: a pipe can be read once, and the worker that read it has ended.
+/// Records that this operation reads a pipe. Fails with Interrupted if it was recorded before: the worker
+/// that read the pipe has ended, and its bytes are lost.
 Result<void> receive_pipe(const StepContext& context) {
     const std::string taken = context.staging + "/pipe-was-read";
     if (context.root.exists(taken))
@@ -123,7 +126,9 @@ Result<void> receive_pipe(const StepContext& context) {
     return context.root.write_atomic(taken, "");
 }
 
-/// Runs `receive` for the missing part of a bundle.
+/// Applies bundle.receive: calls `receive` if blobs are missing, and writes the list of artifacts for other
+/// subsystems. "skip" in the result is the number of following steps that the transaction skips because they
+/// have nothing to do.
 Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
@@ -132,7 +137,8 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
         !warning.empty())
         context.warn(warning);
     if (plan.complete) {
-        GPUHOST_CHECK(forget_received(context.root)); // else commit would use an import that was undone
+        // Otherwise bundle.commit would use the mark of an import that was undone.
+        GPUHOST_CHECK(forget_received(context.root));
         GPUHOST_CHECK(finish_earlier(context.root));
     } else {
         GPUHOST_CHECK(receive(plan));
@@ -174,7 +180,7 @@ core::StepKind receive_kind() {
     kind.name = "bundle.receive";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(store_directory)};
-    kind.deadline = std::chrono::hours(6); // copies a full disk from a slow medium
+    kind.deadline = std::chrono::hours(6); // enough to copy a full disk from a slow medium
     kind.interruptible = true;
     kind.preflight = receive_preflight;
     kind.apply = receive_apply;
@@ -233,9 +239,9 @@ core::StepKind convert_kind() {
 Result<Json> commit_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
     if (!received)
-        return Json::object(); // nothing was missing
+        return Json::object(); // the bundle was complete already, so nothing was received
     context.progress(-1, "waiting for the disk");
-    if (base::bool_or(args, "unsigned", false)) { // plan() has checked that this is allowed
+    if (base::bool_or(args, "unsigned", false)) { // ImagesComponent::plan() has checked that this is allowed
         GPUHOST_CHECK(commit_unsigned(context.root, *received, host_facts_from_json(args)));
         return Json::object();
     }
@@ -254,15 +260,15 @@ core::StepKind commit_kind() {
     kind.name = "bundle.commit";
     kind.sandbox = core::Sandbox::Content;
     kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
-    kind.deadline = std::chrono::hours(1); // writeback may still be pending
+    kind.deadline = std::chrono::hours(1); // all blobs may still have to be written to the disk
     kind.apply = commit_apply;
     kind.undo = commit_undo;
-    // No verify: a blob's name in the store proves its digest, and the record proves that all blobs have
-    // names.
+    // Has no verify: the record is written last, and a blob is in the store only with the right digest.
     return kind;
 }
 
-/// Reports whether the followers of the catalogue need no change after the replacement.
+/// Reports whether the replaced generation and the new one need the same files of runtimes and package
+/// managers. The steps images.mirrors and packages.repositories can then be skipped.
 bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
     const auto before = Catalogue(root).replaced(name);
     const auto now = Catalogue(root).record(name);
@@ -276,8 +282,8 @@ Result<Json> finalize_apply(StepContext& context, const Json& args) {
                       leads_nobody_elsewhere(context.root, received->name);
     GPUHOST_CHECK(received ? finalize_import(context.root, received->digest)
                            : Catalogue(context.root).finalize());
-    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // left by earlier imports
-    // The blobs of the replaced generation, or of an abandoned import.
+    GPUHOST_CHECK(remove_other_incoming(context.root, "")); // files of earlier imports
+    // Removes the blobs of the replaced generation alone, or of an interrupted import.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("unused blobs are not removed: " + freed.error().message);
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};

@@ -14,7 +14,8 @@
 // | images.mirrors        | System  | updates the runtimes' files from the catalogue (images/host/mirrors.hpp)       |
 // | packages.repositories | System  | updates apt's or dnf's files likewise (images/host/repositories.hpp)           |
 //
-// An interrupted step leaves only blobs that no record owns. The next import uses or removes them.
+// An interrupted step leaves only blobs that no bundle in the catalogue owns. The next import uses or removes
+// them.
 #pragma once
 
 #include "daemon/core/step.hpp"

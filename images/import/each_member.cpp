@@ -5,7 +5,8 @@ namespace gpuhost::images {
 
 namespace {
 
-constexpr std::uint64_t worth_a_thread = 8U << 20U; ///< smaller members take less time than starting a thread
+/// Bytes; to start a thread for a smaller member takes longer than to read it.
+constexpr std::uint64_t worth_a_thread = 8U << 20U;
 
 } // namespace
 

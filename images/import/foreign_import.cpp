@@ -27,12 +27,14 @@ using content::FileDigest;
 
 namespace {
 
-/// The incoming directory until the manifest exists, whose digest names the final one.
+/// Name of the incoming directory until the manifest is made. The directory is then renamed to the manifest's
+/// digest.
 constexpr std::string_view unpacking = "unsigned";
 constexpr const char* unnamed_blob = "blob";
 constexpr std::size_t block_bytes = 1U << 20U;
 
-/// Blobs beside the store, each in a file named by its digest. Skips blobs that the store has already.
+/// Writes blobs into the incoming directory, each in a file named by its digest. Keeps no copy of a blob that
+/// the store has already, and reads that blob from the store.
 class IncomingBlobs : public BlobSink {
   public:
     static Result<IncomingBlobs> create(const Root& root) {
@@ -122,7 +124,7 @@ Result<void> store_blobs(const Root& root, const BundleManifest& manifest, const
     return {};
 }
 
-/// Adds the input directory's name to an error about a path inside it, and a hint if access was denied.
+/// Adds the name of the input directory to an error about a path in it. Adds a hint if access was denied.
 base::Error of_directory(base::Error error, const std::string& file) {
     if (error.code == Errc::AccessDenied && error.hint.empty())
         error.hint = "Make it readable for all users with 'chmod -R a+rX': another user imports it.";
@@ -149,7 +151,7 @@ std::vector<std::string> warnings_of(const ImageStock& stock, const BundleManife
     return warnings;
 }
 
-/// Selects the images that this host needs.
+/// Makes the manifest of the images for this host's platform, and the warnings about others.
 Result<ForeignBundle> choose(Document index, const BlobSource& blobs, const ForeignInput& input,
                              const std::string& bundle, const HostFacts& host) {
     GPUHOST_TRY(stock, make_stock(std::move(index), blobs));
@@ -165,7 +167,7 @@ Result<ForeignBundle> read_directory(const Root& root, const ForeignInput& input
     UniqueFd fd(::fcntl(input.fd, F_DUPFD_CLOEXEC, 3));
     if (!fd)
         return base::fail_errno(input.file, errno);
-    // A root named "/" would count as the host's own (Root::is_host()), which this directory is not.
+    // With the name "/", Root::is_host() would be true for the layout's directory.
     const LayoutDirectory layout(Root::of(std::move(fd), input.file == "/" ? "/." : input.file));
     GPUHOST_TRY(index, read_layout_index(layout.root()));
     GPUHOST_TRY(adopted, choose(std::move(index), layout, input, bundle, host));
@@ -219,13 +221,13 @@ Result<void> leave(const Root& root, const BundleManifest& manifest, const Impor
 Result<void> check_adoption(const Root& root, const ForeignInput& input, const std::string& bundle) {
     GPUHOST_TRY(st, stat_of(input));
     const auto present = Catalogue(root).record(bundle);
-    if (!present && present.error().code != Errc::NotFound) // the damaged one may be signed
+    if (!present && present.error().code != Errc::NotFound) // a damaged record may be that of a signed bundle
         return base::fail(present.error());
     if (present && present->is_signed())
         return base::fail(Errc::Refused,
                           "bundle '" + bundle + "' already exists, signed by " + present->signer.subject,
                           "Pass another name for the unsigned images: --name NAME.");
-    // Blobs that the store has already are known only after unpacking.
+    // If the bundle exists, most blobs may be in the store already. Which ones is known only after unpacking.
     return S_ISREG(st.st_mode) && !present ? check_space(root, static_cast<std::uint64_t>(st.st_size), "")
                                            : Result<void>();
 }

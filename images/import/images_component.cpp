@@ -33,7 +33,8 @@ Plan new_plan(const std::string& request) {
     return plan;
 }
 
-/// Adds the steps that update files from the catalogue, in its state at that time.
+/// Adds the steps images.mirrors and packages.repositories, which update files of runtimes and package
+/// managers from the catalogue. `forward`: see core::Step.
 void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     for (core::Step step :
          {mirrors_step(mirror_settings(settings)), repositories_step(repositories_are_on(settings))}) {
@@ -42,8 +43,9 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     }
 }
 
-/// Adds the steps after bundle.receive, the same for all imports. `mends`: a file that follows the catalogue
-/// is wrong.
+/// Adds the steps that all imports have in common, after bundle.receive or bundle.convert. `mends`: a file of
+/// a runtime or package manager differs from the catalogue already, so the steps that write it must not be
+/// skipped.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "add it to the catalogue", host});
     const std::size_t finalize = plan.steps.size();
@@ -52,14 +54,14 @@ void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool 
     plan.steps[finalize].args = {{"mends", mends}, {"followers", plan.steps.size() - finalize - 1}};
 }
 
-/// Reports whether all files that follow the catalogue are right.
+/// Reports whether all files of runtimes and package managers agree with the catalogue.
 bool followers_are_right(const Json& observed) {
     return base::strings_or_empty(base::member(observed, "mirrors"), "wrong").empty() &&
            base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
 }
 
-/// Returns the arguments of steps about this host: the facts that select members, and values that only root
-/// can read.
+/// Returns the arguments of steps that describe this host: its HostFacts, and the kubelet's threshold, which
+/// only root can read.
 Json host_of(const Json& observed) {
     Json told = to_json(host_facts_from_json(observed));
     told["image-gc-threshold"] = base::member(observed, "image_gc_threshold");
@@ -92,13 +94,15 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.receive", "verify " + what + " and copy its missing blobs", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host, mends);
-    Json& told = plan.steps.front().args; // steps to skip if nothing is to be done
+    // Numbers of steps that bundle.receive may skip, see receive_signed().
+    Json& told = plan.steps.front().args;
     told["steps_of_others"] = others.size();
     told["steps_after"] = plan.steps.size() - 1;
     return plan;
 }
 
-/// Plans an import of blobs from peers, through a pipe. The step checks the signature and the generation.
+/// Plans an import of a bundle that gpuhost-fetch sends through a pipe. The step bundle.receive checks
+/// signature and generation.
 Plan receive_plan(const core::Desired& desired, const Json& request, const Json& observed,
                   const std::vector<core::Step>& others) {
     Json stream = request;
@@ -111,7 +115,8 @@ Plan receive_plan(const core::Desired& desired, const Json& request, const Json&
     return plan;
 }
 
-/// Plans an import of unsigned images. Other subsystems get nothing from it: a driver must be signed.
+/// Plans an import of unsigned images. It has no steps of other subsystems: drivers are imported only from
+/// signed bundles.
 Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json& observed) {
     Plan plan = new_plan("import");
     const auto files = base::strings_or_empty(request, "files");
@@ -176,7 +181,7 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
     return plan;
 }
 
-/// Lists the runtimes' files that differ from what they should be.
+/// Returns the registries in bundles, and the files of container runtimes that must be changed for them.
 Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
     const Registries registries = mirrored_registries(root);
     const Mirrors mirrors = observe_mirrors(root, registries, settings);
@@ -194,8 +199,8 @@ Json packages_of(const base::Root& root, const core::Settings& settings) {
     return {{"bundles", repositories.bundles}, {"wrong", std::move(wrong)}, {"left", repositories.left}};
 }
 
-/// Plans repairs without a request: this host's programs must find the present images and packages. The steps
-/// are not `forward`, because a driver's swap may follow.
+/// Plans `apply` without a request: updates files of runtimes and package managers that do not agree with the
+/// catalogue. The steps are not `forward`, because a driver swap may follow in the same transaction.
 Plan converge_plan(const core::Desired& desired, const Json& observed) {
     Plan plan;
     plan.kind = "images.converge";

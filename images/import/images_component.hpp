@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "images". Its requests:
+// The component "images": imports and removes bundles, and keeps the runtimes' and package managers' files in
+// agreement with the catalogue. Its requests:
 //   {"request": "import", "files": [name…], "allow-downgrade": bool}   with one descriptor for each file
 //   {"request": "import", "files": [name], "unsigned": true, "name": "airgap", "image-name": "r.io/app:v1"}
 //       one archive or layout; "name" and "image-name" are optional
@@ -21,8 +22,9 @@ class ImagesComponent : public core::Component {
   public:
     using AskDriverFilter = std::function<core::DriverFilter(const core::Settings&)>;
 
-    /// `root` must outlive the object. `import_steps` are the steps of other subsystems that use their
-    /// artifacts of a bundle. `driver_filter` returns the filter for drivers.
+    /// `root` must outlive the object. `import_steps` are steps of other subsystems, such as the driver's,
+    /// that import their artifacts of a received bundle. `driver_filter` returns which drivers of a bundle
+    /// this host imports.
     ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps,
                     AskDriverFilter driver_filter = {})
         : root_(root), import_steps_(std::move(import_steps)), driver_filter_(std::move(driver_filter)) {}

@@ -23,10 +23,11 @@ using base::Root;
 
 namespace {
 
-/// Copies of a manifest on the disk: the received one, the files in the catalogue, and the replaced record.
+/// How often a manifest is on the disk during an import: received, in the new entry of the catalogue, and in
+/// the replaced entry.
 constexpr std::uint64_t manifest_copies = 3;
 
-/// Names the bundle that is received but not committed.
+/// The mark: a file with digest and name of the bundle that was received and is not finalized.
 constexpr std::string_view received_mark = "/var/lib/gpuhost/store/incoming/received";
 constexpr std::size_t mark_limit = 256;
 
@@ -45,8 +46,8 @@ Result<void> check_generation(const BundleManifest& manifest, const BundleRecord
     if (manifest.generation == present.generation)
         return base::fail(Errc::Refused, here + " is on this host with other content",
                           "Give the new one a higher generation, or pass --allow-downgrade to replace it.");
-    // The bundle with the later date owns a shared image name. A newer generation with an earlier date would
-    // lose its names to another bundle.
+    // If two bundles have the same image name, the one with the later date is used. A newer generation with
+    // an earlier date could therefore lose names that the present one has.
     if (manifest.created < present.created)
         return base::fail(Errc::Refused,
                           here + " is dated " + base::utc_text(present.created) +
@@ -80,14 +81,14 @@ Result<void> check_base(const std::vector<const Member*>& unavailable) {
                       "bundle show FILE' to list all missing blobs.");
 }
 
-/// Returns the space that a file of this size occupies, in bytes.
+/// Returns the bytes that a file of this size occupies on the disk.
 std::uint64_t on_disk(std::uint64_t bytes) {
     constexpr std::uint64_t block = 4096;
     return (bytes + block - 1) / block * block;
 }
 
-/// Returns the bytes left by interrupted or refused imports of other bundles. They are freed before the first
-/// write.
+/// Returns the bytes on the disk that interrupted or refused imports of other bundles left. An import removes
+/// these files before it writes.
 std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     std::uint64_t bytes = 0;
     for (const std::string& name : root.list(incoming_directory).value_or(std::vector<std::string>())) {
@@ -101,7 +102,7 @@ std::uint64_t left_by_others(const Root& root, const std::string& digest) {
     return bytes;
 }
 
-/// Returns the blobs that this host needs from the bundle, sorted.
+/// Returns the blobs of the bundle that this host needs, sorted.
 std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFacts& host) {
     std::vector<OwnedBlob> owned;
     for (const Member& member : manifest.members)
@@ -115,11 +116,13 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     std::set<std::string> registries;
     for (const BundleImage& image : images)
         if (!image.name.empty())
-            registries.insert(image.name.substr(0, image.name.find('/'))); // checked: a full name
+            // parse_bundle_manifest() has checked that it is a full name.
+            registries.insert(image.name.substr(0, image.name.find('/')));
     return {registries.begin(), registries.end()};
 }
 
-/// Returns "registry.example/team" for registry.example/team/app:v1.
+/// Returns BundleRecord::namespaces of these images: "registry.example/team" for
+/// registry.example/team/app:v1.
 std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images) {
     std::set<std::string> namespaces;
     for (const BundleImage& image : images) {
@@ -162,8 +165,9 @@ CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     return entry;
 }
 
-/// Fails if the record is damaged, unless a downgrade is allowed: a damaged record hides the present
-/// generation.
+/// Returns the record of the installed bundle; nothing if it is not installed. Fails if the record is
+/// damaged, because the installed generation is then unknown. If a downgrade is allowed, a damaged record
+/// counts as not installed.
 Result<std::optional<BundleRecord>> present_record(const Root& root, const std::string& name,
                                                    bool allow_downgrade) {
     auto record = Catalogue(root).record(name);
@@ -174,7 +178,7 @@ Result<std::optional<BundleRecord>> present_record(const Root& root, const std::
     return base::fail(std::move(record).error());
 }
 
-/// Reports whether the trees of links are all present. An administrator may have removed some.
+/// Reports whether all link trees of the bundle exist. An administrator may have removed one.
 bool has_trees(const Root& root, const BundleRecord& bundle) {
     return std::all_of(bundle.packages.begin(), bundle.packages.end(),
                        [&](const PackageTree& tree) {
@@ -185,7 +189,7 @@ bool has_trees(const Root& root, const BundleRecord& bundle) {
            });
 }
 
-/// Checks the generation of a bundle that was removed earlier.
+/// Fails with Refused if a newer generation of this bundle was on the host and was removed.
 Result<void> check_removed_generation(const Root& root, const BundleManifest& manifest) {
     GPUHOST_TRY(removed, removed_generation(root, manifest.name));
     if (manifest.generation >= removed)
@@ -206,15 +210,15 @@ std::vector<std::string> missing_blobs(const Root& root, const std::vector<Owned
     return missing;
 }
 
-/// Hashes received blobs again. The program that received them parsed untrusted input, which might have made
-/// it write others.
+/// Compares received blobs of unsigned images with their digests again. The worker that wrote them also
+/// parsed untrusted input, which might have made it write other content.
 Result<void> check_received(const Root& root, const std::string& digest,
                             const std::vector<std::string>& blobs) {
     for (const std::string& hex : blobs) {
         const std::string path = received_path(digest, hex);
         const auto fd = root.open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (!fd && fd.error().code == Errc::NotFound)
-            continue; // already renamed into the store
+            continue; // an interrupted run renamed it into the store already
         const auto found = fd ? content::sha256_of_file(fd->get(), path) : base::fail(fd.error());
         if (found && found->sha256 == hex)
             continue;
@@ -275,7 +279,8 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
     }
     if (std::any_of(manifest.artifacts.begin(), manifest.artifacts.end(),
                     [](const BundleArtifact& artifact) { return is_tree(artifact.kind); }))
-        space += on_disk(1) * owned_blobs(manifest, host).size(); // each link is too long for the inode
+        // A block for each symbolic link, which is too long to be stored in an inode.
+        space += on_disk(1) * owned_blobs(manifest, host).size();
     plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
     GPUHOST_CHECK(check_least(manifest, policy.least));
     GPUHOST_TRY(present, present_record(root, manifest.name, policy.allow_downgrade));
@@ -295,7 +300,7 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
 }
 
 std::string clock_warning(const BundleManifest& manifest, std::uint64_t now) {
-    constexpr std::uint64_t day = 86'400; // unsynchronised clocks differ by less
+    constexpr std::uint64_t day = 86'400; // seconds; clocks without NTP usually differ by less
     if (manifest.created <= now + day)
         return {};
     return "bundle '" + manifest.name + "' is dated " + base::utc_text(manifest.created) +
@@ -364,7 +369,8 @@ Result<void> undo_receive(const Root& root, const Received& received) {
 Result<void> finalize_import(const Root& root, const std::string& digest) {
     GPUHOST_CHECK(Catalogue(root).finalize());
     GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
-    return root.remove(received_mark); // last: a second run would do nothing without it
+    // The mark is last: without it, a repeated call after an interruption would do nothing.
+    return root.remove(received_mark);
 }
 
 bool is_finalized(const Root& root) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports a bundle in two halves. `receive` writes the missing blobs beside the store. `commit` renames them
-// into the store and enters the bundle into the catalogue. Nothing of the bundle is visible before commit,
-// and all of it afterwards. In between, other subsystems use their artifacts.
+// Imports a bundle in two halves. First, receive_bundle() or receive_stream() writes the blobs that the host
+// lacks into an incoming directory. Then commit_bundle() renames them into the blob store and adds the bundle
+// to the catalogue. The bundle becomes visible as a whole at the end of the second half. Between the two,
+// other subsystems import their artifacts, such as drivers, from the incoming directory.
 #pragma once
 
 #include "images/bundle/host_facts.hpp"
@@ -18,68 +19,78 @@ namespace gpuhost::images {
 
 struct ImportPolicy {
     bool allow_downgrade = false; ///< accept an older generation, or other content for the same one
-    bool absent_may_come = false; ///< missing blobs of a delta are sent from elsewhere
-    LeastGenerations least = {};  ///< limits that no downgrade goes below
+    /// Blobs that a delta leaves out and this host lacks are not an error: peers send them.
+    bool absent_may_come = false;
+    LeastGenerations least = {}; ///< least generations, which also apply to downgrades
 };
 
-/// The work of an import, checked for generation, for blobs that a delta relies on, and for space. Reads
-/// nothing of the bundle beyond what open() read.
+/// The work of an import: how much must be written. plan_import() reads only the manifest, not the bundle's
+/// content. It fails with Refused if the generation may not be imported, with NotFound if a delta lacks blobs
+/// that this host needs, and with NoSpace.
 struct ImportPlan {
     std::uint64_t missing_bytes = 0;
     std::uint64_t missing_blobs = 0;
     std::uint64_t present_blobs = 0;
-    bool complete = false; ///< this same bundle is here already, with all its blobs
+    /// This bundle (same identity()) is installed already, with all its blobs and link trees.
+    bool complete = false;
 };
 [[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host, const ImportPolicy& policy);
 
-/// Returns a warning if a bundle was made later than `now` (seconds since 1970); else empty. The import
-/// continues, since either clock may be wrong. Until that date, the bundle's names win over those of all
-/// others.
+/// Returns a warning if the bundle's date is more than a day after `now` (seconds since 1970); else empty. It
+/// is not an error, since either clock may be wrong. But until that date, this bundle precedes all others
+/// that have the same image names.
 [[nodiscard]] std::string clock_warning(const BundleManifest& manifest, std::uint64_t now);
 
-/// Writes the missing blobs into the incoming directory and marks the result for received_bundle() and
-/// commit_bundle(). Removes what other bundles left there.
+/// Writes the blobs that this host needs and lacks into the incoming directory, then calls mark_received().
+/// First removes the files that other imports left in incoming/. Calls `on_bytes` as receive_blobs() does.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
                                                 const HostFacts& host, const OnBytes& on_bytes = {});
-/// The same for a stream of blobs (images/import/blob_stream.hpp) after its signed manifest.
+/// Does the same for a stream of blobs (images/import/blob_stream.hpp). `input` is after the signed manifest
+/// of the stream.
 [[nodiscard]] base::Result<void> receive_stream(const base::Root& root, const SignedManifest& bundle,
                                                 BundleInput& input, const HostFacts& host,
                                                 const OnBytes& on_bytes = {});
-/// A bundle that these two received completely and that is not finalized. received_bundle() returns nothing
-/// if there is none.
+/// A bundle that was received completely and is not finalized yet. A mark on the disk records it. If there is
+/// no mark, received_bundle() returns nothing.
 struct Received {
     std::string name;
     std::string digest;
 };
 [[nodiscard]] base::Result<std::optional<Received>> received_bundle(const base::Root& root);
 
-/// Removes the mark: nothing is to be committed. Keeps the received blobs, so a repeated import continues
-/// from there.
+/// Removes the mark, so that nothing is committed. Keeps the received blobs, so that a repeated import of the
+/// bundle does not write them again.
 [[nodiscard]] base::Result<void> forget_received(const base::Root& root);
+/// Writes the mark from which received_bundle() reads. Called after all blobs and the manifest are written.
 [[nodiscard]] base::Result<void> mark_received(const base::Root& root, const Received& received);
-/// Removes what other imports left, to free its space. Only one import runs at a time.
+/// Removes the incoming directories of all imports other than that of manifest `digest`, to free their space.
+/// Only one import runs at a time.
 [[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);
 
-/// Fails with NoSpace if `missing` bytes do not fit beside the reserve. Files of other imports than `digest`
-/// count as free space.
+/// Fails with NoSpace if `missing` bytes and store_reserve do not fit into the free space. Incoming files of
+/// imports other than `digest` count as free, because remove_other_incoming() removes them.
 [[nodiscard]] base::Result<void> check_space(const base::Root& root, std::uint64_t missing,
                                              const std::string& digest);
 
-/// Verifies the signature again, then commits. Ends in the same state wherever an earlier run was
-/// interrupted.
+/// Verifies the signature of the received manifest again, then renames its blobs into the store and adds the
+/// bundle to the catalogue. May be repeated after an interruption.
 [[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
                                                        const content::TrustAnchors& trust,
                                                        const HostFacts& host);
-/// The same for the result of add_foreign_images(). The caller decides whether unsigned bundles are allowed.
+/// Does the same for the result of add_foreign_images(), without a signature. The caller checks that unsigned
+/// bundles are allowed (AllowUnsigned=).
 [[nodiscard]] base::Result<BundleRecord> commit_unsigned(const base::Root& root, const Received& received,
                                                          const HostFacts& host);
-/// Restores the catalogue as it was before commit_bundle(). Blobs in the store stay there: the next import of
-/// the bundle finds them.
+/// Undoes commit_bundle() or commit_unsigned() in the catalogue. Blobs that are in the store already stay
+/// there, so that the next import of the bundle finds them.
 [[nodiscard]] base::Result<void> undo_receive(const base::Root& root, const Received& received);
-/// Ends the import; undo is impossible afterwards. Keeps what others left in the incoming directory.
+/// Ends the import of the bundle with manifest `digest`. Removes the replaced entry of the catalogue, the
+/// bundle's incoming directory and the mark. An undo_receive() is impossible afterwards. Keeps the incoming
+/// directories of other imports.
 [[nodiscard]] base::Result<void> finalize_import(const base::Root& root, const std::string& digest);
-/// Reports whether no earlier import left anything.
+/// Reports whether no import left anything: no replaced entry in the catalogue, no incoming files, and no
+/// blobs without an owner.
 [[nodiscard]] bool is_finalized(const base::Root& root);
 
 } // namespace gpuhost::images

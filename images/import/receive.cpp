@@ -18,9 +18,11 @@ using base::Root;
 
 namespace {
 
-constexpr std::size_t block_bytes = 1U << 20U; ///< read, hashed and written together: fits a core's cache
+/// Bytes that are read, hashed and written at once; they fit into a CPU's cache.
+constexpr std::size_t block_bytes = 1U << 20U;
 
-/// Returns false if it stopped because another blob failed. Tasks keeps that error.
+/// Copies the rest of a blob from `input` to `writer`. Returns false if it stopped because another blob
+/// failed, whose error is in `tasks`.
 Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t size, const Tasks& tasks,
                         const OnBytes& on_bytes) {
     const base::PageBuffer buffer(
@@ -37,8 +39,9 @@ Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t si
     return true;
 }
 
-/// Continues the blob that an interrupted import left. A power cut may have damaged it. A file is then read
-/// again. A pipe cannot be, so only a complete blob is kept from it.
+/// Writes one blob from a bundle. If an interrupted import left bytes of it, keeps them and appends the rest.
+/// If the digest is then wrong, a power cut may have damaged those bytes, so the whole blob is read again
+/// from its file. A pipe cannot be read again, so from a pipe only a blob that is already complete is kept.
 Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
                           const Tasks& tasks, const OnBytes& on_bytes) {
     GPUHOST_TRY(writer, incoming.write(member.hex, member.size));
@@ -65,8 +68,9 @@ Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Me
     return is_all ? anew.finish() : Result<void>();
 }
 
-/// Returns whether the blob is complete. Wrong bytes are removed, and the sender, which detects them too, may
-/// send the blob again. A blob sent from its first byte replaces an existing file, which was found useless.
+/// Writes one blob from a stream. Returns false if its digest is wrong; the file is then removed, and the
+/// sender, which detects this too, sends the blob again. If the frame's offset is 0, the bytes of an
+/// interrupted import are discarded: the sender found that they cannot be used.
 Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, const Incoming& incoming,
                           std::span<char> buffer, const OnBytes& on_bytes) {
     const Member& member = *blob.member;
@@ -77,7 +81,7 @@ Result<bool> receive_from(BlobStream& stream, const BlobStream::Blob& blob, cons
                           "blob sha256:" + member.hex +
                               ": fewer bytes were received earlier than the sender assumes",
                           "Fetch the bundle again.");
-    GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // received earlier
+    GPUHOST_CHECK(stream.skip(writer.written() - blob.first)); // an interrupted import left these bytes
     if (on_bytes)
         on_bytes(writer.written());
     while (stream.left() > 0) {

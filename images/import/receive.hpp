@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of an import: writes missing blobs beside the store and compares them with their digests.
+// The first half of an import: writes the blobs that the host lacks into an incoming directory, and compares
+// them with their digests.
 #pragma once
 
 #include "images/bundle/host_facts.hpp"
@@ -12,30 +13,35 @@
 
 namespace gpuhost::images {
 
-/// Called with the size in bytes of each processed part of the bundle. Never called by two threads at once.
+/// Called after each processed part of a bundle with the part's size in bytes (not the total). Never called
+/// by two threads at once.
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// Returns the directory of an import until commit. `name` is the digest of the bundle's manifest.
+/// Returns the path of the incoming directory of an import. `name` is the identity() of the bundle's
+/// manifest.
 [[nodiscard]] std::string incoming_of(std::string_view name);
-/// Returns the path of the signed manifest there, which is written last.
+/// Returns the path of the signed manifest in that directory. It is written after all blobs.
 [[nodiscard]] std::string incoming_manifest(std::string_view name);
 
-/// Returns the path of one blob there.
+/// Returns the path of one blob in the incoming directory of the bundle whose manifest is `digest`.
 [[nodiscard]] std::string received_path(const std::string& digest, const std::string& hex);
-/// Returns the bytes of a blob that an interrupted import left.
+/// Returns the size of that file: the bytes that an interrupted import left; 0 if there is no file.
 [[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest,
                                            const std::string& hex);
-/// Returns the sum over all blobs.
+/// Returns the sum of received_bytes() of all blobs of the bundle.
 [[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest);
-/// Returns the blobs that this host needs and lacks, in the bundle's order. They point into the manifest.
+/// Returns the blobs of a bundle that this host needs and that are not in the store, in the manifest's order.
+/// The pointers are to members of `manifest`.
 [[nodiscard]] std::vector<const Member*>
 missing_members(const base::Root& root, const BundleManifest& manifest, const HostFacts& host);
 
-/// Writes the missing blobs into the incoming directory for commit_bundle(). Keeps what other bundles left
-/// there. Reads large blobs of a file in several threads, unless the disk rotates.
+/// Reads the whole bundle and writes the missing blobs into its incoming directory, then the signed manifest.
+/// Keeps the incoming directories of other imports. Calls `on_bytes` for all members, also for skipped ones.
+/// Reads large blobs of a file with several threads, unless a disk rotates.
 [[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, BundleReader& bundle,
                                                const HostFacts& host, const OnBytes& on_bytes);
-/// The same for a stream of blobs (images/import/blob_stream.hpp) whose signed manifest has been read.
+/// Does the same for a stream of blobs (images/import/blob_stream.hpp). `input` is after the signed manifest
+/// of the stream. Calls `on_bytes` only for blobs in the stream.
 [[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, const SignedManifest& bundle,
                                                BundleInput& input, const HostFacts& host,
                                                const OnBytes& on_bytes);

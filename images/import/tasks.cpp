@@ -11,7 +11,7 @@ void Tasks::run(const Task& task) {
     try {
         if (auto done = task(); !done)
             fail(std::move(done).error());
-    } catch (const std::exception& error) { // the future is never read
+    } catch (const std::exception& error) { // caught here, because no caller reads the future
         fail({base::Errc::Failed, std::string("a thread has failed: ") + error.what(), {}});
     }
     free_.release();
@@ -28,7 +28,8 @@ void Tasks::add(const Task& task) {
     forget_finished();
     try {
         running_.push_back(std::async(std::launch::async, [this, task] { run(task); }));
-    } catch (const std::system_error&) { // no thread: TasksMax= of the unit, or the system's limit
+        // No thread could be created: TasksMax= of the unit, or a limit of the system.
+    } catch (const std::system_error&) {
         run(task);
     }
 }

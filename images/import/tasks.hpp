@@ -19,31 +19,34 @@ class Tasks {
   public:
     using Task = std::function<base::Result<void>()>;
 
-    /// Runs at most `threads` tasks at once.
+    /// The object runs at most `threads` tasks at the same time.
     explicit Tasks(unsigned threads) : free_(static_cast<std::ptrdiff_t>(threads)) {}
     Tasks(const Tasks&) = delete;
     Tasks& operator=(const Tasks&) = delete;
-    /// Waits for running tasks.
+    /// Waits until all running tasks have ended.
     ~Tasks() = default;
 
-    /// Waits until one more task may run, then starts it. Runs it on the calling thread if no thread can be
-    /// created. The objects that the task refers to must live until finish().
+    /// Starts a task on a new thread. Waits first until fewer than `threads` tasks run. Runs the task on the
+    /// calling thread if no thread can be created. Objects that the task refers to must exist until finish()
+    /// returns.
     void add(const Task& task);
-    /// Reports whether a task or the caller has failed. Running tasks should then end soon.
+    /// Reports whether a task has failed, or fail() was called. Tasks check this often and return early.
     [[nodiscard]] bool failed() const { return has_failed_; }
+    /// Records an error of the caller, as if a task had failed with it.
     void fail(base::Error error);
-    /// Waits for all tasks. Returns the first error.
+    /// Waits until all tasks have ended. Fails with the first error.
     [[nodiscard]] base::Result<void> finish();
 
   private:
     void run(const Task& task);
     void forget_finished();
 
-    std::counting_semaphore<> free_;
+    std::counting_semaphore<> free_; ///< number of tasks that may still be started
     std::atomic<bool> has_failed_ = false;
     std::mutex mutex_;
-    std::optional<base::Error> error_;       ///< under mutex_
-    std::vector<std::future<void>> running_; ///< last: its destructor waits for threads that use the others
+    std::optional<base::Error> error_; ///< under mutex_
+    /// Last member, because its destructor waits for threads that use the other members.
+    std::vector<std::future<void>> running_;
 };
 
 } // namespace gpuhost::images
