@@ -13,13 +13,14 @@ namespace {
 constexpr std::size_t filters_at_once = 200;
 constexpr std::string_view namespace_of_kubernetes = "k8s.io";
 
-/// The CRI's label for pinned images, and our label beside it: "pinned", or "too" if others had pinned the
-/// image before.
+/// pinned_label is the CRI's label for pinned images, our_label is gpuhost's. pin() sets both. The value of
+/// our_label is "pinned" if gpuhost alone pinned the image; unpin() then removes both labels. It is "too" if
+/// the image had the CRI's label before; unpin() then keeps the CRI's label.
 constexpr std::string_view pinned_label = "io.cri-containerd.pinned";
 constexpr std::string_view our_label = "io.gpuhost.pinned";
 
-/// Returns a filter in containerd's syntax (docs of its package filters). Names and digests contain no
-/// quotes.
+/// Returns a filter of containerd's images (documented in its Go package "filters") for the wanted state of
+/// an image. Names and digests contain no quotes.
 std::string filter_of(const WantedImage& image) {
     std::string filter = "name==\"" + image.name + "\"";
     if (!image.any && !image.digest.empty())
@@ -30,7 +31,8 @@ std::string filter_of(const WantedImage& image) {
     return filter;
 }
 
-/// Returns the names in the client's output, one on each line. Skips its warnings, which contain blanks.
+/// Returns the image names in the client's output, one on each line. Skips lines with blanks, which are
+/// warnings.
 std::set<std::string> names_of(std::string_view text) {
     std::set<std::string> lines;
     while (!text.empty()) {
@@ -61,12 +63,13 @@ Result<std::set<std::string>> Containerd::ready(const std::vector<WantedImage>& 
             words.push_back(filter_of(wanted[i]));
         const auto output = ask(std::move(words));
         if (!output && end - at == 1 && ask({"list", "--quiet", filter_of(wanted[at])}))
-            continue; // content missing: not ready; a pull repairs it
+            continue; // some content of the image is missing, so it is not ready; a pull restores it
         if (!output && end - at == 1)
             return base::fail(output.error());
         if (output)
             names.merge(names_of(*output));
-        for (std::size_t i = at; !output && i < end; ++i) { // one damaged image fails the whole call
+        // One damaged image makes the call for all fail, so each is checked alone.
+        for (std::size_t i = at; !output && i < end; ++i) {
             GPUHOST_TRY(one, ready({wanted[i]}));
             names.merge(std::move(one));
         }
@@ -79,13 +82,14 @@ Result<std::set<std::string>> Containerd::pinned() const {
     return names_of(output);
 }
 
-/// Pulls with the client instead of containerd's transfer service. The service leaves out a layer that is
-/// unpacked for any image, so the content of an image that was removed a moment ago would stay incomplete.
+/// Pulls with "--local": the client pulls, not containerd's transfer service. The service does not fetch a
+/// layer that is already unpacked for any image. An image that was removed a moment ago and is pulled again
+/// would therefore stay incomplete.
 Result<void> Containerd::pull(const WantedImage& image, const PullSource& from) const {
     std::vector<std::string> words{"pull", "--local", "--hosts-dir", from.hosts, image.name};
     auto pulled = ask(words);
     if (!pulled && pulled.error().message.find("flag provided but not defined") != std::string::npos) {
-        words.erase(words.begin() + 1); // ctr 1.6 has no transfer service
+        words.erase(words.begin() + 1); // ctr 1.6 has neither a transfer service nor this option
         pulled = ask(std::move(words));
     }
     return pulled ? Result<void>() : base::fail(pulled.error());
@@ -95,7 +99,7 @@ Result<void> Containerd::pin(const std::string& name) const {
     const std::string theirs = "name==\"" + name + "\",labels.\"" + std::string(pinned_label) + "\"==pinned";
     GPUHOST_TRY(listed, ask({"list", "--quiet", theirs}));
     const bool is_pinned =
-        names_of(listed).count(name) != 0; // by the CRI, like the sandbox's image, or by a person
+        names_of(listed).count(name) != 0; // by the CRI, as for the sandbox's image, or by an administrator
     const auto done = ask({"label", name, std::string(pinned_label) + "=pinned",
                            std::string(our_label) + (is_pinned ? "=too" : "=pinned")});
     return done ? Result<void>() : base::fail(done.error());
@@ -105,7 +109,7 @@ Result<void> Containerd::unpin(const std::string& name) const {
     GPUHOST_TRY(listed, ask({"list", "--quiet",
                              "name==\"" + name + "\",labels.\"" + std::string(our_label) + "\"==pinned"}));
     std::vector<std::string> words{"label", name, std::string(our_label) + "="};
-    if (names_of(listed).count(name) != 0) // pinned by us alone
+    if (names_of(listed).count(name) != 0) // gpuhost alone pinned it
         words.push_back(std::string(pinned_label) + "=");
     const auto done = ask(std::move(words));
     return done ? Result<void>() : base::fail(done.error());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// containerd, through ctr(8), versions 1.6 to 2.4. Uses Kubernetes' own namespace, so that the CRI sees the
-// changes.
+// Images of containerd, through its client ctr(8), versions 1.6 to 2.4. Uses the containerd namespace
+// "k8s.io", which containerd's CRI plugin uses for pods.
 #pragma once
 
 #include "images/host/image_runtime.hpp"
@@ -16,7 +16,7 @@ class Containerd : public ImageRuntime {
     ready(const std::vector<WantedImage>& wanted) const override;
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
     [[nodiscard]] base::Result<std::set<std::string>> pinned() const override;
-    /// Has an effect since containerd 1.7, which introduced the label.
+    /// The kubelet keeps the image only with containerd 1.7 or later, whose CRI reads the label.
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override;
     [[nodiscard]] base::Result<void> unpin(const std::string& name) const override;
 

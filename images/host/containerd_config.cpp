@@ -21,25 +21,27 @@ namespace {
 
 constexpr std::string_view configuration = "/etc/containerd/config.toml";
 constexpr std::string_view drop_ins = "/etc/containerd/conf.d";
-/// The table of the CRI's registries: since containerd 2.0, since 1.3, and before.
+/// The CRI's table of registries in containerd 2.0 and later, in 1.3 to 1.7, and in older versions.
 constexpr std::string_view cri_2 = "plugins.io.containerd.cri.v1.images.registry.";
 constexpr std::string_view cri_1 = "plugins.io.containerd.grpc.v1.cri.registry.";
 constexpr std::string_view cri_0 = "plugins.cri.registry.";
-/// Makes the CRI itself pull. The transfer service would use config_path as the name of one directory.
+/// The setting that makes the CRI itself pull, and split config_path. Otherwise the transfer service pulls,
+/// and uses config_path as the name of one directory.
 constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
 
 struct ContainerdFacts {
-    std::uint64_t version = 0; ///< in the first file
+    std::uint64_t version = 0; ///< "version" in config.toml
     std::string path;          ///< config_path
-    bool local_pull = false;   ///< a list of directories is split
-    bool mirrors = false;      ///< registry.mirrors is set, which excludes config_path
+    bool local_pull = false;   ///< use_local_image_pull: a list in config_path is split
+    /// registry.mirrors is set, with which config_path is invalid.
+    bool mirrors = false;
     bool cri_is_off = false;
-    bool imports = false;        ///< imports files that are not read here
-    bool drop_ins = false;       ///< imports all drop-ins
-    std::set<std::string> named; ///< the drop-ins that it imports by name
+    bool imports = false;        ///< imports files outside of drop_ins, which are not read here
+    bool drop_ins = false;       ///< imports all files in drop_ins
+    std::set<std::string> named; ///< names of files in drop_ins that it imports one by one
 };
 
-/// Removes quotes and brackets: [plugins."io.containerd.grpc.v1.cri".registry] becomes
+/// Returns a TOML name without quotes and brackets: [plugins."io.containerd.grpc.v1.cri".registry] becomes
 /// plugins.io.containerd.grpc.v1.cri.registry.
 std::string plain(std::string_view name) {
     std::string text;
@@ -58,7 +60,8 @@ bool has(std::string_view text, std::string_view what) {
     return text.find(what) != std::string_view::npos;
 }
 
-/// Scans a file line by line, one setting each. Does not parse TOML: settings in other forms are not found.
+/// Finds settings in a file line by line, one on each line. Does not parse TOML: settings in other forms are
+/// not found.
 class Scan {
   public:
     explicit Scan(ContainerdFacts& facts) : facts_(&facts) {}
@@ -81,7 +84,7 @@ class Scan {
         }
         setting(key_, text);
         if (has(text, "]"))
-            key_.clear(); // end of a list on several lines
+            key_.clear(); // the end of a list, which may have several lines
     }
 
   private:
@@ -105,7 +108,8 @@ class Scan {
             value.remove_prefix(static_cast<std::size_t>(path.data() + path.size() + 1 - value.data()));
             const std::string_view directory = path.substr(0, path.rfind('/'));
             const std::string_view name = path.substr(path.rfind('/') + 1);
-            if (directory != drop_ins && directory != "conf.d") // "conf.d" is relative to the file
+            // A relative path begins at the directory of config.toml.
+            if (directory != drop_ins && directory != "conf.d")
                 facts_->imports = true;
             else if (has(name, "*"))
                 facts_->drop_ins = true;
@@ -117,7 +121,8 @@ class Scan {
         if (key == "config_path")
             facts_->path = quote(value);
         constexpr std::string_view mirrors =
-            "mirrors."; // "containerd config default" of old has the table, without any
+            // A table without entries is ignored: old versions of "containerd config default" print it.
+            "mirrors.";
         facts_->mirrors = facts_->mirrors || (base::starts_with(key, mirrors) && key != mirrors);
     }
 
@@ -127,8 +132,8 @@ class Scan {
     std::string key_;
 };
 
-/// Reads the first file and the drop-ins that it imports, or all drop-ins. Returns nothing if a file is
-/// unreadable.
+/// Reads config.toml and the drop-ins that it imports, or all drop-ins. Returns nothing if a file exists and
+/// cannot be read.
 std::optional<ContainerdFacts> read_configuration(const Root& root, bool with_all_drop_ins) {
     ContainerdFacts facts;
     const auto read = [&](const std::string& file) {
@@ -167,7 +172,7 @@ bool is_right(const ContainerdFacts& facts) {
            (facts.local_pull && has_certs(facts.path));
 }
 
-/// Returns the line to write, with the table name for the version of the first file.
+/// Returns the line to write in config.toml, with the table name for its "version".
 std::string right_setting(const ContainerdFacts& facts) {
     const std::string_view table =
         facts.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that containerd's CRI, and therefore the kubelet, reads certs.d. "ctr" and "nerdctl" always read it.
+// Checks that containerd's CRI, which pulls images for the kubelet, reads /etc/containerd/certs.d. "ctr" and
+// "nerdctl" read it in any case.
 //
-// config_path is empty by default before containerd 2.2, and certs.d then has no effect on pods. From 2.2 on
-// the default is "/etc/containerd/certs.d:/etc/docker/certs.d". Since 2.1 the CRI passes config_path to the
-// transfer service, which reads a list as the name of one directory and finds nothing there. One directory is
-// therefore the only setting that all versions read.
+// The CRI reads certs.d if config_path in config.toml names it. The default of config_path is empty before
+// containerd 2.2, and later "/etc/containerd/certs.d:/etc/docker/certs.d". Since 2.1 the CRI passes
+// config_path to containerd's transfer service. The service uses a list as the name of a single directory,
+// and finds nothing. A config_path with one directory is therefore the only setting that works with all
+// versions.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,11 +16,12 @@
 
 namespace gpuhost::images {
 
-/// Returns the problem and the line to write. Empty if certs.d is read, or if containerd serves no CRI.
+/// Returns a sentence with the problem and the line to write in config.toml. Empty if the CRI reads certs.d,
+/// or if the CRI is disabled.
 [[nodiscard]] std::string certs_problem(const base::Root& root);
 
-/// Returns the directories of config_path other than certs.d. A containerd that splits the list uses the
-/// first one with a directory for the registry.
+/// Returns the directories in config_path other than certs.d. If containerd splits the list, it uses only the
+/// first one that has a subdirectory for the registry.
 [[nodiscard]] std::vector<std::string> other_registry_roots(const base::Root& root);
 
 } // namespace gpuhost::images

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view crio_conf = "/etc/crio/crio.conf";
 constexpr std::string_view crio_conf_d = "/etc/crio/crio.conf.d";
-/// Outside that directory: CRI-O reads every file in it, even a half-written one.
+/// The new file while it is written. It is outside of crio_conf_d, where CRI-O would read it although it is
+/// incomplete.
 constexpr std::string_view unfinished = "/etc/crio/gpuhost.unfinished";
 constexpr std::string_view indent = "    \"";
 

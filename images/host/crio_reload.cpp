@@ -23,9 +23,10 @@ namespace {
 
 constexpr std::string_view reload_pending = "/run/gpuhost/crio.reload-pending";
 
-/// Returns the process that answers at that socket; 0 if none listens. CRI-O listens long before it handles
-/// SIGHUP, which terminates it until then. An HTTP/1 request, which CRI-O answers beside gRPC, shows that it
-/// serves.
+/// Returns the process ID of the CRI-O that answers on its socket `path`; 0 if no process listens. Waits for
+/// an answer, because SIGHUP terminates a CRI-O that is still starting: it listens long before it handles the
+/// signal. The request is HTTP/1, which CRI-O answers on the same socket as gRPC. Fails with Timeout without
+/// an answer within `patience`.
 Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds patience) {
     constexpr std::string_view request = "GET /info HTTP/1.0\r\nHost: crio\r\n\r\n";
     const auto silent =
@@ -70,8 +71,8 @@ Result<void> CrioReload::mark() const {
     return root_->write_atomic(reload_pending, "");
 }
 
-/// Sends SIGHUP, which makes CRI-O reload its files. Keeps the mark if CRI-O does not listen: it may have
-/// read the old files already, and is notified later.
+/// If CRI-O does not listen, keeps the mark and sends nothing. CRI-O may be starting and may have read the
+/// old files already; a later call signals it.
 Result<void> CrioReload::notify(std::chrono::milliseconds patience) const {
     if (!root_->exists(reload_pending))
         return {};

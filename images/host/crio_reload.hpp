@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a running CRI-O reload its files, those of registries and the list of pins, with SIGHUP.
+// Makes a running CRI-O reload its files (registries, and the list of pinned images) by SIGHUP.
 //
-// A program that changes one of them leaves a mark first, which stays until CRI-O is notified. The mark
-// covers a crash, a CRI-O that is still starting, and a worker that may not send signals.
-// gpuhost-images.service, the next program that may send them, then notifies CRI-O.
+// A program that changes such a file first creates the mark, a file in /run. The mark is removed after the
+// signal was sent. The reload is not lost if the program crashes, CRI-O is still starting, or a worker's
+// sandbox forbids signals. gpuhost-images.service then sends the signal later.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -17,15 +17,19 @@ namespace gpuhost::images {
 constexpr std::string_view crio_directory = "/etc/crio";
 constexpr std::string_view crio_socket = "/run/crio/crio.sock";
 
-/// A lock for changes of CRI-O's files. CRI-O is therefore never notified of half a change.
+/// Holds a lock during a change of CRI-O's files, so that CRI-O is never signalled between two writes of one
+/// change.
 class CrioReload {
   public:
-    /// Returns the time of the mark in microseconds since 1970; 0 if there is none.
+    /// Returns when the mark was created, in microseconds since 1970; 0 if there is none.
     [[nodiscard]] static std::uint64_t marked_us(const base::Root& root);
-    /// Waits for the lock. Needs a host with /etc/crio. `root` must outlive the result.
+    /// Waits for the lock, which is on /etc/crio; fails if that directory is missing. `root` must outlive the
+    /// result.
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
+    /// Creates the mark. Call it before the change of a file.
     [[nodiscard]] base::Result<void> mark() const;
-    /// Notifies CRI-O, if there is a mark and CRI-O runs. Waits at most `patience` for its answer.
+    /// Sends SIGHUP to CRI-O if there is a mark and CRI-O runs. Waits at most `patience` for an answer on
+    /// CRI-O's socket before; without one, fails with Timeout and keeps the mark.
     [[nodiscard]] base::Result<void> notify(std::chrono::milliseconds patience) const;
 
   private:

@@ -15,11 +15,13 @@ using base::Result;
 namespace {
 
 constexpr std::size_t images_at_once = 200;
-constexpr unsigned more_tries = 2; ///< images may be deleted during an inspection
+/// Repetitions of describe_all(), which fails if an image is deleted meanwhile.
+constexpr unsigned more_tries = 2;
 constexpr const char* format = R"({"tags":{{json .RepoTags}},"digests":{{json .RepoDigests}}})";
 
+/// An image in the runtime.
 struct Present {
-    std::vector<std::string> names; ///< full names
+    std::vector<std::string> names; ///< full names by tag and by digest
     std::vector<std::string> digests;
 
     [[nodiscard]] bool fits(const WantedImage& wanted) const {
@@ -28,7 +30,7 @@ struct Present {
     }
 };
 
-/// Parses a line of the client's output. Returns an empty result for warnings between the lines.
+/// Parses a line of describe_all(). Returns an object without names for other lines, such as warnings.
 Present present_of(std::string_view line) {
     Present present;
     const Json image = base::parse_json(line, "an image").value_or(Json());
@@ -53,7 +55,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
-/// Returns the image IDs in the client's output, each once. Skips warnings between the lines.
+/// Returns the image IDs in the client's output, each once. Skips other lines, such as warnings.
 std::vector<std::string> ids_of(std::string_view output) {
     std::set<std::string> ids;
     for (const std::string_view line : lines_of(output))
@@ -69,8 +71,8 @@ std::vector<Present> presents_of(std::string_view output) {
     return all;
 }
 
-/// Adds a hint to an error. Docker uses HTTP for a registry on loopback, but from 29.10 on only if
-/// "insecure-registries" is not set.
+/// Adds a hint to the error of a pull if Docker used HTTPS for this host's registry, which serves HTTP.
+/// Docker uses HTTP for registries on loopback, but from 29.10 on only if "insecure-registries" is not set.
 base::Error explained(base::Error error, const PullSource& from) {
     if (error.message.find("HTTP response to HTTPS client") != std::string::npos)
         error.message +=

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents about images for the bus. org.gpuhost1(5) describes them.
+// Makes the JSON documents about images that D-Bus methods return. org.gpuhost1(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -10,15 +10,16 @@
 
 namespace gpuhost::images {
 
-/// Matches a shell pattern, where "*" also matches "/". A text without "*", "?" and "[" matches anywhere in
-/// the name, and an empty one matches all names.
+/// Reports whether `name` matches a shell pattern, where "*" also matches "/". A pattern without "*", "?" and
+/// "[" matches every name that contains it; an empty one matches all names.
 [[nodiscard]] bool fits_pattern(const std::string& name, const std::string& pattern);
 
-/// Returns every name that matches `pattern`, each with the winning claim.
+/// Returns every image name that matches `pattern`, each with the image of the bundle that precedes
+/// (References::find()).
 [[nodiscard]] base::Json list_images(const References& references, const std::string& pattern);
 
-/// Fails with NotFound if no bundle has that name. Counts the missing blobs of the winning bundle, which an
-/// import would restore.
+/// Returns the images of all bundles with this name. "missing" is the number of missing blobs of the whole
+/// bundle that precedes; an import of it would restore them. Fails with NotFound if no bundle has the name.
 [[nodiscard]] base::Result<base::Json> show_image(const base::Root& root, const References& references,
                                                   const std::string& name);
 

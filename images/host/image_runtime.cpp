@@ -21,17 +21,18 @@ using base::Result;
 namespace {
 
 constexpr std::chrono::minutes answer_time{1};
-constexpr std::chrono::hours pull_time{2}; ///< for one image, from this host's own disk
+constexpr std::chrono::hours pull_time{2}; ///< limit for the pull of one image, whose blobs are on this host
 constexpr std::size_t output_limit = std::size_t{16} << 20U;
 
-/// The paths in distributions, RKE2 and k3s. Any ctr works with any containerd.
+/// The paths of ctr in distributions, RKE2 and k3s. The first that exists is used: any ctr works with any
+/// containerd.
 constexpr std::array ctrs{"/usr/bin/ctr", "/usr/local/bin/ctr", "/var/lib/rancher/rke2/bin/ctr",
                           "/var/lib/rancher/k3s/data/current/bin/ctr"};
 constexpr std::array dockers{"/usr/bin/docker", "/usr/local/bin/docker"};
 constexpr std::array podmans{"/usr/bin/podman", "/usr/local/bin/podman"};
 constexpr std::string_view podman_socket = "/run/podman/podman.sock";
 
-/// Returns the last line of a client's output, which is its error.
+/// Returns the last line of a client's output; in failed runs this is the error.
 std::string last_line(const std::string& output) {
     const std::size_t end = output.find_last_not_of("\r\n");
     if (end == std::string::npos)
@@ -60,6 +61,8 @@ std::shared_ptr<const ImageRuntime> make_podman(const base::Root& root, std::str
 using Make = std::shared_ptr<const ImageRuntime> (*)(const base::Root&, std::string client,
                                                      std::string socket);
 
+/// One kind of runtime: the words of its setting, the paths of its client, and a function that makes the
+/// object.
 struct Family {
     const std::vector<std::string>& words; ///< "SOCKET" or "SOCKET=CLIENT"
     std::span<const char* const> clients;
@@ -70,6 +73,7 @@ std::string socket_of(const std::string& word) {
     return word.substr(0, word.find('='));
 }
 
+/// Adds the runtimes of one kind whose sockets exist.
 void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes) {
     for (const std::string& word : family.words) {
         const std::size_t at = word.find('=');
@@ -84,8 +88,8 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
     }
 }
 
-/// Returns the sockets of Podman. Many hosts have Podman for other purposes, so it must be configured, unless
-/// CRI-O runs pods from the same storage.
+/// Returns the words of Podman=. "auto" becomes Podman's default socket if CRI-O runs, because CRI-O uses
+/// Podman's storage of images; else none. Many hosts have Podman for other purposes.
 std::vector<std::string> podman_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
     std::vector<std::string> words = settings.podman;
@@ -99,8 +103,8 @@ std::vector<std::string> podman_words(const base::Root& root, const ImageRuntime
     return words;
 }
 
-/// Returns the sockets of Docker. Excludes links to Podman's socket, such as /run/docker.sock from
-/// podman-docker.
+/// Returns the words of Docker= without sockets that are the same as one of Podman, such as /run/docker.sock
+/// of the package podman-docker.
 std::vector<std::string> docker_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string> podman) {
     podman.emplace_back(podman_socket);

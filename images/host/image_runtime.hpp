@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The image functions of a container runtime on this host, through its own client.
+// Manages the images of a container runtime on this host, by running the runtime's own client (ctr, docker,
+// podman).
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -15,18 +16,20 @@ namespace gpuhost::images {
 
 /// The wanted state of an image in a runtime.
 struct WantedImage {
-    std::string name;   ///< full name, by tag or by digest
-    std::string digest; ///< "sha256:<hex>" that this host has for the name; empty if no bundle has it
+    std::string name; ///< full name, by tag or by digest
+    /// "sha256:<hex>" of the name's image in bundles on this host; empty if no bundle has it.
+    std::string digest;
     bool pinned = false;
-    bool any = false; ///< any image of that name is good enough
+    bool any = false; ///< true: an image of that name with another digest is good enough
 
     friend auto operator<=>(const WantedImage&, const WantedImage&) = default;
 };
 
-/// The only registry from which a runtime pulls: this host's.
+/// The registry from which ImageRuntime::pull() pulls: gpuhost-registry on this host, and no other.
 struct PullSource {
     std::string address; ///< "127.0.0.1:299"
-    std::string hosts;   ///< a directory with its hosts.toml (containerd's docs/hosts.md)
+    /// A directory like certs.d, whose hosts.toml names `address` (containerd's docs/hosts.md).
+    std::string hosts;
 };
 
 class ImageRuntime {
@@ -36,37 +39,41 @@ class ImageRuntime {
     ImageRuntime(const ImageRuntime&) = delete;
     ImageRuntime& operator=(const ImageRuntime&) = delete;
 
-    /// Identifies the runtime for people.
+    /// Returns the path of its socket, which identifies the runtime in messages.
     [[nodiscard]] const std::string& socket() const { return socket_; }
 
-    /// Returns the names of the images that are in the wanted state, ready to run. Leaves out an image that
-    /// has lost a wanted pin.
+    /// Returns those names in `wanted` whose images are in the wanted state: present with the digest,
+    /// complete, and pinned if `pinned` is set.
     [[nodiscard]] virtual base::Result<std::set<std::string>>
     ready(const std::vector<WantedImage>& wanted) const = 0;
-    /// Pulls an image. The name refers to that digest afterwards.
+    /// Pulls an image from this host's registry. Afterwards WantedImage::name refers to WantedImage::digest
+    /// in the runtime.
     [[nodiscard]] virtual base::Result<void> pull(const WantedImage& image, const PullSource& from) const = 0;
-    /// Returns the names that pin() pinned; none if the runtime cannot pin.
+    /// Returns the names of the images that pin() pinned and unpin() did not unpin; none if the runtime
+    /// cannot pin.
     [[nodiscard]] virtual base::Result<std::set<std::string>> pinned() const {
         return std::set<std::string>();
     }
-    /// Protects the image from the kubelet's garbage collector.
+    /// Protects the image from the kubelet's garbage collector. Does nothing if the runtime cannot do that.
     [[nodiscard]] virtual base::Result<void> pin(const std::string&) const { return {}; }
+    /// Undoes pin().
     [[nodiscard]] virtual base::Result<void> unpin(const std::string&) const { return {}; }
 
   private:
     std::string socket_;
 };
 
-/// The runtimes of the settings whose sockets exist. A socket without a client is a problem. `root` must
-/// outlive them.
+/// The runtimes in the settings whose sockets exist. `problems` has a sentence for each socket whose client
+/// is not installed. `root` must outlive the runtimes.
 struct ImageRuntimes {
     std::vector<std::shared_ptr<const ImageRuntime>> found;
     std::vector<std::string> problems;
 };
 [[nodiscard]] ImageRuntimes find_image_runtimes(const base::Root& root, const ImageRuntimeSettings& settings);
 
-/// Runs a client and returns its output, including standard error. Fails on a non-zero status, with the last
-/// line of output, and on a timeout.
+/// Runs the client of a runtime and returns its standard output and standard error together. If the exit
+/// status is not 0, fails with the last line of the output. Fails with Timeout after 1 minute; with
+/// `is_pull`, after 2 hours.
 [[nodiscard]] base::Result<std::string> ask_client(const std::string& socket, std::vector<std::string> argv,
                                                    bool is_pull);
 

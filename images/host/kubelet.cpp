@@ -14,7 +14,7 @@ namespace gpuhost::images {
 
 namespace {
 
-constexpr unsigned default_threshold = 85; ///< SetDefaults_KubeletConfiguration
+constexpr unsigned default_threshold = 85; ///< percent, as in SetDefaults_KubeletConfiguration of Kubernetes
 constexpr std::string_view kubelet_directory = "/var/lib/kubelet";
 constexpr std::string_view configuration_file = "/var/lib/kubelet/config.yaml";
 /// Directories in which runtimes keep their images.
@@ -35,13 +35,15 @@ bool shares_file_system(const base::Root& root) {
 
 unsigned image_gc_threshold(std::string_view configuration) {
     constexpr std::string_view key = "imageGCHighThresholdPercent";
-    // A scalar at the top level, in YAML or JSON. One number does not justify a parser's library.
+    // Searches the text for the key, which works for YAML and JSON, because it is a number at the top level.
+    // A YAML parser is not needed for that.
     for (std::size_t at = configuration.find(key); at != std::string_view::npos;
          at = configuration.find(key, at + 1)) {
         const std::size_t begin = configuration.find_last_of("\n,{", at);
-        const std::string_view lead = configuration.substr(begin + 1, at - (begin + 1)); // npos + 1 is 0
+        // If `begin` is npos, begin + 1 is 0.
+        const std::string_view lead = configuration.substr(begin + 1, at - (begin + 1));
         if (lead.find_first_not_of(" \"'") != std::string_view::npos)
-            continue; // in a comment
+            continue; // not a key: in a comment, or part of another word
         std::string_view rest = configuration.substr(at + key.size());
         rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(" \"':")));
         const auto percent = base::parse_uint(rest.substr(0, rest.find_first_not_of("0123456789")));
@@ -65,7 +67,8 @@ std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::o
     if (!store || ::fstatvfs(store->get(), &space) < 0 || space.f_blocks == 0)
         return {};
     const std::uint64_t blocks =
-        space.f_blocks - space.f_bavail + bytes / space.f_frsize; // as the kubelet counts
+        // Used blocks as the kubelet computes them: also those reserved for root.
+        space.f_blocks - space.f_bavail + bytes / space.f_frsize;
     const std::uint64_t percent = blocks * 100 / space.f_blocks;
     if (percent < *threshold)
         return {};

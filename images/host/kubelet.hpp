@@ -10,16 +10,17 @@
 
 namespace gpuhost::images {
 
-/// Returns imageGCHighThresholdPercent of a KubeletConfiguration, in YAML or JSON; the kubelet's default, 85,
-/// if absent.
+/// Returns imageGCHighThresholdPercent of a KubeletConfiguration, in YAML or JSON: from this percentage of
+/// used disk space on, the kubelet deletes images. Returns the kubelet's default, 85, if it is absent.
 [[nodiscard]] unsigned image_gc_threshold(std::string_view configuration);
 
-/// Returns the threshold of this host's kubelet; nothing if there is no kubelet. Requires root, because only
-/// root may read the kubelet's directory.
+/// Returns image_gc_threshold() of this host's kubelet; nothing if there is no kubelet. Only root may read
+/// the kubelet's configuration.
 [[nodiscard]] std::optional<unsigned> kubelet_threshold(const base::Root& root);
 
-/// Returns a warning if `bytes` more in the store would make the kubelet delete images. This happens if both
-/// are on one file system that would exceed the kubelet's threshold. Empty otherwise.
+/// Returns a warning if `bytes` more in the blob store would make the kubelet delete images; else empty. This
+/// happens if the store and a runtime's images are on one file system, and its used space reaches `threshold`
+/// percent.
 [[nodiscard]] std::string image_gc_warning(const base::Root& root, std::uint64_t bytes,
                                            std::optional<unsigned> threshold);
 

@@ -43,7 +43,7 @@ std::string hosts_path(const std::string& registry) {
     return std::string(containerd_certs) + "/" + registry + "/hosts.toml";
 }
 
-/// Reports whether the file exists and is not ours.
+/// Reports whether the file exists and was not written by gpuhost.
 bool is_theirs(const Root& root, const std::string& path) {
     return root.exists(path) && !content::is_ours(root, path);
 }
@@ -52,13 +52,14 @@ std::string endpoint_of(const MirrorSettings& settings) {
     return "http://" + settings.address;
 }
 
-/// Returns "registry.example_5000_", containerd's other directory name for HOST:PORT.
+/// Returns "registry.example_5000_", the second name that containerd accepts for a registry's directory;
+/// without a port, the registry.
 std::string directory_with_port(const std::string& registry) {
     return registry.find(':') == std::string::npos ? registry : registry_path(registry) + "_";
 }
 
-/// Returns the directory for this registry in another root of config_path. containerd reads only one of that
-/// and ours.
+/// Returns the directory for this registry in one of `roots`, the other directories of config_path. Empty if
+/// there is none. The configuration of a registry is read from only one of them.
 std::string other_root_setup(const Root& root, const std::vector<std::string>& roots,
                              const std::string& registry) {
     for (const std::string& other : roots)
@@ -68,9 +69,9 @@ std::string other_root_setup(const Root& root, const std::vector<std::string>& r
     return {};
 }
 
-/// Returns an existing setup of this registry that a file of ours would disable; empty if there is none.
-/// containerd reads certificates only without a hosts.toml, and "_default" only without a directory for the
-/// registry.
+/// Returns the path of an existing configuration of this registry that a hosts.toml of gpuhost would disable;
+/// empty if there is none. With a hosts.toml, containerd ignores certificates in the registry's directory.
+/// With a directory for the registry, it ignores "_default".
 std::string containerd_setup(const Root& root, const std::string& registry) {
     std::string directory = std::string(containerd_certs) + "/" + registry;
     const auto st = root.lstat(directory);
@@ -85,7 +86,7 @@ std::string containerd_setup(const Root& root, const std::string& registry) {
     return is_theirs(root, hosts_path("_default")) ? hosts_path("_default") : std::string();
 }
 
-/// Adds the removal of our files that are no longer wanted.
+/// Adds to `to` the removal of files that gpuhost wrote and that are not in `wanted`.
 void add_stale(const Root& root, const std::set<std::string>& wanted, std::vector<FileOperation>& to) {
     for (const std::string& registry : root.list(containerd_certs).value_or(std::vector<std::string>())) {
         const std::string path = hosts_path(registry);
@@ -155,11 +156,11 @@ std::optional<FileOperation> containers_conf(const Root& root, const Registries&
                          containers_registries(ours, settings)};
 }
 
-/// Returns the prefixes for registries.conf. A prefix "registry.example" also matches
-/// "registry.example:5000", whose images are then not found: their pulls would fail. A registry without a
-/// port therefore has a prefix for each namespace. With Upstream=no the prefix is the whole registry, except
-/// for "localhost". The name "localhost" means images without a registry, beside which "localhost:5000" may
-/// exist.
+/// Returns the prefixes of image names for registries.conf. A prefix "registry.example" would also match
+/// images of "registry.example:5000", whose pulls would then fail. A registry without a port therefore has
+/// one prefix for each namespace, "registry.example/team". With Upstream=no the prefix is the whole registry,
+/// except for "localhost". Podman names images without a registry "localhost/…", and a real registry
+/// "localhost:5000" may exist beside it.
 std::vector<std::string> prefixes_of(const Registries& registries, const MirrorSettings& settings) {
     std::vector<std::string> prefixes;
     for (const std::string& registry : registries.names) {
@@ -216,11 +217,12 @@ std::string registry_path(std::string registry) {
 std::string containerd_hosts(const MirrorSettings& settings) {
     const std::string ours = endpoint_of(settings);
     const std::string text(content::file_mark);
-    // containerd 1.x ignores a file without a table of hosts. An empty table is enough.
+    // Has an empty table [host], because containerd 1.x ignores a file without that table.
     if (!settings.upstream)
         return text + "server = \"" + ours + "\"\n[host]\n";
-    // Without `server`, containerd asks the registry itself last, with the settings before the tables. Each
-    // request waits for an unreachable registry: 30 s, or this timeout since containerd 2.1 (and 2.0.7).
+    // Has no `server`, so containerd asks the registry itself after the hosts in the tables. The first
+    // dial_timeout is for that registry, which may be unreachable. Versions before containerd 2.1 and 2.0.7
+    // ignore it and wait 30 s.
     return text + "dial_timeout = \"5s\"\n[host.\"" + ours +
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
 }
@@ -250,7 +252,7 @@ Registries mirrored_registries(const Root& root) {
         if (!record)
             registries.problems.push_back(record.error().message);
         for (const std::string& registry : record ? record->registries : std::vector<std::string>()) {
-            if (is_registry(registry)) // it becomes a component of a path
+            if (is_registry(registry)) // checked, because it becomes a component of a path
                 names.insert(registry);
             else
                 registries.problems.push_back("bundle '" + bundle + "': '" + registry +
@@ -298,7 +300,8 @@ Mirrors observe_mirrors(const Root& root, const Registries& registries, const Mi
     std::set<std::string> wanted;
     for (FileOperation& file : files) {
         wanted.insert(file.path);
-        // A single file for all registries would lack those of an unreadable record.
+        // Does not rewrite a file that lists all registries while a record is unreadable, because that
+        // bundle's registries are unknown.
         const bool incomplete = !base::ends_with(file.path, "/hosts.toml") && !registries.problems.empty() &&
                                 root.exists(file.path);
         if (!incomplete && !content::is_done(root, file))

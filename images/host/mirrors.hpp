@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes container runtimes of this host use its registry: writes files in the runtimes' formats for each
-// registry whose images are in bundles. containerd and podman read them at each pull, CRI-O when it is
-// notified, k3s and RKE2 at their start. No runtime is restarted.
+// Makes the container runtimes of this host pull from gpuhost-registry. For each registry whose images are in
+// bundles, writes files in the runtimes' formats. They are read at each pull by containerd and podman, after
+// SIGHUP by CRI-O, and at their start by k3s and RKE2. No runtime is restarted.
 //
 //   /etc/containerd/certs.d/REGISTRY/hosts.toml           containerd 1.5 and later, if config_path names it
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
 //   /etc/rancher/{k3s,rke2}/registries.yaml               k3s, RKE2
 //
-// An existing setup of a registry by others stays in effect: no file of ours is written for that registry.
+// If an administrator or another program has configured a registry already, that stays in effect: gpuhost
+// writes nothing for that registry.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -26,38 +27,41 @@ namespace gpuhost::images {
 struct MirrorSettings {
     bool enable = true;
     std::string address;  ///< "127.0.0.1:299"
-    bool upstream = true; ///< use the original registry for images that no bundle has
+    bool upstream = true; ///< runtimes ask the original registry for images that no bundle on this host has
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
-/// Returns the registry as the first component of a path in ours, "registry.example_5000", for clients that
-/// cannot name it otherwise.
+/// Returns a registry in the form that is the first component of a repository in gpuhost-registry:
+/// "registry.example_5000". Clients without "?ns=" (podman, CRI-O, Docker) use it.
 [[nodiscard]] std::string registry_path(std::string registry);
 
 /// The registries whose images are in bundles of the catalogue.
 struct Registries {
-    std::vector<std::string> names;      ///< sorted
-    std::vector<std::string> namespaces; ///< "HOST/FIRST" of those without a port, sorted
-    /// Unreadable records. Their registries are not removed from any file.
+    std::vector<std::string> names; ///< sorted
+    /// BundleRecord::namespaces of all bundles, sorted: "docker.io/library".
+    std::vector<std::string> namespaces;
+    /// Errors of unreadable records. While there are any, no file or registry is removed, because those
+    /// bundles may need it.
     std::vector<std::string> problems;
 };
 [[nodiscard]] Registries mirrored_registries(const base::Root& root);
 
-/// Returns a hosts.toml (containerd's docs/hosts.md). The same content serves all registries, because
-/// requests name the registry.
+/// Returns the content of a hosts.toml (containerd's docs/hosts.md). It is the same for all registries,
+/// because containerd names the registry in its requests ("?ns=").
 [[nodiscard]] std::string containerd_hosts(const MirrorSettings& settings);
-/// Returns a file in the form of containers-registries.conf(5), version 2.
+/// Returns the content of containers_file, in the form of containers-registries.conf(5), version 2.
 [[nodiscard]] std::string containers_registries(const Registries& registries, const MirrorSettings& settings);
 
 struct Mirrors {
     std::vector<content::FileOperation> wrong; ///< the changes to make
     std::vector<std::string> left;             ///< sentences about what stays as it is, and why
 };
-/// Considers only runtimes on this host: those with a directory in /etc, and k3s and RKE2 also with a state
-/// directory.
+/// Compares the runtimes' files with what they should be. Looks only at runtimes on this host: those with a
+/// directory in /etc; k3s and RKE2 also with only a directory of state.
 [[nodiscard]] Mirrors observe_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
-/// Reports whether containerd has a hosts.toml of ours after these changes.
+/// Reports whether containerd will have a hosts.toml of gpuhost after the changes in Mirrors::wrong were
+/// made.
 [[nodiscard]] bool will_lead_containerd(const base::Root& root, const core::Settings& settings);
 
 } // namespace gpuhost::images

@@ -15,8 +15,8 @@ using core::StepContext;
 
 namespace {
 
-/// Changes the file that CRI-O reads at its start and when it is notified. Workers may not send signals, so
-/// this only leaves the mark.
+/// Changes a file that CRI-O reads at its start and after SIGHUP. Workers cannot send signals, so this only
+/// creates the mark; gpuhost-images.service sends the signal later.
 Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
     if (!root.exists(crio_directory))
         return content::perform(root, file);
@@ -25,8 +25,8 @@ Result<void> perform_for_crio(const base::Root& root, const content::FileOperati
     return content::perform(root, file);
 }
 
-/// Returns the program that read the file at its start and reads it next at a restart; empty if there is
-/// none.
+/// Returns the name of the program (k3s or RKE2) that reads this file only at its start; empty for other
+/// files.
 std::string_view reader_at_start(const base::Root& root, const std::string& path) {
     for (const K3s& k3s : k3s_kinds)
         if (path == k3s.registries && root.exists(k3s.agent))
@@ -50,7 +50,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
         }
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
-                file.path.substr(0, file.path.rfind('/'))); // fails if it contains other files
+                // The directory; fails, and stays, if it contains other files.
+                file.path.substr(0, file.path.rfind('/')));
         if (const std::string_view k3s = reader_at_start(context.root, file.path);
             !k3s.empty() && file.type == content::FileOperation::Type::Remove)
             context.warn(std::string(k3s) + " asks this host for images until it is restarted: " + file.path +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step images.mirrors: changes the runtimes' files as observe_mirrors() states. It follows the catalogue in
-// its state at that time, so it has no undo. Failures are warnings, because nothing is to be undone for them.
+// Step images.mirrors: makes the changes that observe_mirrors() returns. It has no undo: whenever it runs, it
+// computes the files from the catalogue. A file that cannot be changed is a warning, so that it does not undo
+// the import.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -18,7 +18,8 @@ namespace {
 
 using State = Placement::State;
 
-/// For containerd's client, and for containerd itself since version 2.
+/// PullSource::hosts: a directory like certs.d, which the client ctr reads, and since version 2 containerd
+/// itself.
 constexpr std::string_view hosts_directory = "/run/gpuhost/hosts.d";
 constexpr std::size_t placement_limit = 16U << 20U;
 
@@ -37,7 +38,8 @@ Json to_json(const Placement& placement) {
     return json;
 }
 
-/// An import of an image for several platforms receives only the host's.
+/// Reports whether the image has content for this host's platform. An import of an image for several
+/// platforms writes only that.
 bool is_for(const HostFacts& host, const Claim& claim) {
     return claim.platforms == nullptr || claim.platforms->empty() ||
            std::any_of(claim.platforms->begin(), claim.platforms->end(),
@@ -90,7 +92,7 @@ Result<void> Placer::place_one(const ImageRuntime& runtime, const WantedImage& i
             on_text(image.name + ": " + text);
     };
     say("pulling");
-    // Pulls from this host only, whatever certs.d says: the bundle's content is to be placed.
+    // Pulls only from this host's registry, whatever certs.d has: the image must be that of the bundle.
     const MirrorSettings ours{true, mirrors_.address, false};
     GPUHOST_CHECK(root_->make_directories(std::string(hosts_directory) + "/_default"));
     GPUHOST_CHECK(
@@ -128,7 +130,7 @@ void Placer::release(const ImageRuntime& runtime, const std::vector<Pin>& pins,
                      PlacementReport& report) const {
     const auto pinned = runtime.pinned();
     if (!pinned) {
-        if (!pins.empty()) // without pins, an unreachable runtime does not matter
+        if (!pins.empty()) // without pins, there is nothing to keep in an unreachable runtime
             report.problems.push_back(pinned.error().message);
         return;
     }
@@ -177,7 +179,7 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
             continue;
         Placement& placement = report.placements.back();
         if (policy != PullPolicy::Never && here)
-            continue; // a dry run
+            continue; // this is a dry run
         placement.state = State::Failed;
         placement.why = policy == PullPolicy::Never ? "not present, and the pull policy is Never"
                                                     : not_here(reference, mirrors_);
@@ -189,10 +191,11 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
 PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
     if (!dry_run)
-        (void)CrioPins(*root_).notify(); // before the pulls, which may take hours; retain() reports errors
+        // Before the pulls, which may last hours; errors are ignored, because retain() below repeats this.
+        (void)CrioPins(*root_).notify();
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);
-    if (!pins.empty()) // without pins, an unreachable runtime does not matter
+    if (!pins.empty()) // without pins, nothing is to be placed in an unreachable runtime
         report.problems = runtimes_.problems;
     for (const base::Error& problem : references_.problems())
         report.problems.push_back(problem.message);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places images in the runtimes in advance. The runtime itself pulls them from this host's registry, and the
-// pinned ones are protected from the kubelet's garbage collector.
+// Places images: makes container runtimes pull images of bundles from gpuhost-registry before a pod needs
+// them. Pinned images are also protected from the kubelet's garbage collector.
 //
-// This runs in its own process beside the daemon's operations. A runtime's images are its own state, so there
-// is nothing to undo, and a pull may take any time.
+// This runs in a process of its own, at the same time as the daemon's operations, because a pull may last
+// long. There is no undo: a runtime may have any image.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -20,18 +20,18 @@ namespace gpuhost::images {
 
 constexpr std::string_view placement_file = "/run/gpuhost/placement.json";
 
-/// One image in one runtime.
+/// The result for one image in one runtime.
 struct Placement {
     enum class State {
         Present,
         Placed,
-        Wanted, ///< not placed, because this was a dry run
+        Wanted, ///< missing, and not pulled because this was a dry run
         Failed
     };
     WantedImage image;
-    std::string runtime; ///< its socket
+    std::string runtime; ///< path of its socket
     State state = State::Present;
-    std::string why; ///< of Failed
+    std::string why; ///< the error of state Failed
 };
 [[nodiscard]] std::string_view name(Placement::State state) noexcept;
 
@@ -39,15 +39,15 @@ struct PlacementReport {
     std::uint64_t checked = 0; ///< seconds since 1970
     std::vector<std::string> runtimes;
     std::vector<Placement> placements;
-    std::vector<std::string> absent;   ///< pinned, but in no bundle yet: not an error
-    std::vector<std::string> problems; ///< sentences about what is wanted and impossible
+    std::vector<std::string> absent;   ///< words of Pin= that match no image of a bundle; not an error
+    std::vector<std::string> problems; ///< sentences about what could not be done
 
     [[nodiscard]] bool is_good() const;
 };
 
 class Placer {
   public:
-    /// Called with the current action: "registry.example/app:v1: pulling".
+    /// Called with the current action as text for people: "registry.example/app:v1: pulling".
     using OnText = std::function<void(const std::string& text)>;
 
     /// `root` must outlive the object.
@@ -55,10 +55,12 @@ class Placer {
         : root_(&root), references_(std::move(references)), runtimes_(std::move(runtimes)),
           mirrors_(std::move(mirrors)) {}
 
-    /// Does in advance what a pod with that image and policy would cause.
+    /// Pulls an image in each runtime if the start of a pod with this image and pull policy would pull it. An
+    /// image that no bundle has is not pulled.
     [[nodiscard]] PlacementReport ensure(const Reference& reference, PullPolicy policy, bool dry_run,
                                          const OnText& on_text = {}) const;
-    /// Places the images that match, and unpins others that we pinned. `words` are those of Pin=.
+    /// Pulls and pins the images of bundles that match Pin=, whose words are `words`. Unpins the images that
+    /// gpuhost pinned earlier and that no word matches any more.
     [[nodiscard]] PlacementReport ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                                 const OnText& on_text = {}) const;
 
@@ -68,13 +70,15 @@ class Placer {
                const OnText& on_text, PlacementReport& report) const;
     [[nodiscard]] base::Result<void> place_one(const ImageRuntime& runtime, const WantedImage& image,
                                                const OnText& on_text) const;
-    /// Unpins images that no pin matches any more. A matching image whose bundle was removed stays pinned,
-    /// because nothing could restore it.
+    /// Unpins images of the runtime that gpuhost pinned and that none of `pins` matches. An image that
+    /// matches stays pinned even if its bundle was removed, because it could not be pulled again.
     void release(const ImageRuntime& runtime, const std::vector<Pin>& pins, PlacementReport& report) const;
 
-    /// The same for CRI-O's list, whichever runtime placed the image, even if that is gone.
+    /// Removes from CRI-O's list the images that none of `pins` matches. The list is the same for all
+    /// runtimes, and may contain images of a runtime that no longer exists.
     void release_from_crio(const std::vector<Pin>& pins, PlacementReport& report) const;
-    /// Adds the problems of unreachable runtimes. They are errors only if no other runtime has the image.
+    /// Reports runtimes whose client is missing. If another runtime has the image, calls `on_text` with them;
+    /// else adds them to the report's problems.
     void add_runtime_problems(PlacementReport& report, const OnText& on_text) const;
 
     const base::Root* root_;
@@ -84,7 +88,7 @@ class Placer {
 };
 
 [[nodiscard]] base::Json to_json(const PlacementReport& report);
-/// Returns the report of the last ensure_pinned() in the form of to_json(); null if there was none since
+/// Returns the report of the last ensure_pinned() in the form of to_json(); null if it has not run since
 /// boot.
 [[nodiscard]] base::Json last_placement(const base::Root& root);
 

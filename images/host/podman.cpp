@@ -20,8 +20,9 @@ Result<std::set<std::string>> Podman::ready(const std::vector<WantedImage>& want
     return std::move(names);
 }
 
-/// Pulls by tag, because a name by digest cannot be removed from an image. Such a name would keep the image
-/// in the storage after its tag has moved on. ready() compares the digest afterwards.
+/// Pulls by tag, not by digest: Podman cannot remove a name by digest from an image. Such a name would keep
+/// the image in the storage after the tag refers to a newer one. The caller compares the digest with ready()
+/// afterwards.
 Result<void> Podman::pull(const WantedImage& image, const PullSource& from) const {
     GPUHOST_TRY(reference, taggable(image));
     const std::string here = path_in(from, reference) + ":" + reference.tag;

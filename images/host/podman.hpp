@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Podman, through podman(1) and its API socket. Podman's own service pulls, so this process needs no rights
-// to the storage of layers. CRI-O has its images in the same storage and can pin them there.
+// Images of Podman, through podman(1) and Podman's API socket. Podman's service pulls, so this process needs
+// no access to the storage of layers. CRI-O uses the same storage, so its pods find these images, and its
+// list of pinned images protects them.
 #pragma once
 
 #include "images/host/crio_pins.hpp"
@@ -18,11 +19,13 @@ class Podman : public Docker {
     ready(const std::vector<WantedImage>& wanted) const override;
     /// Fails with Unsupported for an image by digest, like Docker.
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
-    /// Adds the image to CRI-O's list, which exists even without Podman. Remove it with CrioPins::retain().
+    /// Adds the image to CRI-O's list of pinned images. unpin() does nothing: remove the image with
+    /// CrioPins::retain(), which also works on a host without Podman.
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override { return crio_.add(name); }
 
   protected:
-    /// Describes all images in one call: an image index for other platforms cannot be inspected.
+    /// Uses "image ls" for all images at once, because "image inspect" fails for an index without an image
+    /// for this platform.
     [[nodiscard]] base::Result<std::string> describe_all() const override;
 
   private:

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view main_file = "/etc/containers/registries.conf";
 constexpr std::string_view drop_ins = "/etc/containers/registries.conf.d";
 
-/// Scans one file line by line. Does not parse TOML: text that looks like a setting counts as one.
+/// Finds settings in one file line by line. Does not parse TOML: any text in the form of a setting counts as
+/// one.
 class Scan {
   public:
     explicit Scan(std::set<std::string>& hosts) : hosts_(&hosts) {}
@@ -24,7 +25,8 @@ class Scan {
     void line(std::string_view text) {
         text = without_comment(base::trim(text));
         if (!text.empty() && text.front() == '[' && !is_list_) {
-            // Version 1 lists registries in these tables, and those to search in another one.
+            // Version 1 of the format lists registries in these two tables. The table registries.search is
+            // ignored: it lists where to search short names.
             is_list_table_ = text == "[registries.block]" || text == "[registries.insecure]";
             return;
         }
@@ -56,7 +58,7 @@ class Scan {
                 return base::trim(text.substr(0, i));
         return text;
     }
-    /// Reports whether this is a separate word, quoted or not, followed by a value.
+    /// Reports whether the word at `at` is a key: a separate word, quoted or not, with "=" after it.
     static bool is_key(std::string_view text, std::size_t at, std::size_t size) {
         const char before = at == 0 ? ' ' : text[at - 1];
         const std::size_t equals = text.find_first_not_of("\"' \t", at + size);
@@ -81,8 +83,8 @@ class Scan {
     }
 
     std::set<std::string>* hosts_;
-    bool is_list_table_ = false;
-    bool is_list_ = false; ///< in a list on several lines
+    bool is_list_table_ = false; ///< the current table is one that lists registries
+    bool is_list_ = false;       ///< the current line is inside a list that has several lines
 };
 
 } // namespace

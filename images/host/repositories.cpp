@@ -25,7 +25,7 @@ constexpr std::array keys{
 constexpr std::string_view file_prefix = "gpuhost-";
 
 struct PackageManager {
-    std::string_view directory; ///< of its files; the package manager is installed if this exists
+    std::string_view directory; ///< directory of its files; the package manager is on the host if it exists
     std::string_view suffix;
     std::string (*text)(const BundleRecord&, const PackageTree&);
 };
@@ -41,8 +41,8 @@ std::string key_path(const BundleRecord& bundle, const PackageTree& tree) {
     return packages_directory(bundle.name, tree.distribution) + "/" + std::string(package_key);
 }
 
-/// Returns the first lines of a file. Each generation changes them, so that the package manager reads the
-/// indexes again.
+/// Returns the first lines of a bundle's file: comments with generation and digest. They differ for each
+/// generation, so the file changes and the package manager reads the indexes again.
 std::string heading(const BundleRecord& bundle) {
     const std::string digest = content::is_sha256(bundle.manifest) ? ", sha256:" + bundle.manifest : "";
     return std::string(content::file_mark) + "# Packages of bundle " + bundle.name + ", generation " +
@@ -58,7 +58,7 @@ std::string file_of(const PackageManager& manager, const BundleRecord& bundle,
     return text.empty() ? text : heading(bundle) + text;
 }
 
-/// Adds the removal of our files that are no longer wanted.
+/// Adds to `to` the removal of files that gpuhost wrote and that are not in `wanted`.
 void add_stale(const Root& root, const PackageManager& manager, const std::set<std::string>& wanted,
                std::vector<FileOperation>& to) {
     for (const std::string& name : root.list(manager.directory).value_or(std::vector<std::string>())) {
@@ -69,11 +69,11 @@ void add_stale(const Root& root, const PackageManager& manager, const std::set<s
     }
 }
 
-/// The signed bundles in the catalogue.
+/// The signed bundles with packages in the catalogue.
 struct Signed {
     std::vector<BundleRecord> records;
-    std::set<std::string> unreadable; ///< names; their files stay
-    bool all_known = true;            ///< false: there may be more bundles
+    std::set<std::string> unreadable; ///< names of bundles with unreadable records, whose files stay
+    bool all_known = true;            ///< false: the catalogue cannot be listed, so no file is removed
     std::vector<std::string> problems;
 };
 
@@ -123,7 +123,7 @@ void observe_manager(const Root& root, const PackageManager& manager, const Sign
         add_stale(root, manager, wanted, found.wrong);
 }
 
-/// Encodes a path in the characters that dnf allows in a repository's id: "/a+b" becomes ":a_2bb".
+/// Encodes a path with the characters that dnf allows in a repository's ID: "/a+b" becomes ":a_2bb".
 std::string id_of(const std::string& path) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string id;

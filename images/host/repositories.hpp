@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the packages of this host's bundles to its package manager: one file for each bundle with packages.
+// Makes the package manager of this host find the packages in bundles: writes one file for each bundle with
+// packages.
 //
 //   /etc/apt/sources.list.d/gpuhost-BUNDLE.sources    apt 1.1 and later
 //   /etc/yum.repos.d/gpuhost-BUNDLE.repo              dnf, yum
 //
-// The packages themselves are in the catalogue, as links into the store. Nothing is installed here.
+// The files refer to directories of links in the catalogue, which lead to the packages in the blob store. No
+// package is installed here.
 #pragma once
 
 #include "daemon/content/set/file_operation.hpp"
@@ -25,18 +27,20 @@ constexpr std::string_view dnf_repositories = "/etc/yum.repos.d";
 /// [Packages] of gpuhostd.conf.
 [[nodiscard]] bool repositories_are_on(const core::Settings& settings);
 
-/// Returns entries in the form of sources.list(5), deb822 style.
+/// Returns the entries for the apt repositories in `tree`, in the form of sources.list(5), deb822 style.
 [[nodiscard]] std::string apt_source(const BundleRecord& bundle, const PackageTree& tree);
-/// Returns entries in the form of dnf.conf(5), "repo options".
+/// Returns the entries for the dnf repositories in `tree`, in the form of dnf.conf(5), "repo options".
 [[nodiscard]] std::string dnf_repository(const BundleRecord& bundle, const PackageTree& tree);
 
 struct Repositories {
-    std::vector<std::string> bundles;          ///< those with packages for this host
+    std::vector<std::string> bundles;          ///< names of the bundles with packages for this host
     std::vector<content::FileOperation> wrong; ///< the changes to make
     std::vector<std::string> left;             ///< sentences about what stays as it is, and why
 };
-/// Considers only package managers with a directory in /etc, packages for the host's present distribution,
-/// and signed bundles.
+/// Compares the package manager's files with what they should be. Only signed bundles have a file, and only
+/// for packages of the host's distribution. Looks only at package managers whose directory above exists.
+/// `on`: [Packages] Manage=; false: gpuhost's files are to be removed. `without` is a bundle that is treated
+/// as removed.
 [[nodiscard]] Repositories observe_repositories(const base::Root& root, bool on,
                                                 const std::string& without = {});
 

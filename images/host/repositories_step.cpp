@@ -17,13 +17,16 @@ using core::StepContext;
 
 namespace {
 
-constexpr std::string_view apt_get = "/usr/bin/apt-get"; // of `root`: a mounted image has its own
+// A path below `root`: a mounted system has its own apt-get.
+constexpr std::string_view apt_get = "/usr/bin/apt-get";
 constexpr std::chrono::seconds apt_deadline{60};
 constexpr unsigned most_tries = 15;
-/// Ignores the host's own settings, whose hooks for an update are not for this one.
+/// Configuration that replaces the host's own: hooks that an administrator has set for updates must not run
+/// here.
 constexpr std::string_view apt_config = "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n";
 
-/// Retries while another apt-get holds the lock of the lists, usually for some seconds.
+/// Runs apt-get, and repeats it while another apt-get holds the lock of apt's package lists, usually for some
+/// seconds. Gives up after most_tries.
 Result<base::Finished> run_unlocked(const base::Command& command) {
     for (unsigned tries = 1;; ++tries) {
         GPUHOST_TRY(finished, base::run(command));
@@ -34,8 +37,9 @@ Result<base::Finished> run_unlocked(const base::Command& command) {
     }
 }
 
-/// Makes apt read the indexes before the file is in place. The file is then usable as soon as it exists. dnf
-/// reads them automatically.
+/// Makes apt read the indexes of a new repository, with a temporary copy of the file, before the file itself
+/// is written. Its packages can then be installed as soon as the file exists. Does nothing for dnf, which
+/// reads indexes automatically.
 Result<void> read_index(const StepContext& context, const FileOperation& file) {
     const base::Root& root = context.root;
     if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
@@ -52,13 +56,15 @@ Result<void> read_index(const StepContext& context, const FileOperation& file) {
     command.argv = {root.host_path(apt_get), "-qq"};
     for (const std::string& option : {
              "Dir=" + root.directory(),
-             "Dir::Etc::sourcelist=" + root.host_path(source), // this file only
+             "Dir::Etc::sourcelist=" + root.host_path(source), // reads only this file
              std::string("Dir::Etc::sourceparts=-"),
-             std::string("APT::Get::List-Cleanup=0"),    // keeps the lists of other sources
-             std::string("APT::Update::Error-Mode=any"), // an old index must not hide an error
-             // The worker lacks the capability to become apt's own user, and nothing is downloaded.
+             std::string("APT::Get::List-Cleanup=0"), // does not delete the lists of other sources
+             // Fails if an index cannot be read, even if an older one exists.
+             std::string("APT::Update::Error-Mode=any"),
+             // Does not switch to apt's own user, for which the worker lacks the capability. Nothing is
+             // downloaded.
              std::string("APT::Sandbox::User=root"),
-             // The next generation may have another key or none: the bundle's signature decides.
+             // Accepts a new generation with another key or none, since the bundle's signature was verified.
              std::string("Acquire::AllowDowngradeToInsecureRepositories=1"),
              std::string("Acquire::AllowReleaseInfoChange=1"),
          })
@@ -82,8 +88,9 @@ Result<Json> apply(StepContext& context, const Json& args) {
     for (const FileOperation& file : repositories.wrong) {
         FileOperation change = file;
         if (const auto read = read_index(context, file); !read) {
-            // A source that apt refuses would make each update on the host fail. So would the previous
-            // generation's, whose packages were removed. The file stays wanted: 'apply' tries again.
+            // A file that apt refuses would make every 'apt update' on the host fail, so it is not written.
+            // An existing file of the previous generation is removed, because its packages no longer exist.
+            // Since the file is then missing, 'gpuhostctl apply' tries this again.
             context.warn("apt rejects " + file.path + ", which is left out: " + read.error().message);
             change.type = FileOperation::Type::Remove;
             if (!context.root.exists(file.path))
@@ -97,7 +104,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     return Json{{"files", std::move(changed)}};
 }
 
-/// Restores the file of a bundle that was to be removed but stays.
+/// Writes the files for all bundles again, also for the one whose removal failed.
 Result<void> undo(StepContext& context, const Json& args) {
     const Json all{{"on", base::bool_or(args, "on", false)}};
     GPUHOST_CHECK(apply(context, all));
@@ -110,7 +117,7 @@ core::StepKind repositories_kind() {
     core::StepKind kind;
     kind.name = "packages.repositories";
     kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(15); // several bundles, each with a run of apt
+    kind.deadline = std::chrono::minutes(15); // enough for several bundles, each with a run of apt-get
     kind.apply = apply;
     kind.undo = undo;
     return kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step packages.repositories: changes the package manager's files as observe_repositories() states, after apt
-// has read the indexes. It follows the catalogue, like images.mirrors. Its undo restores the file of a bundle
-// whose removal failed. Failures are warnings.
+// Step packages.repositories: makes apt read the indexes of new repositories, then makes the changes that
+// observe_repositories() returns. Failures are warnings. Its undo computes the files from the catalogue
+// again: after a failed removal of a bundle, the bundle's file is restored.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -10,7 +10,7 @@ namespace gpuhost::images {
 
 [[nodiscard]] core::StepKind repositories_kind();
 [[nodiscard]] core::Step repositories_step(bool on);
-/// For use before that bundle and its packages are removed.
+/// Returns the step that removes the file of `bundle`. It runs before the bundle's packages are removed.
 [[nodiscard]] core::Step repositories_step_without(bool on, const std::string& bundle);
 
 } // namespace gpuhost::images
