@@ -22,8 +22,8 @@ namespace gpuhost {
 
 namespace {
 
-/// Returns the bundle import steps of the other subsystems. A publish step takes over the staging directory
-/// of the read steps, so all read steps run first.
+/// Returns the steps of the import of a bundle that other subsystems add. A publish step takes over the
+/// staging directory that the read steps fill, so all read steps run first.
 std::vector<core::Step> bundle_import_steps() {
     std::vector<core::Step> steps = kmod::bundle_import_steps();
     runtime::ToolkitImportSteps toolkit = runtime::toolkit_import_steps();
@@ -49,9 +49,10 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         root, bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_filter(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
-    components.push_back(std::make_unique<runtime::CdiComponent>(
-        root, std::vector<core::Step>{kmod::driver_devices_step()})); // after the driver, which it describes
-    // Before the runtimes, whose runtime classes run the toolkit's programs.
+    // After the driver, because the specifications describe its devices.
+    components.push_back(
+        std::make_unique<runtime::CdiComponent>(root, std::vector<core::Step>{kmod::driver_devices_step()}));
+    // Before the component for runtimes: their runtime classes run programs of the toolkit.
     components.push_back(std::make_unique<runtime::ToolkitComponent>(root));
     components.push_back(
         std::make_unique<runtime::RuntimeComponent>(root, [&root](const core::Settings& settings) {

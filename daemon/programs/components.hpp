@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers what each subsystem adds to the programs: one line per subsystem in each function.
+// The lists of what the subsystems add to the programs: each function has a line for each subsystem.
 #pragma once
 
 #include "daemon/bus/object.hpp"

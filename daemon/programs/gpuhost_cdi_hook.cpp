@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-cdi-hook: prepares a container's root. A container runtime starts it as a CDI specification
-// requires: after the root is created and before anything runs in it.
+// gpuhost-cdi-hook: prepares a container's root file system. The container runtime starts it for each hook of
+// a CDI specification, after the root is mounted and before any process of the container runs.
 #include "config.h"
 #include "daemon/base/root.hpp"
 #include "daemon/runtime/hook/container_root.hpp"
@@ -67,14 +67,14 @@ std::vector<std::string> all_of(const HookOptions& options, std::string_view nam
     return found == options.end() ? std::vector<std::string>() : found->second;
 }
 
-/// Returns the last value, or `fallback`.
+/// Returns the last value of an option, or `fallback` if it is absent.
 std::string one_of(const HookOptions& options, std::string_view name, const std::string& fallback) {
     const auto all = all_of(options, name);
     return all.empty() ? fallback : all.back();
 }
 
-/// Returns the host's ldconfig. On Debian /sbin/ldconfig is the program; on Ubuntu it is a script, and the
-/// program is beside it.
+/// Returns the path of the host's ldconfig. On Ubuntu /sbin/ldconfig is a script, and the program is
+/// /sbin/ldconfig.real.
 std::string ldconfig_of_host() {
     constexpr const char* real = "/sbin/ldconfig.real";
     return ::access(real, F_OK) == 0 ? real : "/sbin/ldconfig";
@@ -92,7 +92,8 @@ Result<void> update_ldcache(const ContainerRoot& root, const HookOptions& option
     auto written = runtime::write_search_path(root, all_of(options, "folder"));
     if (!written && written.error().code != Errc::Refused)
         return written;
-    // Run ldconfig in any case: files mounted there may name the folders that could not be written.
+    // Run ldconfig even if the search path could not be written: files that are mounted there may name the
+    // folders already.
     GPUHOST_CHECK(runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host())));
     return written;
 }
@@ -115,8 +116,8 @@ constexpr std::array hooks{
     Hook{"disable-device-node-modification", {}, true, disable_device_node_modification},
 };
 
-/// Isolates this process from the container's other processes, which may be able to see it. Limits its time
-/// and memory.
+/// Closes inherited descriptors and limits time and memory. The process is not dumpable, because processes of
+/// the container may be able to see it.
 void shut_off() {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0U);

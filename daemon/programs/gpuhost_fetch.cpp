@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-fetch: imports bundles from other hosts of the site. Only this process connects to them, as a user
-// that owns nothing. It sends what it receives through a pipe to an import of the daemon, which verifies
-// everything again.
+// gpuhost-fetch: imports bundles from other hosts of the site (peers). Only this program connects to peers,
+// as a user that owns no files. It sends the received data through a pipe to an import of gpuhostd, which
+// verifies everything again.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
@@ -59,14 +59,14 @@ constexpr milliseconds all_of_dns = std::chrono::minutes(5);
 struct Options {
     std::string root = "/";
     bool discover = false;
-    std::vector<std::string> words; ///< bundles, or domains
+    std::vector<std::string> words; ///< bundles; with --discover: DNS domains
 };
 
 milliseconds now() {
     return milliseconds(base::monotonic_us() / 1000);
 }
 
-/// Reports to the caller: gpuhostctl at the other end of a socket. Without a caller, to the journal only.
+/// Reports to the journal and, if there is a caller, to gpuhostctl at the other end of a socket.
 class Asker {
   public:
     explicit Asker(UniqueFd socket = {}) : socket_(std::move(socket)) {}
@@ -77,7 +77,7 @@ class Asker {
     }
     void operation(std::uint64_t id) { send({{"operation", id}}); }
     void end(int status) { send({{"status", status}}); }
-    /// Reports an error. Returns its exit status.
+    /// Reports an error. Returns the exit status for the error's code.
     int error(const base::Error& error) {
         base::log::error(error.message);
         send({{"error", base::to_json(error)}});
@@ -85,7 +85,7 @@ class Asker {
     }
 
   private:
-    /// Does not wait for a caller that stops reading or disconnects: the import continues like any other.
+    /// Never waits for gpuhostctl: if it stops reading or disconnects, the import continues without it.
     void send(const Json& line) {
         if (socket_ && !base::write_all(socket_.get(), base::dump(line) + "\n", "gpuhostctl"))
             socket_.reset();
@@ -100,8 +100,9 @@ class Fetcher {
         : root_(root), daemon_(daemon), client_(client), asker_(asker),
           peers_(root, client, peers, [&asker](const std::string& text) { asker.note(text); }) {}
 
-    /// Fetches the named bundles, or those that match the patterns. Returns the exit status. Reports an error
-    /// with one bundle and continues with the next.
+    /// Fetches the bundles with these names or, if `patterns` is set, the peers' bundles that match these
+    /// patterns. After an error with one bundle it reports the error and continues with the next. Returns the
+    /// exit status.
     Result<int> run(const std::vector<std::string>& bundles, bool patterns) {
         if (peers_.empty())
             return base::fail(
@@ -139,9 +140,9 @@ class Fetcher {
         return bundle;
     }
 
-    /// Fetches bundles that are partly received first, because an import removes the partial data of other
-    /// bundles. If a bundle makes progress but does not complete, no further bundle is tried. A bundle
-    /// without progress does not stop the others.
+    /// Fetches the chosen bundles, first those that are partly received, because an import removes the
+    /// partial data of other bundles. A bundle that makes progress but does not complete is the last one. A
+    /// bundle without any progress does not stop the others.
     int fetch_all(std::vector<images::SignedManifest> bundles, const images::HostFacts& host) {
         std::stable_partition(bundles.begin(), bundles.end(), [&](const images::SignedManifest& bundle) {
             return images::received_bytes(root_, bundle.digest) > 0;
@@ -178,7 +179,7 @@ class Fetcher {
         const auto sent = send(bundle, host, out.get());
         out.reset();
         const auto ended = wait_for(id);
-        return sent ? ended : sent; // for an incomplete bundle, the import adds no information
+        return sent ? ended : sent; // if the transfer failed, the import's error adds nothing
     }
 
     Result<void> send(const images::SignedManifest& bundle, const images::HostFacts& host, int pipe) {
@@ -189,8 +190,8 @@ class Fetcher {
             .run(pipe);
     }
 
-    /// Polls the operation until it ends. The operation survives a restart of the daemon. Signals
-    /// are not subscribed to, because they are not read while data arrives.
+    /// Polls the operation until it ends, also across a restart of gpuhostd. Does not subscribe to signals,
+    /// because they would not be read while data arrives.
     Result<void> wait_for(std::uint64_t id) {
         const auto running = [](const Json& operation) {
             const std::string state = base::string_or(operation, "state", "");
@@ -232,7 +233,7 @@ images::PeersSettings load(const base::Root& root) {
     return images::peers_settings(core::load_settings(root, {images::peers_setting_keys()}).settings);
 }
 
-/// Ends the process: nothing else interrupts the C library's resolver.
+/// Handles SIGALRM: exits, because nothing else interrupts the C library's resolver.
 void give_up_dns(int) {
     constexpr std::string_view text = "DNS discovery found no further peer within Timeout=\n";
     const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -247,7 +248,7 @@ int print_discovered(const base::Root& root, const std::vector<std::string>& dom
     const auto wait = [most] { (void)::alarm(static_cast<unsigned>(most.count())); };
     const auto on_peer = [wait](const std::string& peer) {
         (void)std::puts(peer.c_str());
-        (void)std::fflush(stdout); // the process may end at any time
+        (void)std::fflush(stdout); // the process may exit at any time
         wait();
     };
     const auto on_note = [](const std::string& note) { (void)std::fprintf(stderr, "%s\n", note.c_str()); };
@@ -257,8 +258,8 @@ int print_discovered(const base::Root& root, const std::vector<std::string>& dom
     return 0;
 }
 
-/// Asks the DNS in a child process of this program with --discover, which ends itself when the DNS does not
-/// answer.
+/// Returns the peers that the DNS names. A child process (this program with --discover) asks the DNS, and
+/// exits if the DNS does not answer in time.
 std::vector<std::string> discover(const base::Root& root, Asker& asker) {
     std::vector<std::string> peers;
     base::Command command;
@@ -302,8 +303,8 @@ int fetch_for(const base::Root& root, const Result<std::vector<std::string>>& bu
     return status;
 }
 
-/// Serves every caller that waits at the socket. Without one, the timer started it; returns the status for
-/// the timer's unit.
+/// Serves all callers that wait at the socket. If there is none, the timer started the service: it fetches
+/// the bundles that the configuration names, and returns the exit status.
 int serve(const base::Root& root, int listening) {
     const auto next = [listening] {
         return UniqueFd(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

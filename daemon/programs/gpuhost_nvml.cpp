@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-nvml: asks NVIDIA's management library for the MIG instances, which no other source knows. Runs as
-// a separate process, because the library may hang or crash; see runtime/gpu/nvml_answer.hpp.
+// gpuhost-nvml: lists the GPUs and their MIG instances, which only NVIDIA's management library (NVML) knows.
+// Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
@@ -30,7 +30,7 @@ class Question {
         std::vector<NvmlGpu> gpus;
         for (unsigned index = 0; index < count; ++index) {
             nvml::Device device = nullptr;
-            NvmlGpu gpu; // a faulty GPU, which cannot be named, must not hide the others
+            NvmlGpu gpu; // a faulty GPU, which is skipped, must not hide the others
             if (library_.device_by_index(index, &device) != nvml::success ||
                 library_.minor_number(device, &gpu.minor) != nvml::success)
                 continue;
@@ -59,7 +59,7 @@ class Question {
         return gpu.split ? add_instances(device, gpu) : Result<void>();
     }
 
-    /// Adds the MIG instances of a GPU. Their indexes have gaps where an instance was destroyed.
+    /// Adds the MIG instances of a GPU. Indexes of destroyed instances are unused.
     [[nodiscard]] Result<void> add_instances(nvml::Device device, NvmlGpu& gpu) const {
         unsigned count = 0;
         GPUHOST_CHECK(check("nvmlDeviceGetMaxMigDeviceCount", library_.max_mig_devices(device, &count)));
@@ -70,7 +70,7 @@ class Question {
                 continue;
             GPUHOST_CHECK(check("nvmlDeviceGetMigDeviceHandleByIndex", error));
             auto described = describe(device, instance);
-            if (!described) { // it may have been destroyed in the meantime
+            if (!described) { // the instance may have been destroyed meanwhile
                 gpu.problem = described.error().message;
                 continue;
             }
@@ -93,8 +93,8 @@ class Question {
         return described;
     }
 
-    /// Returns whether an instance has graphics. False if the library cannot report it: such a library has no
-    /// graphics instances.
+    /// Returns true if an instance supports graphics. Returns false if the library is too old to report it,
+    /// because such a library has no graphics instances.
     [[nodiscard]] bool can_draw(nvml::Device device, unsigned id) const {
         nvml::GpuInstance instance = nullptr;
         nvml::GpuInstanceInfo info{};

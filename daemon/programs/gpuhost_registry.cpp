@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-registry: serves the images on this host, or the blobs that its peers fetch, on sockets from
-// systemd.
+// gpuhost-registry: serves the images of this host's bundles, or with --peers the blobs that other hosts
+// fetch. systemd passes its sockets.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
@@ -38,9 +38,9 @@ gpuhost-registry(8).
   --version   print the version
 )";
 
-constexpr unsigned lines_of_why = 10; ///< in each interval
+constexpr unsigned lines_of_why = 10; ///< lines in the journal in each interval
 constexpr std::uint64_t why_interval_us = 10'000'000;
-constexpr milliseconds drain_time{30'000}; ///< for requests in progress after the signal to stop
+constexpr milliseconds drain_time{30'000}; ///< for requests in progress after SIGTERM
 
 struct Options {
     std::string root = "/";
@@ -63,7 +63,7 @@ milliseconds now() {
     return milliseconds(base::monotonic_us() / 1000);
 }
 
-/// Serves until a signal arrives, or until there has been no connection for `idle_timeout`.
+/// Serves until a signal arrives, or until no connection has existed for `idle_timeout`.
 void serve(images::RegistryServer& server, const sigset_t& signals, milliseconds idle_timeout) {
     const std::timespec tick{1, 0};
     while (::sigtimedwait(&signals, nullptr, &tick) < 0) {
@@ -73,7 +73,8 @@ void serve(images::RegistryServer& server, const sigset_t& signals, milliseconds
     }
 }
 
-/// Ends the requests in progress. New connections wait in the sockets for the next start.
+/// Waits until the requests in progress have ended, at most drain_time. New connections wait in the sockets
+/// for the next start of the service.
 void drain(images::RegistryServer& server) {
     const std::timespec tick{0, 10'000'000};
     server.quiesce();
@@ -83,8 +84,8 @@ void drain(images::RegistryServer& server) {
     }
 }
 
-/// Accepts and closes all waiting connections. Otherwise they would restart the service at once, in vain,
-/// until systemd disables the socket.
+/// Accepts and closes all waiting connections. Called when the service can't start: otherwise these
+/// connections would start it again at once, until systemd disables the socket.
 void turn_away(const std::vector<base::UniqueFd>& sockets) {
     const std::timespec pause{1, 0};
     (void)::nanosleep(&pause, nullptr);
@@ -100,10 +101,10 @@ base::Result<void> run(const Options& options) {
     (void)::sigemptyset(&signals);
     (void)::sigaddset(&signals, SIGTERM);
     (void)::sigaddset(&signals, SIGINT);
-    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr); // threads started later inherit the mask
+    (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr); // all threads inherit the mask
     GPUHOST_TRY(root, base::Root::open(options.root));
     GPUHOST_TRY(sockets, inherited_sockets());
-    // The daemon reports errors in the settings, because it knows all sections.
+    // Ignores errors in the settings: gpuhostd reports them, because it knows all sections.
     const auto settings =
         images::registry_settings(core::load_settings(root, {images::registry_setting_keys()}).settings);
     base::RateLimit limit(lines_of_why, why_interval_us);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhostd: creates and connects the parts of the daemon.
+// gpuhostd: creates the parts of the daemon and connects them.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/installed.hpp"
 #include "daemon/base/parse.hpp"
@@ -58,7 +58,7 @@ struct Options {
     bool read_only = false;
 };
 
-/// Parses the options. Returns the exit status if there is nothing more to do.
+/// Parses the options. Returns the exit status if the program must exit now, for example after --help.
 std::optional<int> parse(std::span<char*> argv, Options& options) {
     if (const auto status = base::parse_arguments(argv, {"gpuhostd", usage},
                                                   {{"--root=", &options.root},
@@ -105,7 +105,8 @@ base::Result<std::vector<host::Source>> watch_signals(host::Event& event, host::
     return sources;
 }
 
-/// The engine: plans and runs operations, independently of the caller and of where workers run.
+/// Plans and runs operations. It depends neither on the kind of caller (D-Bus or rescue) nor on how workers
+/// are started.
 struct Engine {
     core::StepKinds kinds;
     std::optional<host::Runner> runner;
@@ -145,10 +146,11 @@ base::Result<int> run(const Options& options) {
     return status;
 }
 
-/// The two descriptors from gpuhostctl. Workers do not inherit them.
+/// The two descriptors that gpuhostctl passes for a rescue. Workers do not inherit them.
 struct RescueClient {
     base::UniqueFd socket;
-    /// Receives the error if the client can't be served. Otherwise it is closed once the daemon is ready.
+    /// Pipe to gpuhostctl. If the client can't be served, the error is written to it. Otherwise it is closed
+    /// without data as soon as the client is served.
     base::UniqueFd answer;
 };
 
@@ -164,9 +166,9 @@ base::Result<RescueClient> receive_client(const std::string& number) {
     return RescueClient{std::move(socket), std::move(answer)};
 }
 
-/// Serves one client for the mounted system. First undoes an unfinished operation there and reports on
-/// stderr. An operation that waits for the disk stays as it is when the client disconnects. The next rescue,
-/// or the boot of that system, resumes it.
+/// Serves one client for the mounted system. First undoes an unfinished operation there, with log messages on
+/// stderr. If the client disconnects while an operation waits for disk space, the operation is left
+/// unfinished. The next rescue, or the boot of that system, resumes it.
 base::Result<void> rescue(const Options& options, RescueClient& client) {
     GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.read_only));
     GPUHOST_TRY(root, base::Root::open(place));
@@ -191,7 +193,7 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
     if (left)
         return {};
     hangup.reset();
-    base::log::set_level(base::log::Level::Warning); // from here on the client reports what happens
+    base::log::set_level(base::log::Level::Warning); // from now on the client reports what happens
     GPUHOST_TRY(bus, host::serve_client(event, std::move(client.socket)));
     const auto objects = bus_objects();
     const auto server = bus::Server::create(event, bus.get(), *engine.manager, objects);
@@ -202,7 +204,7 @@ base::Result<void> rescue(const Options& options, RescueClient& client) {
         [&] { return (runner.running() == nullptr || runner.waits()) && sd_bus_is_open(bus.get()) <= 0; });
 }
 
-/// Writes an error only to the caller, which reads it.
+/// Writes an error only to the pipe, because gpuhostctl prints it.
 int rescue_main(const Options& options) {
     auto client = receive_client(options.client);
     const auto done = client ? rescue(options, *client) : base::fail(client.error());

@@ -27,7 +27,7 @@ class Selector {
   private:
     struct Requirement {
         std::string key;
-        /// False: the label has none of `values` or, if that is empty, is absent.
+        /// False: the object matches if it has no label `key` with one of these values.
         bool has = true;
         std::vector<std::string> values; ///< empty: any value
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the state of the daemon: its operations, the requested descriptions, and then the host. In this
-// order, because the host must include the result of a swap that has ended.
+// Reads the state of gpuhostd: first the list of operations, then the descriptions of some of them, then the
+// host. This order makes the host's state include the result of a swap that has ended.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -15,26 +15,26 @@ namespace gpuhost {
 
 struct DaemonState {
     std::vector<client::OperationRow> operations; ///< the newest last
-    /// Descriptions of the requested operations, or errors.
+    /// Descriptions, or errors, of the operations that Wants returned.
     std::map<std::uint64_t, base::Result<base::Json>> descriptions;
-    /// The answer to Describe; an error if the daemon is not available.
+    /// The reply to Describe; an error if gpuhostd is not available.
     base::Result<base::Json> host = base::Json();
 };
 
 class DaemonObserver {
   public:
-    /// Returns the next operation to describe. Called again after each description.
+    /// Returns the next operation to describe; nullopt: no other. Called again after each description.
     using Wants = std::function<std::optional<std::uint64_t>(const DaemonState&)>;
     using Done = std::function<void(const DaemonState&)>;
 
-    /// `daemon` must outlive it.
+    /// `daemon` must outlive this object.
     DaemonObserver(client::AsyncClient& daemon, Wants wants, Done done)
         : daemon_(daemon), wants_(std::move(wants)), done_(std::move(done)) {}
     DaemonObserver(const DaemonObserver&) = delete;
     DaemonObserver& operator=(const DaemonObserver&) = delete;
 
     void begin();
-    /// Call when the daemon has restarted or is gone. Drops the answers in flight.
+    /// Call this when gpuhostd has restarted or exited. Replies that are still pending are ignored.
     void cancel();
     [[nodiscard]] bool busy() const { return busy_; }
 
@@ -46,7 +46,7 @@ class DaemonObserver {
     Wants wants_;
     Done done_;
     DaemonState state_;
-    unsigned number_ = 0; ///< number of this look: answers to earlier ones are dropped
+    unsigned number_ = 0; ///< number of this observation; replies to earlier ones are ignored
     bool busy_ = false;
 };
 

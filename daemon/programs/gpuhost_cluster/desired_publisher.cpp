@@ -12,7 +12,7 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time between_tries{15'000}; ///< an operation may end, or the daemon return
+constexpr Time between_tries{15'000}; ///< then an operation may have ended, or gpuhostd may run again
 
 bool is_full(const Json& list) {
     return list.is_array() && !list.empty();
@@ -32,8 +32,8 @@ void DesiredPublisher::see(const Json& host) {
                      .value_or(core::ClusterDesired());
 }
 
-/// Sends a toolkit that was not in the store again when the store changes. A host without GPUs needs no
-/// toolkit.
+/// Sends the same state again if the toolkit was not applied and gpuhostd's store of toolkits has changed
+/// since. A host without GPUs gets an empty state.
 void DesiredPublisher::publish(const core::ClusterDesired& wanted) {
     if (!is_seen_ || asks_ || (again_ && cluster::now() < *again_))
         return;

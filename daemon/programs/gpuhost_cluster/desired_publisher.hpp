@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the cluster's desired state of this host to the daemon when it differs from the last one sent.
+// Sends gpuhostd the cluster's desired state of this host, when it differs from the state that gpuhostd has.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -16,14 +16,15 @@ class DesiredPublisher {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `daemon` must outlive it.
+    /// `daemon` must outlive this object.
     DesiredPublisher(client::AsyncClient& daemon, LogLine log_line)
         : daemon_(daemon), log_(std::move(log_line)) {}
 
-    /// Reads the daemon's document of the host.
+    /// Reads what gpuhostd reports about the host: GPUs, toolkit, and the desired state that it has.
     void see(const base::Json& host);
     void lose() { is_seen_ = false; }
-    /// Sends `desired` if it differs. Call only while no upgrade of the host is in progress.
+    /// Sends `desired` to gpuhostd, if it differs. Call this only while no upgrade of the host is in
+    /// progress.
     void publish(const core::ClusterDesired& desired);
 
     [[nodiscard]] std::optional<cluster::Time> due() const { return again_; }
@@ -35,12 +36,13 @@ class DesiredPublisher {
     client::AsyncClient& daemon_;
     LogLine log_;
     bool is_seen_ = false;
-    bool asks_ = false; ///< a call is not answered yet
+    bool asks_ = false; ///< a call of gpuhostd is pending
     bool has_gpus_ = false;
-    bool is_pending_ = false; ///< the toolkit differs from the desired one, and could be changed
-    std::string store_;       ///< the toolkits' store when last seen
+    bool is_pending_ = false; ///< gpuhostd has not applied the cluster's toolkit yet
+    std::string store_;       ///< toolkits in gpuhostd's store at the last see(), as JSON
+    /// The desired state that gpuhostd has.
     core::ClusterDesired published_;
-    std::string tried_; ///< the last sent state, with the store at that time
+    std::string tried_; ///< the state that was sent last, followed by store_ at that time
     std::optional<cluster::Time> again_;
     std::string last_error_; ///< the last logged error
 };

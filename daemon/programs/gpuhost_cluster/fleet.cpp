@@ -22,10 +22,12 @@ using cluster::now;
 using cluster::Time;
 
 constexpr Time between_documents{1'000};
-constexpr Time between_polls{5'000};  ///< at the reader and the clock
-constexpr Time between_stats{30'000}; ///< of the files of the credentials and the policy
-constexpr Time patience{3'000};       ///< how long an error may last before the first document
-constexpr Time silence{20'000};       ///< how long the server may be silent before the first document
+constexpr Time between_polls{5'000};  ///< between two checks of the pipe to the reader, and of the clock
+constexpr Time between_stats{30'000}; ///< between two checks of the files of the credentials and the policy
+/// How long an error may last; then the program fails or, after a document, prints the error.
+constexpr Time patience{3'000};
+/// How long the server may send nothing before the first document; then the program fails.
+constexpr Time silence{20'000};
 
 std::int64_t clock_seconds() {
     return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
@@ -79,7 +81,7 @@ class FleetProgram {
         return {};
     }
 
-    /// Fails if no document has been printed yet and none can be expected.
+    /// Fails if no document has been printed yet, and after this time or error none can be expected.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         constexpr const char* hint = "Check this host's own state with: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
@@ -111,7 +113,7 @@ class FleetProgram {
         std::fflush(stdout);
     }
 
-    /// Returns whether the other end of the pipe is open.
+    /// Returns true if the reader's end of the pipe is open.
     static bool has_reader() {
         pollfd out{STDOUT_FILENO, 0, 0};
         return std::ferror(stdout) == 0 && (::poll(&out, 1, 0) <= 0 || (out.revents & POLLERR) == 0);
@@ -129,7 +131,7 @@ class FleetProgram {
     cluster::Api& api_;
     bool follow_;
     cluster::FleetWatch watch_;
-    std::uint64_t seen_ = 0; ///< the last shown value of watch_.changes()
+    std::uint64_t seen_ = 0; ///< watch_.changes() when the last document was printed
     Time began_ = now();
     Time refresh_at_ = began_ + between_stats;
     Time show_at_{0};

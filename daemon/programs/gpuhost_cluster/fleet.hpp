@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-cluster --fleet: runs for gpuhostctl, which must not parse data of an API server as root.
+// gpuhost-cluster --fleet: gpuhostctl runs this, because gpuhostctl must not parse an API server's data as
+// root.
 #pragma once
 
 #include "daemon/cluster/rollout/fleet_watch.hpp"
 
 namespace gpuhost {
 
-/// Prints a document of the fleet to stdout, as one line. With `follow`, prints another one when it changes,
-/// at most one a second, and {"error": …} while the last one may be out of date. Ends when the reader closes
-/// the pipe.
+/// Prints the document of the fleet as one line on stdout. With `follow`, prints it again when it changes, at
+/// most once a second. Also prints {"error": …} while the last document may be out of date. Ends when the
+/// reader closes the pipe.
 [[nodiscard]] base::Result<void> show_fleet(const base::Root& root, cluster::Api& api, bool follow);
 
 } // namespace gpuhost

@@ -24,22 +24,24 @@ using cluster::UpgradeAct;
 
 namespace {
 
-constexpr Time between_checks{300'000}; ///< after a failed check, unless the store changes
-constexpr Time between_tries{15'000};   ///< while another operation is in the way
+constexpr Time between_checks{300'000}; ///< after a failed check; earlier if the store of drivers changes
+constexpr Time between_tries{15'000};   ///< between two attempts while gpuhostd is busy or does not answer
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
-/// Prefixes of the kinds of operations that leave the running driver unchanged.
+/// Operations of these kinds leave the running driver unchanged; each is a prefix.
 constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",       "image.",
                                                       "toolkit.",     "runtime.",      "driver.import",
                                                       "driver.build", "driver.verify", "driver.clean"};
-/// How long a copy of the kubelet's credentials is used. The kubelet replaces them from time to time.
+/// How long a copy of the kubelet's credentials is used. The kubelet replaces its credentials from time to
+/// time.
 constexpr Time lent_for{30'000};
 
 bool is_in_use(const Json& problem) {
     return string_or(problem, "code", "") == "in-use";
 }
 
-/// Returns the problems that block a swap, except pods that use the driver: these leave before the swap.
+/// Returns the problems that block a swap. Omits pods that use the driver, because these leave before the
+/// swap.
 std::string lasting_problems(const Json& problems) {
     std::vector<std::string> texts;
     if (problems.is_array())
@@ -56,8 +58,8 @@ std::string text_of(const Json& error) {
     return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
 }
 
-/// Returns whether the error says nothing about the version: gpuhostd is busy, or the call timed out and may
-/// have been executed.
+/// Returns true if the error says nothing about the version: gpuhostd is busy, or the call timed out and may
+/// have had an effect.
 bool is_silent(const base::Error& error) {
     return error.code == Errc::Busy || error.code == Errc::Timeout;
 }
@@ -67,7 +69,7 @@ const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) 
     return found == state.descriptions.end() ? nullptr : &found->second;
 }
 
-/// Accepts the state of an operation's row or of its description.
+/// `state` is that of an operation's row or of its description; both have the same names.
 bool is_running(const std::string& state) {
     return state == "running" || state == "undoing";
 }
@@ -91,13 +93,13 @@ void ClusterHost::see(const DaemonState& state) {
     if (query_id_ != 0)
         follow_query(described(state, query_id_));
     if (!swap_asks_)
-        asked_swap_ = {}; // an executed call is in this state
+        asked_swap_ = {}; // if the call had an effect, `state` contains the operation
     follow_swap(state);
     see_host(state);
 }
 
-/// Returns true for a running operation, unless its kind is known to leave the driver alone. The description
-/// is newer than the row.
+/// Returns true if the operation runs and its kind may change the driver. The description, if there is one,
+/// is newer than the operation's row.
 bool ClusterHost::changes_driver(const client::OperationRow& operation, Described description) const {
     const bool has_ended =
         description != nullptr && *description && !is_running(string_or(**description, "state", ""));
@@ -125,7 +127,7 @@ void ClusterHost::see_host(const DaemonState& state) {
     driver_.reboot_required = string_or(host, "state", "") == "reboot-required";
     if (driver_.boot.empty())
         driver_.boot = root_.read_line("/proc/sys/kernel/random/boot_id").value_or("");
-    // A missing version may have been added.
+    // The store has changed, so it may contain the version now: check again.
     if (std::string store = base::dump(member(observed, "store"));
         std::exchange(store_, store) != store && check_.has_failed())
         check_again_ = cluster::now();
@@ -157,7 +159,7 @@ std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const 
     for (const std::uint64_t id : {check_id_, query_id_})
         if (id != 0 && described(state, id) == nullptr)
             return id;
-    // Find the newest swap that is not a dry run.
+    // Find the newest swap that is not a dry run, which only its description shows.
     for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
         if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
             continue;
@@ -270,7 +272,7 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
     check_id_ = 0;
     ++check_number_;
     check_asks_ = true;
-    // During a repeated check, the previous result remains valid.
+    // While a check is repeated, the previous result is valid.
     if (!again)
         check_ = {Task::State::Running, "", false};
     const bool minds_pods =
@@ -312,7 +314,7 @@ void ClusterHost::dry_run_check() {
                       if (!started)
                           return check_failed(started.error());
                       check_id_ = *started;
-                      if (check_id_ == 0) // the version is already in use
+                      if (check_id_ == 0) // the version runs already
                           end_check({Task::State::Done, "", false});
                   });
 }
@@ -322,8 +324,8 @@ void ClusterHost::end_check(Task result) {
     check_ = std::move(result);
 }
 
-/// Repeats the check soon after an error that passes by itself and says nothing about the version. Any other
-/// error fails the check.
+/// Handles an error of a check. If the error says nothing about the version, the check is repeated soon;
+/// otherwise the check fails.
 void ClusterHost::check_failed(const base::Error& why) {
     if (!is_silent(why))
         return end_check({Task::State::Failed, why.message, false});
@@ -349,11 +351,11 @@ void ClusterHost::follow_check(Described operation) {
 
 // Holders of the driver
 
-/// Finds the holders by a dry run of a swap, which reports a problem for each of them. Only the daemon's
-/// workers see other users' processes.
+/// Finds the pods that use the driver, by a dry run of a swap. The dry run reports one problem for each pod,
+/// container or unit that has holders. Only gpuhostd's workers can see processes of other users.
 void ClusterHost::query_holders() {
     query_is_stale_ = query_id_ != 0 || look_asks_;
-    if (query_is_stale_) // an earlier look is in progress: look again when it has ended
+    if (query_is_stale_) // a search is in progress: search again when it has ended
         return;
     look_asks_ = true;
     daemon_.start(
@@ -369,7 +371,7 @@ void ClusterHost::query_holders() {
             if (!started)
                 mover_.found(base::fail(is_silent(started.error()) ? Errc::Busy : started.error().code,
                                         started.error().message, started.error().hint));
-            else // the version is already in use
+            else // the version runs already
                 mover_.found(std::set<std::string>());
         });
 }
@@ -388,7 +390,7 @@ void ClusterHost::follow_query(Described described) {
         return mover_.found(base::fail(operation.error()));
     const Json& problems = member(*operation, "problems");
     const bool has_problems = problems.is_array() && !problems.empty();
-    if (state != "checked" && !(state == "refused" && has_problems)) // the checks themselves have failed
+    if (state != "checked" && !(state == "refused" && has_problems)) // the dry run itself failed
         return mover_.found(base::fail(Errc::Failed, text_of(member(*operation, "error"))));
     std::set<std::string> pods;
     if (has_problems)
@@ -439,7 +441,7 @@ void ClusterHost::drop_request() {
         if (!dropped)
             log_("can't notify gpuhostd that the requested upgrade has begun: " + dropped.error().message);
     });
-    driver_.requested.clear(); // the daemon reports it again if the call fails
+    driver_.requested.clear(); // gpuhostd reports the request again if the call fails
 }
 
 std::optional<Time> ClusterHost::due() const {
@@ -460,8 +462,8 @@ int ClusterHost::descriptor() const {
     return kubelet_ ? kubelet_->descriptor() : -1;
 }
 
-/// Requests the current credentials: the kubelet replaces its certificate every few months. Stores them where
-/// only this program can read them.
+/// Requests the current credentials, because the kubelet replaces its certificate every few months. Stores
+/// them in files that only this program can read. Then calls `lent`.
 void ClusterHost::lend(std::function<void()> lent) {
     credentials_pending_ = true;
     daemon_.ask(client::manager_call("GetKubeletCredentials"),
@@ -490,7 +492,7 @@ Result<std::string> ClusterHost::store_kubelet_files(const Json& lent) {
     return kubeconfig;
 }
 
-/// Opens an Api with the last received credentials. `below` must outlive it.
+/// Opens an Api with the credentials that were received last. `below` must outlive it.
 Result<cluster::Api> ClusterHost::open_lent(const base::Root& below) const {
     GPUHOST_TRY(kubeconfig, lent_);
     return cluster::Api::open(below, kubeconfig);
@@ -507,7 +509,8 @@ Result<void> ClusterHost::check_lent() const {
     return {};
 }
 
-/// Fails with Busy until gpuhostd has answered. The pod mover then tries again.
+/// Opens the API server with the kubelet's credentials. While gpuhostd has not replied it fails with Busy,
+/// and the pod mover tries again.
 Result<cluster::Api*> ClusterHost::open_kubelet() {
     const bool fresh = lent_at_ && cluster::now() < *lent_at_ + lent_for;
     if (!fresh && !credentials_pending_)
@@ -515,7 +518,7 @@ Result<cluster::Api*> ClusterHost::open_kubelet() {
     if (!fresh)
         return base::fail(Errc::Busy, "waits for the kubelet's credentials from gpuhostd");
     if (!lent_)
-        lent_at_.reset(); // the error may pass
+        lent_at_.reset(); // request the credentials again at the next call: the error may be temporary
     GPUHOST_CHECK(lent_);
     GPUHOST_TRY(below, kubelet_root());
     kubelet_.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs an upgrade's work on its host: the daemon swaps the driver, and the kubelet's credentials move
-// pods.
+// Does the work of an upgrade on this host: gpuhostd swaps the driver, and pods are moved with the kubelet's
+// credentials.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,17 +21,18 @@ class ClusterHost final : public cluster::UpgradeHost {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `daemon` and `root` must outlive it. `node` is the name of the host's Node.
+    /// `daemon` and `root` must outlive this object. `node` is the name of the host's Node.
     ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line);
 
-    /// Returns the next operation whose description see() needs.
+    /// Returns the next operation whose description see() needs; nullopt: none.
     [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
     void see(const DaemonState& state); ///< requires that `state.host` is a document
-    void lose();                        ///< the daemon is not available
+    void lose();                        ///< gpuhostd is not available
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
     void turn();
-    [[nodiscard]] int descriptor() const; ///< of the kubelet's API, or -1; readable: call turn()
+    /// Descriptor of the connection with the kubelet's credentials, or -1; if readable, call turn().
+    [[nodiscard]] int descriptor() const;
 
     [[nodiscard]] cluster::HostDriver driver() const override;
     [[nodiscard]] cluster::Task check(const std::string& version) const override;
@@ -41,7 +42,8 @@ class ClusterHost final : public cluster::UpgradeHost {
     void drop_request() override;
 
   private:
-    using Described = const base::Result<base::Json>*; ///< null: not in this DaemonState
+    /// Null: the DaemonState has no description of the operation.
+    using Described = const base::Result<base::Json>*;
     void see_host(const DaemonState& state);
     [[nodiscard]] bool changes_driver(const client::OperationRow& operation, Described description) const;
     void follow_swap(const DaemonState& state);
@@ -69,21 +71,21 @@ class ClusterHost final : public cluster::UpgradeHost {
     LogLine log_;
     cluster::HostDriver driver_;
 
-    std::string store_; ///< the drivers' store when last seen
+    std::string store_; ///< drivers in gpuhostd's store at the last see(), as JSON
     std::string check_version_;
-    unsigned check_number_ = 0;  ///< number of the check: answers to earlier ones are dropped
-    bool check_asks_ = false;    ///< gpuhostd has not answered yet
+    unsigned check_number_ = 0;  ///< number of the check; replies to earlier checks are ignored
+    bool check_asks_ = false;    ///< a reply of gpuhostd is pending
     std::uint64_t check_id_ = 0; ///< ID of the dry run; 0: none
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
 
-    std::string pods_version_;   ///< version of the swap that pods must leave for
-    std::uint64_t query_id_ = 0; ///< ID of the dry run that finds the holders; 0: none
-    bool look_asks_ = false;     ///< its start is not answered yet
+    std::string pods_version_;   ///< version of the swap for which pods must leave
+    std::uint64_t query_id_ = 0; ///< ID of the dry run that finds the users of the driver; 0: none
+    bool look_asks_ = false;     ///< the reply to its start is pending
     bool query_is_stale_ = false;
-    std::set<std::uint64_t> dry_runs_; ///< they change nothing, however they end
+    std::set<std::uint64_t> dry_runs_; ///< operations that are dry runs, and so change nothing
 
-    /// The newest operation that changes the driver, or would change it.
+    /// The newest operation that swaps the driver, or a failed attempt to start one.
     struct Swap {
         std::uint64_t id = 0;
         std::string title;      ///< contains the version
@@ -91,11 +93,11 @@ class ClusterHost final : public cluster::UpgradeHost {
         cluster::Task task;
     };
     Swap swap_;
-    Swap asked_swap_;                         ///< its start is not answered or timed out, so it may run
-    bool swap_asks_ = false;                  ///< the start of a swap is not answered yet
-    std::optional<cluster::Time> swap_again_; ///< when to retry a swap that could not be started
+    Swap asked_swap_;                         ///< a swap whose start has no reply or timed out, so it may run
+    bool swap_asks_ = false;                  ///< the reply to the start of a swap is pending
+    std::optional<cluster::Time> swap_again_; ///< when to try again to start a swap
 
-    /// Path of the kubelet's kubeconfig below kubelet_directory.
+    /// Path of the kubelet's kubeconfig below kubelet_directory, or why there is none.
     base::Result<std::string> lent_ = std::string();
     std::optional<cluster::Time> lent_at_;
     bool credentials_pending_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-cluster: connects this host to a Kubernetes cluster. Only this program connects to the API server;
-// it asks the daemon for the state of the host.
+// gpuhostd gives it the state of the host.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/become.hpp"
 #include "daemon/base/log.hpp"
@@ -46,7 +46,7 @@ gpuhost-cluster(8).
 
 constexpr const char* user = "gpuhost"; ///< user that the service runs as
 constexpr Time check_allowed{30'000};
-constexpr Time between_stats{30'000}; ///< of the credentials' files
+constexpr Time between_stats{30'000}; ///< between two checks of the credentials' files
 
 struct Options {
     std::string root = "/";
@@ -62,7 +62,7 @@ void log_line(const std::string& line) {
     base::log::info(line);
 }
 
-/// Waits until this host has a certificate, which an administrator must approve.
+/// Requests a certificate for this host, and waits until an administrator approves it.
 Result<void> join(const base::Root& root, const std::string& node, StatusFile& status) {
     GPUHOST_TRY(api, cluster::Api::open(root, cluster::bootstrap_kubeconfig));
     bool issued = false;
@@ -86,7 +86,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
     return root.write_atomic(cluster::own_kubeconfig, base::dump_pretty(made) + "\n", 0600);
 }
 
-/// Prints the result to stdout. Returns the exit status.
+/// Reads this host's Node once and prints the result to stdout. Returns the exit status.
 Result<int> check(cluster::Api& api, const std::string& node) {
     const std::string& server = api.config().server;
     std::optional<cluster::ApiAnswer> answer;
@@ -109,7 +109,7 @@ Result<int> check(cluster::Api& api, const std::string& node) {
     return 0;
 }
 
-/// Returns the Node's name: the kubelet's default, unless configured.
+/// Returns the name of this host's Node: the configured one, or the kubelet's default.
 Result<std::string> node_name(const base::Root& root, const cluster::ClusterSettings& settings) {
     if (!settings.node.empty())
         return settings.node;
@@ -119,7 +119,8 @@ Result<std::string> node_name(const base::Root& root, const cluster::ClusterSett
     return name;
 }
 
-/// Returns whether the own certificate is valid. An expired one cannot request its successor.
+/// Returns true if this host has a certificate of its own that has not expired. An expired certificate cannot
+/// request its successor.
 bool has_own_certificate(const base::Root& root) {
     if (!root.exists(cluster::own_kubeconfig))
         return false;
@@ -127,7 +128,7 @@ bool has_own_certificate(const base::Root& root) {
     return until && *until > base::realtime_us() / 1'000'000;
 }
 
-/// Returns the path of the kubeconfig to use. Joins the cluster first if there is none yet.
+/// Returns the path of the kubeconfig to use. If there is none yet, joins the cluster first.
 Result<std::string> kubeconfig(const base::Root& root, const Options& options, const std::string& node,
                                StatusFile& status) {
     if (!options.kubeconfig.empty())

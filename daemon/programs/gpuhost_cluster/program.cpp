@@ -21,10 +21,13 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time poll_interval{300'000}; ///< poll the host: not every change of its state has a signal
+/// Between two observations without a signal: not every change of the host has one.
+constexpr Time poll_interval{300'000};
 constexpr Time between_polls{500};
-constexpr Time daemon_restarts{15'000}; ///< wait before it is reported as stopped
-/// Between checks of the credentials' and the policy's files, and between tries to serve metrics.
+/// How long gpuhostd may be off the bus before it is reported as stopped.
+constexpr Time daemon_restarts{15'000};
+/// Between two checks of the files of the credentials and the policy, and between two attempts to serve
+/// metrics.
 constexpr Time between_stats{30'000};
 
 void log_line(const std::string& line) {
@@ -108,7 +111,7 @@ Result<void> ClusterProgram::run() {
         return base::fail(base::errno_error("waiting for the API server", errno));
     listen();
     GPUHOST_CHECK(daemon_.subscribe());
-    lose_daemon(); // until the bus reports it
+    lose_daemon(); // the bus then reports whether gpuhostd runs
     host::notify::ready("");
     for (;;) {
         observe();
@@ -122,8 +125,8 @@ Result<void> ClusterProgram::run() {
     }
 }
 
-/// Starts the metrics server, or logs why it cannot. The port may become free later, and missing metrics must
-/// not stop the program.
+/// Starts the metrics server. If that fails, logs the error once and continues without metrics; refresh()
+/// tries again, because the port may become free.
 void ClusterProgram::listen() {
     if (metrics_listen_.empty() || metrics_server_)
         return;
@@ -141,7 +144,7 @@ void ClusterProgram::listen() {
     log_line("serves metrics at http://" + metrics_listen_ + "/metrics");
 }
 
-/// Adds a descriptor. One that is already watched is unchanged; closed ones are removed by the kernel.
+/// Adds a descriptor to epoll. Adding it again changes nothing; the kernel removes closed ones.
 void ClusterProgram::watch(int descriptor) {
     epoll_event readable{};
     readable.events = EPOLLIN;
@@ -149,7 +152,8 @@ void ClusterProgram::watch(int descriptor) {
         (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &readable);
 }
 
-/// Runs all parts, in an order that writes decisions in the same round.
+/// Runs what is due in each part. The order makes a decision and its write on the Node part of the same
+/// iteration.
 void ClusterProgram::turn() {
     policy_.turn();
     on_policy();
@@ -163,7 +167,8 @@ void ClusterProgram::turn() {
     publish_desired();
 }
 
-/// Sends the desired state to the daemon, unless the policy has problems or an upgrade is in progress.
+/// Sends the cluster's desired state to gpuhostd, unless the policy has problems or an upgrade is in
+/// progress.
 void ClusterProgram::publish_desired() {
     const cluster::Policy* const policy = policy_.policy();
     if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
@@ -192,7 +197,7 @@ Time ClusterProgram::next() const {
 }
 
 Result<void> ClusterProgram::wait() {
-    // These descriptors may be new ones with the same numbers.
+    // A part may have closed its descriptor and opened another with the same number, so add them each time.
     watch(host_ ? host_->descriptor() : -1);
     watch(gates_ ? gates_->descriptor() : -1);
     GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
@@ -231,7 +236,7 @@ void ClusterProgram::observe() {
 
 void ClusterProgram::on_observed(const DaemonState& state) {
     const auto& host = state.host;
-    if (!host) // a daemon that hung sends no signal when it continues
+    if (!host) // ask again soon: a gpuhostd that hung sends no signal when it continues
         observe_at_ = std::min(observe_at_, cluster::now() + daemon_restarts);
     if (host)
         desired_.see(*host);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main loop of gpuhost-cluster with credentials: handles events of the daemon, of the API server, and
-// timers.
+// The main loop of gpuhost-cluster once it has credentials. It handles events of gpuhostd, events of the API
+// server, and timers.
 #pragma once
 
 #include "daemon/client/async_client.hpp"
@@ -20,10 +20,10 @@
 
 namespace gpuhost {
 
-/// A file for gpuhostctl and systemctl, written when its content changes.
+/// A file that gpuhostctl reads, written only when its content changes.
 class StatusFile {
   public:
-    /// `root` must outlive it.
+    /// `root` must outlive this object.
     StatusFile(const base::Root& root, const char* path) : root_(root), path_(path) {}
 
     void write(const base::Json& document);
@@ -35,13 +35,13 @@ class StatusFile {
     std::string written_;
 };
 
-/// Requests the next certificate in time, with the current one.
+/// Requests the next certificate before the current one expires, with the current one.
 class Renewal {
   public:
     Renewal(const base::Root& root, cluster::Api& api, std::string node);
 
     [[nodiscard]] std::optional<cluster::Time> due() const;
-    bool turn(); ///< returns true when there is a new one
+    bool turn(); ///< returns true once after a new certificate was stored
 
   private:
     void plan();
@@ -56,12 +56,13 @@ class Renewal {
 
 class ClusterProgram {
   public:
-    /// All arguments must outlive it. `renews`: the certificate was requested by this program.
+    /// All arguments must outlive this object. `renews`: this program requested its certificate itself, and
+    /// must renew it.
     ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
                    const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                    StatusFile& status);
 
-    /// Runs until an error occurs.
+    /// Runs until an error occurs, which it returns.
     [[nodiscard]] base::Result<void> run();
 
   private:
@@ -84,8 +85,8 @@ class ClusterProgram {
     StatusFile& status_;
     StatusFile policy_file_;
     StatusFile metrics_file_;
-    std::string state_; ///< last state reported to systemd
-    bool gone_ = true;  ///< the daemon is not on the bus, or not known yet
+    std::string state_; ///< state of the Node that systemd was notified of last
+    bool gone_ = true;  ///< gpuhostd is not on the bus, or this is not known yet
     cluster::Time observe_at_{0};
     cluster::Time observed_at_{0};
     cluster::Time refresh_at_;
