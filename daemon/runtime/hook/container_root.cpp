@@ -61,7 +61,7 @@ tl::unexpected<base::Error> fail_place(std::string_view path, int error) {
     return fail_errno(path, error);
 }
 
-/// Returns the directory on the file system of `root` itself. Creates missing directories.
+/// Opens a directory without leaving the file system of `root`. Creates missing directories.
 Result<UniqueFd> own_directory(int root, const std::string& path) {
     UniqueFd whole = resolve(root, path, O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_XDEV);
     if (whole || errno != ENOENT)
@@ -87,9 +87,9 @@ bool is_read_only(int fd) {
     return ::fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY) != 0;
 }
 
-/// Returns whether the file system is a tmpfs that is mounted as a whole and in one place alone. The place
-/// may occur twice if mounts are shared. The fields of a line are: id, parent, device, root, mount point,
-/// options, optional fields up to "-", type, source, and super options (proc_pid_mountinfo(5)).
+/// Returns true if the file system is a tmpfs that is mounted as a whole and at one mount point only. With
+/// shared mounts, this mount point may occur twice. The fields of a line are: id, parent, device, root, mount
+/// point, options, optional fields up to "-", type, source, and super options (proc_pid_mountinfo(5)).
 bool is_sole_tmpfs(std::string_view mountinfo, dev_t device) {
     const std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
     std::string place;
@@ -106,8 +106,8 @@ bool is_sole_tmpfs(std::string_view mountinfo, dev_t device) {
     return !place.empty();
 }
 
-/// Returns the container's /dev if it is a tmpfs that the runtime made for this container. A tmpfs that is
-/// mounted elsewhere too is a volume.
+/// Returns the container's /dev if it is a tmpfs that the runtime made for this container; else an empty
+/// descriptor. A tmpfs that is also mounted elsewhere is a volume.
 UniqueFd own_dev(int root) {
     UniqueFd dev = resolve(root, "dev", O_PATH | O_DIRECTORY, in_root | RESOLVE_NO_SYMLINKS);
     const UniqueFd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));

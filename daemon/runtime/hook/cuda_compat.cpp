@@ -27,7 +27,8 @@ constexpr std::size_t max_sections = 1024;
 constexpr std::size_t max_names = 1U << 20;
 constexpr std::size_t max_note = 1U << 16;
 
-/// Reads instead of mapping: if the file shrinks meanwhile, the read ends early instead of raising a signal.
+/// Reads a part of a file. A file that shrinks meanwhile ends the read early, but would raise a signal if it
+/// were mapped.
 std::optional<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, std::size_t limit) {
     std::string bytes(std::min<std::uint64_t>(size, limit), '\0');
     const ssize_t n = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -66,7 +67,7 @@ std::optional<std::string> find_section(int fd, std::string_view wanted) {
     return std::nullopt;
 }
 
-/// Returns the description of a section's single note, if it is NVIDIA's.
+/// Returns the description in a section with a single note, if the note is NVIDIA's; else an empty text.
 std::string_view description(std::string_view note) {
     const auto header = value_at<Elf64_Nhdr>(note, 0);
     if (!header)

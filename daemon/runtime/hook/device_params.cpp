@@ -26,9 +26,9 @@ bool is_of_proc(int fd) {
     return ::fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/// Returns a mount of a file that is reachable only through this mount. A tmpfs must be attached before one
-/// of its files can be mounted. It is attached to `place` for that moment, while the container does not run
-/// yet.
+/// Returns a mount of a new file that is reachable only through this mount. The file's tmpfs must be attached
+/// before the file can be mounted. It is attached at `place` for that moment only, while the container does
+/// not run yet.
 Result<UniqueFd> mount_of_file(const std::string& content, int place) {
     GPUHOST_TRY(tmpfs, make_tmpfs(1U << 16));
     const UniqueFd file(::openat(tmpfs.get(), "params", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));

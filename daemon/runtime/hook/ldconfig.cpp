@@ -30,11 +30,12 @@ using base::Result;
 using base::UniqueFd;
 
 constexpr std::size_t max_program = 16U << 20;
-constexpr std::size_t head_bytes = 4096; ///< linkers place the program headers first
+/// Bytes of the program to read: linkers place the program headers first.
+constexpr std::size_t head_bytes = 4096;
 constexpr rlim_t max_cache = 64U << 20;
-constexpr rlim_t max_files = 64; ///< limits an ld.so.conf that includes itself
+constexpr rlim_t max_files = 64; ///< open files; limits an ld.so.conf that includes itself
 
-/// Copies within the kernel, without a buffer in this process.
+/// Copies a file within the kernel, without a buffer in this process.
 Result<void> copy_all(int from, int to, const std::string& path) {
     for (std::size_t left = max_program; left > 0;) {
         const ssize_t n = ::sendfile(to, from, nullptr, left);
@@ -49,9 +50,9 @@ Result<void> copy_all(int from, int to, const std::string& path) {
     return fail(Errc::BadContent, path + ": too large for a program");
 }
 
-/// Returns a copy in a detached read-only mount. With the original, a container that sees this process could
-/// write to the host's file through /proc/PID/exe. A memfd is not suitable: a host may forbid executing it
-/// through the sysctl vm.memfd_noexec.
+/// Returns a copy of the program in a detached read-only mount. With the original, a container that sees this
+/// process could write to the host's file through /proc/PID/exe. A memfd is not suitable: a host may forbid
+/// its execution by the sysctl vm.memfd_noexec.
 Result<UniqueFd> copy_program(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!file)
@@ -74,7 +75,7 @@ Result<UniqueFd> copy_program(const std::string& path) {
     return copy;
 }
 
-/// Runs in a child process. Returns only on failure.
+/// Prepares the namespaces and executes ldconfig. Runs in a child process; returns only on failure.
 Result<void> become_ldconfig(const std::string& path, int program) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) // the child ends with the hook's deadline
         return fail_errno("prctl", errno);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the host's ldconfig on a container's root. No program of the container takes part.
+// Runs the host's ldconfig on a container's root. No program of the container is executed.
 #pragma once
 
 #include "daemon/runtime/hook/container_root.hpp"
@@ -14,8 +14,8 @@ namespace gpuhost::runtime {
 /// only capability is to bypass permissions on files.
 [[nodiscard]] base::Result<void> run_ldconfig(const ContainerRoot& root, const std::string& program);
 
-/// Returns whether the program runs without an interpreter or libraries, as glibc's ldconfig does. `elf` is
-/// the beginning of the file.
+/// Returns true if the program needs no interpreter and no libraries, like glibc's ldconfig. `elf` is the
+/// beginning of the file.
 [[nodiscard]] bool is_static_program(std::string_view elf);
 
 } // namespace gpuhost::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls that mount by descriptor, so that no name in a container's root is looked up twice. glibc 2.34
-// lacks some of them, and its header conflicts with the kernel's.
+// System calls that mount by descriptor, so that no name in a container's root is looked up twice. They are
+// called by number: glibc 2.34 lacks some of them, and its header conflicts with the kernel's.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -15,16 +15,16 @@ namespace gpuhost::runtime {
 /// Returns a detached clone of the mount at `fd` and all mounts below it. `fd`'s own mount becomes writable
 /// if its file system is. crun mounts a read-only root before hooks run, runc afterwards.
 [[nodiscard]] base::Result<base::UniqueFd> clone_writable(int fd);
-/// Does the same and seals the mounts below.
+/// Like clone_writable(), but makes all mounts below read-only, noexec, nodev and nosuid.
 [[nodiscard]] base::Result<base::UniqueFd> clone_writable_with_sealed_mounts(int fd);
 /// Returns a detached empty tmpfs of `size` bytes.
 [[nodiscard]] base::Result<base::UniqueFd> make_tmpfs(std::size_t size);
 /// Makes the mount read-only. Fails while one of its files is open for writing.
 [[nodiscard]] base::Result<void> make_read_only(int mount);
-/// Attaches the mount to the target of the descriptor `target`.
+/// Attaches the mount at the file or directory to which the descriptor `target` refers.
 [[nodiscard]] base::Result<void> attach(int mount, int target);
 
-/// Keeps later mounts of this process invisible in other namespaces.
+/// Makes later mounts of this process invisible in other mount namespaces.
 [[nodiscard]] base::Result<void> keep_mounts_private();
 /// Makes an attached mount "/" and the working directory. Detaches all of the old root.
 [[nodiscard]] base::Result<void> pivot_into(int mount);

@@ -60,7 +60,7 @@ base::Result<void> forbid_sockets() {
 }
 
 base::Result<void> keep_only_file_access() {
-    // Reduces the bounding set too, because root would regain all capabilities with the next program.
+    // Reduces the bounding set too: root would otherwise regain all capabilities with the next program.
     for (unsigned long capability = 0;; ++capability) {
         const int there = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
         if (there < 0)

@@ -29,7 +29,7 @@ constexpr std::string_view drop_ins = "/etc/ld.so.conf.d";
 constexpr std::string_view musl_loader = "/lib/ld-musl-" GPUHOST_ARCH ".so.1";
 constexpr std::string_view musl_path = "/etc/ld-musl-" GPUHOST_ARCH ".path";
 constexpr std::string_view musl_default = "/lib:/usr/local/lib:/usr/lib\n";
-constexpr std::size_t max_confs = 1024; ///< files and includes, since the image's author decides their number
+constexpr std::size_t max_confs = 1024; ///< limit of files, and of includes: the image decides their number
 constexpr std::array ours{compat_conf, folders_conf, system_conf};
 
 bool is_ours(std::string_view path) {
@@ -57,7 +57,7 @@ tl::unexpected<base::Error> fail_too_much() {
                                       std::to_string(max_confs) + " files or as many includes");
 }
 
-/// Adds the files that match an include, except known ones. Only file names may contain patterns; the
+/// Adds the files that match an include and are not in `files` yet. The last component may be a pattern; the
 /// directory is literal.
 Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
                           std::vector<std::string>& files) {
@@ -77,10 +77,10 @@ Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
 
 struct Searched {
     std::set<std::string> folders;
-    std::set<std::string_view> included; ///< of gpuhost's files
+    std::set<std::string_view> included; ///< those of gpuhost's files that an include matches
 };
 
-/// Ignores unreadable files, as ldconfig does.
+/// Reads ld.so.conf and the files that it includes. Ignores unreadable files, as ldconfig does.
 Result<Searched> searched_folders(const ContainerRoot& root) {
     Searched searched;
     std::vector<std::string> files{std::string(top_conf)};
@@ -109,8 +109,8 @@ Result<Searched> searched_folders(const ContainerRoot& root) {
     return searched;
 }
 
-/// Writes an ld.so.conf with an include of the drop-ins if the image has none. Otherwise adds the missing
-/// includes around the image's text.
+/// Makes ld.so.conf include gpuhost's files. If the image has no ld.so.conf, writes one that includes all
+/// drop-ins. Otherwise adds the missing includes before and after the image's text.
 Result<void> include_ours(const ContainerRoot& root, const std::set<std::string_view>& included) {
     if (included.size() == ours.size())
         return {};

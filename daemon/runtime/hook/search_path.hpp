@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search path of a container's loader: the files that ldconfig reads, and musl's own.
+// The search path of a container's dynamic loader: the files that ldconfig reads, and the path file of musl.
 #pragma once
 
 #include "daemon/runtime/hook/container_root.hpp"
 
 namespace gpuhost::runtime {
 
-/// Names that sort in the order of the search. They are constant, so that a restarted container does not
-/// accumulate files.
+/// gpuhost's files in the container. Their names sort in the order of the search. The names are constant, so
+/// that a restarted container does not accumulate files.
 inline constexpr std::string_view compat_conf = "/etc/ld.so.conf.d/00-compat-gpuhost.conf";
 inline constexpr std::string_view folders_conf = "/etc/ld.so.conf.d/00-gpuhost.conf";
 inline constexpr std::string_view system_conf = "/etc/ld.so.conf.d/zz-gpuhost.conf";
 
-/// Writes the search path. The driver's folders precede those of the image, except folders that the image
-/// searches anyway, which keep their order. The built-in folders of the image's ldconfig are last, since the
-/// host's may not know them.
-/// Fails with Refused if these files are in mounts, which are neither read nor written.
+/// Writes the search path. `folders` are the directories of the driver's libraries. They precede the
+/// directories of the image, except those that the image searches anyway, which keep their position. The
+/// built-in directories of the image's ldconfig are last, because the host's ldconfig may have others.
+/// Fails with Refused if these files are on mounted file systems, which are neither read nor written.
 [[nodiscard]] base::Result<void> write_search_path(const ContainerRoot& root,
                                                    const std::vector<std::string>& folders);
 
@@ -26,7 +26,8 @@ struct LdConf {
 };
 [[nodiscard]] LdConf parse_ld_conf(std::string_view text);
 
-/// Returns musl's path file with the missing `folders` added. The file has lines or colons as separators.
+/// Returns the text of musl's path file with the missing `folders` added. Entries are separated by newlines
+/// or colons.
 [[nodiscard]] std::string with_musl_folders(std::string_view text, const std::vector<std::string>& folders);
 
 } // namespace gpuhost::runtime

@@ -6,8 +6,9 @@
 
 namespace gpuhost::runtime {
 
-/// Creates links of the form "TARGET::LINK". Targets are literal and need not exist. Replaces wrong links and
-/// files. Skips links in a volume, and fails with Refused after it has created all others.
+/// Creates links. Each text has the form "TARGET::LINK". A target is used literally and need not exist. Wrong
+/// links and files at a link's path are replaced. Links on mounted file systems are skipped: after all others
+/// are created, the function then fails with Refused.
 [[nodiscard]] base::Result<void> create_symlinks(const ContainerRoot& root,
                                                  const std::vector<std::string>& links);
 
