@@ -11,12 +11,13 @@ namespace gpuhost::runtime {
 
 namespace {
 
-constexpr std::string_view least = "0.5.0";  ///< required for GPUs, because of their names
-constexpr std::string_view groups = "0.7.0"; ///< required for groups of device nodes
+/// Needed for specifications of GPUs, because device names begin with digits.
+constexpr std::string_view least = "0.5.0";
+constexpr std::string_view groups = "0.7.0"; ///< needed for groups of device nodes
 
-/// The first version of a runtime whose copy of the CDI library reads a CDI version.
+/// The first version of a runtime that reads CDI `newest`, because of its copy of the CDI library.
 struct Support {
-    RuntimeKind kind; ///< Containerd also covers the runtimes that bundle one
+    RuntimeKind kind; ///< Containerd includes the distributions that bundle a containerd
     unsigned major;
     unsigned minor;
     unsigned patch;

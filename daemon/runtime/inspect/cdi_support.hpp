@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The versions of the Container Device Interface that container runtimes read. A runtime ignores a file with
-// a newer version completely.
+// The CDI versions that container runtimes read. A runtime ignores a whole file if its version is newer.
 #pragma once
 
 #include "daemon/runtime/inspect/instance.hpp"
@@ -12,26 +11,28 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the newest CDI version, among those that gpuhostd generates, that this version of a runtime reads:
-/// "0.7.0". Empty if it reads none of them or if its version is not known.
+/// Returns the newest CDI version that this version of a runtime reads, among those that gpuhostd generates:
+/// "0.7.0". Empty if the runtime reads none of them, or if its version is not known.
 [[nodiscard]] std::string newest_cdi(RuntimeKind kind, const std::optional<RuntimeVersion>& version);
 /// Returns the first version of a runtime that reads gpuhostd's lowest CDI version, for messages: "4.3".
 [[nodiscard]] std::string first_with_cdi(RuntimeKind kind);
 
-/// Returns whether a runtime with `newest` reads a specification of `version`. An empty version means that
-/// there is no specification.
+/// Returns true if a runtime whose newest_cdi() is `newest` reads a specification of CDI `version`. An empty
+/// `version` means that there is no specification.
 [[nodiscard]] bool reads_cdi(std::string_view newest, std::string_view version);
-/// Returns instructions for a runtime that does not read it.
+/// Returns the sentence for a runtime that does not read CDI `version`, with an instruction.
 [[nodiscard]] std::string too_new_text(std::string_view version);
 
-/// Limits that a host's runtimes set on the CDI version.
+/// The CDI versions that a host's runtimes read, as far as they limit gpuhostd.
 struct CdiReaders {
-    /// "podman 4.3.1": does not read CDI 0.7.0, or its version is not known; empty: there is none.
+    /// A runtime that does not read CDI 0.7.0, such as "podman 4.3.1", or whose version is not known. Empty
+    /// if there is none.
     std::string old;
-    /// Path → its stamp_of(). Includes paths without a program.
+    /// Paths that runtimes' programs may have, and the stamp_of() each. A path without a program has an empty
+    /// stamp.
     std::map<std::string, std::string> programs;
 };
-/// Asks each runtime's program for its version.
+/// Examines all runtimes of the host. Runs their programs to get their versions.
 [[nodiscard]] CdiReaders find_cdi_readers(const base::Root& host);
 
 } // namespace gpuhost::runtime

@@ -14,19 +14,21 @@ using base::member;
 
 namespace {
 
-/// Returns the configured directories. The default is the same for all three runtimes.
+/// Returns the configured directories of specifications. The default is the same for all three runtimes.
 std::vector<std::string> spec_dirs(const Json& table, std::string_view key) {
     return base::get_strings(table, key).value_or(std::vector<std::string>{"/etc/cdi", "/var/run/cdi"});
 }
 
-/// Returns On if the version reads gpuhostd's CDI versions, for runtimes that have no switch.
+/// Returns the state of CDI for runtimes without a switch: On if this version reads a CDI version of
+/// gpuhostd.
 CdiState reads_cdi_by_itself(RuntimeKind kind, const std::optional<RuntimeVersion>& version) {
     if (!version)
         return CdiState::Unknown;
     return newest_cdi(kind, version).empty() ? CdiState::Unsupported : CdiState::On;
 }
 
-/// Merges tables one level deep: a later file replaces the whole table of a runtime.
+/// Merges two tables. A member that is itself a table is replaced, not merged: a later file replaces the
+/// whole table of a runtime.
 void add_tables(Json& to, const Json& from) {
     if (from.is_object())
         to.update(from);
@@ -94,7 +96,7 @@ RuntimeConfig podman_config(const std::vector<Json>& files, const std::optional<
              std::nullopt});
     config.cdi = reads_cdi_by_itself(RuntimeKind::Podman, version);
     config.cdi_spec_dirs = spec_dirs(table, "cdi_spec_dirs");
-    // Podman issue 26569: only 5.5 is affected.
+    // Podman issue 26569: version 5.5 alone reads only /etc/cdi by default.
     if (version && version->major == 5 && version->minor == 5 && !table.contains("cdi_spec_dirs"))
         config.cdi_spec_dirs = {"/etc/cdi"};
     return config;

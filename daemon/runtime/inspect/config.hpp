@@ -11,7 +11,7 @@
 
 namespace gpuhost::runtime {
 
-/// The target of a pod's RuntimeClass or of "docker run --runtime".
+/// A low-level runtime such as runc: what a pod's RuntimeClass or "docker run --runtime" selects.
 struct RuntimeHandler {
     std::string name;   ///< "runc", "nvidia"
     std::string type;   ///< "io.containerd.runc.v2", "oci"; empty: the runtime's default
@@ -22,22 +22,23 @@ struct RuntimeHandler {
 
 enum class CdiState {
     On,
-    Off,         ///< can be switched on
-    Unsupported, ///< by this version
-    Unknown,     ///< depends on the unknown version
+    Off,         ///< off, but can be switched on
+    Unsupported, ///< this version of the runtime does not support CDI
+    Unknown,     ///< not known, because the runtime's version is not known
 };
 
-/// Whether containerd uses /etc/containerd/certs.d, from which pods get this host's images.
+/// Whether containerd reads /etc/containerd/certs.d when it pulls for pods. gpuhost's files there name this
+/// host's images.
 enum class RegistryHosts {
     Read,
-    Unread, ///< config_path can be set
-    Other,  ///< another setup exists, or the runtime has no such directory
+    Unread, ///< not read, but config_path can be set
+    Other,  ///< not read; another setup exists, or the runtime has no such directory
 };
 
 struct RuntimeConfig {
-    std::string cri_plugin; ///< containerd's key in "plugins"; empty for others
-    std::string socket;     ///< listening address if the files set it
-    bool serves_cri = true; ///< containerd's CRI can be off, as in Docker's packages
+    std::string cri_plugin; ///< key of containerd's CRI in "plugins"; empty for other runtimes
+    std::string socket;     ///< address on which it listens, if the files set one
+    bool serves_cri = true; ///< serves pods; containerd's CRI can be off, as in Docker's packages
     std::string default_handler;
     std::vector<RuntimeHandler> handlers; ///< ordered by name
     CdiState cdi = CdiState::Unknown;
@@ -46,12 +47,14 @@ struct RuntimeConfig {
     std::vector<std::string> problems; ///< reasons why the runtime fails to start or ignores settings
 };
 
-/// Pure. `files` are in the order in which the runtime reads them.
+/// Return the effective configuration. Pure. `files` are the parsed files in the order in which the runtime
+/// reads them.
 [[nodiscard]] RuntimeConfig crio_config(const std::vector<base::Json>& files,
                                         const std::optional<RuntimeVersion>& version);
 [[nodiscard]] RuntimeConfig podman_config(const std::vector<base::Json>& files,
                                           const std::optional<RuntimeVersion>& version);
-/// `daemon` is daemon.json. `arguments` are dockerd's, and may add settings.
+/// Returns Docker's effective configuration. `daemon` is the content of daemon.json. `arguments` are
+/// dockerd's, which may contain settings too.
 [[nodiscard]] RuntimeConfig docker_config(const base::Json& daemon, const std::vector<std::string>& arguments,
                                           const std::optional<RuntimeVersion>& version);
 

@@ -9,18 +9,18 @@
 
 namespace gpuhost::runtime {
 
-/// Paths that match a shell pattern, ordered by directory and name as in Go's filepath.Glob. At most 1,024;
-/// the search examines at most 65,536 names.
+/// The paths that match a shell pattern, ordered by directory and name like Go's filepath.Glob. At most 1,024
+/// paths; the search examines at most 65,536 names.
 struct Matches {
     std::vector<std::string> paths;
     bool is_cut = false;    ///< more paths match
-    bool is_secret = false; ///< the caller may not read a directory, so there may be more
+    bool is_secret = false; ///< a directory can't be read by the caller, so more paths may match
 };
 [[nodiscard]] Matches glob(const base::Root& root, const std::string& pattern);
 
-/// Returns `path`, then its imports, then theirs: containerd's order, each path once. A missing `path` is a
-/// file without content, because containerd then uses its defaults. A missing import is a problem, and so are
-/// more than most_config_files.
+/// Returns the file `path`, then its imports, then their imports: the order in which containerd reads them,
+/// each path once. If `path` is missing, it is a file without content, because containerd then uses its
+/// defaults. A missing import is a problem, and so are more than most_config_files files.
 /// Patterns without a directory are relative to the importing file. Before containerd 1.7 they are relative
 /// to its working directory.
 [[nodiscard]] std::vector<ConfigFile> read_containerd_files(const base::Root& root, const std::string& path,

@@ -15,7 +15,8 @@ constexpr const char* cri_2 = "io.containerd.grpc.v1.cri";
 constexpr const char* cri_3 = "io.containerd.cri.v1.runtime";
 constexpr const char* cri_3_images = "io.containerd.cri.v1.images";
 
-/// How containerd merges several files.
+/// How containerd merges several files: a plugin's table of a later file replaces earlier ones, tables are
+/// merged key by key, or the same after a migration of each file.
 enum class Age { PerPlugin, Deep, DeepMigrated };
 
 Age age_of(const std::vector<Json>& files, const std::optional<RuntimeVersion>& version) {
@@ -49,7 +50,8 @@ void add_missing(Json& to, const Json& from) {
             to[key] = value;
 }
 
-/// Migrates settings of images like migrateConfig() in plugins/cri/images; limited to keys that matter here.
+/// Migrates the image settings like migrateConfig() in plugins/cri/images, limited to the keys that gpuhost
+/// uses.
 void migrate_images(Json& to, const Json& old) {
     if (!to.is_object())
         to = Json::object();
@@ -63,7 +65,8 @@ void migrate_images(Json& to, const Json& old) {
         copy(containerd, {"disable_snapshot_annotations", "discard_unpacked_layers"});
 }
 
-/// Applies containerd's migrations between versions, limited to the CRI's runtimes and images.
+/// Migrates a file to the newest configuration version like containerd, limited to the CRI's runtimes and
+/// images.
 void migrate(Json& file) {
     Json& plugins = file["plugins"];
     if (!plugins.is_object())
@@ -82,7 +85,8 @@ void migrate(Json& file) {
     migrate_images(plugins[cri_3_images], old);
 }
 
-/// Joins top-level lists and merges `plugins` according to `age`. Other values are replaced.
+/// Merges a later file into `to`: top-level lists are joined, `plugins` is merged according to `age`, and
+/// other values are replaced.
 void merge_file(Json& to, const Json& from, Age age) {
     for (const auto& [key, value] : from.items()) {
         Json& there = to[key];
@@ -126,7 +130,8 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
         if (version && said > newest_version(*version))
             merged.problems.push_back("version = " + std::to_string(said) +
                                       " is for a newer containerd: " + version->text + " misreads it");
-        // Only containerd 2.3 compares the versions of a file and of the file that imports it, and exits.
+        // Only containerd 2.3 compares the version of a file with that of the importing file, and exits if it
+        // is higher.
         if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
             merged.problems.push_back(
                 "a file with version = " + std::to_string(said) + " is imported by a file with version = " +

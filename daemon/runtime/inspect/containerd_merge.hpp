@@ -11,25 +11,26 @@
 
 namespace gpuhost::runtime {
 
-/// containerd 1.x makes a runtime of this name from that table. It is the default runtime, whatever
-/// default_runtime_name says.
+/// In containerd 1.x, the CRI's table "default_runtime" defines a runtime named "default". This one is the
+/// default runtime, even if default_runtime_name names another.
 inline constexpr const char* old_default_table = "default_runtime";
 inline constexpr const char* old_default_handler = "default";
 
 struct ContainerdConfig {
-    base::Json document = base::Json::object(); ///< excludes containerd's defaults
+    base::Json document = base::Json::object(); ///< the merged files, without containerd's defaults
     unsigned version = 1;                       ///< configuration version of the document
     std::vector<std::string> problems;
 };
 
-/// Returns a file's `version =`, or 1 without one.
+/// Returns the value of `version =` in a file; 1 without one.
 [[nodiscard]] unsigned config_version(const base::Json& file);
-/// Returns the CRI's key in "plugins".
+/// Returns the CRI's key in "plugins" in a file of this version.
 [[nodiscard]] std::string cri_plugin(unsigned config_version);
-/// Returns the key of the CRI's image settings, which are a separate plugin since version 3.
+/// Returns the key of the CRI's image settings in "plugins". Since version 3 this is a plugin of its own.
 [[nodiscard]] std::string cri_images_plugin(unsigned config_version);
 
-/// Merges the files. If containerd's version is not known, the configuration's version decides the rules.
+/// Merges the files. The version of containerd decides the rules; if it is not known, the version of the
+/// configuration.
 [[nodiscard]] ContainerdConfig merge_containerd(const std::vector<base::Json>& files,
                                                 const std::optional<RuntimeVersion>& version);
 /// Returns the effective configuration, including containerd's defaults.

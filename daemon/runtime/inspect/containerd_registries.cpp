@@ -24,8 +24,8 @@ bool has_entries(const Json& value) {
     return value.is_object() && !value.empty();
 }
 
-/// Returns whether the CRI pulls images. Since 2.1 the transfer service does, unless the CRI is set to do it
-/// or has a setting that the service does not support: CheckLocalImagePullConfigs() in
+/// Returns true if the CRI itself pulls images. Since 2.1 the transfer service does, unless the CRI is set to
+/// do it or has a setting that the service does not support: CheckLocalImagePullConfigs() in
 /// internal/cri/config/config.go.
 bool pulls_locally(const Json& images, const RuntimeVersion& version) {
     const Json& registry = member(images, "registry");
@@ -37,8 +37,8 @@ bool pulls_locally(const Json& images, const RuntimeVersion& version) {
            has_entries(member(registry, "configs")) || has_entries(member(registry, "auths"));
 }
 
-/// Returns whether TLS settings exist. With these, containerd 1.x refuses config_path, and 2.x would ignore
-/// them.
+/// Returns true if a registry has TLS settings. In containerd 1.x config_path is an error beside them; in 2.x
+/// it would disable them.
 bool has_certificates(const Json& configs) {
     return configs.is_object() && std::any_of(configs.begin(), configs.end(), [](const Json& one) {
                return has_entries(member(one, "tls"));
@@ -58,7 +58,7 @@ RegistryHosts registry_hosts(const Json& images, const std::optional<RuntimeVers
     if (path.empty() &&
         (has_entries(member(registry, "mirrors")) || has_certificates(member(registry, "configs"))))
         return RegistryHosts::Other;
-    if (path.empty()) // 2.2 and later: certs.d, then Docker's directory
+    if (path.empty()) // the default of 2.2 and later: certs.d, then Docker's directory
         return is_local && version->is_at_least(2, 2) ? RegistryHosts::Read : RegistryHosts::Unread;
     const auto paths = base::split(path, ':');
     if (std::none_of(paths.begin(), paths.end(), is_certs))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether containerd reads a registry's hosts.toml in /etc/containerd/certs.d when it pulls for a pod.
+// Finds out whether containerd reads a registry's hosts.toml in /etc/containerd/certs.d when it pulls for a
+// pod.
 //
-// config_path names that directory. Since 2.1 the transfer service pulls, and it treats config_path as one
-// directory: plugins/cri/images and core/transfer/registry. A list, the default since 2.2, does not work with
-// it.
+// The setting config_path names the directories. Since containerd 2.1 the transfer service pulls images. It
+// treats config_path as one directory, so a list, the default since 2.2, does not work with it
+// (plugins/cri/images and core/transfer/registry).
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,12 +12,13 @@
 
 namespace gpuhost::runtime {
 
-/// `images` is the CRI's table of images: a separate plugin since configuration version 3, before that the
-/// whole CRI table.
+/// Returns the result. `images` is the CRI's table of image settings: a plugin of its own since configuration
+/// version 3, before that the whole table of the CRI.
 [[nodiscard]] RegistryHosts registry_hosts(const base::Json& images,
                                            const std::optional<RuntimeVersion>& version);
 
-/// Returns whether gpuhost has written a hosts.toml, by which pods find this host's images.
+/// Returns true if certs.d has a hosts.toml that gpuhost wrote. Through it pods get the images of this host's
+/// bundles.
 [[nodiscard]] bool has_registry_hosts(const base::Root& root);
 
 } // namespace gpuhost::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Documents about runtimes for people. org.gpuhost1(5) describes them.
+// JSON documents about runtimes for gpuhostctl. org.gpuhost1(5) describes them.
 #pragma once
 
 #include "daemon/base/json.hpp"

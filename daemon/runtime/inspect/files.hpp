@@ -9,9 +9,9 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the path of gpuhost's drop-in; empty for a runtime without drop-ins.
+/// Returns the path of gpuhost's drop-in for this runtime; empty for a runtime without drop-ins.
 [[nodiscard]] std::string drop_in_of(const RuntimeInstance& instance);
-/// Returns whether `file` imports `path` by name instead of by a pattern.
+/// Returns true if the imports in `file` contain `path` itself. A pattern that matches it does not count.
 [[nodiscard]] bool is_named(const ConfigFile& file, const std::string& path);
 
 } // namespace gpuhost::runtime

@@ -13,16 +13,16 @@ using base::Root;
 
 namespace {
 
-/// Returns whether the instance matches the profile by name or socket. An instance of the same kind with an
-/// unknown socket may use the profile's, so it matches too.
+/// Returns true if the instance is that of the profile, by name or socket. An instance of the same kind whose
+/// socket is not known may use the profile's, so it counts too.
 bool is_profile(const RuntimeInstance& one, const RuntimeProfile& profile) {
     const bool may_listen_there = one.kind == profile.kind && profile.name == name_of(profile.kind) &&
                                   one.socket.empty() && one.name != "docker-containerd";
     return one.name == profile.name || one.socket == profile.socket || may_listen_there;
 }
 
-/// Returns whether the runtime exists without a service or process. k3s and RKE2 share one socket, which
-/// identifies neither.
+/// Returns true if the runtime of the profile exists, although no service or process was found. k3s and RKE2
+/// use the same socket path, so it identifies neither.
 bool is_here(const Root& root, const RuntimeProfile& profile) {
     if (profile.kind == RuntimeKind::Podman)
         return root.exists(profile.executable);

@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// Returns whether the path is a socket and not a link. A link leads to another runtime's socket, like
-/// podman's under Docker's name.
+/// Returns true if the path is a socket and not a link: a link may point to the socket of another runtime, as
+/// from Docker's name to podman's.
 [[nodiscard]] bool is_socket(const base::Root& root, const std::string& path);
 
-/// Returns the runtimes of services and processes, those with only a known socket, and Podman, which needs no
-/// service. Ordered by name, without versions.
+/// Returns the runtimes of a host: those of services and processes, those of which only a known socket
+/// exists, and Podman, which needs no service. Ordered by name, without versions.
 [[nodiscard]] std::vector<RuntimeInstance> find_runtimes(const base::Root& root);
 
 } // namespace gpuhost::runtime

@@ -23,7 +23,8 @@ std::string config_option(const std::vector<std::string>& command) {
     return option_value(command, {"--config", "-c", "--config-file"});
 }
 
-/// Returns the owner of a containerd: by its service, or else by its configuration file.
+/// Returns the name and kind of the runtime that a containerd belongs to. Its service decides, else its
+/// configuration file.
 std::pair<std::string, RuntimeKind> containerd_of(const std::string& unit, const std::string& config) {
     if (unit == "docker.service" || starts_with(config, "/run/docker/") ||
         starts_with(config, "/var/run/docker/"))
@@ -59,7 +60,7 @@ std::pair<std::string, RuntimeKind> owner_of(const std::vector<std::string>& com
     }
 }
 
-/// Applies the command line of the runtime itself or of the program that starts it.
+/// Applies a command line: that of the runtime, or of the program that starts it (k3s, k0s, …).
 void apply_command(RuntimeInstance& instance, const std::vector<std::string>& command) {
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);
     instance.arguments = command;
@@ -92,15 +93,16 @@ void apply_command(RuntimeInstance& instance, const std::vector<std::string>& co
         instance.executable = profile.executable;
 }
 
-/// Returns the containerd to query. k3s behaves as containerd when called by that name, so the program beside
-/// it answers.
+/// Returns the path of containerd for a k3s or RKE2 executable. k3s acts as containerd when it is started by
+/// that name, so the file with that name beside it is used.
 std::string containerd_beside(const std::string& executable) {
     const std::size_t slash = executable.rfind('/');
     const bool another = slash != std::string::npos && executable.substr(slash + 1) != "containerd";
     return another ? executable.substr(0, slash) + "/containerd" : executable;
 }
 
-constexpr std::string_view gone = " (deleted)"; ///< an upgrade replaced it after the start
+/// End of /proc/PID/exe if the program was replaced after its start.
+constexpr std::string_view gone = " (deleted)";
 
 std::string executable_of(const RuntimeProcess& process, RuntimeKind kind) {
     std::string path = process.executable;

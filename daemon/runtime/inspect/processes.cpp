@@ -12,7 +12,7 @@ using base::Root;
 
 namespace {
 
-/// Returns whether the process has the host's "/". Containers that share the host's PID namespace have
+/// Returns true if the process has the host's "/". A container that shares the host's PID namespace has
 /// another one. Only root may check it; for other users a process in a service counts as the host's.
 bool has_root_of_host(const Root& root, const std::string& directory, const std::string& unit) {
     const auto host = root.stat("/");
@@ -22,8 +22,8 @@ bool has_root_of_host(const Root& root, const std::string& directory, const std:
     return host && own && host->st_dev == own->st_dev && host->st_ino == own->st_ino;
 }
 
-/// Returns whether the process is root's and in this PID namespace, from /proc/PID/status, which everybody
-/// may read.
+/// Returns true if the process runs as root and in this PID namespace. `status` is /proc/PID/status, which
+/// everybody may read.
 bool is_of_host(std::string_view status) {
     bool of_root = false;
     bool of_host = true;
@@ -44,7 +44,7 @@ std::vector<std::string> words_of(std::string_view cmdline) {
     return words;
 }
 
-/// Returns all processes by number, with only their commands set.
+/// Returns all processes ordered by PID. Only their PIDs and commands are set.
 std::vector<RuntimeProcess> read_commands(const Root& root) {
     std::vector<RuntimeProcess> processes;
     for (const std::string& name : root.list("/proc").value_or(std::vector<std::string>()))

@@ -13,11 +13,11 @@ constexpr std::array profiles{
                    "/run/containerd/containerd.sock", "/usr/bin/containerd"},
     RuntimeProfile{"docker-containerd", RuntimeKind::Containerd, "/run/docker/containerd/containerd.toml",
                    "/run/docker/containerd/containerd.sock", "/usr/bin/containerd"},
-    // k0s writes the file at each start, unless a person has removed its first line.
+    // k0s writes this file at each start, unless an administrator has removed its first line.
     RuntimeProfile{"k0s", RuntimeKind::K0s, "/etc/k0s/containerd.toml", "/run/k0s/containerd.sock",
                    "/var/lib/k0s/bin/containerd"},
-    // k3s and RKE2 write the file at each start, from config.toml.tmpl beside it if that exists. They share a
-    // socket path, which therefore identifies neither.
+    // k3s and RKE2 write this file at each start, from config.toml.tmpl beside it if that exists. Both use
+    // the same socket path, so it identifies neither.
     RuntimeProfile{"k3s", RuntimeKind::K3s, "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
                    "/run/k3s/containerd/containerd.sock", "/var/lib/rancher/k3s/data/current/bin/containerd"},
     RuntimeProfile{"rke2", RuntimeKind::Rke2, "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",

@@ -19,7 +19,8 @@ struct RuntimeProfile {
 
 inline constexpr std::string_view crio_drop_ins = "/etc/crio/crio.conf.d";
 
-/// Includes Docker's own containerd, which dockerd starts unless it is configured to use another.
+/// Returns all profiles. "docker-containerd" is Docker's own containerd, which dockerd starts unless it is
+/// configured to use another.
 [[nodiscard]] std::span<const RuntimeProfile> runtime_profiles();
 /// Returns the profile of `kind` called `name`, else the first one of `kind`.
 [[nodiscard]] const RuntimeProfile& profile_of(std::string_view name, RuntimeKind kind);

@@ -17,22 +17,23 @@ bool has(const std::vector<std::string>& command, std::string_view word) {
     return std::find(command.begin(), command.end(), word) != command.end();
 }
 
-/// Returns whether the command only prints something and exits: "containerd --config FILE config dump",
+/// Returns true if the command only prints something and exits: "containerd --config FILE config dump",
 /// "dockerd --validate".
 bool only_answers(const std::vector<std::string>& command) {
     return has(command, "config") || has(command, "--version") || has(command, "-v") ||
            has(command, "--validate") || has(command, "--help") || has(command, "-h");
 }
 
-/// Returns whether "k3s server" or "k3s agent" starts its own containerd instead of using another runtime.
+/// Returns true if the command, "k3s server" or "k3s agent", starts its own containerd and does not use
+/// another runtime.
 bool is_node(const std::vector<std::string>& command) {
     return command.size() > 1 && (command[1] == "server" || command[1] == "agent") &&
            !has(command, "--docker") && !has(command, "--disable-agent") &&
            option_value(command, {"--container-runtime-endpoint"}).empty();
 }
 
-/// Returns whether k0s starts its own containerd: "k0s worker", or a controller that is a worker too, without
-/// another runtime.
+/// Returns true if the k0s command starts its own containerd: "k0s worker", or a controller that is also a
+/// worker, without the option for another runtime.
 bool is_k0s_worker(const std::vector<std::string>& command) {
     const std::string_view role = command.size() > 1 ? command[1] : "";
     const auto is_set = [&](const std::string& option) {

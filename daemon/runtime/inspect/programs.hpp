@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// The started program. k0s, k3s, RKE2 and MicroK8s start a containerd themselves.
+/// The program of a command. k0s, k3s, RKE2 and MicroK8s start a containerd as another process.
 enum class RuntimeProgram { Containerd, Crio, Dockerd, K0s, K3s, Rke2, Microk8s };
 [[nodiscard]] bool starts_containerd(RuntimeProgram program);
 
-/// Returns nothing for other programs and for commands that exit by themselves, such as "containerd config
-/// dump".
+/// Returns the container runtime that a command starts. nullopt for other programs, and for commands that
+/// only print something and exit, such as "containerd config dump".
 [[nodiscard]] std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command);
 
 /// Returns the value of the first option with one of these names, from "--config FILE" or "--config=FILE";

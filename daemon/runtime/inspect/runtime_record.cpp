@@ -19,9 +19,10 @@ using base::Root;
 namespace {
 
 constexpr std::string_view record_file = "/var/lib/gpuhost/runtime.json";
-constexpr std::size_t record_limit = 64U << 20U; ///< several files of 1 MiB, twice
+/// Bytes: several files of up to 1 MiB, each with two contents.
+constexpr std::size_t record_limit = 64U << 20U;
 
-/// Programs in addition to those of the profiles.
+/// Paths of runtimes' programs in addition to those of the profiles.
 constexpr std::array other_programs{"/usr/local/bin/containerd", "/usr/local/bin/crio",
                                     "/usr/local/bin/k0s",        "/usr/local/bin/k3s",
                                     "/usr/local/bin/rke2",       "/usr/local/bin/dockerd"};
@@ -180,8 +181,8 @@ std::map<std::string, bool> known_places(const Root& host) {
     const auto add = [&](std::string_view path) { places[std::string(path)] = host.exists(path); };
     for (const std::string& program : known_programs())
         add(program);
-    // Podman's file is installed with other tools. Docker's own containerd writes and removes its file
-    // itself.
+    // These files do not indicate a runtime: Podman's is also installed with other tools, and dockerd writes
+    // and removes that of its own containerd.
     for (const RuntimeProfile& profile : runtime_profiles())
         if (profile.kind != RuntimeKind::Podman && !base::starts_with(profile.config, "/run/"))
             add(profile.config);
@@ -202,7 +203,7 @@ std::optional<ProcessStamp> stamp_process(const Root& host, std::uint64_t pid) {
     const auto text = host.read_line("/proc/" + std::to_string(pid) + "/stat");
     if (pid == 0 || !text)
         return std::nullopt;
-    // The name may contain any character, so parsing starts after it. The first field there is the third in
+    // The process's name may contain any character, so parsing starts after it, at the third field of
     // proc(5).
     const std::vector<std::string> fields = base::split_words(text->substr(text->rfind(')') + 1));
     constexpr std::size_t starttime = 22 - 3;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view replaced_text = "its program was replaced since it started: restart it";
 
-/// Sets or clears `file`'s problem for a missing file: an explicitly configured file must exist.
+/// Sets the problem of a missing file if the file is named on the command line, else clears it.
 void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
     if (file.exists)
         return;
@@ -32,7 +32,7 @@ void judge_absence(const RuntimeInstance& instance, ConfigFile& file) {
                        : "";
 }
 
-/// Reads a file that may be absent, in which case the runtime uses its defaults.
+/// Reads a file that may be missing: the runtime then uses its defaults.
 ConfigFile read_first(const Root& root, const std::string& path) {
     ConfigFile file = read_config_file(root, path, parse_toml);
     if (!file.exists)
@@ -42,8 +42,8 @@ ConfigFile read_first(const Root& root, const std::string& path) {
 
 constexpr unsigned deepest = 16;
 
-/// Adds all files of a directory and its subdirectories by name, as Go's filepath.Walk does. Includes hidden
-/// files and follows no links to directories. Returns false if there are too many.
+/// Adds all files in a directory and its subdirectories by name, like Go's filepath.Walk. Includes hidden
+/// files, and follows no links to directories. Returns false if there are too many files.
 bool add_tree(const Root& root, const std::string& directory, unsigned depth,
               std::vector<ConfigFile>& files) {
     const auto names = root.list(directory);
@@ -110,7 +110,8 @@ RuntimeConfig config_of(const RuntimeInstance& instance, const std::vector<Confi
     }
 }
 
-/// Sets the socket from the command line, else from the files, else from the default of its name.
+/// Sets the socket: from the command line, else from the files, else the default of the runtime. Clears it if
+/// it does not exist.
 void find_socket(const Root& root, RuntimeState& state) {
     RuntimeInstance& instance = state.instance;
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);

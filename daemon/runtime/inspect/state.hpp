@@ -13,12 +13,13 @@ namespace gpuhost::runtime {
 
 struct RuntimeState {
     RuntimeInstance instance;
-    /// In the order in which the runtime reads them. The first one is present even if it does not exist.
+    /// In the order in which the runtime reads them. The first one is its main file, even if that does not
+    /// exist.
     std::vector<ConfigFile> files;
     RuntimeConfig config;
-    bool is_secret = false;                  ///< the caller may not read all of it
+    bool is_secret = false;                  ///< the caller may not read all files
     std::string spec_directory = "/run/cdi"; ///< directory of gpuhostd's specifications
-    std::string spec_version;                ///< newest CDI version that they use; empty: no specifications
+    std::string spec_version; ///< newest CDI version of these specifications; empty: there are none
 };
 
 /// Derives the effective configuration and its problems from the files. Pure.
@@ -26,16 +27,17 @@ struct RuntimeState {
 /// Returns the files' contents in the same order.
 [[nodiscard]] std::vector<base::Json> contents_of(const std::vector<ConfigFile>& files);
 
-/// Reads the runtime's files, and queries its version if the instance has none yet.
+/// Reads the state of a runtime: its files, and its version if the instance has none yet.
 [[nodiscard]] RuntimeState read_runtime(const base::Root& root, RuntimeInstance instance);
 [[nodiscard]] std::vector<RuntimeState> read_runtimes(const base::Root& root);
 /// Fails with NotFound if no runtime has the name.
 [[nodiscard]] base::Result<RuntimeState> read_runtime_named(const base::Root& root, const std::string& name);
 
-/// Returns whether it reads gpuhostd's specifications, given that its CDI is on.
+/// Returns true if the runtime reads gpuhostd's specifications, assuming that its CDI is on.
 [[nodiscard]] bool reads_specs(const RuntimeState& state);
 
-/// Returns a sentence for administrators on the runtime and GPUs. Pure.
+/// Returns a sentence for administrators: whether containers of this runtime get GPUs, and what to do if not.
+/// Pure.
 [[nodiscard]] std::string verdict(const RuntimeState& state);
 
 } // namespace gpuhost::runtime

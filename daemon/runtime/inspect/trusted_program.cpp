@@ -18,7 +18,7 @@ bool only_root_writes(const struct stat& st) {
     return st.st_uid == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Returns whether only root can replace `path`, which contains no links. Checks each directory above it,
+/// Returns true if only root can replace `path`, which contains no links: checks each directory above it,
 /// including "/".
 bool is_in_roots_hands(const base::Root& root, const std::string& path) {
     for (std::size_t slash = path.rfind('/'); slash != std::string::npos;
@@ -37,7 +37,7 @@ Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& p
     struct stat st {};
     if (::fstat(file.get(), &st) < 0 || !S_ISREG(st.st_mode) || !only_root_writes(st))
         return base::fail(Errc::Refused, "'" + path + "' is not a regular file that only root may write");
-    // Links on the way may belong to others, if only root can change their target.
+    // Links in `path` may belong to other users: the checks use the real path of the opened file.
     GPUHOST_TRY(canonical, root.read_link("/proc/self/fd/" + std::to_string(file.get())));
     if (!is_in_roots_hands(root, canonical))
         return base::fail(Errc::Refused, "others than root may write to a directory of '" + path + "'");
@@ -52,7 +52,7 @@ Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::stri
     GPUHOST_TRY(file, open_trusted(root, executable));
     base::Command command;
     command.argv = std::move(argv);
-    // Starts the file that was checked. argv[0] keeps the name, which may select its function.
+    // Starts the file that was checked. argv[0] keeps the program's name, because some programs act by it.
     command.program = "/proc/self/fd/" + std::to_string(file.get());
     command.deadline = deadline;
     command.output_limit = output_limit;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs of the host that answer a question about themselves, such as "containerd config dump".
+// Runs programs of the host, as root, that print information about themselves, such as "containerd config
+// dump".
 #pragma once
 
 #include "daemon/base/process.hpp"
@@ -15,8 +16,8 @@ namespace gpuhost::runtime {
 /// by root alone. Tests replace this function and the next one at link time.
 [[nodiscard]] base::Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& path);
 
-/// Runs a program as root. Fails with Refused if anybody but root could have written it, and below a root
-/// other than the host's. `argv[0]` is an absolute path. Tests link a version that runs programs of a test
+/// Runs a program as root. Fails with Refused if another user could have written the program, and if `root`
+/// is not the host's "/". `argv[0]` is an absolute path. Tests link a version that runs programs of a test
 /// tree.
 [[nodiscard]] base::Result<base::Finished> run_trusted(const base::Root& root, std::vector<std::string> argv,
                                                        std::chrono::milliseconds deadline,

@@ -33,15 +33,15 @@ Paths files_named(const Root& root, const std::string& subdirectory, std::string
     return files;
 }
 
-/// Returns a unit file's text; empty if it is masked. The link to /dev/null cannot be read below another
-/// root.
+/// Returns the text of a unit file; empty if the unit is masked. A mask is a link to /dev/null, which can't
+/// be read below another root.
 std::string read_unit(const Root& root, const std::string& path) {
     if (const auto target = root.read_link(path); target && *target == "/dev/null")
         return {};
     return root.read(path, base::ini_size_limit).value_or(std::string());
 }
 
-/// Returns whether a link is an alias: it leads to a unit of another name.
+/// Returns true if a file is an alias: a link to a unit with another name.
 bool is_alias(const Root& root, const std::string& name, const std::string& path) {
     const auto target = root.read_link(path);
     return target && target->substr(target->rfind('/') + 1) != name;

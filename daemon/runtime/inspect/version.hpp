@@ -10,12 +10,12 @@
 
 namespace gpuhost::runtime {
 
-/// Version of the runtime itself, even if a distribution bundles it. Features depend on the first two
-/// numbers, rarely on the third.
+/// The version of a runtime itself, also if a distribution such as k3s bundles it. Features depend on the
+/// first two numbers, rarely on the third.
 struct RuntimeVersion {
     unsigned major = 0;
     unsigned minor = 0;
-    std::string text; ///< as printed by the runtime: "1.7.24~ds1"
+    std::string text; ///< as the runtime prints it: "1.7.24~ds1"
     unsigned patch = 0;
 
     [[nodiscard]] bool is_at_least(unsigned wanted_major, unsigned wanted_minor,
@@ -24,12 +24,12 @@ struct RuntimeVersion {
     }
 };
 
-/// Returns the first word in the output of "--version" that is a version. Ignores a leading v and a
-/// trailing comma.
+/// Returns the first word in the output of "--version" that is a version. Ignores a leading "v" and a
+/// trailing comma. nullopt if no word is a version.
 [[nodiscard]] std::optional<RuntimeVersion> parse_version(std::string_view output);
 
-/// Queries the program's version. Returns nothing below another root, for a script, or if anybody but root
-/// can change the program or a directory above it.
+/// Runs the program with "--version". Returns nullopt below another root, for a script, and if a user other
+/// than root can change the program or a directory above it.
 [[nodiscard]] std::optional<RuntimeVersion> ask_version(const base::Root& root,
                                                         const std::string& executable);
 
