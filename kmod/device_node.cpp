@@ -11,7 +11,8 @@
 namespace gpuhost::kmod {
 
 std::optional<dev_t> device_at(int directory, const char* name) {
-    // The file may be on a network file system whose server does not respond, so do not query the server.
+    // AT_STATX_DONT_SYNC: the file may be on a network file system whose server does not respond, and must
+    // not be queried.
     struct statx st {};
     if (::statx(directory, name, AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 || !S_ISCHR(st.stx_mode))
         return std::nullopt;

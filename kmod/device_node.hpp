@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Character devices. Replaced at link time, like kmod/load/loader.hpp, because creating nodes needs
-// privileges and a tree's /proc/PID/fd cannot lead to a device. Linked from kmod/device_node.cpp or
-// tests/support/fake_loader.cpp.
+// Looks up and creates character devices. Tests replace these functions at link time: programs link
+// kmod/device_node.cpp, tests link tests/support/fake_loader.cpp. To create device nodes needs privileges,
+// and /proc/PID/fd in a test's directory tree cannot lead to a device.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,8 +13,8 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the device to which `name` in `directory` leads. Follows links, also procfs's magic ones. Returns
-/// nothing if it is not a character device.
+/// Returns the number of the character device `name` in the open directory `directory`. Follows symbolic
+/// links, also those of /proc/PID/fd. Returns nothing for any other file.
 [[nodiscard]] std::optional<dev_t> device_at(int directory, const char* name);
 
 struct DeviceNode {
@@ -26,10 +26,12 @@ struct DeviceNode {
     gid_t gid = 0;
 };
 
-/// Returns whether `name` in `directory` is this device, with this mode and owner.
+/// Returns whether `name` in the open directory `directory` is a character device with the number, mode and
+/// owner of `node`.
 [[nodiscard]] bool is_device_at(int directory, const char* name, const DeviceNode& node);
 
-/// Creates the node in place of any file of that name. Does not follow links.
+/// Creates the node at node.path, and replaces any file there. A symbolic link at that path is replaced, not
+/// followed.
 [[nodiscard]] base::Result<void> make_device(const base::Root& root, const DeviceNode& node);
 
 } // namespace gpuhost::kmod

@@ -13,25 +13,26 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] std::span<const core::SettingKey> driver_setting_keys();
 
-/// The owner of the host's driver, from Version=.
+/// The owner of the host's driver, by Version=: it installs and loads the driver.
 enum class DriverOwner {
     Gpuhost,
-    Preinstalled, ///< installed by others: observed, never changed
-    Nobody,       ///< off: not observed
+    /// Version=preinstalled: the administrator; gpuhostd observes the driver and never changes it.
+    Preinstalled,
+    Nobody, ///< Version=off: gpuhostd does not observe the driver either
 };
 
-/// The key that signs modules built here.
+/// Signing…=: the key that signs kernel modules that are built on this host.
 struct SigningSettings {
-    std::string key; ///< a file, or a URI that begins with "pkcs11:"; empty: do not sign
+    std::string key; ///< path of a file, or a URI that begins with "pkcs11:"; empty: do not sign
     std::string certificate;
     std::string hash;
     std::string passphrase_file;
 };
 
-/// The section as values. A request may override some of them for one swap.
+/// The section [Driver]. A request on D-Bus may override some values for one swap, such as the holder policy.
 struct DriverSettings {
     DriverOwner owner = DriverOwner::Gpuhost;
-    std::string version; ///< empty: the one selected for the kernel, or others own the driver
+    std::string version; ///< empty: not set, or `owner` is not Gpuhost
     std::string flavour; ///< "open", "proprietary" or "any"
     std::vector<std::string> modules;
     std::vector<std::string> parameters;
@@ -42,12 +43,12 @@ struct DriverSettings {
     std::chrono::milliseconds module_deadline{0};
     std::string validation;
     bool build_at_boot = true;
-    bool clear_initramfs = true;   ///< remove GPU drivers from boot images
-    std::vector<std::string> pins; ///< versions that must stay in the store
+    bool clear_initramfs = true;   ///< Initramfs=exclude: remove GPU drivers from initramfs images
+    std::vector<std::string> pins; ///< Pin=: driver versions that must stay in the store
     SigningSettings signing;
 };
 
-/// The drop-in that 'driver pin' and 'driver unpin' write.
+/// The drop-in of gpuhostd.conf that 'gpuhostctl driver pin' and 'unpin' write.
 inline constexpr core::ListDropIn driver_pins{"/etc/gpuhost/gpuhostd.conf.d/50-pinned-drivers.conf",
                                               "gpuhostctl driver pin and unpin", "Driver", "Pin"};
 

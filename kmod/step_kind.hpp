@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations that the driver's step kinds share. Each file below defines the kinds of one subject;
-// driver_steps.cpp registers all.
+// Declares the step kinds of the driver. Each is defined in the folder of its mechanism, and
+// register_driver_steps() in kmod/plan/driver_steps.cpp registers all.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -30,7 +30,8 @@ using PreflightResult = base::Result<std::vector<core::Problem>>;
 [[nodiscard]] core::StepKind driver_validate_kind();
 [[nodiscard]] core::StepKind driver_compute_kind();
 
-/// Returns an "…_usec" member of a step's args, else `fallback`.
+/// Returns a time in a step's args: member `key`, which is in microseconds. Returns `fallback` if it is
+/// absent or negative.
 [[nodiscard]] std::chrono::milliseconds usec_or(const base::Json& args, std::string_view key,
                                                 std::chrono::milliseconds fallback);
 

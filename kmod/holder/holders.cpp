@@ -20,7 +20,7 @@ namespace {
 
 using DirPtr = base::CHandle<DIR, ::closedir>;
 constexpr std::size_t maps_limit = 64U << 20;
-constexpr std::size_t described = 5;
+constexpr std::size_t described = 5; ///< holders that a text names one by one
 
 std::string proc(pid_t pid, std::string_view file) {
     return "/proc/" + std::to_string(pid) + "/" + std::string(file);
@@ -34,8 +34,9 @@ std::vector<pid_t> processes(const base::Root& root) {
     return pids;
 }
 
-/// Finds out which devices are the driver's: by the majors that it registered, else by the driver in sysfs.
-/// The latter is needed where a subsystem has one major for all drivers, such as 226 of DRM.
+/// Reports whether a device belongs to the driver: by the major numbers that it registered, else by the
+/// device's driver in sysfs. The second is needed for DRM, which has major 226 for all drivers. Each device
+/// is looked up once.
 class DriverDevices {
   public:
     explicit DriverDevices(const base::Root& root)
@@ -64,11 +65,12 @@ class DriverDevices {
     std::map<dev_t, bool> known_;
 };
 
+/// Returns the numbers of the driver's devices that a process has open: "195:255".
 std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverDevices& driver) {
     std::vector<std::string> devices;
     auto fd = root.open_file(proc(pid, "fd"), O_RDONLY | O_DIRECTORY);
     if (!fd)
-        return devices; // the process ended, or is a kernel thread
+        return devices; // the process has ended, or is a kernel thread
     DirPtr stream(::fdopendir(fd->get()));
     if (!stream)
         return devices;
@@ -85,16 +87,17 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
-/// Returns the mappings of a process with a path below /dev. Most processes have none and are not parsed.
+/// Returns the mappings of a process; empty if the text has no "/dev/", as for most processes, which saves
+/// the parsing.
 std::vector<Mapping> device_mappings(const base::Root& root, pid_t pid) {
     const std::string maps = root.read(proc(pid, "maps"), maps_limit).value_or(std::string());
     return maps.find("/dev/") == std::string::npos ? std::vector<Mapping>() : parse_maps(maps);
 }
 
-/// Returns whether the file at `path` is a device of the driver. maps names a device by its path only, and
-/// any file may have such a path. The path is therefore resolved as the process sees it, and as we see it in
-/// case the process is in a chroot. (map_files would give the mapped file itself but needs
-/// CAP_CHECKPOINT_RESTORE. This needs only the rights to read maps.)
+/// Returns whether `path`, from /proc/PID/maps, is a device of the driver. The text has only the path of a
+/// device, and other files may have such a path. The path is therefore looked up in the root directory of the
+/// process. It is also looked up in the host's root, because that is what maps has for a process in a chroot.
+/// The file /proc/PID/map_files would give the mapped file itself, but needs CAP_CHECKPOINT_RESTORE.
 bool is_device(const base::Root& root, pid_t pid, const std::string& path, DriverDevices& driver) {
     for (const auto& [directory, name] :
          {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {
@@ -106,6 +109,7 @@ bool is_device(const base::Root& root, pid_t pid, const std::string& path, Drive
     return false;
 }
 
+/// Returns the driver's devices that a process has open; if there are none, those that it has mapped.
 std::vector<std::string> held_devices(const base::Root& root, pid_t pid, DriverDevices& driver) {
     std::vector<std::string> devices = open_devices(root, pid, driver);
     if (!devices.empty())
@@ -117,7 +121,7 @@ std::vector<std::string> held_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
-/// " of pod UID, container ID", " of train.service".
+/// Returns " of pod UID, container ID" or " of train.service"; empty if all are unknown.
 std::string describe(const Origin& origin) {
     std::string text = origin.pod.empty() ? "" : " of pod " + origin.pod;
     if (!origin.container.empty())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the users of a driver version's files: processes that map them, and containers that have them
-// mounted.
+// Finds the users of the files of one driver version: processes that map one of them, and containers in which
+// one is mounted. Such files must not be deleted.
 #pragma once
 
 #include "kmod/holder/holders.hpp"
@@ -10,9 +10,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the users of the files below `directory`, each with one of these files in `devices`. A container
-/// maps a file under its own path, so files are compared by inode as well as by path. A process that cannot
-/// be read is an error: it might be a user.
+/// Returns the users of the files below `directory`. Holder::devices has one such file of each user. A file
+/// has another path in a container, so files are compared by inode as well as by path. Fails if a process
+/// cannot be examined, since it might be a user.
 [[nodiscard]] base::Result<std::vector<Holder>> find_mappers(const base::Root& root,
                                                              const std::string& directory);
 

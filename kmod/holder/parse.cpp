@@ -15,7 +15,8 @@ bool is_hex(std::string_view text) {
     return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Returns the id in "cri-containerd-<id>.scope", "docker-<id>.scope", "crio-<id>" or "<id>".
+/// Returns the container ID in one component of a cgroup path: "cri-containerd-<id>.scope",
+/// "docker-<id>.scope", "crio-<id>" or "<id>". Empty for others.
 std::string container_id(std::string_view component) {
     if (const auto scope = component.rfind(".scope"); scope != std::string_view::npos)
         component = component.substr(0, scope);
@@ -25,7 +26,8 @@ std::string container_id(std::string_view component) {
                                                                         : std::string();
 }
 
-/// Returns the uid in "pod<uid>" or "kubepods-burstable-pod<uid with underscores>.slice".
+/// Returns the pod's UID in one component of a cgroup path: "pod<uid>" or "kubepods-burstable-pod<uid with
+/// underscores>.slice". Empty for others.
 std::string pod_uid(std::string_view component) {
     const auto pod = component.rfind("pod");
     if (pod == std::string_view::npos)
@@ -35,12 +37,14 @@ std::string pod_uid(std::string_view component) {
         uid.resize(slice);
     std::replace(uid.begin(), uid.end(), '_', '-');
     constexpr std::size_t uuid_length = 36;
-    constexpr std::size_t static_pod_length = 32; // the uid of a static pod is a hash of its manifest
+    // The UID of a static pod is a hash of its manifest, without dashes.
+    constexpr std::size_t static_pod_length = 32;
     const bool fits = uid.size() == uuid_length || uid.size() == static_pod_length;
     return fits && uid.find_first_not_of("0123456789abcdef-") == std::string::npos ? uid : std::string();
 }
 
-/// Returns the path in systemd's own tree: the unified one, or name=systemd of the old layout.
+/// Returns the process's path in the hierarchy that systemd manages: name=systemd of cgroup v1 if present,
+/// else that of cgroup v2.
 std::string systemd_path(std::string_view text) {
     std::string unified;
     for (const std::string& line : base::split(text, '\n')) {

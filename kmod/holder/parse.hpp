@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses procfs's texts about one process into values.
+// Parses files of /proc/PID.
 #pragma once
 
 #include "daemon/base/file_users.hpp"
@@ -11,22 +11,23 @@
 
 namespace gpuhost::kmod {
 
-/// The unit, container and pod of a process.
+/// The unit, container and pod of a process, from its control group. Empty: none.
 struct Origin {
-    std::string unit;      ///< the system manager's unit: "nvidia-persistenced.service"
-    std::string container; ///< full container id
-    std::string pod;       ///< Kubernetes' uid of its pod
+    std::string unit;      ///< a unit of the system's systemd, not of a user's: "nvidia-persistenced.service"
+    std::string container; ///< full container ID, 64 hex digits
+    std::string pod;       ///< UID of its pod in Kubernetes
 };
 
-/// Parses /proc/PID/cgroup of either hierarchy.
+/// Parses the text of /proc/PID/cgroup, for cgroup v1 or v2.
 [[nodiscard]] Origin parse_cgroup(std::string_view text);
 
 using base::Mapping;
 using base::parse_maps;
 
-/// Returns the path of a mapping that may be a device of the driver, else an empty string: "/dev/nvidia0",
-/// "/dev/nvidiactl" of "/dev/nvidiactl (deleted)", "/run/nvidia/driver/dev/nvidia-uvm", "/dev/dri/card0". It
-/// may be another file too: "/srv/dev/nvidia-sdk/x.so".
+/// `path` is that of a mapping in /proc/PID/maps. Returns it without " (deleted)" if it may be a device of
+/// the driver, by its text alone; else an empty string. Examples are "/dev/nvidia0",
+/// "/run/nvidia/driver/dev/nvidia-uvm" and "/dev/dri/card0". Callers must check the file:
+/// "/srv/dev/nvidia-sdk/x.so" is returned too.
 [[nodiscard]] std::string may_be_driver_device(std::string_view path);
 
 } // namespace gpuhost::kmod

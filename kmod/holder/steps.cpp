@@ -22,11 +22,11 @@ using core::StepContext;
 
 constexpr std::chrono::hours longest_wait{24 * 7};
 constexpr unsigned most_rounds = 5;
-constexpr std::size_t most_listed = 100; ///< groups of processes that were ended
+constexpr std::size_t most_listed = 100; ///< limit of groups in "terminated" of the result
 constexpr std::string_view how_to_free =
     "Stop it, or use --holders=wait or --holders=terminate (HolderPolicy= in gpuhostd.conf).";
 
-/// Returns the holders that prevent a swap: those outside the units that it stops itself.
+/// Returns the holders outside of "units", the client units that the swap stops itself.
 std::vector<Holder> foreign_holders(const StepContext& context, const base::Json& args) {
     return without_units(find_holders(context.root), base::strings_or_empty(args, "units"));
 }
@@ -35,6 +35,7 @@ bool is_policy(const base::Json& args, std::string_view policy) {
     return base::string_or(args, "policy", "refuse") == policy;
 }
 
+/// Waits until no process outside of "units" holds the driver. Fails with InUse after "timeout_usec".
 Result<void> wait_for_release(StepContext& context, const base::Json& args) {
     const auto timeout = usec_or(args, "timeout_usec", longest_wait);
     const std::uint64_t start = base::monotonic_us();
@@ -48,14 +49,16 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
             return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
                               "Stop it, or swap with --holders=terminate.");
         context.progress(-1, "waiting for " + describe(holders));
-        // A scan of all processes of a busy host is expensive: limit it to a tenth of one CPU.
+        // Sleeps nine times as long as the scan of all processes lasted, but 0.2 to 10 s. Scans of a busy
+        // host then use at most a tenth of one CPU.
         ::usleep(
             static_cast<useconds_t>(std::clamp<std::uint64_t>((now - scan_start) * 9, 200'000, 10'000'000)));
     }
 }
 
-/// Checks that no process holds the driver. With policy "terminate" it terminates holders first, in several
-/// rounds: a service that restarts automatically does so until its start limit.
+/// Fails with InUse if a process holds the driver. With policy "terminate", terminates the holders first.
+/// Repeats that a few times, because services may restart their processes until systemd's start limit is
+/// reached.
 Result<base::Json> clear(StepContext& context, const base::Json& args) {
     const auto grace = usec_or(args, "grace_usec", std::chrono::seconds(30));
     std::vector<Holder> holders = find_holders(context.root);
@@ -75,6 +78,7 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     return base::Json{{"terminated", std::move(ended)}};
 }
 
+/// With policy "refuse", returns one problem for each pod, container or unit that has holders.
 PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
     if (is_policy(args, "refuse"))
@@ -99,7 +103,7 @@ core::StepKind holders_wait_kind() {
         GPUHOST_CHECK(wait_for_release(context, args));
         return base::Json::object();
     };
-    // needs no verify: holders.clear checks for new holders
+    // Needs no verify: the step holders.clear checks for new holders.
     return kind;
 }
 
@@ -111,7 +115,7 @@ core::StepKind holders_clear_kind() {
     kind.deadline = std::chrono::hours(1);
     kind.preflight = clear_preflight;
     kind.apply = clear;
-    // needs no verify: clear() checked, and another scan would lengthen the downtime
+    // Needs no verify: clear() has checked, and another scan would lengthen the downtime.
     return kind;
 }
 

@@ -14,17 +14,18 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// SIGKILL takes effect at once, unless the process is blocked in the kernel.
+/// Time for processes to end after SIGKILL; one that is blocked in the kernel does not end.
 constexpr std::chrono::milliseconds kill_patience{5'000};
 
+/// A process to terminate.
 struct Target {
     Holder holder;
-    base::UniqueFd process;
-    bool holds = true;
+    base::UniqueFd process; ///< pidfd
+    bool holds = true;      ///< the driver, when it was checked last
 };
 
-/// Returns whether the process must not be signalled: pid 1, or gpuhost's own processes. Identifies them by
-/// pid and unit, because a process can set any name.
+/// Returns whether the process must not be signalled: PID 1, or a process of gpuhost. Uses PID and unit,
+/// because a process can give itself any name.
 bool is_sacred(const Holder& holder) {
     return holder.pid <= 1 || holder.pid == ::getpid() || holder.pid == ::getppid() ||
            base::starts_with(holder.origin.unit, "gpuhost");
@@ -39,7 +40,7 @@ bool ended(const Target& target, int wait_ms) {
     return ::poll(&poll, 1, wait_ms) > 0;
 }
 
-/// Removes targets that ended within `patience`.
+/// Waits until all targets have ended, but at most `patience`. Removes those that have ended.
 void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     while (!targets.empty()) {
@@ -55,8 +56,8 @@ void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patien
     targets = std::move(left);
 }
 
-/// Opens a descriptor of each process before it checks the process: the pid may belong to another process by
-/// now.
+/// Opens a pidfd for each holder that still holds the driver. Opens it before the check, because the PID may
+/// belong to another process by now. Fails with InUse if one must not be signalled.
 base::Result<std::vector<Target>> open_targets(const base::Root& root, const std::vector<Holder>& holders) {
     std::vector<Target> targets;
     for (const Holder& holder : holders) {
@@ -73,8 +74,9 @@ base::Result<std::vector<Target>> open_targets(const base::Root& root, const std
     return targets;
 }
 
-/// Removes targets that released the driver and still run. A process without open descriptors may be ending
-/// while the kernel closes its files, so it stays and is waited for.
+/// Checks again which targets hold the driver, and removes those that have released it and continue to run. A
+/// process without open descriptors is kept in the list: it may be ending while the kernel still closes its
+/// files.
 void look_again(const base::Root& root, std::vector<Target>& targets) {
     for (Target& target : targets)
         target.holds = holds_driver(root, target.holder.pid);

@@ -9,7 +9,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// The name before 0.1.0. A worker of such a build may still write it while the package is upgraded.
+/// The file's name in builds before 0.1.0. A worker of such a build may still write it while the package is
+/// upgraded.
 constexpr std::string_view former_file = "/run/modprobe.d/00-gpuhost-door.conf";
 
 } // namespace
@@ -27,9 +28,9 @@ std::string autoload_block_content(const std::vector<std::string>& modules) {
 base::Result<void> block_autoload(const base::Root& root, const std::vector<std::string>& modules) {
     GPUHOST_CHECK(root.make_directories(autoload_block_file.substr(0, autoload_block_file.rfind('/'))));
     GPUHOST_CHECK(root.write_atomic(autoload_block_file, autoload_block_content(modules)));
-    // A long-running libkmod (udev's) reads its configuration again when one of its directories changes. It
-    // knows only the directories that existed when it started; /run/modprobe.d usually did not. So this
-    // changes the time of /etc/modprobe.d.
+    // udev uses libkmod, which reads modprobe's configuration again when the time of one of its directories
+    // changes. It checks only directories that existed when udev started, and /run/modprobe.d usually did
+    // not. Therefore this changes the time of /etc/modprobe.d.
     if (const auto known = root.open_file("/etc/modprobe.d", O_RDONLY | O_DIRECTORY))
         (void)::futimens(known->get(), nullptr);
     return {};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view graphics = "/sys/class/graphics/";
 constexpr std::string_view consoles = "/sys/class/vtconsole/";
-/// DRM names a framebuffer after its driver (drm_fb_helper_fill_info).
+/// The name of nvidia_drm's framebuffer: DRM uses the driver's name (drm_fb_helper_fill_info).
 constexpr std::string_view driver_framebuffer = "nvidia-drmdrmfb";
 
 std::vector<std::string> names(const base::Root& root, std::string_view directory) {
@@ -29,16 +29,16 @@ std::string bind_file(const std::string& console) {
     return std::string(consoles) + console + "/bind";
 }
 
-/// Returns whether the console is on the driver's framebuffer. No file says which of several framebuffers the
-/// console uses. The kernel uses the one of the adapter on which the firmware showed its screens, else the
-/// first.
+/// Returns whether the console uses nvidia_drm's framebuffer. If there are several framebuffers, no file
+/// states which one the console uses. The kernel uses the one of the adapter on which the firmware displayed
+/// (boot_vga), else the one with the lowest number.
 bool shows_on_driver(const base::Root& root) {
     std::string shown;
     auto rank = std::tuple(true, ~std::uint64_t{0});
     for (const std::string& name : names(root, graphics)) {
         const auto number = base::starts_with(name, "fb") ? base::parse_uint(name.substr(2)) : std::nullopt;
         if (!number)
-            continue; // "fbcon"
+            continue; // not a framebuffer: "fbcon"
         const std::string directory = std::string(graphics) + name;
         const auto its =
             std::tuple(line(root, directory + "/device/boot_vga") != "1", std::uint64_t{*number});

@@ -24,8 +24,8 @@ namespace {
 using base::Errc;
 using base::Result;
 
-/// Waits until no module is being loaded or unloaded. Fails with RebootRequired after `patience`: the process
-/// that loads or unloads is no longer ours.
+/// Returns the driver's loaded modules. Waits first until none of them is being loaded or unloaded by another
+/// process. Fails with RebootRequired if that lasts longer than `patience`.
 Result<std::vector<LoadedModule>> stable_modules(const base::Root& root, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
@@ -43,8 +43,8 @@ Result<std::vector<LoadedModule>> stable_modules(const base::Root& root, std::ch
 
 using ModuleOptions = std::map<std::string, std::string>;
 
-/// Returns the options of others followed by the goal's own parameters: the kernel uses the last value of a
-/// parameter.
+/// Returns the parameters with which to load a module: its options in modprobe's configuration (`others`),
+/// then `own`, those of the goal. The kernel uses the last value of a parameter.
 std::string with_options(const ModuleOptions& others, const std::string& module, const std::string& own) {
     const auto found = others.find(module);
     if (found == others.end())
@@ -62,15 +62,16 @@ ModuleOp load_op(const base::Root& root, const std::string& kernel, const Module
         path = find_module_file(root, kernel, loaded).value_or(std::string());
     }
     std::string parameters = with_options(others, module.name, module.parameters);
-    // modprobe names a module after its file: Debian's nvidia-current.ko is the module nvidia.
+    // Adds options under the file's name, since modprobe names a module after its file. Debian's
+    // nvidia-current.ko has the module nvidia.
     if (const std::string file = module_name(path); !path.empty() && file != module.name)
         parameters = with_options(others, file, parameters);
     const ModuleOp::Type type = path.empty() ? ModuleOp::Type::LoadByName : ModuleOp::Type::Load;
     return {type, module.name, std::move(path), std::move(parameters), module.optional};
 }
 
-/// Reads the modules' files into the page cache before anything is unloaded, so that a slow disk does not
-/// lengthen the downtime.
+/// Starts to read the files of the modules to load into the page cache, before anything is unloaded. A slow
+/// disk then does not lengthen the downtime.
 void read_ahead(const base::Root& root, const std::vector<ModuleOp>& moves) {
     for (const ModuleOp& move : moves) {
         if (move.type != ModuleOp::Type::Load)
@@ -109,7 +110,8 @@ class ModuleConverger {
         GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
         lock_ = &lock;
         Result<void> moved = approach();
-        // udev also loads modules while a host boots. Each race that it wins leaves one module fewer to load.
+        // While a host boots, udev also loads modules, and a load fails with Busy if udev was faster. Each
+        // repetition has one module fewer to load.
         const std::size_t most_races = std::max<std::size_t>(goal_.modules.size(), 3);
         for (std::size_t again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
             moved = approach();
@@ -125,6 +127,7 @@ class ModuleConverger {
     }
 
   private:
+    /// Makes one attempt to reach the goal from the modules that are loaded now.
     Result<void> approach() {
         GPUHOST_TRY(modules, stable_modules(root_, options_.module_deadline));
         const std::vector<LoadedModule> going = to_unload(modules, goal_);
@@ -132,7 +135,8 @@ class ModuleConverger {
         return going.empty() && coming.empty() ? Result<void>{} : move(going, coming);
     }
 
-    /// Returns the loads that the goal still needs after `going` is unloaded, in load order.
+    /// Returns the modules that must be loaded for the goal after `going` were unloaded, in load order.
+    /// `modules` are the loaded ones.
     Result<std::vector<ModuleOp>> missing(const std::vector<LoadedModule>& modules,
                                           const std::vector<LoadedModule>& going) const {
         GPUHOST_TRY(order, load_order(goal_.modules));
@@ -162,7 +166,8 @@ class ModuleConverger {
         return result.failure ? fail_op(moves[result.failure->index], *result.failure) : Result<void>{};
     }
 
-    /// Takes the console off nvidia_drm. This is optional: the kernel may unload the module even if it fails.
+    /// Returns the operation that unbinds the console from nvidia_drm, if the console is bound to it and that
+    /// module is unloaded. It is optional: if it fails, the kernel may unload the module nevertheless.
     std::vector<ModuleOp> hide_console(const std::vector<LoadedModule>& going) {
         const auto console = driver_console(root_);
         if (!console || !console->bound ||
@@ -173,8 +178,9 @@ class ModuleConverger {
         return {{ModuleOp::Type::UnbindConsole, console->name, {}, {}, true}};
     }
 
-    /// Binds the console again, unless the kernel did so when the module was loaded. Returns the reasons for
-    /// a refusal as notes: a missing console does not fail the change of drivers.
+    /// Binds the console to nvidia_drm again if it was bound before, and the kernel has not done so already.
+    /// If the kernel refuses, returns a sentence about that instead of an error: a missing console does not
+    /// make the swap fail.
     Result<std::vector<std::string>> show_console() {
         const auto console = driver_console(root_);
         if (!console || console->bound || (!options_.console && !console_hidden_))
@@ -205,8 +211,8 @@ class ModuleConverger {
         }
     }
 
-    /// Loads the distribution's modules first, which affects no process. A dependency that only optional
-    /// modules need is optional too.
+    /// Loads the modules of the distribution that the goal's modules depend on (drm and others), which
+    /// affects no process. One that only optional modules need is optional too.
     Result<void> load_dependencies() {
         std::vector<GoalModule> required = goal_.modules;
         required.erase(std::remove_if(required.begin(), required.end(),
@@ -253,7 +259,8 @@ class ModuleConverger {
                                                    : load_error(move.name, failure.error);
     }
 
-    /// Describes the users of a module other than modules.
+    /// Describes what holds a module that could not be unloaded: processes, the console, or else the kernel
+    /// itself.
     std::string users_of(const std::string& module) const {
         std::vector<std::string> users;
         if (std::string holders = describe(find_holders(root_)); !holders.empty())
@@ -276,8 +283,8 @@ class ModuleConverger {
         return base::fail(std::move(error));
     }
 
-    /// Loads again the modules that were unloaded before another one turned out to be in use, and binds the
-    /// console again. Returns the reasons why optional modules were not loaded.
+    /// Loads the modules again that were unloaded before another one turned out to be in use, and binds the
+    /// console again. Returns sentences about optional modules that could not be loaded.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
         std::vector<ModuleOp> moves;
@@ -298,7 +305,7 @@ class ModuleConverger {
     ModuleLoader& loader_;
     const ModuleGoal& goal_;
     const ConvergeOptions& options_;
-    const ModuleOptions others_; ///< from modprobe's configuration
+    const ModuleOptions others_; ///< options of modprobe's configuration, by module
     ModuleLock* lock_ = nullptr;
     bool console_hidden_ = false;
     ConvergeReport report_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the kernel's modules to a goal from any state. The text console is unbound from nvidia_drm while
-// that module is unloaded.
+// Unloads and loads kernel modules until the kernel has those of a goal, from any earlier state. The text
+// console is unbound from nvidia_drm before that module is unloaded, and bound again afterwards.
 #pragma once
 
 #include "kmod/load/loader.hpp"
@@ -17,13 +17,18 @@
 namespace gpuhost::kmod {
 
 struct ConvergeOptions {
+    /// Release of the running kernel.
     std::string kernel;
-    ModuleGoal before; ///< the state to restore if a module turns out to be in use halfway
+    /// The modules to load again if another one turns out to be in use after some were unloaded.
+    ModuleGoal before;
     std::chrono::milliseconds module_deadline{120'000};
-    /// must be well below the deadline, else a busy module counts as hung
+    /// How long the unload of a module in use is repeated. Must be well below module_deadline, else a module
+    /// in use counts as hung.
     std::chrono::milliseconds in_use_patience{1'000};
-    bool console = false; ///< the text console was on the driver and must be bound to it again
-    /// PCI addresses for check_gpus(). Without a value the GPUs are not checked: an undo accepts any result.
+    /// The text console was on the driver before the operation, and is bound to it again at the end.
+    bool console = false;
+    /// PCI addresses of the GPUs that check_gpus() requires. Without a value, GPUs are not checked, as during
+    /// an undo.
     std::optional<std::vector<std::string>> gpus;
     std::function<void(double fraction, std::string_view text)> progress;
 };
@@ -31,26 +36,29 @@ struct ConvergeOptions {
 struct ConvergeReport {
     std::vector<std::string> unloaded;
     std::vector<std::string> loaded;
-    /// optional modules that did not load; a console that was not restored
+    /// Sentences about optional modules that did not load, and about a console that was not bound again.
     std::vector<std::string> notes;
     std::uint64_t first_unload_us = 0; ///< CLOCK_MONOTONIC; 0: nothing was unloaded
     std::uint64_t validated_us = 0;    ///< CLOCK_MONOTONIC, when the kernel was found to match the goal
 };
 
-/// Fails with InUse if a module is in use; unloaded modules are then loaded again. Fails with RebootRequired
-/// if a module hangs in the kernel. After any other error the kernel is in an intermediate state; call
-/// converge() with another goal to repair it.
+/// Brings the kernel to `goal`. Fails with InUse if a module is in use; modules that were unloaded before it
+/// are loaded again. Fails with RebootRequired if a load or unload does not return. After any other error
+/// only some of the modules are loaded. Call converge() with another goal then, as an undo does.
 [[nodiscard]] base::Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader,
                                                     const ModuleGoal& goal, const ConvergeOptions& options);
 
-/// Checks that the kernel has exactly the modules of `goal`. The error says what differs.
+/// Fails unless the kernel has exactly the modules of `goal`: their versions, the required ones, and no other
+/// module of the driver.
 [[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const ModuleGoal& goal);
 
-/// Fails if the driver serves none of the GPUs that it should drive, or lacks one of `required`. A GPU that
-/// does not respond on its bus is not required: no other driver would serve it either.
+/// Fails if the loaded driver serves no GPU at all, or does not serve a GPU of `required` (PCI addresses). A
+/// GPU in `required` that does not respond on the PCI bus is ignored, because another driver could not serve
+/// it either. Succeeds if `goal` has no driver.
 [[nodiscard]] base::Result<void> check_gpus(const base::Root& root, const ModuleGoal& goal,
                                             const std::vector<std::string>& required);
-/// Returns a sentence for each GPU that the driver should drive and does not serve.
+/// Returns a sentence for each NVIDIA GPU that the loaded driver does not serve. GPUs bound to another
+/// driver, such as vfio-pci, are left out.
 [[nodiscard]] std::vector<std::string> describe_unserved_gpus(const base::Root& root);
 
 } // namespace gpuhost::kmod

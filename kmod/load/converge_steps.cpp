@@ -26,6 +26,8 @@ ModuleGoal goal_of(const base::Json& args, std::string_view key) {
     return goal_from_json(base::member(args, key));
 }
 
+/// Brings the kernel to the modules of args[goal]. args[other] are those of before the step. `goal` is "to"
+/// in apply and "from" in undo.
 Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args, std::string_view goal,
                                    std::string_view other) {
     const auto loader = make_module_loader(context.root);
@@ -43,8 +45,8 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
     return converge(context.root, *loader, goal_of(args, goal), options);
 }
 
-/// Warns of parameters that a module does not have. They do not prevent loading, and the kernel only mentions
-/// them in its log.
+/// Warns of parameters in the settings that a module does not have. The kernel loads the module nevertheless,
+/// and only logs them.
 void warn_of_unknown_parameters(const StepContext& context, const ModuleGoal& goal) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty() || module.parameters.empty())
@@ -53,7 +55,7 @@ void warn_of_unknown_parameters(const StepContext& context, const ModuleGoal& go
         const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         const auto info = file ? parse_module_info(file->view(), module.path) : base::fail(file.error());
         if (!info)
-            continue; // preflight could read it; loading reports the error
+            continue; // ignored here: loading the module has reported the error
         for (const std::string& name : info->unknown_parameters(module.parameters))
             context.warn("module '" + module.name + "' " + module.version + " has no parameter '" + name +
                          "', which ModuleParameters= sets; the kernel ignores it");
@@ -78,8 +80,9 @@ std::string directory_of(const ModuleGoal& goal) {
     return module == goal.modules.end() ? std::string() : module->path.substr(0, module->path.rfind('/'));
 }
 
-/// Fails if the files of the host still select "to", because the undo of driver.select failed. The host then
-/// boots "to" and finds its libraries, so its modules stay loaded: the whole host keeps one version.
+/// Called by the undo. Fails if the host's files still select the driver "to", because the undo of
+/// driver.select failed before. The modules of "to" then stay loaded, because the host's libraries are those
+/// of "to": modules and files must have one version.
 Result<void> expect_files_of_from(const StepContext& context, const base::Json& args) {
     const std::string to = directory_of(goal_of(args, "to"));
     if (!base::bool_or(args, "selects", false) || to.empty() ||
@@ -89,10 +92,10 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
                                               goal_of(args, "to").version + ", so its modules stay loaded");
 }
 
-/// Brings the kernel back to "from". Processes may already use the new driver, if it was loaded. If the
-/// policy allowed the swap to terminate processes, the undo does so too; otherwise it waits for them for the
-/// same grace time. If a process does not end, the unload is tried all the same: only the kernel can tell
-/// whether the process blocks it.
+/// Brings the kernel back to the modules of "from". Processes may already use the new driver. With holder
+/// policy "terminate", terminates them, as the swap did. Otherwise repeats unloads of modules in use for up
+/// to grace_usec. If a process cannot be terminated, the unload is attempted nevertheless: it fails if the
+/// process holds the module.
 Result<void> undo(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;
@@ -116,7 +119,7 @@ core::StepKind modules_converge_kind() {
     kind.sandbox = core::Sandbox::Modules;
     kind.ends_with_boot = true;
     kind.changes_kernel = true;
-    kind.deadline = std::chrono::hours(1); // each module has its own, shorter deadline
+    kind.deadline = std::chrono::hours(1); // for the whole step; each module has its own, shorter deadline
     kind.preflight = converge_preflight;
     kind.apply = apply;
     kind.verify = [](StepContext& context, const base::Json& args) -> Result<void> {

@@ -15,7 +15,7 @@ namespace {
 using ContextPtr = base::CHandle<kmod_ctx, ::kmod_unref>;
 using ModulePtr = base::CHandle<kmod_module, ::kmod_module_unref>;
 
-// The caller reports errors; libkmod's lines on stderr would repeat them without structure.
+// Discards libkmod's messages on stderr, because callers report each error.
 void discard_log(void* /*data*/, int /*priority*/, const char* /*file*/, int /*line*/, const char* /*fn*/,
                  const char* /*format*/, va_list /*args*/) {}
 
@@ -33,7 +33,7 @@ class LibkmodLoader final : public ModuleLoader {
         if (!context_)
             return;
         ::kmod_set_log_fn(context_.get(), discard_log, nullptr);
-        (void)::kmod_load_resources(context_.get()); // only makes lookups faster
+        (void)::kmod_load_resources(context_.get()); // optional: makes lookups faster
     }
 
     int load(const std::string& path, const std::string& parameters) override {
@@ -50,7 +50,7 @@ class LibkmodLoader final : public ModuleLoader {
         const int result =
             ::kmod_module_probe_insert_module(module.get(), KMOD_PROBE_IGNORE_COMMAND, parameters.c_str(),
                                               refuse_install_command, nullptr, nullptr);
-        // above zero: a blacklist applied, which is impossible without a configuration
+        // A positive result means that a blacklist applied, which is impossible without a configuration.
         return result > 0 ? EPERM : -result;
     }
 

@@ -38,7 +38,8 @@ base::Result<ModuleLock> ModuleLock::take(const base::Root& root, std::chrono::m
 }
 
 void ModuleLock::leave_hung(std::string_view doing) const {
-    // Best effort: without it the next owner waits longer and fails with the same error.
+    // Errors are ignored: without this record, the next caller of take() waits for its `patience` and fails
+    // with the same error.
     (void)base::write_all(fd_.get(), doing, lock_file);
 }
 

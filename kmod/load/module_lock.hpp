@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets one process at a time load or unload modules, even after the death of a worker. A child that is still
-// in the kernel keeps the lock, so the next worker waits for it and does not race it.
+// A lock file that lets one process at a time load or unload modules. The child processes that do it inherit
+// the lock. If a worker dies while its child is still blocked in the kernel, the child keeps the lock. The
+// next worker therefore waits for it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -12,12 +13,13 @@ namespace gpuhost::kmod {
 
 class ModuleLock {
   public:
-    /// Fails with RebootRequired if the owner is known to hang, or does not release the lock within
-    /// `patience`.
+    /// Waits for the lock. Fails with RebootRequired if the owner has called leave_hung(), or does not
+    /// release the lock within `patience`.
     [[nodiscard]] static base::Result<ModuleLock> take(const base::Root& root,
                                                        std::chrono::milliseconds patience);
 
-    /// Records in the lock file that its owner hangs in the kernel while it does `doing`.
+    /// Records in the lock file that the owner hangs in the kernel. `doing` is the operation as text:
+    /// "unloading nvidia_uvm". Later calls of take() then fail at once.
     void leave_hung(std::string_view doing) const;
 
   private:

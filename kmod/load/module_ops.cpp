@@ -18,7 +18,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// A message from the child. Shorter than PIPE_BUF, so it is never split.
+/// A message of the child through the pipe: an operation begins or has ended. It is smaller than PIPE_BUF, so
+/// read(2) never returns a part of it.
 struct Report {
     enum class Type : std::uint32_t { Begin, End } type = Type::Begin;
     std::uint32_t index = 0;
@@ -26,8 +27,8 @@ struct Report {
     std::uint64_t t_us = 0;
 };
 
-/// Returns false when the parent no longer reads. The caller must stop then: another worker may already
-/// be repairing the state.
+/// Called in the child: sends a message to the parent. Returns false if the parent has closed the pipe. The
+/// child must then stop, because another worker may already be repairing the modules.
 bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     Report report;
     report.type = type;
@@ -37,22 +38,25 @@ bool tell(int pipe, Report::Type type, std::size_t index, int error) {
     return ::write(pipe, &report, sizeof report) == static_cast<ssize_t>(sizeof report);
 }
 
-/// Repeats a removal until `patience` ends. ENOENT counts as success.
+/// Calls `operation` again while it returns EAGAIN or EBUSY, for at most `patience`. Returns its last errno;
+/// 0 for ENOENT.
 template <class Operation>
 int patiently(std::chrono::milliseconds patience, Operation operation) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
         const int error = operation();
         if (error == ENOENT)
-            return 0; // another process already did it
+            return 0; // another process has unloaded the module or removed the console
         if ((error != EAGAIN && error != EBUSY) || base::monotonic_us() >= until)
             return error;
         ::usleep(20'000);
     }
 }
 
-constexpr std::chrono::milliseconds console_patience{1000}; // the module may unload even without this
+// Short, because the kernel may unload the module although the console is bound.
+constexpr std::chrono::milliseconds console_patience{1000};
 
+/// Called in the child: performs one operation. Returns 0 or an errno.
 int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& options) {
     switch (move.type) {
     case ModuleOp::Type::Unload:
@@ -83,12 +87,14 @@ int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& o
     ::_exit(0);
 }
 
+/// The parent's side: follows the child's messages.
 class OpWatch {
   public:
     OpWatch(const std::vector<ModuleOp>& moves, const ModuleOpOptions& options)
         : ops_(moves), options_(options) {}
 
-    /// Returns when the child ends, or when a move fails or exceeds its deadline.
+    /// Reads the child's messages. Returns when all operations have ended, the child died, or one failed or
+    /// exceeded its deadline.
     ModuleOpsResult follow(int pipe) {
         while (result_.done < ops_.size() && !result_.failure) {
             Report report;
@@ -107,8 +113,8 @@ class OpWatch {
     }
 
   private:
-    /// Returns the size of the report in bytes, 0 when the deadline passed, or a negative number when the
-    /// pipe has no writer.
+    /// Reads one message. Returns its size in bytes, 0 if the deadline passed first, or a negative number if
+    /// the child has ended.
     ssize_t next(int pipe, Report& report) const {
         const std::uint64_t until =
             base::monotonic_us() + static_cast<std::uint64_t>(options_.deadline.count()) * 1000;
@@ -150,8 +156,8 @@ class OpWatch {
     ModuleOpsResult result_;
 };
 
-/// Waits up to a second for a child that ended or was killed. A child that is then still blocked in the
-/// kernel stays unreaped.
+/// Reaps the child, which has ended or was killed. Gives up after a second: a child that is blocked in the
+/// kernel does not end, and remains.
 void reap(pid_t pid) {
     for (int i = 0; i < 1000; ++i) {
         if (::waitpid(pid, nullptr, WNOHANG) != 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a list of module loads and unloads, and the operations before and after them, in one child process
+// Runs a list of operations (loads and unloads of modules, changes of the text console) in one child process,
 // with a deadline for each.
 //
-// A module's init or exit function may never return, and then nothing can kill the process that waits in it.
-// For that reason a child performs the moves and reports each through a pipe. The parent stays able to return
-// a result.
+// A module's init or exit function may never return, and a process that waits in it cannot be killed.
+// Therefore a child process performs the operations, and reports the begin and end of each through a pipe.
+// The parent can return a result even if the child hangs.
 #pragma once
 
 #include "kmod/load/loader.hpp"
@@ -20,38 +20,42 @@ namespace gpuhost::kmod {
 
 struct ModuleOp {
     enum class Type { Unload, Load, LoadByName, UnbindConsole, BindConsole } type = Type::Unload;
-    std::string name;       ///< of the module, or of the console
-    std::string path;       ///< Load
-    std::string parameters; ///< Load, LoadByName
-    bool optional = false;  ///< a failure is noted and the next move begins
+    std::string name;       ///< name of the module or of the console
+    std::string path;       ///< of Load: the module's file
+    std::string parameters; ///< of Load and LoadByName
+    bool optional = false;  ///< if it fails, the failure is recorded in `notes` and the next operation begins
 };
 
 struct ModuleOpFailure {
+    /// Refused: the kernel returned an error. Hung: no end within the deadline. Died: the child died.
     enum class Reason { Refused, Hung, Died } reason = Reason::Refused;
-    std::size_t index = 0; ///< of the move
-    int error = 0;         ///< Refused: the kernel's errno
+    std::size_t index = 0; ///< index of the operation in the list
+    int error = 0;         ///< of Refused: the kernel's errno
 };
 
 struct ModuleOpsResult {
-    std::size_t done = 0;                   ///< number of moves completed before the end or the failure
-    std::optional<ModuleOpFailure> failure; ///< of a move that is not optional
-    std::vector<ModuleOpFailure> notes;     ///< of optional moves
-    std::uint64_t first_unload_us = 0;      ///< CLOCK_MONOTONIC; 0: none
+    /// Number of operations that ended before the first failure of one that is not optional.
+    std::size_t done = 0;
+    std::optional<ModuleOpFailure> failure; ///< the failure that ended the list early
+    std::vector<ModuleOpFailure> notes;     ///< failures of optional operations
+    std::uint64_t first_unload_us = 0;      ///< CLOCK_MONOTONIC time when the first unload began; 0: none
 };
 
 struct ModuleOpOptions {
-    std::chrono::milliseconds deadline{120'000}; ///< for one move
-    /// Time to wait for short-lived users, such as udev's probes.
+    /// For one operation; after it, the operation counts as hung.
+    std::chrono::milliseconds deadline{120'000};
+    /// How long an unload is repeated while the module is in use, for example by a short probe of udev.
     std::chrono::milliseconds in_use_patience{1'000};
-    std::function<void(std::size_t index)> on_begin; ///< called in the parent
+    std::function<void(std::size_t index)> on_begin; ///< called in the parent when an operation begins
 };
 
-/// Runs the moves in a child and stops at the first failure of one that is not optional. Opens and closes no
-/// descriptor except its own pipe. The child inherits descriptors marked close-on-exec.
+/// Runs `moves`, the list of operations, in order in a child. Stops at the first failure of one that is not
+/// optional; that failure is in the result, not an error of this function. The child inherits all open
+/// descriptors, also those marked close-on-exec, such as the lock of module_lock.hpp.
 [[nodiscard]] base::Result<ModuleOpsResult>
 run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& moves, const ModuleOpOptions& options);
 
-/// "unloading nvidia_uvm", for progress and errors.
+/// Returns "unloading nvidia_uvm", for progress and errors.
 [[nodiscard]] std::string describe(const ModuleOp& move);
 
 } // namespace gpuhost::kmod

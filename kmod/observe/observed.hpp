@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's state as the daemon observes it, from which plans are made.
+// The state of the driver on this host: loaded modules, store, GPUs, files. The daemon observes it, and plans
+// are made from it.
 #pragma once
 
 #include "kmod/boot/initramfs.hpp"
@@ -14,28 +15,31 @@
 
 namespace gpuhost::kmod {
 
-/// The document of observe() as values.
+/// The result of DriverComponent::observe(), which returns it as JSON. Names in comments are functions that
+/// return the value.
 struct Observed {
-    std::string kernel;
-    std::vector<InstalledKernel> kernels; ///< in order of release
+    std::string kernel;                   ///< release of the running kernel
+    std::vector<InstalledKernel> kernels; ///< installed kernels, in order of release
     std::vector<GoneKernel> removed_kernels;
     std::vector<PciGpu> gpus;
-    std::vector<LoadedModule> loaded;
-    std::string loaded_version;
+    std::vector<LoadedModule> loaded; ///< loaded_driver()
+    std::string loaded_version;       ///< served_version()
     Store store;
-    std::vector<std::string> units;               ///< active ones of ClientUnits=
-    std::vector<std::string> wrong_files;         ///< wrong files of the selection
-    std::string options;                          ///< /etc/modprobe.d/gpuhost.conf
-    std::string configured;                       ///< Version=
-    std::string new_kernel;                       ///< NewKernel=
-    std::string current;                          ///< current_userland()
-    std::string console;                          ///< the text console if it is on the driver: "vtcon1"
+    std::vector<std::string> units; ///< units of ClientUnits= that have processes
+    /// Paths of selection files (kmod/boot/selection_files.hpp) that are not as they should be.
+    std::vector<std::string> wrong_files;
+    std::string options;    ///< content of /etc/modprobe.d/gpuhost.conf
+    std::string configured; ///< Version= of [Driver]
+    std::string new_kernel; ///< NewKernel= of [Driver]
+    std::string current;    ///< current_userland()
+    /// Name of the text console if it is on the driver, "vtcon1"; else empty.
+    std::string console;
     std::vector<std::string> packaged_units;      ///< packaged_units()
     std::map<std::string, std::string> initramfs; ///< unknown_initramfs()
-    bool devices_complete = true;
-    bool autoload_blocked = false;
+    bool devices_complete = true;                 ///< devices_complete()
+    bool autoload_blocked = false;                ///< autoload_blocked()
 
-    [[nodiscard]] const Selection* selection() const; ///< for the running kernel
+    [[nodiscard]] const Selection* selection() const; ///< returns the running kernel's selection; null: none
 };
 [[nodiscard]] base::Json to_json(const Observed& observed);
 [[nodiscard]] Observed observed_from_json(const base::Json& value);
