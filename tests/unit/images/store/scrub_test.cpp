@@ -94,12 +94,12 @@ TEST_F(Scrubbing, DamagedBlobIsUnlinkedAndItsBundlesNamed) {
     ASSERT_EQ(found.damages.size(), 3U);
     std::sort(found.damages.begin(), found.damages.end(),
               [](const Damage& x, const Damage& y) { return x.why < y.why; });
-    EXPECT_EQ(found.damages[0].why, "size mismatch: 3 bytes instead of 5");
-    EXPECT_EQ(found.damages[0].bundles, std::vector<std::string>{"b"});
-    EXPECT_EQ(found.damages[1].why, "digest mismatch");
-    EXPECT_EQ(found.damages[1].bundles, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(found.damages[2].why, "missing");
-    EXPECT_TRUE(found.damages[0].removed && found.damages[1].removed && !found.damages[2].removed);
+    EXPECT_EQ(found.damages[0].why, "digest mismatch");
+    EXPECT_EQ(found.damages[0].bundles, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(found.damages[1].why, "missing");
+    EXPECT_EQ(found.damages[2].why, "size mismatch: 3 bytes instead of 5");
+    EXPECT_EQ(found.damages[2].bundles, std::vector<std::string>{"b"});
+    EXPECT_TRUE(found.damages[0].removed && !found.damages[1].removed && found.damages[2].removed);
     EXPECT_EQ(root_.list(blobs_directory).value(), std::vector<std::string>{good});
 }
 

@@ -69,7 +69,7 @@ TEST(FlavourChoiceTest, GpusOfBothKindsAreAProblem) {
     ASSERT_TRUE(choice.problem);
     EXPECT_EQ(choice.problem->code, Errc::Unsupported);
     EXPECT_EQ(choice.problem->text,
-              "the open modules of 550.163.01 do not drive 0000:01:00.0 (10de:1db6), and "
+              "the open modules of 550.163.01 do not drive 0000:01:00.0 (10de:1db6), but "
               "0000:02:00.0 (10de:2330) may need them");
     EXPECT_FALSE(choose("proprietary", {volta, hopper}).problem);
 }

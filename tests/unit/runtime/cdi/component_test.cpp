@@ -89,9 +89,9 @@ TEST_F(CdiComponentTest, DriverPlanPublishesItsOwnDriver) {
     EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "the record survived the boot, and no driver is loaded yet";
     loads_ = true;
     EXPECT_EQ(steps(), Texts());
-    set("Enable", "no");
+    set("Manage", "no");
     EXPECT_EQ(steps(), Texts()) << "the same step updates NVIDIA's operands and removes the files";
-    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    ASSERT_TRUE(settings_.set("Cluster", "StatusFiles", "no", "test"));
     EXPECT_EQ(steps(), Texts{"cdi.publish"}) << "that change notifies no operand";
 }
 
@@ -165,13 +165,13 @@ TEST_F(CdiComponentTest, ChangedSettingsPublishAgain) {
     set("Groups", "auto");
     set("Directory", "/etc/cdi");
     EXPECT_EQ(plan().steps.back().args["directory"], "/etc/cdi");
-    set("Enable", "no");
+    set("Manage", "no");
     EXPECT_EQ(steps(), Texts{"cdi.publish"});
     EXPECT_EQ(plan().steps.back().args["enable"], false);
     EXPECT_EQ(cdi_steps_around(settings_).before.front().args["enable"], false)
         << "the files are removed and not written again";
     EXPECT_FALSE(cdi_steps_around(settings_).after.empty()) << "NVIDIA's operands are still notified";
-    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    ASSERT_TRUE(settings_.set("Cluster", "StatusFiles", "no", "test"));
     EXPECT_TRUE(cdi_steps_around(settings_).after.empty());
 }
 
@@ -186,7 +186,7 @@ TEST_F(CdiComponentTest, ValidationFilesArePublishedToo) {
     EXPECT_EQ(plan().title, "update the validation files for NVIDIA's operands, driver 550.163.01");
     EXPECT_EQ(plan().reasons.size(), 2U);
     EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
-    ASSERT_TRUE(settings_.set("Cluster", "Validations", "no", "test"));
+    ASSERT_TRUE(settings_.set("Cluster", "StatusFiles", "no", "test"));
     EXPECT_EQ(steps(), Texts());
 }
 

@@ -79,7 +79,7 @@ class ValidationsTest : public testing::Test {
 
     tests::TempDir host_;
     base::Root root_ = host_.root();
-    Json settings_ = {{"Runtime", {{"Configure", "yes"}}}};
+    Json settings_ = {{"Runtime", {{"Manage", "yes"}}}};
     std::string warned_;
 };
 
@@ -92,7 +92,7 @@ TEST_F(ValidationsTest, DriverIsReadyWithAllDeviceNodes) {
     ASSERT_TRUE(root_.remove("/dev/nvidia0"));
     EXPECT_EQ(facts(), Pair(false, false));
     load();
-    settings_["Cluster"]["Validations"] = "no";
+    settings_["Cluster"]["StatusFiles"] = "no";
     EXPECT_EQ(facts(), Pair(false, false));
 }
 
@@ -111,11 +111,11 @@ TEST_F(ValidationsTest, ToolkitIsReadyOnceContainersGetGpus) {
         configure(outcome);
         EXPECT_EQ(facts(), Pair(true, ready)) << outcome;
     }
-    settings_["Runtime"]["Configure"] = "no";
+    settings_["Runtime"]["Manage"] = "no";
     EXPECT_EQ(facts(), Pair(true, true)) << "gpuhostd does not configure runtimes";
     tell("the driver serves no GPU");
     EXPECT_EQ(facts(), Pair(true, false));
-    settings_["CDI"]["Enable"] = "no";
+    settings_["CDI"]["Manage"] = "no";
     EXPECT_EQ(facts(), Pair(true, true)) << "gpuhostd does not publish specifications";
 }
 
@@ -220,7 +220,7 @@ TEST_F(ValidationsTest, DisablingRemovesOnlyOwnFiles) {
     tell();
     host_.write(toolkit_ready, "");
     converge();
-    settings_["Cluster"]["Validations"] = "no";
+    settings_["Cluster"]["StatusFiles"] = "no";
     EXPECT_EQ(validation_reasons(observe_validations(root_, validation_settings(settings_))).size(), 1U);
     converge();
     withdraw();

@@ -97,7 +97,7 @@ TEST(ToolkitChoiceTest, ExplicitSettingsAreUsed) {
     EXPECT_EQ(choose_toolkit(wants("preinstalled"), store, "", false).directory, "/usr/bin");
     EXPECT_EQ(choose_toolkit(wants("1.17.9"), store, "", true).version, "1.17.9");
     const auto absent = choose_toolkit(wants("9.9.9"), store, store.sets[1].path, true);
-    EXPECT_NE(absent.problem.find("toolkit 9.9.9 is wanted"), std::string::npos);
+    EXPECT_NE(absent.problem.find("toolkit 9.9.9 is required"), std::string::npos);
     EXPECT_EQ(absent.version, "1.17.9") << "the selection is kept";
 }
 
