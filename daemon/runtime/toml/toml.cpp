@@ -17,10 +17,10 @@ struct Impossible {};
 
 } // namespace
 
-// Header-only, in this file alone. The library's assertions can fail for some inputs: in 3.3 for the text
-// after "[[". This macro turns such a failure into an ordinary error; with NDEBUG it would be undefined
-// behaviour. Without exceptions the library would continue after an error. It recurses into nested values,
-// which the last macro limits.
+// The library is used header-only, and only in this file. Its assertions can fail for some inputs: in 3.3 for
+// the text after "[[". TOML_ASSERT turns such a failure into an ordinary error; with NDEBUG it would be
+// undefined behaviour. Without exceptions the library would continue after an error. It recurses into nested
+// values, which TOML_MAX_NESTED_VALUES limits.
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_cast<void>((expr) || (impossible(), false))
 #define TOML_HEADER_ONLY 1
@@ -40,8 +40,8 @@ constexpr std::size_t most_dots = 32;
 constexpr std::size_t longest_line = 64U << 10U;
 constexpr std::size_t most_dots_of_line = 4096;
 
-/// Returns the end of the quoted text that begins at `at`. Leaves a missing end to the parser. One or two
-/// quotes directly before three closing ones belong to the text.
+/// Returns the offset of the last character of the quoted text that begins at `at`. A missing closing quote
+/// is left to the parser. One or two quotes directly before three closing ones belong to the text.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
     const char quote = text[at];
     const std::size_t length = text.substr(at, 3) == std::string(3, quote) ? 3 : 1;
@@ -66,8 +66,8 @@ struct Wrong {
     std::string_view why;
 };
 
-/// Finds lines that no configuration contains, regardless of quotes. The remaining text is safe for the
-/// library, even if the library finds other quoted parts than end_of_quoted().
+/// Finds a line that no real configuration contains, without regard to quotes. Without such lines a text is
+/// safe for the library, even if the library and end_of_quoted() disagree about quoted parts.
 std::optional<Wrong> unfit_line(std::string_view text) {
     std::size_t number = 1;
     for (std::size_t at = 0; at < text.size(); ++number) {
@@ -86,15 +86,15 @@ std::size_t line_of(std::string_view text, std::size_t at) {
     return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-/// Returns whether a quoted text may begin at `at`. After a bare value the library would append it to the
-/// value, even if it is not ASCII.
+/// Returns true if a quoted text may begin at `at`. If it followed a value without quotes, the library would
+/// append it to that value, even if it is not ASCII.
 bool may_begin_text(std::string_view text, std::size_t at) {
     return at == 0 || std::string_view(" \t\r\n=,.[{\xBF").find(text[at - 1]) != std::string_view::npos;
 }
 
-/// Finds text that is unsafe for the library. A key with many dots creates nested tables, which the library
-/// does not limit; their destruction would exhaust the stack. Non-ASCII characters are valid only in strings
-/// and comments. Elsewhere they lead the library to code that it declares unreachable.
+/// Finds text that is unsafe for the library. A key with many dots creates nested tables without a limit,
+/// whose destruction would exhaust the stack. Non-ASCII characters are valid only in strings and comments;
+/// elsewhere the library executes code that it declares unreachable.
 std::optional<Wrong> unfit(std::string_view text) {
     std::size_t dots = 0;
     for (std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0; at < text.size(); ++at) {
@@ -177,8 +177,9 @@ Result<toml::table> parsed(std::string_view text, std::string_view what) {
     }
 }
 
-/// Converts positions to offsets. The library counts lines and, within them, code points; it does not count a
-/// byte order mark. One pass finds all positions, because a list may have as many elements as fit in a line.
+/// Converts the library's positions to offsets. A position is a line, and a code point in the line; a byte
+/// order mark does not count. All positions are found in one pass, because a list may have as many elements
+/// as fit in a line.
 class Places {
   public:
     void add(const toml::source_region& region, TextRange& range) {
@@ -209,7 +210,7 @@ class Places {
     std::vector<std::pair<toml::source_position, std::size_t*>> wanted_;
 };
 
-/// Returns whether the node is a table or contains tables.
+/// Returns true if the node is a table or a list that contains tables.
 bool has_tables(const toml::node& node) {
     const auto* const list = node.as_array();
     return node.is_table() ||

@@ -12,27 +12,27 @@
 namespace gpuhost::runtime {
 
 /// Parses a document. `what` names it in errors. Dates and times become strings. Fails with BadContent and
-/// the line for invalid TOML. It also fails for more than 32 levels of nesting in one line, lines over 64
+/// the line number for invalid TOML. Also fails for more than 32 levels of nesting in one line, lines over 64
 /// KiB, and lines with more than 4,096 dots.
 [[nodiscard]] base::Result<base::Json> parse_toml(std::string_view text, std::string_view what);
 
-/// A range of bytes, without the one at `end`.
+/// A range of bytes in a text, from `begin` up to and without `end`.
 struct TextRange {
     std::size_t begin = 0;
     std::size_t end = 0;
 };
 
-/// The place of `KEY = VALUE` in a text.
+/// The position of `KEY = VALUE` in a text.
 struct TomlPlace {
     TextRange key; ///< including its quotes, if any
     TextRange value;
-    std::vector<TextRange> elements; ///< of a list
+    std::vector<TextRange> elements; ///< the elements, if the value is a list
 };
 
-/// A document for callers that edit its text.
+/// A parsed document with positions, for callers that edit its text.
 struct TomlText {
     base::Json content;
-    std::map<std::string, TomlPlace, std::less<>> places; ///< of top-level keys, except those of tables
+    std::map<std::string, TomlPlace, std::less<>> places; ///< top-level keys, except those of tables
 };
 
 /// Parses like parse_toml(), and locates the top-level keys.

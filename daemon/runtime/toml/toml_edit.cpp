@@ -29,7 +29,8 @@ std::vector<std::string> written(const std::vector<std::string>& paths) {
     return values;
 }
 
-/// Returns the offset after the file's leading comments, but before comments directly above the next key.
+/// Returns the offset after the file's leading comments. Comments directly above the first key belong to that
+/// key.
 std::size_t behind_leading_comments(std::string_view text) {
     std::size_t at = line_begin(text, 0);
     std::optional<std::size_t> behind_gap;
@@ -47,7 +48,7 @@ std::size_t behind_leading_comments(std::string_view text) {
     return at < text.size() && behind_gap ? *behind_gap : at;
 }
 
-/// Inserts a line. A last line without a line end stays without one.
+/// Inserts a line at `at`. If the last line of the text has no line end, the new last line has none either.
 std::string with_line(std::string_view text, std::size_t at, const std::string& line) {
     const std::string end = line_end(text, at == 0 ? 0 : at - 1);
     const bool is_behind_open_line = at > line_begin(text, 0) && at == text.size() && text.back() != '\n';
@@ -68,8 +69,8 @@ tl::unexpected<base::Error> refused(std::string_view what, const std::vector<std
                                     : "Set " + assignment(written(paths)) + " in the file manually.");
 }
 
-/// Compares the documents as text, which distinguishes floats from integers and treats "nan" as equal to
-/// itself.
+/// Returns true if the edited text has the intended imports and is otherwise unchanged. Compares texts of the
+/// documents: these distinguish floats from integers, and "nan" equals itself.
 bool is_as_meant(std::string_view edited, Json before, const std::vector<std::string>& paths) {
     auto after = parse_toml(edited, "");
     if (!after)
@@ -81,8 +82,8 @@ bool is_as_meant(std::string_view edited, Json before, const std::vector<std::st
     return base::dump(before) == base::dump(*after);
 }
 
-/// Returns which elements of `current` remain. Sets `added` to the elements of `wanted` that must follow
-/// them.
+/// Returns for each element of `current` whether it stays. Sets `added` to the elements of `wanted` to append
+/// after them.
 std::vector<bool> kept(const std::vector<std::string>& current, const std::vector<std::string>& wanted,
                        std::vector<std::string>& added) {
     std::vector<bool> keeps;

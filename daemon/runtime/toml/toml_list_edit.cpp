@@ -26,7 +26,8 @@ std::size_t before_blanks(std::string_view text, std::size_t at) {
     return last == std::string_view::npos ? 0 : last + 1;
 }
 
-/// Returns the first `wanted` before `end`, outside of comments. The text must be between elements.
+/// Returns the offset of the first `wanted` between `at` and `end` that is not in a comment. The range must
+/// not contain strings.
 std::optional<std::size_t> find_mark(std::string_view text, std::size_t at, std::size_t end, char wanted) {
     for (; at < end; ++at) {
         if (text[at] == wanted)
@@ -37,7 +38,7 @@ std::optional<std::size_t> find_mark(std::string_view text, std::size_t at, std:
     return std::nullopt;
 }
 
-/// A list with the positions of its commas: one after each element, optional after the last.
+/// A list and the positions of its commas. Each element but the last has one; the last may have one.
 struct List {
     std::string_view text;
     std::size_t open;
@@ -61,8 +62,8 @@ bool begins_line(const List& list, const TextRange& element) {
     return begin > list.open && list.text[begin - 1] == '\n';
 }
 
-/// Adds the ranges to remove for element `i` and its comma. These are whole lines if they contain nothing
-/// else. Otherwise the blanks between the other elements stay unchanged.
+/// Adds the ranges to remove for element `i` and its comma: whole lines if these contain nothing else.
+/// Otherwise the blanks between the other elements stay unchanged.
 void cut_element(const List& list, std::size_t i, bool is_first, std::vector<TextRange>& cuts) {
     const TextRange element = list.elements[i];
     const auto comma = list.commas[i];
@@ -101,7 +102,7 @@ std::string inserted(std::string_view text, std::size_t at, std::string_view wha
     return std::string(text.substr(0, at)).append(what).append(text.substr(at));
 }
 
-/// Fills an empty list: between its brackets, or on separate lines before the closing bracket.
+/// Fills an empty list: on one line between its brackets, or on separate lines before the closing bracket.
 std::string fill(const List& list, const std::vector<std::string>& values) {
     const std::string_view inside = between(list.text, list.open + 1, list.close);
     if (inside.find('\n') == std::string_view::npos)
@@ -115,7 +116,7 @@ std::string fill(const List& list, const std::vector<std::string>& values) {
     return inserted(list.text, line, lines);
 }
 
-/// Appends after the last element, on its line.
+/// Appends the values on the line of the last element.
 std::string continue_line(const List& list, const std::vector<std::string>& values) {
     const std::string joined = base::join(values, ", ");
     if (const auto comma = list.commas.back())
@@ -123,7 +124,7 @@ std::string continue_line(const List& list, const std::vector<std::string>& valu
     return inserted(list.text, list.elements.back().end, ", " + joined);
 }
 
-/// Appends on separate lines after the last element and its comment.
+/// Appends the values on separate lines, after the last element and its comment.
 std::string add_lines(const List& list, const std::vector<std::string>& values) {
     const TextRange last = list.elements.back();
     const auto comma = list.commas.back();

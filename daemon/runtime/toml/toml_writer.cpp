@@ -12,7 +12,8 @@ using base::Json;
 
 namespace {
 
-/// In bytes. A longer list has one line for each element, because readers limit a line's length.
+/// Bytes of a list on one line. A longer list has one line for each element, because readers limit the length
+/// of lines.
 constexpr std::size_t longest_list = 100;
 
 bool is_bare(std::string_view key) {
@@ -40,7 +41,7 @@ std::string inline_list(const Json& list) {
     return flat.size() <= longest_list ? "[" + flat + "]" : "[\n" + tall + "]";
 }
 
-/// Returns an inline table, for places where a header is not possible, including lists with other elements.
+/// Returns an inline table. For tables in lists that also have other elements, which can't have a header.
 std::string inline_table(const Json& table) {
     std::string members;
     for (const auto& [key, value] : table.items())

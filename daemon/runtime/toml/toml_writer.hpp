@@ -9,11 +9,12 @@
 
 namespace gpuhost::runtime {
 
-/// Returns text that parse_toml() reads as the same document, if that is within its limits and UTF-8. Plain
-/// values precede tables, ordered by key. Omits null values. Integers are signed and have 64 bits.
+/// Returns the text of a document. parse_toml() reads it as the same document, if it is UTF-8 and within that
+/// function's limits. Values precede tables, both ordered by key. Null values are omitted. Integers are
+/// signed and have 64 bits.
 [[nodiscard]] std::string to_toml(const base::Json& table);
 
-/// Returns the text in quotes.
+/// Returns the text as a TOML string: in double quotes, with escapes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
 } // namespace gpuhost::runtime
