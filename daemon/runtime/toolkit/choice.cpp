@@ -26,7 +26,8 @@ ToolkitChoice preinstalled(const ToolkitSettings& settings) {
     return {ToolkitSource::Preinstalled, {}, {}, directory, directory, {}};
 }
 
-/// Returns the earlier choice with a problem, for a toolkit that is not in the store.
+/// Returns the result for a version that is not in the store: the selected toolkit stays in use, with a
+/// problem.
 ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* selected) {
     ToolkitChoice choice = selected != nullptr ? of_store(settings, *selected) : ToolkitChoice();
     choice.problem = "toolkit " + settings.version + " is required by " +
@@ -35,7 +36,7 @@ ToolkitChoice unavailable(const ToolkitSettings& settings, const ToolkitSet* sel
     return choice;
 }
 
-/// Returns the problem of the selected toolkit.
+/// Returns the store's problem with the selected toolkit; nullptr if it has none.
 const std::string* problem_of(const ToolkitStore& store, const std::string& current) {
     const auto found =
         std::find_if(store.problems.begin(), store.problems.end(), [&](const std::string& problem) {
@@ -84,7 +85,7 @@ ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore
                 current_programs,
                 current + "/usr/bin",
                 "the selected toolkit can't be read: " + *problem};
-    // A configured directory refers to the toolkit in it.
+    // If [Runtime] ToolkitDirectory= names a directory outside of the store, the toolkit there is used.
     const bool is_elsewhere = !settings.directory.empty() && is_preinstalled &&
                               !base::starts_with(settings.directory, toolkit_directory);
     const ToolkitSet* const newest = is_elsewhere ? nullptr : store.find();

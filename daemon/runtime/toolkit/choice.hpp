@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The toolkit that a host uses: one of the store, a preinstalled one, or none.
+// The toolkit that a host uses: one in gpuhost's store, a preinstalled one, or none.
 #pragma once
 
 #include "daemon/runtime/runtime_settings.hpp"
@@ -17,23 +17,26 @@ enum class ToolkitSource { Off, Preinstalled, Store };
 struct ToolkitChoice {
     ToolkitSource source = ToolkitSource::Off;
     std::string version;   ///< for Store
-    std::string path;      ///< for Store: its directory
-    std::string directory; ///< where runtimes look for its programs; empty: nowhere
-    std::string programs;  ///< where they are now, even before the link leads there; empty: nowhere
-    /// A sentence on why the desired toolkit is unavailable; the earlier choice then remains.
+    std::string path;      ///< for Store: the directory of the toolkit
+    std::string directory; ///< directory of its programs in runtimes' configuration; empty: no toolkit
+    /// Directory that has the programs now, before the link in `directory` is set; empty: no toolkit.
+    std::string programs;
+    /// A sentence about why the desired toolkit can't be used; empty: it can. The other members then describe
+    /// the toolkit that stays in use.
     std::string problem;
 };
 
-/// Returns the toolkit that `settings` select. `current` is the target of the store's link.
+/// Returns the toolkit that `settings` select. `current` is the target of the store's link. Pure.
 [[nodiscard]] ToolkitChoice choose_toolkit(const ToolkitSettings& settings, const ToolkitStore& store,
                                            const std::string& current, bool is_preinstalled);
-/// Returns the toolkit that `settings` select on this host.
+/// Returns the toolkit that `settings` select on this host. An apply may still have to select it.
 [[nodiscard]] ToolkitChoice wanted_toolkit(const base::Root& root, const ToolkitSettings& settings);
 [[nodiscard]] ToolkitPlace place_of(const ToolkitChoice& choice);
-/// Returns the choice among what is selected now, without changes that an apply would still make.
+/// Returns the toolkit that is in use now. Like wanted_toolkit(), but of the store only the selected toolkit
+/// counts.
 [[nodiscard]] ToolkitChoice present_toolkit(const base::Root& root, const ToolkitSettings& settings);
 
-/// Returns the program directory of a toolkit that is not gpuhost's.
+/// Returns the program directory of a toolkit that is not in gpuhost's store.
 [[nodiscard]] std::string preinstalled_directory(const ToolkitSettings& settings);
 [[nodiscard]] bool is_toolkit_in(const base::Root& root, const std::string& directory);
 

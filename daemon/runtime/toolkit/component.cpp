@@ -30,8 +30,8 @@ bool is_in_store(const Json& observed, const std::string& version) {
            });
 }
 
-/// Returns the versions whose programs containers run now or after the next apply. The newest import of a
-/// version is used.
+/// Returns the versions whose programs containers run, now or after the next apply. An import of such a
+/// version changes the programs, because the newest import is used.
 std::vector<std::string> versions_in_use(const Json& observed) {
     std::vector<std::string> versions;
     for (const std::string& version : {base::string_or(observed, "selected", ""),
@@ -49,7 +49,7 @@ core::Problem needs_apply(const std::string& version) {
             "Import it as root with 'sudo gpuhostctl toolkit import FILE…'."};
 }
 
-/// Plans an import. `protect` lists versions that this caller may not import.
+/// Plans an import. `protect` lists versions that the caller may not import; nullptr: it may import all.
 Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
     Plan plan;
     plan.kind = "toolkit.import";
@@ -110,7 +110,7 @@ Plan request_plan(const Json& request, const Json& observed) {
     return plan;
 }
 
-/// Returns why the selected toolkit differs from the desired one.
+/// Returns why the selected toolkit or its config.toml differs from the desired state; empty if they do not.
 std::vector<std::string> reasons_of(const Json& observed) {
     const Json& wanted = base::member(observed, "wanted");
     const std::string path = base::string_or(wanted, "path", "");
@@ -204,7 +204,8 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
 bool ToolkitComponent::converge_at_start(const Json& observed) const {
     const std::string wanted = base::string_or(base::member(observed, "wanted"), "path", "");
     const std::string state = base::string_or(base::member(observed, "config"), "state", "");
-    // Only the link remains, for containers or runtimes that need it.
+    // No toolkit is desired, and only the link remains. It is removed when no container or runtime needs it
+    // any more.
     if (wanted.empty())
         return !base::string_or(observed, "current", "").empty() && state != "ours" && state != "outdated";
     return base::string_or(observed, "current", "") == wanted;

@@ -12,13 +12,14 @@ namespace gpuhost::runtime {
 
 class ToolkitComponent final : public core::Component {
   public:
-    /// `root` must outlive it.
+    /// `root` must outlive the component.
     explicit ToolkitComponent(const base::Root& root) : root_(root) {}
 
     [[nodiscard]] std::string_view name() const override { return "toolkit"; }
     [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
     [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    /// True if the desired toolkit is already selected. To select another one, or none, needs a person.
+    /// Returns true if the desired toolkit is already selected. Selecting another one, or none, requires a
+    /// request.
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
 
   private:

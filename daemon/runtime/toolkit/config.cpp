@@ -30,8 +30,8 @@ bool has(const ToolkitFacts& facts, std::string_view program) {
     return std::find(facts.programs.begin(), facts.programs.end(), program) != facts.programs.end();
 }
 
-/// Adds the library directory, unless the settings set LD_LIBRARY_PATH. nvidia-container-cli loads one of its
-/// libraries with dlopen(3), which ignores that program's search path.
+/// Adds the library directory to LD_LIBRARY_PATH, unless Options= sets that variable. nvidia-container-cli
+/// loads one of its libraries with dlopen(3), which ignores the program's own search path.
 void add_libraries(Json& document, const ToolkitFacts& facts) {
     constexpr std::string_view variable = "LD_LIBRARY_PATH=";
     Json words = get_option(document, environment_key);
@@ -44,8 +44,8 @@ void add_libraries(Json& document, const ToolkitFacts& facts) {
     set_option(document, environment_key, std::move(words));
 }
 
-/// Sets the paths of everything that NVIDIA's programs expect in /usr/bin or in the loader's cache, where
-/// gpuhost's toolkit is not.
+/// Sets paths of programs that NVIDIA's tools would search in /usr/bin or in the loader's cache. gpuhost's
+/// toolkit is in neither.
 void set_places(Json& document, const ToolkitFacts& facts) {
     const std::string current(toolkit_current);
     for (const char* program : {"nvidia-ctk", "nvidia-container-runtime-hook", "nvidia-container-cli"})
@@ -57,7 +57,8 @@ void set_places(Json& document, const ToolkitFacts& facts) {
         set_option(document, "nvidia-container-cli.user", "root:video");
 }
 
-/// Returns whether nvidia-container-runtime would refuse to start any container with this ldconfig.
+/// Returns true if nvidia-container-runtime would refuse to start any container with this value of
+/// `ldconfig`.
 bool is_refused_ldconfig(const Json& document) {
     const Json& path = get_option(document, ldconfig_key);
     return !base::starts_with(path.is_string() ? path.get<std::string>() : std::string(), "@") &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's config.toml as gpuhost writes it. Every option has NVIDIA's default, a path in gpuhost's toolkit,
+// NVIDIA's config.toml as gpuhost writes it. Each option has NVIDIA's default, a path in gpuhost's toolkit,
 // or its value from section [Toolkit].
 //
-// gpuhost never touches a file without its mark; such a file takes precedence.
+// gpuhost never changes a file without its mark; such a file has precedence.
 #pragma once
 
 #include "daemon/runtime/toolkit/choice.hpp"
@@ -16,12 +16,12 @@ namespace gpuhost::runtime {
 
 inline constexpr std::string_view toolkit_config_path = "/etc/nvidia-container-runtime/config.toml";
 
-/// Facts of a host that NVIDIA's defaults depend on.
+/// Facts of a host and its toolkit that decide values in config.toml.
 struct ToolkitFacts {
-    bool has_real_ldconfig = false; ///< /sbin/ldconfig is a script; the program has another name
+    bool has_real_ldconfig = false; ///< /sbin/ldconfig is a script, and the program is /sbin/ldconfig.real
     bool is_suse = false;
-    std::string libraries; ///< path relative to the toolkit; empty: none
-    /// Programs of the toolkit. NVIDIA's defaults apply to others.
+    std::string libraries; ///< directory of libraries, relative to the toolkit; empty: none
+    /// Names of the toolkit's programs. For other programs the paths stay NVIDIA's defaults.
     std::vector<std::string> programs = {};
     bool has_cli = false; ///< nvidia-container-cli is in the toolkit or on the host
 };
@@ -29,7 +29,7 @@ struct ToolkitFacts {
 
 struct ToolkitConfig {
     base::Json document;
-    std::vector<std::string> problems; ///< sentences about ignored options
+    std::vector<std::string> problems; ///< sentences about options that are ignored
 };
 [[nodiscard]] ToolkitConfig make_toolkit_config(const ToolkitSettings& settings, const ToolkitFacts& facts);
 /// Returns the file's text, including gpuhost's mark.
@@ -37,17 +37,16 @@ struct ToolkitConfig {
 
 enum class ConfigState {
     None,
-    Ours,     ///< current
-    Outdated, ///< gpuhost's, but not current
-    Other,    ///< not gpuhost's
+    Ours,     ///< gpuhost's, and up to date
+    Outdated, ///< gpuhost's, but not up to date
+    Other,    ///< another program's
 };
 [[nodiscard]] std::string_view name_of(ConfigState state);
-/// Compares the file with `wanted`. Reads only as much as it compares, because the file may be another
-/// program's.
+/// Compares config.toml with `wanted`. Does not parse the file, because another program may have written it.
 [[nodiscard]] ConfigState toolkit_config_state(const base::Root& root, std::string_view wanted);
 
-/// Returns options with other values in another program's file: "KEY is VALUE there, and VALUE in section
-/// [Toolkit]". Parses that file, so the daemon must not call it.
+/// Returns sentences about options that another program's file sets differently than gpuhost would. Parses
+/// that file, so the daemon must not call it.
 [[nodiscard]] base::Result<std::vector<std::string>> others_options(const base::Root& root,
                                                                     const base::Json& ours);
 

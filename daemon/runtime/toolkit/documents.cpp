@@ -9,7 +9,7 @@ using base::Json;
 
 namespace {
 
-/// Describes config.toml: its owner, and differences in another program's file.
+/// Describes config.toml: its state, and the options that another program's file sets differently.
 Json config_document(const base::Root& root, const ToolkitSettings& settings, const ToolkitSet* set) {
     const ToolkitConfig config =
         set != nullptr ? make_toolkit_config(settings, toolkit_facts(root, *set)) : ToolkitConfig();

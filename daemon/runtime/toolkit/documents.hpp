@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The document of `toolkit show` (org.gpuhost1(5)). The client builds it, because the daemon must not parse
+// The document of "toolkit show" (org.gpuhost1(5)). gpuhostctl builds it, because the daemon must not parse
 // another program's config.toml.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 
 using Type = OptionType;
 
-// From api/config/v1 of nvidia-container-toolkit 1.20. Older versions ignore options that they do not know.
+// From api/config/v1 of nvidia-container-toolkit 1.20. Older versions of the toolkit ignore newer options.
 constexpr std::array options{
     ToolkitOption{"disable-require", Type::Boolean, "false", ""},
     ToolkitOption{"swarm-resource", Type::Text, "", ""},

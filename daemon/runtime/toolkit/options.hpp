@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of NVIDIA's config.toml in one table: keys, types, NVIDIA's defaults and choices. Users of the
-// table are the defaults, checks of Options= in section [Toolkit], comparisons with other files, and the man
-// page's test.
+// The options of NVIDIA's config.toml in one table: keys, types, NVIDIA's defaults and choices. From this table
+// gpuhost writes defaults, checks Options= in section [Toolkit] and compares other programs' config.toml files.
+// A test compares the man page with this table.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,33 +16,35 @@ namespace gpuhost::runtime {
 enum class OptionType { Boolean, Text, List };
 
 struct ToolkitOption {
-    std::string_view key; ///< including its tables: "nvidia-container-cli.no-cgroups"
+    std::string_view key; ///< with the names of its tables: "nvidia-container-cli.no-cgroups"
     OptionType type = OptionType::Text;
-    std::string_view fallback; ///< default in the syntax of Options=: list elements separated by commas
-    std::string_view choices;  ///< of a Text, separated by blanks; empty: any
+    /// NVIDIA's default in the syntax of Options=: list elements separated by commas.
+    std::string_view fallback;
+    std::string_view choices; ///< choices of a Text, separated by blanks; empty: any text
 };
 
 [[nodiscard]] std::span<const ToolkitOption> toolkit_options();
+/// Returns nullptr for an unknown key.
 [[nodiscard]] const ToolkitOption* find_toolkit_option(std::string_view key);
 
-/// Parses "KEY=VALUE" into a value for the document. Fails with InvalidArgument if the option does not exist
-/// or does not accept the value.
 struct OptionValue {
     const ToolkitOption* option = nullptr;
     base::Json value;
 };
+/// Parses "KEY=VALUE". Fails with InvalidArgument if the option does not exist or does not accept the value.
 [[nodiscard]] base::Result<OptionValue> parse_toolkit_option(std::string_view word);
 
-/// Returns config.toml's document with all options set to NVIDIA's defaults.
+/// Returns the document of config.toml with NVIDIA's defaults for all options.
 [[nodiscard]] base::Json default_toolkit_config();
+/// Sets an option in the document of config.toml.
 void set_option(base::Json& document, std::string_view key, base::Json value);
-/// Returns null if the option is not set.
+/// Returns a null value if the option is not set.
 [[nodiscard]] const base::Json& get_option(const base::Json& document, std::string_view key);
 
-/// An option with another value in another program's file.
+/// An option that another program's file sets differently.
 struct OptionDifference {
     std::string key;
-    base::Json theirs; ///< NVIDIA's default if their file does not set it
+    base::Json theirs; ///< the value in the other file; NVIDIA's default if it sets none
     base::Json ours;
 };
 [[nodiscard]] std::vector<OptionDifference> compare_toolkit_configs(const base::Json& theirs,

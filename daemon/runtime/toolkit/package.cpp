@@ -12,7 +12,7 @@ using content::ArchiveReader;
 
 namespace {
 
-/// Limits for unpacking. A real toolkit is far smaller.
+/// Limits for tars. A real toolkit is far smaller.
 constexpr content::ArchiveLimits limits{20'000, std::uint64_t{512} << 20U, std::uint64_t{2} << 30U};
 
 Result<void> check_machine(const std::string& name, const content::PackageInfo& info) {
@@ -52,7 +52,7 @@ ArchiveReader& ToolkitPackage::data() {
 
 namespace {
 
-/// Returns "~rc.2" for "-rc.2.tar.gz"; empty: a release.
+/// Returns "~rc.2" for "-rc.2.tar.gz"; empty if `rest` does not begin with a release candidate.
 std::string candidate_of(std::string_view rest) {
     if (!base::starts_with(rest, "-rc.") && !base::starts_with(rest, "~rc."))
         return {};

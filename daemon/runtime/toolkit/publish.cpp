@@ -21,13 +21,14 @@ using core::StepContext;
 
 namespace {
 
-/// Returns a separate directory: drivers that the same transaction publishes have another record.
+/// Returns the directory of staged toolkits. Drivers that the same transaction publishes have another
+/// directory and another record of moves.
 std::string staging_of(const StepContext& context) {
     return context.staging + std::string(staged_toolkits);
 }
 
-/// Hashes a staged set and returns its destination. The only claim of the parser that is trusted is what each
-/// file is for.
+/// Hashes a staged set and returns its place in the store. The parser's manifest is trusted only for the
+/// purpose of each file.
 Result<std::string> check_staged(const StepContext& context, const std::string& path,
                                  const std::vector<std::string>& protect) {
     GPUHOST_TRY(set, read_toolkit(context.root, path));

@@ -17,9 +17,9 @@ namespace {
 const std::string trash_directory = std::string(toolkit_directory) + "/.trash";
 
 struct Paths {
-    std::string store;   ///< current place of the version
-    std::string trash;   ///< this transaction's directory
-    std::string removed; ///< the complete version in the trash
+    std::string store;   ///< directory of the version in the store
+    std::string trash;   ///< this transaction's directory in the trash
+    std::string removed; ///< place of the version in the trash after apply
 };
 
 Result<Paths> paths_of(const StepContext& context, const Json& args) {
@@ -54,7 +54,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         return Json::object();
-    GPUHOST_TRY(problems, preflight(context, args)); // it may be in use by now
+    GPUHOST_TRY(problems, preflight(context, args)); // a container may have started since the preflight
     if (!problems.empty())
         return base::fail(problems.front().code, problems.front().text, problems.front().hint);
     GPUHOST_CHECK(context.root.make_directories(paths.trash, 0700));
@@ -78,8 +78,8 @@ Result<void> undo(StepContext& context, const Json& args) {
 
 Result<Json> purge(StepContext& context, const Json& args) {
     context.progress(-1, "deleting toolkit " + base::string_or(args, "version", {}));
-    // Empties the trash completely. There is one transaction at a time, so the rest is what could not be
-    // restored.
+    // Empties the whole trash. No other transaction runs at the same time, so other content is what an
+    // earlier undo could not restore.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));
     return Json::object();
 }
@@ -89,8 +89,8 @@ Result<Json> purge(StepContext& context, const Json& args) {
 core::StepKind toolkit_remove_kind() {
     core::StepKind kind;
     kind.name = "toolkit.remove";
-    kind.deadline = std::chrono::minutes(5); // reads every process's mappings and waits for the disk
-    kind.sandbox = core::Sandbox::Units;     // may read every process's mappings; the Store sandbox may not
+    kind.deadline = std::chrono::minutes(5); // reads the mappings of all processes, and waits for the disk
+    kind.sandbox = core::Sandbox::Units; // may read the mappings of all processes, unlike the Store sandbox
     kind.preflight = preflight;
     kind.apply = apply;
     kind.verify = verify;

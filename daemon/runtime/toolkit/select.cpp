@@ -21,13 +21,13 @@ namespace {
 const std::string link_path(toolkit_current);
 const std::string config_path(toolkit_config_path);
 
-/// The desired state. Without a toolkit, gpuhost's files are removed. The link stays while a running
-/// container or a runtime needs it.
+/// The desired state. Without a toolkit, gpuhost's link and config.toml are removed. The link stays while a
+/// running container or a runtime needs it.
 struct ToolkitTarget {
     std::string link;                  ///< target of `current`; empty: none
-    std::string config;                ///< text of config.toml; empty: none of gpuhost's
+    std::string config;                ///< text of config.toml; empty: no file of gpuhost
     Json document;                     ///< document of config.toml
-    std::vector<std::string> problems; ///< problems with options
+    std::vector<std::string> problems; ///< sentences about ignored options
 };
 
 Result<ToolkitTarget> goal_of(const StepContext& context, const Json& args) {
@@ -50,13 +50,14 @@ FileOperation config_with(const std::string& text) {
     return {text.empty() ? FileOperation::Type::Remove : FileOperation::Type::Write, config_path, text};
 }
 
-// --- state that this transaction found, for undo
+// --- the state that this transaction found; undo restores it
 
 struct Found {
     std::string link;
-    bool is_ours = true; ///< whether config.toml is gpuhost's; others' files stay untouched
-    std::string config;  ///< empty: none
-    std::string wrote;   ///< new text of config.toml; undo keeps any later text
+    bool is_ours = true; ///< config.toml was gpuhost's or missing; files of other programs stay unchanged
+    std::string config;  ///< text of config.toml; empty: none
+    /// Text of config.toml that apply writes; if another text is found, undo does not change it.
+    std::string wrote;
 };
 
 std::string found_path(const StepContext& context) {
@@ -86,7 +87,7 @@ std::optional<Found> read_found(const StepContext& context) {
 
 // --- phases
 
-/// Warns of ignored options, and of another program's file that takes precedence. Neither is an error.
+/// Warns of ignored options, and of another program's file that has precedence. Neither is an error.
 void warn_of(StepContext& context, const ToolkitTarget& goal) {
     for (const std::string& problem : goal.problems)
         context.warn(problem);
@@ -115,8 +116,8 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
     return problems;
 }
 
-/// Changes things in an order that works at each moment. With the link and no file, NVIDIA's tools use their
-/// defaults. With neither, none of them is started.
+/// Sets the link first and removes it last, so that containers can start at any moment. With the link and
+/// without a file, NVIDIA's tools use their defaults. Without both, nothing starts NVIDIA's tools.
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(goal, goal_of(context, args));
     GPUHOST_CHECK(remember(context, goal));
@@ -150,7 +151,7 @@ Result<void> verify(StepContext& context, const Json& args) {
 Result<void> undo(StepContext& context, const Json&) {
     const auto found = read_found(context);
     if (!found)
-        return {}; // nothing has changed
+        return {}; // apply has changed nothing
     const std::string now = context.root.read(config_path).value_or(std::string());
     if (found->is_ours && now != found->config && now == found->wrote)
         GPUHOST_CHECK(content::perform(context.root, config_with(found->config)));

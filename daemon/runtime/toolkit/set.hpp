@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One toolkit of the store: a tree as NVIDIA's packages unpack it below /usr, and manifest.json. The
-// manifest's digest is the directory's name.
+// One toolkit of the store: a directory with files as NVIDIA's packages unpack them below /usr, and
+// manifest.json. The directory's name is the digest of the manifest.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,7 +14,7 @@
 namespace gpuhost::runtime {
 
 inline constexpr std::string_view toolkit_directory = "/var/lib/gpuhost/toolkit";
-/// Required in every toolkit.
+/// The program that every toolkit must contain.
 inline constexpr std::string_view toolkit_program = "nvidia-container-runtime";
 
 struct ToolkitManifest {
@@ -24,26 +24,26 @@ struct ToolkitManifest {
 };
 
 [[nodiscard]] std::string encode(const ToolkitManifest& manifest);
-/// Fails with BadContent if the text is not canonical or lacks the program.
+/// Fails with BadContent if the text is not what encode() writes, or if the toolkit has no toolkit_program.
 [[nodiscard]] base::Result<ToolkitManifest> decode_toolkit_manifest(std::string_view text,
                                                                     std::string_view what);
 
 struct ToolkitSet {
     ToolkitManifest manifest;
     std::string digest;
-    std::string path; ///< of the set's directory
+    std::string path; ///< the set's directory
     std::int64_t published_us = 0;
 
-    /// Returns the names of its programs, such as "nvidia-ctk".
+    /// Returns the names of the toolkit's programs, such as "nvidia-ctk".
     [[nodiscard]] std::vector<std::string> programs() const;
     /// Returns the library directory relative to `path`: "usr/lib/x86_64-linux-gnu"; empty: none.
     [[nodiscard]] std::string libraries() const;
 };
 
-/// Reads the manifest without examining the files. Follows no link below `path`.
+/// Reads the manifest, and checks its digest. Does not examine the files. Follows no link at or below `path`.
 [[nodiscard]] base::Result<ToolkitSet> read_toolkit(const base::Root& root, const std::string& path);
 
-/// Hashes all files and returns the differences from the manifest.
+/// Hashes all files of a set and returns the differences from its manifest.
 [[nodiscard]] base::Result<std::vector<std::string>>
 check_toolkit(const base::Root& root, const ToolkitSet& set, const content::OnBytes& on_bytes = {});
 

@@ -23,7 +23,8 @@ using core::StepContext;
 namespace {
 
 constexpr std::string_view toolkit_artifact = "toolkit";
-constexpr std::uint64_t reserve = std::uint64_t{64} << 20U; ///< bytes that remain free on the disk for others
+/// Bytes of the disk to leave free for other programs.
+constexpr std::uint64_t reserve = std::uint64_t{64} << 20U;
 
 Result<std::uint64_t> usable_space(const base::Root& root) {
     GPUHOST_TRY(free, root.free_bytes("/var/lib/gpuhost"));
@@ -41,7 +42,8 @@ Result<std::vector<ToolkitFile>> inputs_of(const StepContext& context, const Jso
     return files;
 }
 
-/// Checks only sizes. It runs with more rights than the parser, so it must not open the passed files.
+/// Checks only the sizes of the files. The preflight worker has more privileges than the one that parses, so
+/// it must not read the files.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(space, usable_space(context.root));
@@ -81,8 +83,8 @@ Result<Json> stage_apply(StepContext& context, const Json& args) {
                 {"ignored", staged.ignored}};
 }
 
-/// The opened files of a bundle's toolkit. Their digests are checked, because they may have been in the store
-/// for long.
+/// The opened files of a bundle's toolkit. Their digests are checked again, because the files may have been
+/// in the blob store for long.
 struct Opened {
     std::vector<base::UniqueFd> descriptors;
     std::vector<ToolkitFile> files;
@@ -102,7 +104,8 @@ Result<Opened> open_artifact(const StepContext& context, const Artifact& artifac
     return opened;
 }
 
-/// Stages an artifact. Its content must match the bundle's names, because people rely on these.
+/// Stages an artifact. Fails if its version is not that in the bundle's manifest: people rely on the
+/// manifest.
 Result<void> take(const StepContext& context, const Artifact& artifact, const std::string& place) {
     GPUHOST_TRY(opened, open_artifact(context, artifact));
     GPUHOST_TRY(staged, stage(context, place, opened.files));
@@ -140,8 +143,8 @@ core::StepKind toolkit_stage_kind() {
     kind.interruptible = true;
     kind.preflight = preflight;
     kind.apply = stage_apply;
-    // No verify: toolkit.publish hashes everything again. No undo: the staging directory ends with its
-    // transaction.
+    // No verify: toolkit.publish hashes all files again. No undo: the staging directory is removed when the
+    // transaction ends.
     return kind;
 }
 

@@ -21,22 +21,22 @@ struct ToolkitStore {
     std::vector<ToolkitSet> sets;      ///< newest version first; within a version, the newest import first
     std::vector<std::string> problems; ///< sentences about unreadable sets
 
-    /// Returns the toolkit to use for `version`. For an empty version it is the newest release, else the
-    /// newest candidate. nullptr: none.
+    /// Returns the toolkit of `version`; if that is empty, the newest release, else the newest release
+    /// candidate. nullptr if there is none. The newest import of a version is returned.
     [[nodiscard]] const ToolkitSet* find(std::string_view version = {}) const;
-    /// Returns the toolkit that `path` leads to; nullptr: none, or unusable.
+    /// Returns the toolkit in the directory `path`; nullptr if there is none or it can't be read.
     [[nodiscard]] const ToolkitSet* at(std::string_view path) const;
 };
 
-/// Reads the store. A damaged toolkit is a problem in the result, not an error. An absent store is empty.
+/// Reads the store. A toolkit that can't be read is added to `problems`. A missing store is empty.
 [[nodiscard]] ToolkitStore read_toolkit_store(const base::Root& root);
 
-/// Returns the directory that `current` leads to; empty: no link.
+/// Returns the directory that the link `current` points to; empty if there is no link.
 [[nodiscard]] std::string current_toolkit(const base::Root& root);
-/// Returns the target text of a `current` link that leads to `path`.
+/// Returns the text for the link `current` so that it points to the directory `path`.
 [[nodiscard]] std::string link_to_toolkit(const std::string& path);
 
-/// Returns -1, 0 or 1. "1.18.0~rc.2" is older than "1.18.0", which is older than "1.18.1".
+/// Compares versions: returns -1, 0 or 1. "1.18.0~rc.2" is older than "1.18.0", which is older than "1.18.1".
 [[nodiscard]] int compare_toolkit_versions(std::string_view a, std::string_view b);
 
 /// Returns the document of `toolkit list --json` (org.gpuhost1(5)).

@@ -20,13 +20,13 @@ using content::ArchiveEntry;
 
 namespace {
 
-constexpr std::size_t most_kept = 500; ///< files; a toolkit has about 20
+constexpr std::size_t most_kept = 500; ///< number of files; a toolkit has about 20
 
 bool is_library(std::string_view name) {
     return base::starts_with(name, "lib") && name.find(".so") != std::string_view::npos;
 }
 
-/// Returns whether the path is a toolkit's program, library or licence.
+/// Returns true if the path is that of a program, library or licence of a toolkit.
 bool is_kept(const std::string& path) {
     const std::vector<std::string> parts = base::split(path, '/');
     if (parts.size() < 3 || parts[0] != "usr")
@@ -49,7 +49,7 @@ class Unpacker {
              const std::function<void(double, std::string_view)>& progress)
         : staging_(staging), writer_(writer), left_(space), progress_(progress) {}
 
-    /// Unpacks a file. `is_inner`: it was a member of a tar.
+    /// Unpacks a file. `is_inner`: it was a member of a tar, so it may not contain packages itself.
     Result<void> take(const ToolkitFile& file, bool is_inner) {
         GPUHOST_TRY(package, ToolkitPackage::open(file.fd, file.name));
         progress_(-1, "unpacking " + package.name().package);
@@ -88,8 +88,8 @@ class Unpacker {
     }
 
   private:
-    /// Unpacks a package inside a tar, as in NVIDIA's releases. It is first copied to an unlinked file, so
-    /// that it can be read like a passed one.
+    /// Unpacks a package that is a member of a tar, as in NVIDIA's releases. Copies it to an unlinked file
+    /// first, because packages are read from a regular file.
     Result<void> unpack_inner(ToolkitPackage& tar, const ArchiveEntry& entry) {
         GPUHOST_CHECK(reserve_space(entry.size, entry.path));
         GPUHOST_TRY(fd, staging_.open_file("/unpacked", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
@@ -116,7 +116,8 @@ class Unpacker {
             return check_count(where);
         }
         GPUHOST_CHECK(check_count(where));
-        GPUHOST_CHECK(reserve_space(entry.size, where)); // the archive's reader enforces the member's size
+        // The declared size; the archive's reader enforces it.
+        GPUHOST_CHECK(reserve_space(entry.size, where));
         return writer_.add(entry.path, (entry.mode & 0111U) != 0, package.data());
     }
 
@@ -142,8 +143,8 @@ class Unpacker {
         return {};
     }
 
-    /// Checks the architecture by the program, because a tar does not state it. A script fits any
-    /// architecture.
+    /// Checks the architecture of the toolkit by its main program, because a tar does not state it. If the
+    /// program is a script, any architecture fits.
     Result<void> check_program() const {
         const std::string program = "usr/bin/" + std::string(toolkit_program);
         if (!writer_.has(program))
@@ -159,7 +160,7 @@ class Unpacker {
         return elf ? Result<void>() : base::fail(elf.error());
     }
 
-    /// Reserves space. The size that a package states is only an early estimate.
+    /// Counts bytes against `space`, or fails with NoSpace.
     Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(
@@ -171,7 +172,7 @@ class Unpacker {
 
     const base::Root& staging_;
     content::SetWriter& writer_;
-    std::uint64_t left_; ///< remaining bytes of the space
+    std::uint64_t left_; ///< bytes of `space` that are left
     const std::function<void(double, std::string_view)>& progress_;
     std::map<std::string, std::string> links_;
     StagedToolkit staged_;

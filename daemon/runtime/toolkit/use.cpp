@@ -19,14 +19,15 @@ using base::Root;
 
 namespace {
 
-/// For each possible containerd: NAMESPACE/CONTAINER/ with the shim's parameters.
+/// Directories of containerd's tasks, for each containerd that a host may have. NAMESPACE/CONTAINER/ below
+/// them has the parameters of a shim.
 constexpr std::array task_directories{
     "/run/containerd/io.containerd.runtime.v2.task",
     "/run/docker/containerd/daemon/io.containerd.runtime.v2.task",
     "/run/k3s/containerd/io.containerd.runtime.v2.task", "/run/k0s/containerd/io.containerd.runtime.v2.task",
     "/var/snap/microk8s/common/run/containerd/io.containerd.runtime.v2.task"};
-/// options.json and runtime name the shim's program. config.json names the hooks that run when the container
-/// ends.
+/// Files of a task. options.json and runtime name the program that the shim runs. config.json names the hooks
+/// that run when the container ends.
 constexpr std::array task_files{"options.json", "runtime", "config.json"};
 constexpr std::size_t task_file_limit = std::size_t{8} << 20U;
 constexpr std::size_t command_limit = std::size_t{1} << 20U;
@@ -38,7 +39,7 @@ std::vector<std::string> names(const Root& root, const std::string& path) {
 bool is_named_in(const Root& root, const std::string& file, std::size_t limit, const std::string& path) {
     const auto text = root.read(file, limit);
     if (!text)
-        return text.error().code != Errc::NotFound; // an unreadable file may name it
+        return text.error().code != Errc::NotFound; // an unreadable file may contain the path
     return text->find(path) != std::string::npos;
 }
 
@@ -54,7 +55,8 @@ void find_tasks(const Root& root, const std::string& path, std::vector<std::stri
                     }
 }
 
-/// Finds the conmon processes whose command line names `path`. CRI-O and Podman start one for each container.
+/// Finds conmon processes whose command line contains `path`. CRI-O and Podman start one conmon for each
+/// container.
 void find_commands(const Root& root, const std::string& path, std::vector<std::string>& users) {
     for (const std::string& name : names(root, "/proc")) {
         const auto pid = base::parse_uint(name);
