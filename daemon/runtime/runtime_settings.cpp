@@ -72,7 +72,7 @@ Json effective_settings(RuntimeSettings settings) {
 
 namespace {
 
-/// Reads older documents too, which contain only the directory.
+/// Also reads documents of earlier builds, which contain only toolkit_directory.
 ToolkitPlace toolkit_place_of(const Json& value) {
     const std::string directory = base::string_or(value, "toolkit_directory", "/usr/bin");
     return {directory, base::string_or(value, "toolkit_programs", directory),

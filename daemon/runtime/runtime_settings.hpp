@@ -11,26 +11,25 @@
 
 namespace gpuhost::runtime {
 
-/// Locations of the programs of NVIDIA's runtime classes; empty: nowhere. `directory` is the path that
-/// runtimes are configured with. `programs` is their present place, even before `directory` leads there.
+/// Directories of the programs that NVIDIA's runtime classes run; empty: there is no toolkit.
 struct ToolkitPlace {
-    std::string directory{"/usr/bin"};
-    std::string programs{"/usr/bin"};
-    std::string otherwise{"/usr/bin"}; ///< used while `directory` has no programs
+    std::string directory{"/usr/bin"}; ///< the path in runtimes' configuration
+    std::string programs{"/usr/bin"};  ///< where the programs are now, before the link in `directory` is set
+    std::string otherwise{"/usr/bin"}; ///< replaces `directory` while that has no programs
     friend bool operator==(const ToolkitPlace&, const ToolkitPlace&) = default;
 };
 
 struct RuntimeSettings {
-    bool configure = true;                    ///< apply does it too, without a request
-    std::vector<std::string> runtimes;        ///< by name; empty: all
+    bool configure = true;                    ///< Manage=: apply configures runtimes without a request
+    std::vector<std::string> runtimes;        ///< names of runtimes; empty: all
     std::vector<std::string> classes{"auto"}; ///< "auto", "none", or names of NVIDIA's runtime classes
-    std::string default_class;                ///< empty: unchanged
-    ToolkitPlace toolkit;                     ///< of the toolkit in use
+    std::string default_class;                ///< empty: the runtime's own default stays
+    ToolkitPlace toolkit;                     ///< the toolkit in use
     bool restart = true;                      ///< restart runtimes whose configuration changed
     bool repair = true;                       ///< rewrite what another program has overwritten
-    bool cdi = true;                          ///< specifications are written
-    std::string cdi_directory{"/run/cdi"};    ///< their directory
-    bool registry_hosts = false;              ///< pods are to find images of bundles
+    bool cdi = true;                          ///< [CDI] Manage=: specifications are written
+    std::string cdi_directory{"/run/cdi"};    ///< directory of the specifications
+    bool registry_hosts = false;              ///< runtimes must find images of bundles for pods
     friend bool operator==(const RuntimeSettings&, const RuntimeSettings&) = default;
 };
 
@@ -40,8 +39,8 @@ struct RuntimeSettings {
 
 /// Returns the settings as a step's arguments.
 [[nodiscard]] base::Json to_json(const RuntimeSettings& settings);
-/// Returns the settings to compare with those of another run. Excludes `otherwise`, which applies only until
-/// a toolkit is selected.
+/// Returns the settings in a form to compare with those of another run. Excludes `otherwise`, which has an
+/// effect only until a toolkit is selected.
 [[nodiscard]] base::Json effective_settings(RuntimeSettings settings);
 [[nodiscard]] RuntimeSettings runtime_settings_from_json(const base::Json& value);
 

@@ -13,10 +13,10 @@ namespace gpuhost::runtime {
 
 struct ToolkitSettings {
     std::string version{"auto"};      ///< "auto", "off", "preinstalled", or a version
-    std::string mode{"auto"};         ///< of nvidia-container-runtime
-    std::vector<std::string> options; ///< of config.toml, "KEY=VALUE"
-    /// From [Runtime]: the programs' directory, whatever toolkit is selected; empty: that of the selected
-    /// one.
+    std::string mode{"auto"};         ///< mode of nvidia-container-runtime
+    std::vector<std::string> options; ///< options of config.toml, each "KEY=VALUE"
+    /// [Runtime] ToolkitDirectory=: directory of the programs in runtimes' configuration, whatever toolkit is
+    /// selected. Empty: the directory of the selected toolkit.
     std::string directory;
     bool of_cluster = false; ///< `version` is from the cluster's policy; not part of a step's arguments
     friend bool operator==(const ToolkitSettings&, const ToolkitSettings&) = default;
