@@ -10,13 +10,13 @@ namespace gpuhost::ctl {
 namespace {
 
 struct Row {
-    /// "driver import", or "driver" for all verbs below it. Empty: any verb, and options.
+    /// "driver import", or "driver" for all verbs below it. Empty: every verb and every option.
     std::string_view verbs;
     std::string_view placeholder;
     std::string_view by;
 };
 
-/// The first matching row applies.
+/// The first row that matches the verb and the placeholder applies.
 constexpr std::array rows{
     Row{"driver import", "FILE", "file deb rpm run ko ko.gz ko.xz ko.zst"},
     Row{"toolkit import", "FILE", "file deb rpm tar tgz tar.gz tar.xz tar.zst"},
@@ -42,7 +42,7 @@ constexpr std::array rows{
     Row{"", "SPAN", ""},
 };
 
-/// Returns the first word of "[NAME…]", "FILE…|DIRECTORY" or "OLD NEW".
+/// Returns the first placeholder of arguments such as "[NAME…]", "FILE…|DIRECTORY" or "OLD NEW".
 std::string_view first_placeholder(std::string_view arguments) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ:";
     arguments.remove_prefix(std::min(arguments.find_first_of(letters), arguments.size()));

@@ -17,7 +17,7 @@ std::string table(const std::string& name, const Lines& lines) {
     return out + ")\n";
 }
 
-/// Returns the options' names; "=" marks one whose value may be a separate word.
+/// Returns the names of the options. A "=" after a name means that the value may be a separate word.
 std::string spelled(std::span<const Option> options) {
     std::vector<std::string> words;
     for (const Option& option : options)
@@ -26,7 +26,8 @@ std::string spelled(std::span<const Option> options) {
     return base::join(words, " ");
 }
 
-/// Keyed by the option's name alone, because options may precede the verb.
+/// Returns how to complete the values of options. The key is the option's name alone, because options may
+/// precede the verb.
 Lines values() {
     Lines lines;
     for (const Verb* verb : verbs())

@@ -25,7 +25,8 @@ std::string escaped(std::string_view text, std::string_view which) {
     return out;
 }
 
-/// Returns a key with its list, one element a line, since values of zsh's associative arrays are strings.
+/// Returns an element of an associative array. The lines become one string, because zsh has no arrays as
+/// values.
 std::string entry(std::string_view key, const Words& lines) {
     return "    " + quote(key) + " " + quote(base::join(lines, "\n")) + "\n";
 }
@@ -87,8 +88,8 @@ Words argument(const Verb& verb) {
     return {(verb.most == 1 ? "1" : "*") + value(verb.arguments, completed_by(verb).value_or(""))};
 }
 
-/// Returns the words after each first word. The key "" has all first words: "status:…", and "driver:import,
-/// adopt, …" once.
+/// Returns the second words of the verbs by their first word. The key "" has all first words: "status:…", and
+/// for a group of verbs one entry "driver:import, adopt, …".
 std::vector<std::pair<std::string, Words>> next_words() {
     std::vector<std::pair<std::string, Words>> all{{"", {}}};
     for (const Verb* verb : verbs()) {

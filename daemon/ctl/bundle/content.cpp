@@ -20,10 +20,10 @@ using images::Member;
 
 namespace {
 
-/// A host, and which members of the bundle its store does not have.
+/// This host, and the members of the bundle that its store lacks.
 struct Host {
     images::HostFacts facts;
-    bool known = false;            ///< the store can be read, or does not exist
+    bool known = false;            ///< the store can be read, or does not exist yet
     std::string problem;           ///< why the store can't be read
     std::set<const Member*> lacks; ///< needed members that are not in the store
 };
@@ -41,7 +41,8 @@ Host host_share(const BundleReader& bundle, const base::Root& root) {
     return host;
 }
 
-/// Returns a reader for documents of the bundle. Documents that a delta omits are read from the host's store.
+/// Returns a function that reads documents of the bundle. A document that a delta omits is read from this
+/// host's store.
 images::BundleItems::ReadDocument reader_of(const BundleReader& bundle, const base::Root& root) {
     return [read = images::documents_of(bundle), &root](const Member& member) -> Result<std::string> {
         if (!member.absent)
@@ -58,10 +59,11 @@ std::uint64_t bytes_of(const std::vector<const Member*>& members) {
     return bytes;
 }
 
-/// Adds the size of an item, and what this host would do with it.
+/// Adds to `item` its size, and what this host would do with it. `taken`: this host needs the item.
 void add_share(Json& item, const Result<std::vector<const Member*>>& members, const Host& host, bool taken) {
     item["selected"] = taken;
-    // An unreadable document is not an error here: a pipe can't be read again, and a delta omits documents.
+    // A document that can't be read is not an error here: a pipe can't be read twice, and a delta omits
+    // documents.
     if (!members && members.error().code != Errc::Unsupported && members.error().code != Errc::NotFound)
         item["problem"] = members.error().message;
     if (!members)
@@ -94,7 +96,7 @@ Json images_of(const BundleReader& bundle, const images::BundleItems& items, con
 Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, const Host& host) {
     Json list = Json::array();
     for (const images::BundleArtifact& artifact : bundle.manifest().artifacts) {
-        const Member& document = *items.find(artifact.hex); // checked when the manifest was read
+        const Member& document = *items.find(artifact.hex); // found, because reading the manifest checks this
         Json item{{"kind", artifact.kind},
                   {"name", artifact.name},
                   {"kernel", artifact.kernel},
@@ -107,8 +109,8 @@ Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, 
     return list;
 }
 
-/// Returns why an import would be refused: for the bundle's generation or date, or for lack of disk space.
-/// Empty: it would not. Missing blobs are listed one by one elsewhere.
+/// Returns why an import on this host would be refused: for the bundle's generation or date, or for lack of
+/// disk space. Empty: it would not be. Missing blobs do not count; the document lists them for each item.
 std::string refusal(const BundleReader& bundle, const base::Root& root, const images::HostFacts& host) {
     const auto least = images::least_generations(root);
     if (!least)

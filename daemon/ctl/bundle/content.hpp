@@ -8,8 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Returns the document of org.gpuhost1(5). Omits unknown sizes, and the missing blobs if the store can't be
-/// read.
+/// Returns the document that org.gpuhost1(5) describes. Omits sizes that are unknown. If this host's store
+/// can't be read, omits which blobs are missing.
 [[nodiscard]] base::Json document_of(const images::BundleReader& bundle, const base::Root& root);
 
 } // namespace gpuhost::ctl

@@ -36,7 +36,7 @@ constexpr Option dry_run_option{"dry-run", "", "list the content and write nothi
 constexpr std::array options{for_option,         output_option,     volume_size_option, sign_key_option,
                              certificate_option, passphrase_option, dry_run_option,     option::json};
 
-/// Returns SOURCE_DATE_EPOCH, or else the current time:
+/// Returns the time to write into the bundle: $SOURCE_DATE_EPOCH, or else the current time.
 /// https://reproducible-builds.org/specs/source-date-epoch/
 Result<std::uint64_t> time_of_creation() {
     const char* const epoch = std::getenv("SOURCE_DATE_EPOCH"); // NOLINT(concurrency-mt-unsafe): one thread

@@ -31,7 +31,7 @@ Result<BundleReader> open_bundle(const std::vector<client::InputFile>& files,
     return BundleReader::open(std::move(input), trust);
 }
 
-/// Returns the offset of each member of a bundle, by digest.
+/// Returns the offset of each member in the bundle; the key is its digest.
 Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
     std::map<std::string, std::uint64_t> offsets;
     for (;;) {
@@ -48,7 +48,8 @@ struct Delta {
     std::uint64_t bytes = 0; ///< total size of the included members
 };
 
-/// Returns true if the older bundle already gave the member to all hosts that need `newer`.
+/// Returns true if the older bundle had the member for all hosts that need it from the newer bundle. Then the
+/// delta omits it.
 bool was_for_all_of(const Member& older, const Member& newer) {
     const auto has = [&](const std::string& host) {
         return std::find(older.hosts.begin(), older.hosts.end(), host) != older.hosts.end();

@@ -35,7 +35,8 @@ Result<int> listen(Session& session, int socket, Json& document) {
             session.note(text_of(line, "note") + "\n");
         if (line.contains("operation")) {
             GPUHOST_TRY(operation, follow(session, number_of(line, "operation")));
-            // A failed operation also arrives as an error, which says more than the import.
+            // gpuhost-fetch also reports the failure of an operation as an error, with more details than the
+            // operation has.
             if (!session.wants_json() && operation_exit_status(operation) == 0)
                 (void)report_operation(session, operation);
             document["operations"].push_back(std::move(operation));

@@ -27,7 +27,7 @@ std::string base_name(std::string path) {
     return path.substr(path.find_last_of('/') + 1);
 }
 
-/// Returns a first volume and the other volumes in its directory. Any other path is returned alone.
+/// Returns `path` and, if it is a first volume, the other volumes in its directory.
 std::vector<std::string> volumes_of(const std::string& path) {
     const std::string first = volume_name("", 1);
     std::vector<std::string> volumes{path};

@@ -19,10 +19,11 @@ inline constexpr Option trust_option{"trust", "FILE",
 
 /// Returns "FILE.001" and so on; `number` starts at 1.
 [[nodiscard]] std::string volume_name(const std::string& bundle, std::size_t number);
-/// Opens the files of one bundle. The first volume alone includes all other volumes in its directory.
+/// Opens the files of one bundle. If `paths` is only a first volume (FILE.001), opens the other volumes in
+/// its directory, too.
 [[nodiscard]] base::Result<std::vector<client::InputFile>>
 open_bundle_files(std::span<const std::string> paths);
-/// Returns an input for callers that read the bundle themselves. `files` must outlive it.
+/// Returns an input for verbs that read the bundle themselves. `files` must outlive it.
 [[nodiscard]] base::Result<images::BundleInput> bundle_input(const std::vector<client::InputFile>& files);
 /// Loads the certificates of --trust, or else the host's.
 [[nodiscard]] base::Result<content::TrustAnchors> chosen_trust(const Session& session);

@@ -25,7 +25,7 @@ constexpr std::size_t database_limit = std::size_t{64} << 20U; ///< for dpkg's s
 struct Runtime {
     std::string_view name;
     std::array<std::string_view, 3> programs;
-    /// Debian packages whose version is the program's version.
+    /// Names of the Debian packages with the program. The package's version is the program's version.
     std::array<std::string_view, 3> packages;
 };
 constexpr std::array known_runtimes{
@@ -40,7 +40,7 @@ constexpr std::array known_runtimes{
     Runtime{"kubelet", {"/usr/bin/kubelet", "/usr/local/bin/kubelet"}, {"kubelet"}},
 };
 
-/// Calls `use` with each line, without its line feed.
+/// Calls `use` for each line, without its line feed.
 template <class F>
 void for_each_line(std::string_view text, F use) {
     while (!text.empty()) {

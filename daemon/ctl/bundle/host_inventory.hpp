@@ -12,11 +12,11 @@ namespace gpuhost::ctl {
 /// Returns the facts that decide what the host imports from a bundle.
 [[nodiscard]] images::HostFacts read_host_facts(const base::Root& root);
 
-/// Reads a host's files, without its daemon and without privileges. Omits unreadable facts. Fails if a
-/// store can't be read, because an inventory must list it completely.
+/// Reads the inventory of a host from its files, without gpuhostd and without privileges. Omits facts that
+/// can't be read. Fails if a store can't be read, because an inventory must list the stores completely.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
 
-/// Returns the versions of dpkg's installed packages by name.
+/// Returns the packages that dpkg has installed: name → version.
 [[nodiscard]] std::map<std::string, std::string, std::less<>> debian_packages(const base::Root& root);
 
 } // namespace gpuhost::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits a bundle to hosts by their inventories, and reports the result.
+// Reduces a bundle to what given hosts need, by their inventories, and reports what they would lack.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -23,15 +23,15 @@ struct BundleHosts {
 };
 
 [[nodiscard]] base::Result<std::vector<images::Inventory>> chosen_hosts(const Session& session);
-/// Removes from `contents` the items that no host of --for needs.
+/// Removes from `contents` the items that none of the hosts of --for needs.
 [[nodiscard]] base::Result<BundleHosts> fit_to_hosts(const Session& session, images::Contents& contents);
 
-/// Returns images and artifacts by name, with their sizes.
+/// Returns the images and artifacts of a bundle by name, with their sizes.
 [[nodiscard]] base::Json content_of(const images::BundleManifest& manifest);
 [[nodiscard]] std::string render_content(const base::Json& content);
 void add_hosts(base::Json& document, const BundleHosts& hosts);
 [[nodiscard]] std::string render_hosts(const BundleHosts& hosts);
-/// Fails with NotFound if one of the hosts would lack something.
+/// Returns 0. Fails with NotFound if a host would lack something.
 [[nodiscard]] base::Result<int> verdict(const BundleHosts& hosts);
 
 } // namespace gpuhost::ctl

@@ -48,7 +48,7 @@ const Verb bundle_import_verb{
     "import continues where it stopped. With --unsigned the input is an archive as 'docker save' writes it, "
     "or an OCI image layout in a tar or a directory; AllowUnsigned= in gpuhostd.conf(5) must permit it.",
     1,
-    100'000, // input_files.hpp has the real limit, with its own error
+    100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
 };

@@ -20,17 +20,19 @@ inline constexpr Option volume_size_option{"volume-size", "SIZE",
 /// Returns --volume-size rounded down to the alignment of a bundle's data; 0 without the option.
 [[nodiscard]] base::Result<std::uint64_t> chosen_volume_size(const Session& session);
 
-/// Files get their names only in finish(), after everything is written. Without finish() nothing remains.
+/// Writes the files of a bundle. They get their names in finish(), after all data has been written. Without
+/// finish() no file remains.
 class BundleFiles : public images::BundleOutput {
   public:
     /// `volume_size` is in bytes; 0: one file.
     BundleFiles(std::string path, std::uint64_t volume_size)
         : path_(std::move(path)), volume_size_(volume_size) {}
 
-    /// Fails with InvalidArgument if one import could not accept the number of volumes.
+    /// Fails with InvalidArgument if there would be more volumes than one import accepts.
     [[nodiscard]] base::Result<void> begin(std::uint64_t size) override;
     [[nodiscard]] base::Result<void> write(std::string_view bytes) override;
-    /// Names the files. Removes the further volumes FILE.* of an earlier, larger bundle.
+    /// Gives the files their names. Also removes volumes FILE.* with higher numbers, which an earlier, larger
+    /// bundle left.
     [[nodiscard]] base::Result<void> finish();
     /// Valid after finish(): "FILE", or "FILE.001", …
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }

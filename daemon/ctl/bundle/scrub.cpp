@@ -29,7 +29,8 @@ constexpr std::array options{root_option, option::json};
 constexpr int ioprio_who_process = 1;
 constexpr int ioprio_idle = 3 << 13;
 
-/// Uses only idle disk and CPU time. Without kernel support the process runs at normal priority.
+/// Makes this process use only idle disk and CPU time. If the kernel does not support that, the priority is
+/// unchanged.
 void yield_to_jobs() {
     const sched_param none{};
     (void)::sched_setscheduler(0, SCHED_IDLE, &none);
@@ -41,7 +42,8 @@ std::string line_of(const images::Damage& damage) {
            printable(damage.why) + (damage.removed || damage.missing ? "" : "; not removed") + "\n";
 }
 
-/// Returns the hint for damaged blobs: import the removed ones again, and how to handle those still there.
+/// Returns the hint for damaged blobs: which bundles to import again, and what to do about blobs that were
+/// not removed.
 std::string hint_of(const images::Scrub& scrub) {
     std::set<std::string> gone;
     bool stays = false;

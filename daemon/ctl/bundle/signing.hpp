@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the verbs that write a bundle.
+// Options of the verbs that write and sign a bundle.
 #pragma once
 
 #include "daemon/content/crypto/cms.hpp"

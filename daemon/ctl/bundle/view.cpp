@@ -22,7 +22,7 @@ Table::Cell signer_of(const Json& bundle) {
     return {text_of(base::member(bundle, "signer"), "subject")};
 }
 
-/// Joins one member of each element: "debian-12" from "packages" by "distribution".
+/// Returns the member `key` of each element of the list `list`, in one line: "debian-12 ubuntu-24.04".
 std::string names_of(const Json& bundle, std::string_view list, std::string_view key) {
     std::vector<std::string> names;
     for (const Json& tree : list_of(bundle, list))
@@ -50,7 +50,7 @@ void add_placement_lines(Facts& facts, const Screen& screen, const Json& placeme
                                 plural(list_of(placement, "runtimes").size(), "runtime", "runtimes"));
 }
 
-/// `peers`: blobs can be fetched from peers.
+/// Returns a sentence about damaged blobs. `peers`: blobs can be fetched from peers.
 std::string damage_line(const Json& scrub, bool peers) {
     std::set<std::string> bundles;
     bool stays = false;
@@ -113,7 +113,7 @@ std::string size_of(const Json& item) {
     return item.contains("bytes") ? human_bytes(number_of(item, "bytes")) : "";
 }
 
-/// Returns what the host would do with the item.
+/// Returns what this host would do with the item.
 std::string share_of(const Json& item) {
     if (std::string problem = text_of(item, "problem"); !problem.empty())
         return problem;

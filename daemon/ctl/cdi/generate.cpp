@@ -53,7 +53,8 @@ Result<runtime::MadeSpec> make_spec(const base::Root& root, const Arguments& giv
     return found->make(root, sources);
 }
 
-/// Warns if another file of the same directory has the same device name: no container then gets the device.
+/// Warns if another file of the same directory has a device of the same name: then no container gets the
+/// device.
 void warn_of_conflict(const Session& session, const base::Root& root, const std::string& path) {
     const auto files = runtime::read_spec_files(root);
     const auto claims = runtime::device_claims(files);
@@ -77,7 +78,7 @@ std::size_t unnamed_gpus(const runtime::Spec& spec) {
            count([](const std::string& name) { return base::starts_with(name, "GPU-"); });
 }
 
-/// Warns about problems of the host: a specification may be correct while the host is not.
+/// Warns about problems of the host that make a correct specification useless.
 void warn_of_host(const Session& session, const base::Root& root, const runtime::MadeSpec& made,
                   const std::string& text) {
     for (const std::string& problem : made.problems)
@@ -103,7 +104,7 @@ Result<int> run(Session& session) {
         return 0;
     }
     (void)::umask(022);                                // readable by runtimes of every user
-    GPUHOST_CHECK(make_directory(directory_of(path))); // /etc/cdi does not exist on a new host
+    GPUHOST_CHECK(make_directory(directory_of(path))); // a new host has no /etc/cdi
     GPUHOST_TRY(file, OutputFile::create(path));
     GPUHOST_CHECK(base::write_all(file.fd(), text, path));
     GPUHOST_CHECK(file.finish());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// Returns the named files, or else all files that runtimes read.
+/// Returns the files with these names; without names, all files that container runtimes read.
 std::vector<runtime::SpecFile> chosen_files(const base::Root& root, const std::vector<std::string>& names) {
     if (names.empty())
         return runtime::read_spec_files(root);
@@ -23,7 +23,7 @@ std::vector<runtime::SpecFile> chosen_files(const base::Root& root, const std::v
     for (const std::string& name : names) {
         files.push_back(
             runtime::check_spec_file(root, name, read_small_file(name, base::Root::default_limit)));
-        files.back().directory = files.size(); // files in different directories do not conflict
+        files.back().directory = files.size(); // a directory of its own: named files never conflict
     }
     return files;
 }

@@ -32,8 +32,8 @@ std::string help_of(const Verb* verb) {
     return "See: gpuhostctl " + (verb == nullptr ? "" : std::string(verb->name) + " ") + "--help.";
 }
 
-/// Returns every option of every verb. Words are split before the verb is known, since options may precede
-/// it.
+/// Returns the options of all verbs: options may precede the verb, so words are split before the verb is
+/// known.
 std::vector<const Option*> all_options() {
     std::vector<const Option*> options;
     for (const Option& option : common_options())
@@ -56,8 +56,8 @@ std::string dashed(const Option& option) {
     return "--" + std::string(option.name);
 }
 
-/// Finds an option by its full name, as "--help", or by its letter, as "-h". Abbreviations are not accepted:
-/// a new option would break scripts that use them.
+/// Finds an option by its full name, such as "--help", or by its letter, such as "-h". Does not accept
+/// abbreviations, because a new option could make an abbreviation in a script ambiguous.
 const Option* find_option(const std::vector<const Option*>& options, std::string_view name) {
     const auto it = std::find_if(options.begin(), options.end(), [&](const Option* option) {
         return name == dashed(*option) ||

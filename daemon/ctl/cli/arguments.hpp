@@ -14,13 +14,15 @@ namespace gpuhost::ctl {
 
 class Arguments {
   public:
-    /// Parses the words after the program's name. The first mistake is an InvalidArgument whose hint names
-    /// the nearest verb or option. With --help or --version, the number of arguments is not checked.
+    /// Parses the words after the program's name. Fails with InvalidArgument at the first mistake; the hint
+    /// names the most similar verb or option. With --help or --version, the number of arguments is not
+    /// checked.
     [[nodiscard]] static base::Result<Arguments> parse(std::span<const std::string> words);
 
-    /// Returns null if --help or --version is given without a verb.
+    /// Returns the verb; null if only --help or --version is given.
     [[nodiscard]] const Verb* verb() const { return verb_; }
-    /// Returns the first word of an incomplete verb with --help: "driver" for 'gpuhostctl driver --help'.
+    /// Returns the first word of the verb if --help is given without its second word: "driver" for
+    /// 'gpuhostctl driver --help'.
     [[nodiscard]] const std::string& topic() const { return topic_; }
     [[nodiscard]] const std::vector<std::string>& words() const { return words_; } ///< the verb's arguments
     [[nodiscard]] bool has(const Option& option) const;

@@ -8,7 +8,7 @@ namespace gpuhost::ctl {
 
 namespace {
 
-constexpr std::uint64_t redraw_us = 100'000; ///< faster updates are not visible
+constexpr std::uint64_t redraw_us = 100'000; ///< shortest time between two updates of the bar
 
 } // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the progress of gpuhostctl's own long work in bytes: a bar on a terminal, nothing elsewhere.
+// Shows the progress of long work of gpuhostctl itself, in bytes: a bar on a terminal, nothing elsewhere.
 #pragma once
 
 #include "daemon/ctl/cli/progress.hpp"

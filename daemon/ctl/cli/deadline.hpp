@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadline of a wait, from --timeout=.
+// The time at which a wait ends, from --timeout=.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -14,10 +14,10 @@ namespace option {
 inline constexpr Option timeout{"timeout", "SPAN", "give up after this time, such as '30s' or '5min'"};
 }
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>; ///< without a value: none
+using Deadline = std::optional<std::chrono::steady_clock::time_point>; ///< nullopt: the wait has no deadline
 
 [[nodiscard]] base::Result<Deadline> deadline_of(const Arguments& arguments);
-/// Returns the remaining time, at least 0; no value without a deadline.
+/// Returns the remaining time, at least 0; nullopt without a deadline.
 [[nodiscard]] std::optional<std::chrono::milliseconds> time_left(const Deadline& deadline);
 
 } // namespace gpuhost::ctl

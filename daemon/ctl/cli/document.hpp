@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads members of the daemon's documents for display.
+// Reads members of gpuhostd's JSON documents, for display.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,7 +12,7 @@
 
 namespace gpuhost::ctl {
 
-/// Returns printable text; empty if absent or not a string.
+/// Returns the member as printable text; empty if it is absent or not a string.
 [[nodiscard]] inline std::string text_of(const base::Json& object, std::string_view key) {
     return printable(base::string_or(object, key, ""));
 }
@@ -24,25 +24,25 @@ namespace gpuhost::ctl {
     return value.is_array() ? value : empty;
 }
 
-/// Returns a size, count or time; 0 if absent, negative or not a number.
+/// Returns the member, which is a size, a count or a time; 0 if it is absent, negative or not a number.
 [[nodiscard]] inline std::uint64_t number_of(const base::Json& object, std::string_view key) {
     const std::int64_t value = base::int_or(object, key, 0);
     return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-/// Returns "progress", between 0 and 1.
+/// Returns an operation's "progress", limited to 0 to 1.
 [[nodiscard]] inline double progress_of(const base::Json& operation) {
     const base::Json& value = base::member(operation, "progress");
     const double fraction = value.is_number() ? value.get<double>() : 0;
     return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
 }
 
-/// Returns whether a plan or an operation changes the running host. False if it affects only stored files.
+/// Returns true if a plan or an operation changes the running host, and not only stored files.
 [[nodiscard]] inline bool changes_host(const base::Json& document) {
     return base::bool_or(document, "changes_host", true);
 }
 
-/// Returns the warnings of an operation's steps, which did not end the operation.
+/// Returns the warnings of an operation's steps. A warning does not end the operation.
 [[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
     std::vector<std::string> warnings;
     for (const base::Json& output : list_of(operation, "outputs"))

@@ -20,14 +20,14 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto redraw_interval = 100ms;
-constexpr auto daemon_return_limit = 90s; ///< systemd restarts gpuhostd within seconds, or not at all
+constexpr auto daemon_return_limit = 90s; ///< systemd restarts gpuhostd within seconds, or never
 
 bool has_ended(const Json& operation) {
     const std::string state = base::string_or(operation, "state", "");
     return state != "running" && state != "undoing";
 }
 
-/// Follows one operation. Queries it only after the daemon reports a change.
+/// Follows one operation. Queries it again only after gpuhostd has signalled a change.
 class Follower {
   public:
     Follower(Session& session, client::Client& client, std::uint64_t id, const Deadline& deadline)
@@ -53,8 +53,8 @@ class Follower {
         return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
     }
 
-    /// The daemon may be killed at any time, also between a query and its answer. The bus reports that a
-    /// moment later.
+    /// Queries the operation. If the query fails because gpuhostd was killed, the bus reports that a moment
+    /// later; then waits until gpuhostd has restarted.
     [[nodiscard]] Result<Json> look() {
         auto operation = client_.describe_operation(id_);
         if (operation || operation.error().code == Errc::NotFound)
@@ -70,7 +70,8 @@ class Follower {
         }
     }
 
-    /// Draws the changes of one interval together. The end of the operation is not delayed.
+    /// Waits for a change. Combines the changes of one redraw_interval, but reports the end of the operation
+    /// at once.
     [[nodiscard]] Result<void> wait_for_change() {
         const auto next_poll = std::chrono::steady_clock::now() + redraw_interval;
         GPUHOST_TRY(event, next_event(std::nullopt));
@@ -140,7 +141,7 @@ class Follower {
     Progress progress_;
 };
 
-/// Used for the last line of an outcome, which is printed even without an answer.
+/// Returns the host's document; null if gpuhostd does not answer, because the outcome is printed in any case.
 Json host_of(Session& session) {
     const auto client = session.client();
     return client ? (*client)->describe_host().value_or(Json()) : Json();
@@ -169,17 +170,18 @@ Result<std::uint64_t> start(const Session& session, client::Client& client, cons
     return client.start(call, options);
 }
 
-/// Prints the plan with the problems that the host's preflight finds. The preflight reads as much of the host
-/// as the real run, so it needs the same authorization.
+/// Prints the plan with the problems that the preflight on this host finds. The preflight reads as much of
+/// the host as the operation itself, so it needs the same authorization.
 Result<int> dry_run(Session& session, client::Client& client, const client::Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
-        return print_plan(session, plan); // a preflight is an operation, and a mounted system would record it
+        // A preflight is an operation, which would be recorded in the mounted system.
+        return print_plan(session, plan);
     client::Options options = request.options;
     options["dry-run"] = true;
     GPUHOST_TRY(id, start(session, client, request.start, options));
     if (id == 0)
-        return print_plan(session, plan); // nothing to do any more
+        return print_plan(session, plan); // meanwhile there is nothing to do
     GPUHOST_TRY(operation, follow_operation(session, id));
     const Json& problems = list_of(operation, "problems");
     if (problems.empty() && text_of(operation, "state") != "checked")
@@ -190,15 +192,17 @@ Result<int> dry_run(Session& session, client::Client& client, const client::Requ
     return print_plan(session, plan);
 }
 
-/// A request that fails because of its plan's problems returns a single error: the only problem, or Refused
-/// for several. Any other error, such as a missing authorization, occurs before problems are checked.
+/// Returns true if a start failed with `error` because of these problems of its plan. Such an error is the
+/// only problem, or Refused for several. Other errors, such as a missing authorization, occur before problems
+/// are checked.
 bool is_of_problems(const base::Error& error, const Json& problems) {
     const int status =
         problems.size() > 1 ? base::info(Errc::Refused).exit_code : problems_exit_status(problems);
     return !problems.empty() && base::info(error.code).exit_code == status;
 }
 
-/// Prints the plan's problems one by one.
+/// Prints the problems of the plan one by one, if these are the reason of `error`. Otherwise fails with
+/// `error`.
 Result<int> not_started(Session& session, client::Client& client, const client::Request& request,
                         base::Error error) {
     const Json plan = client.ask(request.plan).value_or(Json());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts an operation and follows it to its end, as most verbs do.
+// Starts an operation and waits until it ends, as most verbs do.
 #pragma once
 
 #include "daemon/client/request.hpp"
@@ -10,14 +10,14 @@
 
 namespace gpuhost::ctl {
 
-/// Implements a verb that starts an operation: --dry-run, --no-wait, waiting, outcome, exit status.
+/// Implements a verb that starts an operation: --dry-run, --no-wait, progress, outcome, exit status.
 [[nodiscard]] base::Result<int> run_operation(Session& session, const client::Request& request,
                                               const Deadline& deadline = {});
 
-/// Prints the output of --no-wait.
+/// Prints the operation's id, the output with --no-wait.
 void print_operation_id(const Session& session, std::uint64_t id);
-/// Waits for an operation's end, with progress on stderr. Call Client::subscribe() first. Fails with Timeout
-/// at the deadline; the operation continues.
+/// Waits until an operation ends, with progress on stderr. Call Client::subscribe() first. Fails with Timeout
+/// at the deadline; the operation itself continues.
 [[nodiscard]] base::Result<base::Json> follow_operation(Session& session, std::uint64_t id,
                                                         const Deadline& deadline = {});
 /// Prints how an operation ended and returns the matching exit status.

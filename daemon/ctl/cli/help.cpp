@@ -39,7 +39,7 @@ std::size_t columns_of(const Screen& screen) {
     return std::min<std::size_t>(screen.columns, 100);
 }
 
-/// Formats two columns. If an entry of the first is too long, the second starts on the next line.
+/// Formats two columns. If a text of the first column is too long, the second column starts on the next line.
 std::string section(const Screen& screen, std::string_view title, const Lines& lines) {
     const std::size_t widest = std::min<std::size_t>(48, columns_of(screen) / 2);
     std::size_t width = 0;
@@ -56,7 +56,7 @@ std::string section(const Screen& screen, std::string_view title, const Lines& l
     return out;
 }
 
-/// Returns "driver swap VERSION", with `options` after the verb.
+/// Returns a verb with its arguments, "driver swap VERSION", with `options` after the verb.
 std::string with_arguments(const Verb& verb, std::string_view options) {
     return std::string(verb.name) + std::string(options) + (verb.arguments.empty() ? "" : " ") +
            std::string(verb.arguments);

@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// Returns --holders and --holder-timeout as options of Swap and Rollback. Omitted ones are left to the
-/// configuration.
+/// Returns --holders and --holder-timeout as options of the methods Swap and Rollback. For an option that is
+/// not given, gpuhostd uses its setting.
 [[nodiscard]] base::Result<client::Options> holder_options(const Arguments& arguments);
 
 } // namespace gpuhost::ctl

@@ -10,8 +10,8 @@ constexpr std::size_t context = 3;
 
 using Lines = std::vector<std::string_view>;
 
-/// Splits text into lines with their line feeds. A last line without one thus differs from the same line with
-/// one.
+/// Splits text into lines that include their line feeds. So a last line without a line feed differs from the
+/// same line with one.
 Lines lines_of(std::string_view text) {
     Lines lines;
     while (!text.empty()) {

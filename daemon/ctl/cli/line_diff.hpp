@@ -8,8 +8,8 @@
 namespace gpuhost::ctl {
 
 /// Returns the changes from `before` to `after` as one hunk of a unified diff, with three lines of context;
-/// empty if equal. Each line after the "@@" line starts with ' ', '-' or '+'. Lines between two changes count
-/// as changed, since the callers make only one change.
+/// empty if both are equal. Each line after the "@@" line starts with ' ', '-' or '+'. Lines between two
+/// changes count as changed: callers make only one change, so there are none.
 [[nodiscard]] std::vector<std::string> line_diff(std::string_view before, std::string_view after);
 
 } // namespace gpuhost::ctl

@@ -8,7 +8,7 @@
 namespace gpuhost::ctl {
 namespace {
 
-// Alternate screen, no cursor, long lines truncated instead of wrapped.
+// Uses the terminal's alternate screen, hides the cursor, and truncates long lines instead of wrapping them.
 constexpr const char* begin = "\033[?1049h\033[?25l\033[?7l";
 constexpr const char* end = "\033[?7h\033[?25h\033[?1049l";
 constexpr const char* home = "\033[H";

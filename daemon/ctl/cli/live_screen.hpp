@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// Repaints a text on the terminal on stdout, as top(1) does. The destructor restores the earlier screen and
-/// prints the last text below it.
+/// Repaints a text on the terminal, as top(1) does; stdout must be the terminal. The destructor restores the
+/// previous screen and prints the last text below it.
 class LiveScreen {
   public:
     LiveScreen() = default;
@@ -15,7 +15,7 @@ class LiveScreen {
     LiveScreen& operator=(const LiveScreen&) = delete;
     ~LiveScreen() { leave(); }
 
-    /// Paints the lines that fit in `rows`.
+    /// Paints as many lines as fit in `rows`.
     void paint(std::string text, std::size_t rows);
     void leave();
 

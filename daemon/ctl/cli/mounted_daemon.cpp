@@ -19,10 +19,10 @@ using base::fail_errno;
 using base::Result;
 using base::UniqueFd;
 
-constexpr int client_fd = 3; ///< number of the client's socket in the daemon
+constexpr int client_fd = 3; ///< descriptor of the socket in the started gpuhostd
 
-/// Starts gpuhostd in a new session, so that Ctrl-C ends the client but never interrupts a change, and no
-/// terminal stops its output. The daemon keeps stderr, where it reports what it undoes.
+/// Starts gpuhostd in a session of its own: Ctrl-C ends gpuhostctl but never interrupts a change, and the
+/// terminal can't stop gpuhostd's output. gpuhostd inherits stderr, where it reports what it undoes.
 Result<pid_t> spawn(const std::string& directory, bool read_only, int client, int output) {
     std::string rescue = "--rescue=" + directory;
     std::string socket = "--client=" + std::to_string(client_fd);
@@ -48,7 +48,8 @@ Result<pid_t> spawn(const std::string& directory, bool read_only, int client, in
     return pid;
 }
 
-/// Reads the daemon's stdout to its end: empty once it is ready, else the error document.
+/// Reads the stdout of gpuhostd to its end. The text is empty if gpuhostd is ready, else it is the error
+/// document.
 std::string wait_for_word(int fd) {
     constexpr std::size_t limit = 64U << 10U;
     std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements --root for verbs that query gpuhostd: starts a daemon for the mounted system, which serves only
-// this client.
+// Implements --root for verbs that query gpuhostd: starts a gpuhostd for the mounted system, which serves
+// only this process.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -20,16 +20,16 @@ inline constexpr Option mounted{"root", "DIRECTORY", "use the system that is mou
 
 class MountedDaemon {
   public:
-    /// Returns after the daemon has undone unfinished operations of that system, which it reports on stderr.
-    /// With `read_only` it changes nothing.
+    /// Returns after that gpuhostd has undone unfinished operations of the mounted system, with messages on
+    /// stderr. With `read_only` it changes nothing.
     [[nodiscard]] static base::Result<MountedDaemon> start(const std::string& directory, bool read_only);
     MountedDaemon(MountedDaemon&& other) noexcept
         : socket_(std::move(other.socket_)), pid_(std::exchange(other.pid_, -1)) {}
     MountedDaemon& operator=(MountedDaemon&&) = delete;
     MountedDaemon(const MountedDaemon&) = delete;
     MountedDaemon& operator=(const MountedDaemon&) = delete;
-    /// Waits for the daemon's exit, so that the system can be unmounted. It exits when the socket is closed,
-    /// also if release_socket() moved it.
+    /// Waits until that gpuhostd has exited, so that the system can be unmounted. It exits when the socket is
+    /// closed. If release_socket() moved the socket, close it first.
     ~MountedDaemon();
 
     [[nodiscard]] base::UniqueFd release_socket() { return std::move(socket_); }

@@ -52,8 +52,8 @@ std::string OutputFile::self() const {
     return "/proc/self/fd/" + std::to_string(fd_.get());
 }
 
-/// Links the unnamed file to a random name. link(2) can't replace an existing name, but a rename(2) from this
-/// one can.
+/// Gives the unnamed file a random name. link(2) can't replace an existing file, but rename(2) of the random
+/// name can.
 Result<void> OutputFile::give_temporary_name() {
     for (unsigned i = 0; i < most_attempts; ++i) {
         std::uint64_t number = 0;
@@ -78,7 +78,8 @@ Result<void> OutputFile::replace() {
     return {};
 }
 
-/// NFS supports link(2) but not RENAME_NOREPLACE. FAT supports only the latter.
+/// Gives the file its name, if that is free. Tries both calls: NFS supports link(2) but not RENAME_NOREPLACE,
+/// and FAT only the latter.
 Result<void> OutputFile::create_unique() {
     if (!temporary_.empty() &&
         ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {
@@ -87,7 +88,7 @@ Result<void> OutputFile::create_unique() {
     }
     if (!temporary_.empty() && errno != EINVAL)
         return base::fail_errno("'" + path_ + "'", errno);
-    // Follows no link of a named file: in another user's directory, the name may have become a link.
+    // Does not follow a symbolic link: in another user's directory, the temporary name may have become one.
     const bool is_named = !temporary_.empty();
     const std::string from = is_named ? temporary_ : self();
     if (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_.c_str(), is_named ? 0 : AT_SYMLINK_FOLLOW) < 0)

@@ -10,11 +10,11 @@
 
 namespace gpuhost::ctl {
 
-/// Behaviour of finish() if the name already exists.
+/// Behaviour of finish() if a file with this name exists.
 enum class Existing { Replace, Keep };
 
-/// A file that gets its name only when complete. Until finish() it has no name if the file system supports
-/// that, else a unique temporary one. Without finish() nothing remains.
+/// A file that gets its name only when it is complete. Until finish() it has no name (O_TMPFILE) or, if the
+/// file system does not support that, a unique temporary name. Without finish() no file remains.
 class OutputFile {
   public:
     [[nodiscard]] static base::Result<OutputFile> create(const std::string& path, mode_t mode = 0644,
@@ -44,7 +44,7 @@ class OutputFile {
     base::UniqueFd fd_;
 };
 
-/// Returns the directory part; "." for a bare name.
+/// Returns the directory part of a path; "." if the path has no slash.
 [[nodiscard]] std::string directory_of(const std::string& path);
 
 /// Creates the directory and its missing parents.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t output_limit = std::size_t{8} << 20U;
 
-/// Returns the file's other path with a merged /usr. dpkg knows a file only by the path in its package.
+/// Returns the file's other path with a merged /usr. dpkg knows only the path that the package contains.
 std::string other_name(const std::string& path) {
     if (base::starts_with(path, "/usr/lib") || base::starts_with(path, "/usr/bin") ||
         base::starts_with(path, "/usr/sbin"))
@@ -26,12 +26,12 @@ Result<std::string> output_of(std::vector<std::string> argv) {
     base::Command command;
     command.argv = std::move(argv);
     command.output_limit = output_limit;
-    command.drop_errors = true; // files of no package
+    command.drop_errors = true; // one for each file that no package owns
     GPUHOST_TRY(finished, base::run(command));
     return std::move(finished.output);
 }
 
-/// Parses lines "libcuda1:amd64, other: /usr/lib/…". "diversion by …" is not an owner.
+/// Parses lines such as "libcuda1:amd64, other: /usr/lib/…". Skips "diversion by …", which names no owner.
 Result<Owners> by_dpkg(const base::Root& root, const std::vector<std::string>& files) {
     std::vector<std::string> argv{"dpkg-query", "--admindir=" + root.host_path("/var/lib/dpkg"), "--search",
                                   "--"};
@@ -56,7 +56,7 @@ Result<Owners> by_dpkg(const base::Root& root, const std::vector<std::string>& f
     return owners;
 }
 
-/// Runs rpm for each file. For a file of no package, rpm prints a sentence on stdout.
+/// Runs rpm for each file. For a file that no package owns, rpm prints a sentence on stdout.
 Result<Owners> by_rpm(const base::Root& root, const std::vector<std::string>& files) {
     Owners owners{"rpm", {}, {}};
     for (const std::string& file : files) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the operating system's packages that own files, with dpkg or rpm.
+// Finds the packages of the operating system that own given files, with dpkg or rpm.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,10 +16,11 @@ struct Owners {
     std::vector<std::string> unowned; ///< files that no package owns
 };
 
-/// Queries the owner of each file by its path. With dpkg, also by its other path under a merged /usr.
+/// Asks for the owner of each file by its path. With a merged /usr, dpkg is also asked for the file's other
+/// path.
 [[nodiscard]] base::Result<Owners> owners_of(const base::Root& root, const std::vector<std::string>& files);
 
-/// Returns the command that removes the packages: "apt-get remove a b". Empty without packages.
+/// Returns the command that removes the packages: "apt-get remove a b"; empty if there are none.
 [[nodiscard]] std::string removal_command(const Owners& owners);
 
 } // namespace gpuhost::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs files of this host that are too many to pass to the daemon one by one.
+// Packs files of this host into one archive, if they are too many to pass to gpuhostd one by one.
 #pragma once
 
 #include "daemon/base/page_buffer.hpp"
@@ -13,15 +13,16 @@
 
 namespace gpuhost::ctl {
 
-/// A tar archive in an unnamed file below $TMPDIR or /var/tmp. More than 20,000 files or 2 GiB fail with
-/// BadContent.
+/// A tar archive in an unnamed file below $TMPDIR or /var/tmp. Fails with BadContent if it would have more
+/// than 20,000 files or 2 GiB.
 class PackedFiles {
   public:
-    /// `name` is NAME-VERSION. The first file must be below usr/src/NAME-VERSION/, which identifies the
-    /// archive; so must all files of a source.
+    /// `name` is NAME-VERSION. The first file must be below usr/src/NAME-VERSION/, which shows gpuhostd what
+    /// the archive is; for the source of a driver, all files must be.
     [[nodiscard]] static base::Result<PackedFiles> create(std::string name);
 
-    /// Does not follow a link at the end of `path`. Fails with BadContent if it is not a regular file.
+    /// Adds a regular file. Fails with BadContent if `path` is another kind of file, also if it is a symbolic
+    /// link.
     [[nodiscard]] base::Result<void> add_file(const base::Root& root, const std::string& path,
                                               const std::string& name_in_tar);
     [[nodiscard]] base::Result<void> add_link(const std::string& name_in_tar, const std::string& target);

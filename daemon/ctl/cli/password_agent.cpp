@@ -35,11 +35,12 @@ PasswordAgent::PasswordAgent(const Session& session) {
     if (::fcntl(theirs.get(), F_SETFD, 0) < 0)
         return;
     const std::string fd = std::to_string(theirs.get());
-    // --fallback: an agent of the desktop takes precedence.
+    // --fallback: if the desktop has an agent, that one asks.
     std::array<const char*, 5> argv{"pkttyagent", "--notify-fd", fd.c_str(), "--fallback", nullptr};
     if (::posix_spawnp(&pid_, argv[0], nullptr, nullptr, const_cast<char**>(argv.data()), environ) != 0)
         pid_ = -1;
-    // pkttyagent closes its end after it is registered. polkit would refuse a call made before.
+    // Wait until pkttyagent is registered, which it shows by closing its end of the pipe. Before that polkit
+    // would refuse a call.
     theirs.reset();
     pollfd polled{ours.get(), POLLIN, 0};
     (void)::poll(&polled, 1, start_limit_ms);

@@ -7,8 +7,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-/// Runs polkit's agent on this terminal until destruction. It asks for a password if a call needs one.
-/// Does nothing for root, without a terminal, with --no-ask-password, or without pkttyagent(1).
+/// Runs polkit's agent on this terminal while this object exists, so that a call to gpuhostd can ask for a
+/// password. Does nothing for root, without a terminal, with --no-ask-password, or without pkttyagent(1).
 class PasswordAgent {
   public:
     explicit PasswordAgent(const Session& session);

@@ -21,7 +21,8 @@ std::string position(std::size_t step, std::size_t steps) {
     return std::to_string(step + 1) + "/" + std::to_string(steps) + " ";
 }
 
-/// Returns the current action: the longer of two forms if it fits, else the shorter one.
+/// Returns what the operation does now: the step's summary with details if that fits into `columns`, else
+/// only the details.
 std::string phrase(const Json& operation, std::size_t columns) {
     const Json& steps = list_of(operation, "steps");
     std::string text = text_of(operation, "text");
@@ -30,7 +31,7 @@ std::string phrase(const Json& operation, std::size_t columns) {
         if (state != "running" && state != "undoing")
             continue;
         const std::string summary = text_of(steps[i], "summary");
-        if (text.find(summary) != std::string::npos) // the daemon's own text, such as "undoing: …"
+        if (text.find(summary) != std::string::npos) // the text contains the summary, as in "undoing: …"
             return position(i, steps.size()) + text;
         const std::string lead = position(i, steps.size()) + (state == "undoing" ? "undoing: " : "");
         const std::string both = lead + summary + (text.empty() ? "" : ": " + text);
@@ -61,7 +62,7 @@ std::string progress_bar(const Screen& screen, const Json& operation) {
     const double fraction = progress_of(operation);
     const std::string percent = pad_left(std::to_string(static_cast<int>(fraction * 100)), 3) + "% ";
     const std::string with_bar = percent + bar(fraction) + " ";
-    // Leaves one column free: some terminals wrap as soon as the last one is written.
+    // Leaves one column free, because some terminals wrap as soon as the last column is written.
     const std::size_t columns = std::max<std::size_t>(screen.columns, 2) - 1;
     const std::string& lead = columns < text_width(with_bar) + 20 ? percent : with_bar;
     const std::size_t left = columns - std::min(columns, text_width(lead));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows an operation's progress: a bar on a terminal, else one line for each step that begins.
+// Shows an operation's progress: a bar on a terminal, elsewhere one line for each step that begins.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -21,8 +21,9 @@ struct SeenSteps {
     std::set<std::size_t> forth;
     std::set<std::size_t> back;
 };
-/// Returns a line for each step that began since `seen`, and updates `seen`. Each step is shown once when it
-/// runs, and once when it is undone if the operation changes the host. Missed changes do not matter.
+/// Returns a line for each step that began since `seen`, and updates `seen`. A step has one line when it
+/// runs. If the operation changes the host, it has another one when it is undone. Steps that began between
+/// two calls are not lost.
 [[nodiscard]] std::string progress_lines(const base::Json& operation, SeenSteps& seen);
 
 class Progress {

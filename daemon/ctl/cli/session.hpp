@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context of a running verb: its arguments, stdout and stderr, the daemon.
+// The context of a running verb: its arguments, its output streams, and the connection to gpuhostd.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -23,14 +23,15 @@ class Session {
     [[nodiscard]] const Screen& err() const { return err_; }
     [[nodiscard]] bool wants_json() const { return arguments_.has(option::json); }
 
-    /// Returns the client. The first call connects it.
+    /// Returns the client of gpuhostd. The first call connects it.
     [[nodiscard]] base::Result<client::Client*> client();
-    /// For verbs with option::mounted, before the first client(): if the option is given, starts a daemon for
-    /// that system. `look`: the verb only queries it.
+    /// Call this before client() in verbs with option::mounted. If that option is given, starts a gpuhostd
+    /// for the mounted system. `look`: the verb only queries gpuhostd, which then changes nothing.
     [[nodiscard]] base::Result<void> use_mounted(bool look);
     [[nodiscard]] bool uses_mounted() const { return mounted_.has_value(); }
 
-    /// stdout has only the requested output. Everything else is written to stderr by note() and complain().
+    /// print() and print_json() write the requested output to stdout. note() and complain() write everything
+    /// else to stderr.
     void print(std::string_view text) const;
     void print_json(const base::Json& value) const; ///< pretty unless --json=short
     void note(std::string_view text) const;
@@ -47,7 +48,7 @@ class Session {
 /// Returns the two lines that complain() prints.
 [[nodiscard]] std::string render_error(const Screen& screen, const base::Error& error);
 
-/// Returns the operation number in the verb's argument; without an argument, the newest operation.
+/// Returns the id in the verb's argument; without an argument, the id of the newest operation.
 [[nodiscard]] base::Result<std::uint64_t> chosen_operation(Session& session);
 
 } // namespace gpuhost::ctl

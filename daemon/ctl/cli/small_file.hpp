@@ -8,7 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Reads a whole file that is named on the command line. Fails with BadContent above `limit` bytes.
+/// Returns the content of a file that is named on the command line. Fails with BadContent if it has more than
+/// `limit` bytes.
 [[nodiscard]] base::Result<std::string> read_small_file(const std::string& path, std::size_t limit);
 
 } // namespace gpuhost::ctl

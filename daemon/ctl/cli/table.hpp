@@ -8,8 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Renders aligned columns under a header. Omits a column without content. Never truncates, since users copy
-/// from tables.
+/// Renders aligned columns under a header line. Omits columns without any text. Never truncates a text,
+/// because users copy from tables.
 class Table {
   public:
     enum class Align { Left, Right };
@@ -38,8 +38,8 @@ class Table {
     std::vector<std::vector<Cell>> rows_;
 };
 
-/// Renders "  Label: value" lines with right-aligned labels, as systemctl status does. A further line of the
-/// same value has an empty label. On a terminal, long values wrap.
+/// Renders lines "  Label: value" with right-aligned labels, as systemctl status does. For further lines of a
+/// value, add() an empty label. On a terminal, long values are wrapped.
 class Facts {
   public:
     void add(std::string label, std::string value) { rows_.push_back({std::move(label), std::move(value)}); }

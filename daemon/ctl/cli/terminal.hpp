@@ -10,7 +10,8 @@ namespace gpuhost::ctl {
 
 enum class Style { Plain, Bold, Dim, Good, Warn, Bad };
 
-/// A plain value, so that tests can call the renderers with any width, with or without colour.
+/// The capabilities of an output stream, as a plain value: tests render with any width, with or without
+/// colour.
 struct Screen {
     bool terminal = false;
     bool colour = false;
@@ -20,8 +21,8 @@ struct Screen {
     [[nodiscard]] std::string paint(Style style, std::string_view text) const;
 };
 
-/// Returns the stream's capabilities. Colour needs a terminal without $NO_COLOR (no-color.org). $COLUMNS and
-/// $LINES apply if the terminal does not report its size.
+/// Returns the capabilities of a stream. Colour needs a terminal, and no $NO_COLOR (no-color.org). If the
+/// terminal does not report its size, $COLUMNS and $LINES apply.
 [[nodiscard]] Screen screen_of(int fd);
 
 } // namespace gpuhost::ctl

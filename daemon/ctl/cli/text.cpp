@@ -20,8 +20,8 @@ struct Range {
     char32_t last;
 };
 
-// Ranges that may occur in names of units and files. wcwidth(3) depends on a locale, which services often
-// lack.
+// Ranges of characters that may occur in names of units and files. wcwidth(3) is not used, because it needs a
+// locale, which services often lack.
 constexpr std::array zero_width{Range{0x300, 0x36f}, Range{0x200b, 0x200f}, Range{0x20d0, 0x20ff},
                                 Range{0xfe00, 0xfe0f}, Range{0xfeff, 0xfeff}};
 constexpr std::array double_width{Range{0x1100, 0x115f},  Range{0x2e80, 0xa4cf},   Range{0xac00, 0xd7a3},
@@ -41,7 +41,7 @@ std::size_t columns_of(char32_t code) {
     return contains(double_width, code) ? 2 : 1;
 }
 
-/// Returns the first character of a non-empty text. An invalid byte counts as one character.
+/// Decodes the first character of a text that is not empty. An invalid byte counts as one character.
 Glyph first_glyph(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
@@ -107,7 +107,7 @@ std::string printable(std::string_view text) {
         const Glyph glyph = first_glyph(text);
         const bool control = glyph.code < 0x20 || (glyph.code >= 0x7f && glyph.code < 0xa0);
         const bool invalid = glyph.bytes == 1 && glyph.code >= 0x80;
-        // Unicode's bidirectional controls show the characters of a line in another order.
+        // Bidirectional controls of Unicode make a terminal show the characters of a line in another order.
         const bool reorders = (glyph.code >= 0x202a && glyph.code <= 0x202e) ||
                               (glyph.code >= 0x2066 && glyph.code <= 0x2069) || glyph.code == 0x200e ||
                               glyph.code == 0x200f || glyph.code == 0x061c;

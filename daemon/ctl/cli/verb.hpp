@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a verb of gpuhostctl. Each verb is one such value, in the file that implements it. Parsing,
-// --help, completion, and the tests of these and of the man page use only these values.
+// A verb of gpuhostctl as a value, which is in the file that implements the verb. The parser, --help,
+// completion, and tests (also of the man page) use only these values.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -16,9 +16,9 @@ class Session;
 
 struct Option {
     std::string_view name;          ///< long name without dashes: "holders"
-    std::string_view argument;      ///< "SPAN", or the choices: "refuse|wait|terminate"; empty: takes none
+    std::string_view argument;      ///< "SPAN", or the choices "refuse|wait|terminate"; empty: no argument
     std::string_view help;          ///< a phrase
-    bool argument_optional = false; ///< only as --name=ARGUMENT
+    bool argument_optional = false; ///< the argument may be omitted; given only as --name=ARGUMENT
     bool repeatable = false;
     char letter = 0; ///< short option; 0: none
 };
@@ -34,7 +34,7 @@ struct Verb {
     base::Result<int> (*run)(Session&);
 };
 
-/// A group of verbs in --help. Each family has a folder with a verbs.hpp, and a line in families().
+/// A group of verbs in --help. Each family is a folder with a verbs.hpp, and a line in families().
 struct Family {
     std::string_view heading; ///< section title in --help: "Drivers:"
     std::span<const Verb* const> verbs;
@@ -55,12 +55,12 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
                                        "how long to wait for holders, such as '30s' or '5min'"};
 } // namespace option
 
-/// Returns --help, --version and --no-ask-password. Every verb accepts them, also before the verb.
+/// Returns --help, --version and --no-ask-password. Every verb accepts these options, also before its name.
 [[nodiscard]] std::span<const Option> common_options() noexcept;
-/// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, which alone includes
-/// every family.
+/// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, the only file that
+/// includes all of them.
 [[nodiscard]] std::span<const Family> families() noexcept;
-/// Returns the verb of a command line without one.
+/// Returns the verb that runs if the command line names none.
 [[nodiscard]] const Verb& default_verb() noexcept;
 /// Returns the verbs of all families.
 [[nodiscard]] std::vector<const Verb*> verbs();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders the daemon's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions.
+// Renders gpuhostd's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -17,13 +17,13 @@ class Facts;
 
 // Plans
 [[nodiscard]] std::string render_plan(const Screen& screen, const base::Json& plan);
-/// Renders why a request was not started: all problems of its plan.
+/// Renders all problems of a plan, which are the reason why the request was not started.
 [[nodiscard]] std::string render_refusal(const Screen& screen, const base::Json& plan);
-/// Renders sentences with their hints, numbered if there are several.
+/// Renders problems and their hints, numbered if there are several.
 [[nodiscard]] std::string render_problems(const Screen& screen, const base::Json& problems);
-/// Returns 0, or the exit status that starting this plan would have.
+/// Returns the exit status that a start of this plan would have; 0 if it has no problems.
 [[nodiscard]] int plan_exit_status(const base::Json& plan);
-/// Returns the exit status of the code that all problems share, else of Refused.
+/// Returns the exit status of the error code that all problems have. If their codes differ, that of Refused.
 [[nodiscard]] int problems_exit_status(const base::Json& problems);
 
 // Operations
@@ -31,50 +31,53 @@ class Facts;
 render_operations(const Screen& screen, const std::vector<client::OperationRow>& rows, std::uint64_t now_us);
 [[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
                                            std::uint64_t now_us);
-/// `kernel` is the running kernel's release.
+/// Renders the outcome of a successful operation. `kernel` is the running kernel's release.
 [[nodiscard]] std::string render_success(const Screen& screen, const base::Json& operation,
                                          std::string_view kernel);
-/// `running_driver` is shown as the running version; empty if unknown.
+/// Renders the outcome of a failed operation. `running_driver` is the version that runs now; empty if
+/// unknown.
 [[nodiscard]] std::string render_failure(const Screen& screen, const base::Json& operation,
                                          std::string_view running_driver);
 [[nodiscard]] int operation_exit_status(const base::Json& operation);
-/// Returns an operation's state in its colour.
+/// Returns the name of an operation's state, coloured.
 [[nodiscard]] std::string painted_state(const Screen& screen, std::string_view state);
 [[nodiscard]] Style style_of_state(std::string_view state);
 
 // Drivers
 [[nodiscard]] std::string render_drivers(const Screen& screen, const base::Json& list,
                                          std::string_view loaded);
-/// `version` is one element of the list's "versions".
+/// Renders one version: `version` is an element of "versions" in `list`.
 [[nodiscard]] std::string render_driver(const Screen& screen, const base::Json& list,
                                         const base::Json& version, std::string_view loaded);
-/// `history` is Driver.History's document.
+/// Renders `history`, the document of Driver.History.
 [[nodiscard]] std::string render_history(const Screen& screen, const base::Json& history,
                                          std::uint64_t now_us);
-/// Adds the status lines from what the driver component observed.
+/// Adds the lines of status about the driver. `driver` is what the component observed.
 void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
-/// Returns the loaded driver's version from Manager.Describe's document; empty if none is loaded.
+/// Returns the loaded driver's version from `host`, the document of Manager.Describe; empty if none is
+/// loaded.
 [[nodiscard]] std::string loaded_version(const base::Json& host);
 
 // CDI
 void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 
 // Bundles
-/// `list` is Bundle.List's document.
+/// Renders `list`, the document of Bundle.List.
 [[nodiscard]] std::string render_bundles(const Screen& screen, const base::Json& list);
-/// `bundle` is the content of a bundle's manifest: {"name", "generation", "signer", "images", …}.
+/// Renders one bundle: `bundle` is the content of its manifest, {"name", "generation", "signer", "images",
+/// …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
-/// Renders list_images() and show_image(). `selects`: the list has only the images that a pattern or an
-/// option selected.
+/// Render list_images() and show_image(). `selects`: the list has only the images that a pattern or an option
+/// selected.
 [[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
-/// `placement` is the result of 'image ensure': org.gpuhost1(5).
+/// Renders `placement`, the result of 'image ensure' (org.gpuhost1(5)).
 [[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);
-/// Adds the status lines of bundles and their images.
+/// Adds the lines of status about bundles and their images.
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
 
 // The host
-/// `last` is the newest operation, or null.
+/// Renders status. `last` is the newest operation, or null.
 [[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,
                                         std::uint64_t now_us);
 

@@ -17,7 +17,7 @@ using base::Json;
 
 namespace {
 
-/// Returns the user's name at the time of the operation, or else the current one.
+/// Returns the user's name as the operation recorded it, or else the current name of the uid.
 std::string user_name(const Json& subject, const char* name, const char* uid) {
     const std::string recorded = text_of(subject, name);
     if (!recorded.empty())
@@ -51,7 +51,8 @@ std::string allowed_by(const Json& subject) {
     return by == "user" ? "user " + text_of(subject, "user") + ", who is always allowed" : "";
 }
 
-/// Steps run in order and are undone in reverse, so the last step that began is the one that failed.
+/// Returns the index of the last step that began, which is the one that failed: steps run in order and are
+/// undone in reverse.
 std::optional<std::size_t> failed_step(const Json& operation) {
     const Json& steps = list_of(operation, "steps");
     for (std::size_t i = steps.size(); i-- > 0;)
@@ -101,11 +102,11 @@ std::string headline(std::string_view state, bool changes_host) {
     return "failed, and the rollback failed too";
 }
 
-/// Renders entries of the driver store ("550.163.01/userland") and the next command on a host that runs
-/// `kernel`.
+/// Renders sets of the driver store ("550.163.01/userland"), and the command to run next on a host with the
+/// running kernel `kernel`.
 std::string render_sets(const std::vector<std::string>& sets, std::string_view kernel) {
     std::string out;
-    // By version: true if it has modules for this kernel; false if it has only source.
+    // Version → true if there are modules for this kernel; false if there is only the source.
     std::map<std::string, bool> built;
     for (const std::string& set : sets) {
         out += "  " + printable(set) + "\n";
@@ -120,7 +121,7 @@ std::string render_sets(const std::vector<std::string>& sets, std::string_view k
     return out;
 }
 
-/// Renders what an import or a build added.
+/// Renders what an import or a build has added to the stores.
 std::string what_came_in(const Json& operation, std::string_view kernel) {
     std::string out;
     for (const Json& output : list_of(operation, "outputs")) {
@@ -130,7 +131,7 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
                    text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
                    " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
                    std::to_string(number_of(output, "present_blobs")) + " already in the store\n";
-        const bool of_driver = output.contains("version"); // otherwise the paths of store.publish
+        const bool of_driver = output.contains("version"); // else of store.publish, with paths
         const char* const imported =
             output.contains("taken") ? "taken" : "imported"; // the former before 0.1.0
         out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : imported), kernel);

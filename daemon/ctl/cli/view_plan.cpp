@@ -64,7 +64,8 @@ std::string render_problems(const Screen& screen, const Json& problems) {
             return screen.terminal ? wrap(text, screen.columns, at, text_width(lead)) : text;
         };
         out += lead + line("", text_of(problems[i], "text")) + "\n";
-        // Shows a hint once for consecutive problems that share it, such as the holders of a driver.
+        // Consecutive problems may have the same hint, for example processes that use the driver. Then it is
+        // shown once, after the last.
         const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
         if (!hint.empty() && !next_has_it)
             out += std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " +
@@ -91,7 +92,7 @@ std::string render_plan(const Screen& screen, const Json& plan) {
                " this:\n" + render_problems(screen, problems);
     else if (base::bool_or(plan, "checked", false))
         out += "\nChecked on this host: no problems found.\n";
-    else if (changes_host(plan)) // planning reads no file contents and no processes
+    else if (changes_host(plan)) // planning reads neither file contents nor processes: they are checked later
         out += "\nFiles, space and holders of the driver are checked at the start, before any change.\n";
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
         out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";

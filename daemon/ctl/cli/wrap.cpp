@@ -14,7 +14,7 @@ namespace {
 constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers", "apt", "dnf",
                               "dpkg",       "lspci",     "rmmod",      "kubectl"};
 
-/// Returns the width without the escape sequences of Screen::paint().
+/// Returns the width of a text without the escape sequences of Screen::paint().
 std::size_t visible_width(std::string_view text) {
     std::size_t width = 0;
     while (!text.empty()) {

@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto patience = 60s; ///< longer than gpuhost-cluster's own timeout
-constexpr auto redraw = 1s;    ///< updates the ages
+constexpr auto patience = 60s; ///< longer than the timeouts of gpuhost-cluster --fleet
+constexpr auto redraw = 1s;    ///< interval in which the column AGE is updated
 
 /// Adds a hint to NotFound: only root can read this host's credentials.
 base::Error explained(const base::Error& error) {

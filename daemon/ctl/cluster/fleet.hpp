@@ -7,12 +7,12 @@
 namespace gpuhost::ctl {
 
 struct FleetOptions {
-    bool follow = false; ///< until interrupted
-    bool all = false;    ///< a row for each host
+    bool follow = false; ///< show changes until the command is interrupted
+    bool all = false;    ///< show a row for each host
 };
 
-/// Shows the fleet on stdout as a table or as JSON. On a terminal, each change redraws the table. Returns the
-/// exit status.
+/// Shows the fleet on stdout, as a table or as JSON. With `follow` on a terminal, repaints the table after
+/// each change. Returns the exit status.
 [[nodiscard]] base::Result<int> show_fleet(Session& session, const base::Root& root,
                                            const FleetOptions& options);
 

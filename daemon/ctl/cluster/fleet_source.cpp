@@ -26,7 +26,7 @@ Result<FleetSource> FleetSource::start(const std::string& root, bool follow) {
     command.argv = {"gpuhost-cluster", "--fleet", "--root=" + root};
     if (follow)
         command.argv.emplace_back("--follow");
-    command.drop_errors = true; // errors are also on stdout
+    command.drop_errors = true; // stdout has the errors, too
     auto program = base::Running::start(command);
     if (!program && program.error().code == Errc::NotFound)
         return base::fail(Errc::NotFound, "gpuhost-cluster not found in $PATH",

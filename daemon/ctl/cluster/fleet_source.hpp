@@ -13,14 +13,15 @@ namespace gpuhost::ctl {
 
 class FleetSource {
   public:
-    /// Starts the program. `root` is the value of --root. With `follow`, documents arrive until destruction.
+    /// Starts gpuhost-cluster. `root` is the value of --root. With `follow`, it sends documents until this
+    /// object is destroyed.
     [[nodiscard]] static base::Result<FleetSource> start(const std::string& root, bool follow);
 
     enum class Event { Document, Timeout, Interrupted };
-    /// Waits at most `most` for a document, or until `interrupt` (a descriptor, or -1) is readable. An error
-    /// is final.
+    /// Waits at most `most` for a document, or until `interrupt` (a descriptor, or -1) is readable. After an
+    /// error no further document arrives.
     [[nodiscard]] base::Result<Event> wait(std::chrono::milliseconds most, int interrupt);
-    /// Returns the last document, or {"error": …} while the document before it may be out of date.
+    /// Returns the last document. It is {"error": …} while the previous document may be out of date.
     [[nodiscard]] const base::Json& document() const { return document_; }
 
   private:

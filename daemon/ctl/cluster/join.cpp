@@ -36,7 +36,7 @@ constexpr const char* group = "gpuhost";
 constexpr std::size_t most_authorities = 1U << 20U;
 constexpr std::size_t most_token = 64U << 10U;
 constexpr std::chrono::milliseconds between_polls{500};
-constexpr unsigned patience = 30; ///< polls before the user is told that there is no answer
+constexpr unsigned patience = 30; ///< polls without any answer, after which the user gets a message
 
 Result<std::string> required(const Session& session, const Option& option) {
     const auto value = session.arguments().value(option);
@@ -89,10 +89,11 @@ Json kubeconfig(const std::string& server, const std::string& token) {
              {{{"name", "bootstrap"}, {"context", {{"cluster", "cluster"}, {"user", "bootstrap"}}}}}}};
 }
 
-/// Writes a file that only root and gpuhost-cluster, which does not run as root, can read.
+/// Writes a file that root and the group of gpuhost-cluster can read. gpuhost-cluster does not run as root.
 Result<void> write_for_service(const base::Root& root, const std::string& path, const std::string& text) {
     GPUHOST_CHECK(root.write_atomic(path, text, 0600));
-    if (::geteuid() != 0 || !root.is_host()) // an image has its own group IDs; its tmpfiles.d sets them
+    // An image has group IDs of its own; its tmpfiles.d sets the group.
+    if (::geteuid() != 0 || !root.is_host())
         return {};
     const struct ::group* found = ::getgrnam(group);
     if (found == nullptr)
@@ -113,7 +114,7 @@ Result<void> refuse_second(const base::Root& root) {
     return {};
 }
 
-/// Prints each new message once, until the API server knows this host.
+/// Waits until this host is a member of the cluster. Prints each new message of gpuhost-cluster once.
 Result<int> follow(Session& session, const base::Root& root) {
     std::string request;
     std::string problem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy may leave the start of a driver upgrade to administrators. gpuhost-cluster then offers the driver,
-// and upgrades the host after apply requests it. plan shows the offer.
+// A policy may leave the start of a driver upgrade to administrators. gpuhost-cluster then offers the
+// version: 'plan' shows it, and 'apply' requests the upgrade, which gpuhost-cluster performs.
 #pragma once
 
 #include "daemon/client/client.hpp"
@@ -11,10 +11,11 @@ namespace gpuhost::ctl {
 
 struct ClusterOffer {
     std::string driver; ///< version; empty: no offer
-    std::string rest;   ///< --only for the parts that this host still applies itself; empty: none
+    /// Value of --only for all other components, which gpuhostd applies itself; empty: none.
+    std::string rest;
 };
 
-/// Returns the cluster's offer. `only` is as given; without the driver in it there is no offer.
+/// Returns the cluster's offer. `only` is the option --only; if it names other components, there is no offer.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
 
 } // namespace gpuhost::ctl

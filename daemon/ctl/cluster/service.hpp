@@ -8,7 +8,7 @@
 
 namespace gpuhost::ctl {
 
-/// Runs systemctl with these words on gpuhost-cluster.service.
+/// Runs systemctl with these words and the argument gpuhost-cluster.service.
 [[nodiscard]] base::Result<void> control_cluster_service(const std::vector<std::string>& words);
 
 } // namespace gpuhost::ctl

@@ -37,7 +37,7 @@ bool is_published(const Json& condition, const Json& published) {
     return false;
 }
 
-/// Adds "upgrade-required: waits for its turn".
+/// Adds a line with the state and the reason: "upgrade-required: waits for its turn".
 void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade) {
     const std::string state = text_of(upgrade, "state");
     const std::string reason = text_of(upgrade, "reason");

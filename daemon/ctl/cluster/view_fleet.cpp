@@ -20,7 +20,7 @@ using base::Json;
 
 namespace {
 
-constexpr std::size_t few = 3; ///< up to this many hosts with equal state have a row each
+constexpr std::size_t few = 3; ///< up to this many hosts with the same state have a row each
 
 constexpr std::array<std::string_view, 6> titles{"NODE", "POOL", "STATE", "VERSION", "AGE", "REASON"};
 
@@ -28,7 +28,7 @@ struct Phase {
     std::string_view name;
     Style style;
 };
-/// In display order.
+/// The phases of hosts, in the order of display.
 constexpr std::array phases{Phase{"failed", Style::Bad}, Phase{"upgrading", Style::Warn},
                             Phase{"waiting", Style::Plain}, Phase{"other", Style::Dim},
                             Phase{"done", Style::Good}};
@@ -41,7 +41,7 @@ std::size_t phase_of(const Json& node) {
     return phases.size() - 2; // an unknown phase of a newer gpuhost-cluster
 }
 
-/// Truncates the text to the terminal's width.
+/// Truncates the text so that it fits the terminal after `before` columns.
 std::string cut(const Screen& screen, const std::string& text, std::size_t before) {
     return screen.terminal ? elide(text, screen.columns - std::min(screen.columns, before)) : text;
 }
@@ -59,7 +59,7 @@ struct Row {
     std::size_t hosts = 1;
 };
 
-/// Returns the flags and the reason of a host. Omits flags that its state or reason already implies.
+/// Returns the flags and the reason of a host. Omits flags that the state or the reason already contains.
 std::string reason_of(const Json& node, std::size_t phase) {
     std::vector<std::string> parts;
     const std::string_view name = phases.at(phase).name;
@@ -120,7 +120,8 @@ class Rows {
         rows_[{row.phase, row.pool, row.state, row.version, row.reason}].push_back(std::move(row));
     }
 
-    /// Returns one row for all. The host that has been in this state longest gives its age.
+    /// Returns one row for all of these hosts. The age is that of the host that has been in this state
+    /// longest.
     static Row together(std::vector<Row>&& rows) {
         Row row = *std::min_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
             return std::pair(a.since == 0, a.since) < std::pair(b.since == 0, b.since);
@@ -142,7 +143,7 @@ std::string age(std::int64_t since, std::int64_t now) {
     return since <= 0 ? "" : short_span(static_cast<std::uint64_t>(std::max<std::int64_t>(now - since, 0)));
 }
 
-/// Returns the width of the columns before the last one, each with the gap after it.
+/// Returns the width of all columns before REASON, each with the gap after it.
 std::size_t width_before_reason(const std::vector<Row>& rows, std::int64_t now, std::size_t most_node) {
     constexpr std::size_t gap = 2;
     std::array<std::size_t, 5> widths{};
@@ -257,7 +258,7 @@ std::size_t lines_of(const std::string& text) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// Returns "cordon-required 550.163.01: …".
+/// Returns the text after the host's name in a line of fleet_changes(): "cordon-required 550.163.01: …".
 std::string words_of(const Json& node) {
     const std::string state = text_of(node, "state");
     const std::string version = text_of(node, "version");
@@ -266,7 +267,8 @@ std::string words_of(const Json& node) {
            (reason.empty() ? "" : ": " + reason);
 }
 
-/// Returns true if the change deserves a line. The reason of waiting hosts is shown once, for their pool.
+/// Returns true if the change is a line of fleet_changes(). The reason of waiting hosts is not: their pool's
+/// line has it.
 bool is_news(const Json& before, const Json& after) {
     return text_of(before, "state") != text_of(after, "state") ||
            (text_of(after, "phase") != "waiting" && words_of(before) != words_of(after));

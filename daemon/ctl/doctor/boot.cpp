@@ -9,7 +9,8 @@ namespace gpuhost::ctl {
 
 namespace {
 
-/// Returns true for the files of the selected driver and for the file that blocks autoload during a swap.
+/// Returns true for a file that gpuhost wrote: for the selected driver, or the file that blocks autoload
+/// during a swap.
 bool is_ours(const std::string& path) {
     return path.ends_with(kmod::autoload_block_file) ||
            base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");
@@ -20,12 +21,14 @@ bool is_blocked(const DoctorFacts& facts, std::string_view module) {
                        [&](const ModprobeRule& rule) { return rule.module == module; });
 }
 
-/// Returns the first module's text and the number of others: a problem with one usually affects all.
+/// Returns `text`, which is about the first of `count` modules, and the number of the others. A problem of
+/// one usually affects all.
 std::string first_of(const std::string& text, std::size_t count) {
     return count == 1 ? text : text + " (and " + std::to_string(count - 1) + " more)";
 }
 
-/// Returns true if nouveau is the image's only GPU driver. Such an image usually contains its blacklist too.
+/// Returns true if nouveau is the only GPU driver in the image. Such an image usually contains a blacklist
+/// for nouveau, too.
 bool is_nouveau_alone(const ImageFacts& image) {
     return std::all_of(image.modules.begin(), image.modules.end(),
                        [](const auto& path) { return path.find("/nouveau.ko") != std::string::npos; });

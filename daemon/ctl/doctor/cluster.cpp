@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t day = 86'400;
 
-/// Returns nothing if the certificate is valid for more than `days` days.
+/// Returns a problem of a certificate; nullopt if it is valid for more than `days` days.
 std::optional<Diagnosis> judge(const CertificateFile& file, std::uint64_t now_us, std::uint64_t days,
                                const std::string& next) {
     const std::uint64_t now = now_us / 1'000'000;
@@ -28,7 +28,7 @@ std::optional<Diagnosis> judge(const CertificateFile& file, std::uint64_t now_us
 
 Diagnosis check_trust(const DoctorFacts& facts) {
     const std::optional<base::Error>& failed = facts.trust_error;
-    if (failed && failed->code == base::Errc::AccessDenied) // no trust file, or not readable by this user
+    if (failed && failed->code == base::Errc::AccessDenied) // no trust file, or this user can't read it
         return skipped(failed->message);
     if (failed)
         return error(failed->message, failed->hint.empty()
@@ -48,7 +48,7 @@ Diagnosis check_trust(const DoctorFacts& facts) {
     if (worst && valid == 0)
         return error("no authority is valid: " + worst->text, worst->next);
     if (worst)
-        return warning(worst->text, worst->next); // bundles signed by the other authorities are accepted
+        return warning(worst->text, worst->next); // bundles of the other authorities are still accepted
     return well(plural(facts.anchors.size(), "authority is", "authorities are") + " valid");
 }
 
@@ -66,7 +66,7 @@ Diagnosis check_cluster(const DoctorFacts& facts) {
     return well(text_of(facts.cluster, "node") + " at " + text_of(facts.cluster, "server"));
 }
 
-/// gpuhost-cluster renews the certificate long before it expires.
+/// Checks this host's certificate, which gpuhost-cluster normally renews long before it expires.
 Diagnosis check_credentials(const DoctorFacts& facts) {
     if (!facts.identity)
         return skipped("this host's own certificate not found, or not readable");

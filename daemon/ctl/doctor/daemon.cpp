@@ -27,7 +27,7 @@ Result<void> ask(client::Client& client, DoctorFacts& facts) {
     return {};
 }
 
-/// Returns the units that are in both lists. Both are sorted by name, as Root::list() returns them.
+/// Returns the units that are in both lists, which are sorted by name, as Root::list() returns them.
 Units in_both(const Units& before, const Units& after) {
     if (!before || !after)
         return std::nullopt;
@@ -62,7 +62,8 @@ DoctorFacts gather_doctor_facts(const base::Root& root,
     if (!facts.is_host)
         return facts;
     ask_system(facts);
-    // A worker started or ended during the query is not a leftover: keep those seen before and after it.
+    // A worker that starts or ends during the query is not a leftover, so keep only workers seen before and
+    // after it.
     const Units before = running_workers(root);
     if (const auto client = connect())
         ask_daemon(**client, facts);

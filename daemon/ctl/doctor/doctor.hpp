@@ -25,11 +25,11 @@ enum class Health { Ok, Warning, Error, Skipped };
 
 struct Diagnosis {
     Health health = Health::Ok;
-    std::string text; ///< a sentence
-    std::string next; ///< next action; empty: nothing to do
+    std::string text; ///< the finding, as a sentence
+    std::string next; ///< what to do next; empty: nothing
 };
 
-/// A boot image that contains a GPU driver, of a kernel that has a selected driver.
+/// A boot image that contains a GPU driver, and whose kernel has a driver that gpuhost selected.
 struct ImageFacts {
     std::string path;
     std::vector<std::string> modules;
@@ -39,12 +39,13 @@ struct ImageFacts {
 /// An installed kernel.
 struct KernelFacts {
     std::string release;
-    bool has_modules = false; ///< the store has modules of the wanted version that a swap would use
-    bool has_headers = false; ///< headers to build modules are installed
+    bool has_modules = false; ///< the store has modules of wanted_version() that a swap would use
+    bool has_headers = false; ///< the headers to build modules are installed
     bool has_nouveau = false; ///< a nouveau module that could be loaded is installed
     std::vector<ImageFacts> images{};
 };
 
+/// A certificate in a file.
 struct CertificateFile {
     std::string path;
     std::uint64_t until = 0; ///< seconds since 1970; 0: the certificate can't be read
@@ -55,29 +56,30 @@ struct DoctorFacts {
     bool is_host = true;        ///< false: a mounted system, whose services are not running
     base::Json host;            ///< Manager.Describe's document; null if the daemon does not answer
     std::string silence;        ///< why the daemon does not answer; empty if it does
-    std::string client_version; ///< version of this program
+    std::string client_version; ///< version of gpuhostctl
     base::Json operation;       ///< the newest operation, or null
-    std::optional<std::vector<std::string>> failed_units; ///< gpuhost* units; no value: systemd was not asked
+    std::optional<std::vector<std::string>> failed_units; ///< gpuhost* units; nullopt: systemd was not asked
     std::vector<std::string> masked_units;
-    /// Units of workers that had processes both before and after gpuhostd was asked. No value: not visible.
+    /// Units of workers that had processes before and after gpuhostd was asked. nullopt: not visible on this
+    /// host.
     std::optional<std::vector<std::string>> workers;
 
-    std::string kernel; ///< running release, or empty
+    std::string kernel; ///< release of the running kernel; empty if unknown
     std::vector<kmod::PciGpu> gpus;
     std::vector<std::string> served;
-    /// Kernel log line by PCI address of a GPU that is not served.
+    /// PCI address of a GPU that is not served → the line of the kernel log about it.
     std::map<std::string, std::string> gpu_log;
     std::vector<kmod::LoadedModule> loaded;
     bool nouveau_loaded = false;
     kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
-    std::string configured; ///< version in the configuration
-    std::string current;    ///< kmod::current_userland()
+    std::string configured; ///< Version= in the configuration
+    std::string current;    ///< kmod::current_userland(): target of the link to the current userland
     kmod::Store store;
     std::string enforcement; ///< how signatures are enforced, in words; empty: not enforced
     std::optional<kmod::SetVerdict> selected_set; ///< whether the kernel accepts the selected modules
     std::string signatures_unseen;                ///< why `selected_set` is unknown
     bool devices_complete = true;
-    bool firmware_linked = true;            ///< GSP firmware of the selected version is linked
+    bool firmware_linked = true;            ///< the GSP firmware of the selected version is linked
     std::optional<std::uint64_t> xid_lines; ///< number of Xid lines in this boot
     std::string xid_unseen;                 ///< why `xid_lines` is unknown
 
@@ -85,29 +87,30 @@ struct DoctorFacts {
     bool clear_initramfs = true;  ///< value of Initramfs=
     std::string initramfs_unseen; ///< why the contents of an initramfs are unknown
     std::vector<ModprobeRule> rules;
-    bool nouveau_on_command_line = false; ///< blocked by the kernel command line
-    std::vector<std::string> shadows;     ///< libraries of another version in the loader's directories
+    bool nouveau_on_command_line = false; ///< the kernel command line blocks nouveau
+    std::vector<std::string> shadows;     ///< libraries of another driver version in the loader's directories
 
     std::optional<std::uint64_t> state_free; ///< free bytes below /var/lib/gpuhost
     std::optional<std::uint64_t> boot_free;
     std::uint64_t now_us = 0;
-    std::uint64_t newest_file_us = 0; ///< newest mtime of the files that a package or the daemon wrote
+    std::uint64_t newest_file_us = 0; ///< newest mtime of files that a package or gpuhostd wrote
     base::Json cdi;                   ///< result of cdi validate
     bool cdi_enabled = true;          ///< value of Manage= in [CDI]
     base::Json runtimes;              ///< result of runtime verify, or an error's document
 
     std::optional<base::Error> trust_error; ///< if set, every bundle is rejected
     std::vector<CertificateFile> anchors;
-    bool joined = false; ///< a kubeconfig exists
+    bool joined = false; ///< this host is in a cluster: it has a kubeconfig
     std::optional<CertificateFile> identity;
     base::Json cluster; ///< status document of gpuhost-cluster, or null
 };
 
+/// A check of doctor.
 struct Check {
-    std::string_view name;  ///< stable identifier
+    std::string_view name;  ///< stable identifier, which scripts may use
     std::string_view about; ///< a phrase
     Diagnosis (*look)(const DoctorFacts& facts);
-    bool of_own_driver = false; ///< skipped for without_own_driver()
+    bool of_own_driver = false; ///< skipped if without_own_driver() gives a reason
 };
 /// Returns all checks in display order.
 [[nodiscard]] std::span<const Check> doctor_checks() noexcept;
@@ -137,14 +140,14 @@ struct Check {
 [[nodiscard]] Diagnosis check_settings(const DoctorFacts& facts);
 
 // driver.cpp
-/// Returns Version=, or else the version selected for the kernel; empty: none.
+/// Returns Version= or, if that is not set, the version selected for the kernel; empty: none.
 [[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
-/// Returns why this host has no gpuhostd driver and needs none; empty: it has one, or should have one.
+/// Returns why gpuhostd provides no driver on this host and none is missing; empty: it should provide one.
 [[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
-/// Returns the PCI addresses of the GPUs that the driver should serve but does not.
+/// Returns the PCI addresses of GPUs that the driver should serve but does not serve.
 [[nodiscard]] std::vector<std::string> unserved_gpus(const DoctorFacts& facts);
-/// Returns the kernel log line that explains why the GPU is not served: among the lines with its PCI address
-/// the newest with "NVRM", or else the newest with "nvidia". Empty without one.
+/// Returns the line of the kernel log that explains why the GPU is not served. Among the lines with its PCI
+/// address, this is the newest with "NVRM", or else the newest with "nvidia"; empty if there is none.
 [[nodiscard]] std::string log_line_on(std::string_view log, const std::string& address);
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);

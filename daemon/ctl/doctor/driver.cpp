@@ -26,7 +26,7 @@ std::string or_none(const std::string& version) {
     return version.empty() ? "none" : version;
 }
 
-/// Returns the facts that plans without steps use.
+/// Returns the facts that kmod::hands_off_plan() and kmod::version_in_use() need.
 kmod::Observed observed_of(const DoctorFacts& facts) {
     kmod::Observed observed;
     observed.kernel = facts.kernel;
@@ -38,7 +38,7 @@ kmod::Observed observed_of(const DoctorFacts& facts) {
     return observed;
 }
 
-/// Returns "0000:65:00.0 (nouveau)", or the address with the kernel log's line.
+/// Returns an address with the reason: "0000:65:00.0 (nouveau)", or the line of the kernel log.
 std::string with_reason(const DoctorFacts& facts, const std::string& address) {
     const auto line = facts.gpu_log.find(address);
     if (line != facts.gpu_log.end())
@@ -49,7 +49,7 @@ std::string with_reason(const DoctorFacts& facts, const std::string& address) {
     return address;
 }
 
-/// Returns the first problem that apply would report.
+/// Checks a driver that gpuhostd does not manage. Returns the first problem that 'apply' would report.
 Diagnosis check_preinstalled(const DoctorFacts& facts) {
     const core::Plan plan = kmod::hands_off_plan(facts.owner, {}, observed_of(facts));
     if (plan.problems.empty())
@@ -163,7 +163,7 @@ Diagnosis check_devices(const DoctorFacts& facts) {
                : error("device nodes are missing, or have another number or mode", "gpuhostctl apply");
 }
 
-/// The open modules drive no GPU without firmware.
+/// Checks the firmware, without which the open modules drive no GPU.
 Diagnosis check_firmware(const DoctorFacts& facts) {
     const kmod::Selection* const selected = selection(facts);
     if (selected == nullptr)

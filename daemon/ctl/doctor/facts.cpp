@@ -43,7 +43,7 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
                  kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 
-/// Skips images that a worker has already read and found clean.
+/// Adds the boot images of a kernel that contain a GPU driver. Skips images in which a worker has found none.
 void add_images(DoctorFacts& facts, KernelFacts& kernel, const Root& root) {
     for (const kmod::BootImage& image : kmod::boot_images_of(root, kernel.release)) {
         if (kmod::is_known_clean(root, kernel.release, image.path))
@@ -69,7 +69,7 @@ void add_initramfs(DoctorFacts& facts, const Root& root) {
             add_images(facts, kernel, root);
 }
 
-/// A file hides files of the same name in later directories.
+/// Adds the rules of modprobe.d(5). A file hides files of the same name in later directories.
 void add_rules(DoctorFacts& facts, const Root& root) {
     std::set<std::string> seen;
     for (const std::string directory : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
@@ -83,8 +83,8 @@ void add_rules(DoctorFacts& facts, const Root& root) {
         }
 }
 
-/// Finds other packages' libraries. gpuhost's are below /var/lib/gpuhost, so a regular file elsewhere is
-/// foreign.
+/// Adds NVIDIA's libraries that another package installed. gpuhost's libraries are below /var/lib/gpuhost, so
+/// a regular file elsewhere is not gpuhost's.
 void add_shadows(DoctorFacts& facts, const Root& root, const std::string& version) {
     constexpr std::array names{"libcuda.so.", "libnvidia-ml.so."};
     for (const std::string directory : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
@@ -130,8 +130,8 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     else
         facts.store.problems.push_back(store.error().message);
     if (facts.kernel.empty() && !facts.store.selected.empty())
-        facts.kernel = facts.store.selected.rbegin()->first;        // a mounted system
-    std::erase_if(facts.store.selected, [&](const auto& selected) { // same filter as the daemon's
+        facts.kernel = facts.store.selected.rbegin()->first;        // on a mounted system no kernel runs
+    std::erase_if(facts.store.selected, [&](const auto& selected) { // the same filter as gpuhostd's
         return selected.first != facts.kernel && !kmod::kernel_is_installed(root, selected.first);
     });
     facts.owner = settings.owner;
@@ -178,7 +178,8 @@ void add_certificates(std::vector<CertificateFile>& certificates, const Root& ro
     }
 }
 
-/// The error covers all files; the certificates give the expiry dates.
+/// Adds the authorities that may sign bundles. The error is about all files; the certificates have the expiry
+/// dates.
 void add_trust(DoctorFacts& facts, const Root& root) {
     if (const auto trust = images::load_trust(root); !trust)
         facts.trust_error = trust.error();

@@ -9,13 +9,13 @@ namespace gpuhost::ctl {
 
 namespace {
 
-/// modprobe treats '-' and '_' as equal.
+/// Replaces '-' by '_', because modprobe treats both as equal.
 std::string with_underscores(std::string module) {
     std::replace(module.begin(), module.end(), '-', '_');
     return module;
 }
 
-/// Removes a line from `text` and returns it. A backslash at its end joins the next line.
+/// Removes the first line from `text` and returns it. A backslash at the end of a line joins the next line.
 std::string read_line(std::string_view& text) {
     std::string line;
     for (bool goes_on = true; goes_on && !text.empty();) {

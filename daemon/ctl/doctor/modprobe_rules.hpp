@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds what blocks a GPU's modules: rules in modprobe.d(5) and the kernel command line, both written by
-// others.
+// Finds what blocks the modules of GPUs: rules in modprobe.d(5), and the kernel command line. Neither is
+// written by gpuhost.
 #pragma once
 
 #include <string>

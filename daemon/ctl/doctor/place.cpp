@@ -13,12 +13,16 @@ using base::Json;
 namespace {
 
 constexpr std::uint64_t mib = 1U << 20U;
-constexpr std::uint64_t driver_size = 1024 * mib;        ///< approximate, packed and unpacked
-constexpr std::uint64_t little_state = 100 * mib;        ///< enough for journals and records for some time
-constexpr std::uint64_t initramfs_size = 100 * mib;      ///< size with a driver
-constexpr std::uint64_t clock_slack_us = 86'400'000'000; ///< for time zones in an installer's clock
+/// Approximate size of a driver, packed and unpacked.
+constexpr std::uint64_t driver_size = 1024 * mib;
+/// Enough for journals and other records for some time.
+constexpr std::uint64_t little_state = 100 * mib;
+constexpr std::uint64_t initramfs_size = 100 * mib; ///< approximate size of an initramfs with a driver
+/// Tolerated difference: an installer may use another time zone.
+constexpr std::uint64_t clock_slack_us = 86'400'000'000;
 
-/// Returns the first problem that makes runtimes reject a file or breaks its containers; empty: none.
+/// Returns the first problem for which container runtimes reject the file, or its containers fail; empty:
+/// none.
 std::string first_wrong(const Json& file) {
     for (const char* const key : {"problems", "stale"})
         for (const Json& sentence : list_of(file, key))
@@ -27,8 +31,8 @@ std::string first_wrong(const Json& file) {
     return {};
 }
 
-/// Returns true from driver branch 615 on, where NVIDIA's toolkit 1.20.1 sets a container's
-/// NVIDIA_GPU_MEMORY_LIMIT.
+/// Returns true if the loaded driver is from branch 615 or later, for which NVIDIA's toolkit 1.20.1 sets
+/// NVIDIA_GPU_MEMORY_LIMIT in containers.
 bool limits_memory(const DoctorFacts& facts) {
     constexpr std::uint64_t first_branch = 615;
     return std::any_of(facts.loaded.begin(), facts.loaded.end(), [](const kmod::LoadedModule& module) {
@@ -60,7 +64,8 @@ Diagnosis check_space(const DoctorFacts& facts) {
     return well(text);
 }
 
-/// Certificates are checked against the clock. A clock whose battery failed is in the past.
+/// Checks the clock, on which the validity of certificates depends. If its battery fails, a clock is in the
+/// past.
 Diagnosis check_clock(const DoctorFacts& facts) {
     if (facts.now_us + clock_slack_us < facts.newest_file_us)
         return error(

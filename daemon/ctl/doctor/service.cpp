@@ -57,7 +57,8 @@ Diagnosis check_operation(const DoctorFacts& facts) {
     return well("nothing is pending");
 }
 
-/// A worker that hangs in the kernel can't be killed, so it outlives its operation.
+/// Checks for workers that are left. A worker that hangs in the kernel can't be killed, so it outlives its
+/// operation.
 Diagnosis check_workers(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");

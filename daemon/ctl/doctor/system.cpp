@@ -25,7 +25,8 @@ std::vector<std::string> first_words(const std::string& text) {
     return words;
 }
 
-/// Returns the matching lines of this boot's kernel log; empty: none matches. Fails if the log can't be read.
+/// Returns the lines of this boot's kernel log that `chosen`, an option of journalctl, selects; empty: none.
+/// Fails if the log can't be read.
 Result<std::string> kernel_log(const std::string& chosen) {
     base::Command command;
     command.argv = {"journalctl", "--dmesg", "--boot", "--quiet", "--output=cat", chosen};
@@ -33,7 +34,7 @@ Result<std::string> kernel_log(const std::string& chosen) {
     GPUHOST_TRY(finished, base::run(command));
     if (finished.timed_out)
         return base::fail(Errc::Timeout, "journalctl timed out after ten seconds");
-    // If --grep= finds nothing, journalctl ends with 1 as for an error, but prints nothing.
+    // If --grep= finds nothing, journalctl exits with status 1, as after an error, but prints nothing.
     if (finished.exit_status > 1 || (finished.exit_status == 1 && !finished.output.empty()))
         return base::fail(Errc::Failed, "journalctl exited with status " +
                                             std::to_string(finished.exit_status) + ": " +
@@ -41,7 +42,8 @@ Result<std::string> kernel_log(const std::string& chosen) {
     return std::move(finished.output);
 }
 
-/// Fails with AccessDenied if the log is empty: journalctl prints nothing for a user who can't read it.
+/// Returns the lines with Xid errors. Fails with AccessDenied if the kernel log is empty, because journalctl
+/// prints nothing to a user who can't read it.
 Result<std::string> xid_log() {
     GPUHOST_TRY(newest, kernel_log("--lines=1"));
     if (newest.empty())

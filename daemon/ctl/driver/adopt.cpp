@@ -36,7 +36,8 @@ Json to_json(const kmod::InstalledDriver& driver, const Owners& owners) {
     return document;
 }
 
-/// Packs each file under its own path. The daemon then imports it like any package.
+/// Packs the files of an installed driver, each under its own path. gpuhostd imports the archive like a
+/// package.
 Result<client::InputFile> pack(const base::Root& root, const kmod::InstalledDriver& driver,
                                const Owners& owners) {
     const std::string name = "installed-" + driver.version;
@@ -64,8 +65,8 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
     return status;
 }
 
-/// Returns the paths to remove as this host sees them, with links below the root resolved. The user removes
-/// what is printed.
+/// Returns the paths of the files to remove, with links below `root` resolved: the user removes exactly what
+/// is printed.
 Result<std::set<std::string>> names_to_remove(const base::Root& root, const kmod::InstalledDriver& driver) {
     std::set<std::string> names;
     for (const std::string& path : kmod::files_to_remove(root, driver)) {

@@ -36,14 +36,14 @@ constexpr std::array options{directory_option, kernel_option, root_option, optio
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20U;
 
-/// The module sets to write, and their destination.
+/// The module sets to export, and the directory for them.
 struct Export {
     std::string version;
     std::string directory;
-    std::vector<const ModuleSet*> sets; ///< one per kernel and flavour
+    std::vector<const ModuleSet*> sets; ///< the newest of each kernel and flavour
 
     [[nodiscard]] std::string spec_path() const { return directory + "/" + version + ".spec"; }
-    /// Returns a path relative to the specification's directory.
+    /// Returns the set's path relative to the directory of the specification.
     [[nodiscard]] std::string place(const ModuleSet& set) const {
         return version + "/" + set.kernel + "-" + set.flavour;
     }
@@ -70,7 +70,7 @@ Result<const kmod::DriverVersion*> find_version(const kmod::Store& store, const 
                                     : "Use one of: " + base::join(known, ", ") + ".");
 }
 
-/// Returns the kernels that the version has modules for.
+/// Returns the kernels for which this version has modules.
 std::set<std::string> kernels_of(const kmod::DriverVersion& version) {
     std::set<std::string> kernels;
     for (const ModuleSet& set : version.modules)
@@ -78,7 +78,7 @@ std::set<std::string> kernels_of(const kmod::DriverVersion& version) {
     return kernels;
 }
 
-/// Returns the newest set of each kernel and flavour, which a swap would use.
+/// Returns the newest set of each kernel and flavour, which is the one that a swap would use.
 Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
                                                   const kmod::DriverVersion& version,
                                                   const std::vector<std::string>& wanted) {
@@ -102,7 +102,8 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
     return sets;
 }
 
-/// Copies and verifies a module. Fails with BadContent if it is damaged, so that other hosts do not get it.
+/// Copies a module and verifies its digest. Fails with BadContent if it is damaged, so that no other host
+/// gets it.
 Result<void> copy_module(const base::Root& root, const std::string& from, const ModuleFile& module,
                          const std::string& to, ByteMeter& meter) {
     GPUHOST_TRY(source, root.open_file(from, O_RDONLY | O_NOFOLLOW));
@@ -127,7 +128,8 @@ Result<void> copy_module(const base::Root& root, const std::string& from, const 
     return target.finish();
 }
 
-/// Lists files by name, not by pattern: the directory may contain files of another export.
+/// Returns the specification. It lists each file by name, because the directory may contain files of another
+/// export.
 std::string spec_text(const Export& what, const std::string& platform) {
     std::string text;
     for (const ModuleSet* const set : what.sets) {
@@ -139,10 +141,10 @@ std::string spec_text(const Export& what, const std::string& platform) {
     return text;
 }
 
-/// Writes the specification last, after the files that it names.
+/// Writes the modules, and the specification last, after the files that it names.
 Result<void> write_export(const Session& session, const base::Root& root, const Export& what) {
     ByteMeter meter(session.err(), "writing", what.bytes());
-    // An interrupted export must not leave an old specification: it would name modules of two builds.
+    // Remove an old specification first. If the export is interrupted, it would name modules of two builds.
     if (::unlink(what.spec_path().c_str()) < 0 && errno != ENOENT)
         return base::fail_errno(what.spec_path(), errno);
     for (const ModuleSet* const set : what.sets) {

@@ -28,7 +28,7 @@ const Verb driver_import_verb{
     "files, or one directory of them. A directory with the source of the modules (/usr/src/nvidia-VERSION) "
     "can be imported too. Executes nothing from the files, and does not change the running driver.",
     1,
-    100'000, // input_files.hpp has the real limit, with its own error
+    100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
 };

@@ -34,7 +34,7 @@ Result<void> unpin(Versions& pins, const std::string& version) {
     return {};
 }
 
-/// Reloads gpuhostd if it is running. Otherwise it reads the files when it starts.
+/// Reloads gpuhostd if it runs. Otherwise gpuhostd reads the files at its next start.
 Result<void> reload_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     const auto runs = client->running();
@@ -45,7 +45,7 @@ Result<void> reload_daemon(Session& session) {
     return {};
 }
 
-/// Changes all pins or none.
+/// Changes all of the named pins, or none after an error.
 template <Result<void> (*change)(Versions&, const std::string&)>
 Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));

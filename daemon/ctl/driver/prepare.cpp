@@ -23,8 +23,8 @@ constexpr Option hook_option{"hook", "",
                              "for the scripts of packages; the exit status is 0 unless NewKernel=require"};
 constexpr std::array options{hook_option, option::timeout};
 
-/// Limits the hook, since a package installation holds dpkg's lock meanwhile. A build takes minutes; the
-/// daemon ends one that hangs.
+/// The longest time for the hook, because the package manager holds its lock meanwhile. A build takes
+/// minutes, and gpuhostd ends a build that hangs.
 constexpr std::chrono::minutes hook_patience{30};
 
 client::Request selecting(const std::string& kernel) {
@@ -39,7 +39,7 @@ bool has_problem(const Json& plan, Errc code) {
     });
 }
 
-/// Builds modules if there are none, then selects the driver for the kernel.
+/// Builds modules for the kernel if there are none, then selects the driver for it.
 Result<int> prepare(Session& session, client::Client& client, const std::string& kernel,
                     const Deadline& deadline) {
     const client::Request select = selecting(kernel);
@@ -63,7 +63,7 @@ Result<Json> observed_driver(client::Client& client) {
     return base::member(base::member(base::member(host, "components"), "driver"), "observed");
 }
 
-/// Returns the kernels of the command line, or else all installed kernels but the running one.
+/// Returns the kernels that the command line names, or else all installed kernels except the running one.
 Result<std::vector<std::string>> kernels_to_prepare(Session& session, client::Client& client) {
     if (!session.arguments().words().empty())
         return session.arguments().words();
@@ -89,14 +89,14 @@ Result<int> prepare_all(Session& session, const Deadline& deadline) {
     return worst;
 }
 
-/// Returns true if a driver of gpuhostd could be prepared for the kernel, or if that is unknown.
+/// Returns true if gpuhostd's driver could be prepared for the kernel, or if this is not known.
 bool concerns(client::Client& client, const std::string& kernel) {
     const auto plan = client.ask(selecting(kernel).plan);
     return !plan || (!has_problem(*plan, Errc::Refused) && !has_problem(*plan, Errc::InvalidArgument));
 }
 
-/// Waits for builds and selections, which the hook of an earlier package may have started. Other operations
-/// may take any time, so a package installation must not wait for them.
+/// Waits for builds and selections, which may come from the hook of another package. Does not wait for other
+/// operations: they may take any time, and a package installation must not.
 void wait_for_others(Session& session, client::Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())
@@ -106,7 +106,7 @@ void wait_for_others(Session& session, client::Client& client, const Deadline& d
                 (void)follow_operation(session, operation.id, deadline);
 }
 
-/// Reads NewKernel= from the files, if the daemon does not report it.
+/// Returns NewKernel= from the configuration files, for a gpuhostd that does not report it.
 std::string configured_new_kernel() {
     const auto root = base::Root::open("/");
     return root ? core::load_settings(*root, {kmod::driver_setting_keys()})
@@ -120,7 +120,8 @@ int unprepared(const Session& session, std::string_view new_kernel) {
     return new_kernel == "require" ? base::info(Errc::Refused).exit_code : 0;
 }
 
-/// A missing driver must not fail the installation of a kernel package, unless an administrator requires it.
+/// Prepares the driver while a kernel package is installed. A missing driver must not fail that installation,
+/// unless an administrator requires it.
 Result<int> run_hook(Session& session, const Deadline& deadline) {
     const auto client = session.client();
     const auto runs = client ? (*client)->running() : Result<bool>(false);

@@ -14,20 +14,20 @@ using base::Json;
 
 namespace {
 
-/// Returns true if a selection ({"version", "userland", "modules"}) selects this module set.
+/// Returns true if `selection` ({"version", "userland", "modules"}) selects this module set.
 bool means(const Json& selection, const Json& version, const Json& set) {
     return text_of(selection, "version") == text_of(version, "version") &&
            text_of(selection, "modules") == text_of(set, "digest");
 }
 
-/// Returns the roles of a module set for its kernel: "loaded, selected", "previous", "".
+/// Returns how a kernel uses this module set: "loaded, selected", "previous", "".
 std::string role(const Json& list, const Json& version, const Json& set, std::string_view loaded) {
     const std::string kernel = text_of(set, "kernel");
     const Json& selection = base::member(base::member(list, "selected"), kernel);
     const bool selected = means(selection, version, set);
     const bool selected_elsewhere = !selected && text_of(selection, "version") == text_of(version, "version");
     std::vector<std::string> roles;
-    // With several sets of the loaded version, the selected one counts as loaded.
+    // If the store has several sets of the loaded version, the selected one counts as loaded.
     if (kernel == text_of(list, "kernel") && loaded == text_of(version, "version") && !selected_elsewhere)
         roles.emplace_back("loaded");
     if (selected)
@@ -37,7 +37,7 @@ std::string role(const Json& list, const Json& version, const Json& set, std::st
     return base::join(roles, ", ");
 }
 
-/// Returns the role of a version without modules: whether they can still be built.
+/// Returns the role of a version without modules, which shows whether they can still be built.
 std::string role_without_modules(const Json& version) {
     return list_of(version, "sources").empty() ? "no modules" : "not built";
 }
@@ -54,7 +54,7 @@ std::vector<std::string> module_names(const Json& set) {
     return names;
 }
 
-/// Returns "signed by Site modules" with all different signers. Empty if a module is unsigned.
+/// Returns "signed by " and all signers of a set's modules. Empty if a module is not signed.
 std::string signers_of(const Json& set) {
     std::vector<std::string> signers;
     for (const Json& module : list_of(set, "modules")) {

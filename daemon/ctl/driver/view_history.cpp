@@ -19,7 +19,7 @@ std::string outcome(const Json& change) {
     return base::bool_or(change, "waits_for_reboot", false) ? "waits for a reboot" : state;
 }
 
-/// Returns a word or two; operation show has the details.
+/// Returns the requester in a word or two; 'operation show' has the details.
 std::string who(const Json& subject) {
     const std::string origin = text_of(subject, "origin");
     if (origin == "daemon")

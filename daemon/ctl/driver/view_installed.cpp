@@ -72,7 +72,7 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
                  (root.is_host() ? std::string() : " --root=" + root.host_path("")) +
                  " | xargs -d '\\n' rm   (not packaged: check the list first)";
     text += std::string(adopted ? "\nTo run it with gpuhostd:\n" : "and then, to run it with gpuhostd:\n");
-    // GPUs are not usable from the removal of the files to the swap.
+    // From the removal of the files to the swap GPUs are not usable, so the dry run is the first command.
     text += "  gpuhostctl driver swap " + driver.version +
             " --dry-run   (until only these files block it)\n  " + printable(remove) + "\n";
     for (const std::string& rule : driver.rules)

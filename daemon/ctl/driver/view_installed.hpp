@@ -7,11 +7,12 @@
 
 namespace gpuhost::ctl {
 
-/// Renders the installed files, their origin, what may interfere, and what can be done with them.
+/// Renders the files of an installed driver, their origin, what may interfere with it, and what can be done.
 [[nodiscard]] std::string render_installed(const Screen& screen, const kmod::InstalledDriver& driver,
                                            const Owners& owners);
 
-/// Renders the takeover by gpuhostd step by step. `adopted`: its files are in the store.
+/// Renders, step by step, how gpuhostd replaces the installed driver. `adopted`: its files are in the store
+/// already.
 [[nodiscard]] std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners,
                                           const base::Root& root, bool adopted);
 

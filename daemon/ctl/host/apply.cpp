@@ -32,7 +32,8 @@ Result<void> ask_for_upgrade(Session& session, client::Client& client, const std
     return {};
 }
 
-/// Returns the exit status of a successful apply. A pending decision of an administrator was not part of it.
+/// Returns the exit status after a successful apply. It is not 0 if a decision of an administrator is still
+/// pending.
 Result<int> undecided_status(const Session& session, client::Client& client, const client::Request& request) {
     GPUHOST_TRY(plan, client.ask(request.plan));
     const base::Json& undecided = base::member(plan, "undecided");
@@ -42,7 +43,7 @@ Result<int> undecided_status(const Session& session, client::Client& client, con
     return plan_exit_status(plan);
 }
 
-/// Applies all parts but the driver, if they need changes.
+/// Applies the components `parts`, which are all but the driver, if they need changes.
 Result<int> apply_rest(Session& session, client::Client& client, const std::string& parts) {
     const client::Request request = request_of_only(client::Options{{"only", parts}});
     bool is_any = false;

@@ -21,8 +21,7 @@ base::Json as_json(const std::vector<core::SettingsFile>& files) {
     return list;
 }
 
-/// Formats files as 'systemctl cat' does: each under a comment with its name. Contents are passed on
-/// unchanged.
+/// Formats files as 'systemctl cat' does: each below a comment with its path. The contents are unchanged.
 std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>& files) {
     std::string out;
     for (const auto& file : files) {

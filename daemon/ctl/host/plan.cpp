@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::array options{only_option, option::json};
 
-/// Returns the plan. A driver that the cluster offers appears as "upgrade", since this host has no steps for
-/// it.
+/// Returns the plan. A driver that the cluster offers is its member "upgrade", because gpuhost-cluster, not
+/// gpuhostd, plans that.
 base::Result<base::Json> plan_of(client::Client& client, const client::Options& only) {
     GPUHOST_TRY(offer, cluster_offer(client, only));
     if (offer.driver.empty())

@@ -45,7 +45,8 @@ Found component_verdict(std::string_view name, const Json& component) {
     return std::nullopt;
 }
 
-/// Checks the driver first: it is the main purpose of the host.
+/// Returns the first problem of a component. Checks the driver first, because it is the main purpose of the
+/// host.
 Found components_verdict(const Json& components) {
     if (Found found = component_verdict("driver", base::member(components, "driver")))
         return found;
@@ -61,7 +62,7 @@ std::string count(std::size_t gpus) {
 
 Verdict gpus_verdict(const Json& driver) {
     std::size_t served = 0;
-    std::vector<std::string> unserved; // without GPUs bound to another driver, such as vfio-pci
+    std::vector<std::string> unserved; // PCI addresses; omits GPUs with another driver, such as vfio-pci
     for (const Json& gpu : list_of(driver, "gpus")) {
         const std::string by = text_of(gpu, "driver");
         if (by == "nvidia")

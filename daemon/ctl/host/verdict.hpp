@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides whether this host is in order. The verdict is the first line of status, and its exit status.
+// Decides whether this host is in order. The first line and the exit status of 'status' show this verdict.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -15,10 +15,10 @@ inline constexpr int not_ok_exit_status = 3;
 struct Verdict {
     bool ok = false;
     std::string text;
-    std::string hint; ///< the first thing to do; empty if ok
+    std::string hint; ///< what to do first; empty if ok
 };
 
-/// `host` is Manager.Describe's document. `operation` is the running operation's document, or null.
+/// `host` is the document of Manager.Describe. `operation` is that of the running operation, or null.
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
 /// Returns one line: "OK: …" or "NOT OK: … HINT".

@@ -18,7 +18,7 @@ struct ComponentLines {
     std::string_view component;
     void (*add)(Facts& facts, const Screen& screen, const Json& observed);
 };
-/// In display order.
+/// The components with lines in 'status', in the order of display.
 constexpr std::array component_lines{
     ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
     ComponentLines{"toolkit", add_toolkit_lines}, ComponentLines{"runtime", add_runtime_lines},
@@ -73,7 +73,7 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
     return any;
 }
 
-/// Shows what the cluster's policy wants, and who starts the upgrade.
+/// Shows what the cluster's policy sets for this host, and who starts the upgrade.
 void add_cluster(Facts& facts, const Json& cluster) {
     const Json& desired = base::member(cluster, "desired");
     const std::string toolkit = text_of(desired, "toolkit");
@@ -125,7 +125,8 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
         facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
                                 ", see: gpuhostctl reload");
     add_cluster(facts, base::member(host, "cluster"));
-    // During an operation the host always differs from its configuration, so only the progress is shown.
+    // During an operation the host always differs from its configuration, so the pending changes are not
+    // shown.
     const bool busy = text_of(host, "state") == "busy";
     if (!busy && !add_all_pending(facts, screen, components))
         facts.add("Pending", "nothing");

@@ -23,14 +23,15 @@ constexpr milliseconds retry_interval{1000};
 
 enum class Answer { Ready, NotYet, None };
 
-/// Returns true if the daemon has finished its automatic work and no operation is running.
+/// Returns true if gpuhostd has finished its automatic work and no operation runs.
 Result<bool> is_quiet(client::Client& client) {
     GPUHOST_TRY(host, client.describe_host());
     return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
 }
 
-/// Queries the daemon, which may not be running: at boot both start in parallel. It may also exit between the
-/// two queries. A failed query does not end the wait, since units ordered after this one would then start.
+/// Queries gpuhostd, which may not run yet: at boot both start in parallel, and it may exit between the two
+/// queries. If a query fails, the wait continues, because otherwise units ordered after this one would start
+/// too early.
 Result<Answer> ask(client::Client& client, bool converged) {
     GPUHOST_TRY(running, client.running());
     if (!running)
@@ -50,8 +51,8 @@ Result<int> print_verdict(const Session& session, client::Client& client) {
     return not_ok_exit_status;
 }
 
-/// Returns how long to wait for an event: until the deadline or the next retry. Without a value:
-/// indefinitely.
+/// Returns how long to wait for an event: until the deadline, or until the next query after a failed one.
+/// nullopt: indefinitely.
 std::optional<milliseconds> patience(const Deadline& deadline, Answer answer) {
     const std::optional<milliseconds> left = time_left(deadline);
     return answer == Answer::None ? std::min(left.value_or(retry_interval), retry_interval) : left;

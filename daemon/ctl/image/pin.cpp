@@ -35,7 +35,7 @@ Result<void> unpin(Pins& pins, const std::string& word) {
     return {};
 }
 
-/// Changes all pins or none, then places the pinned images.
+/// Changes all of the named pins, or none after an error. Then places the pinned images.
 template <Result<void> (*change)(Pins&, const std::string&)>
 Result<int> run(Session& session) {
     GPUHOST_TRY(root, chosen_root(session));

@@ -20,9 +20,9 @@ using base::Result;
 
 namespace {
 
-constexpr unsigned most_rounds = 10; ///< the timer handles later changes
+constexpr unsigned most_rounds = 10; ///< then gpuhost-images.timer handles later changes
 
-/// Returns the first problem as the error. The printed report has all of them.
+/// Fails with the first problem of the report; the printed report has all of them.
 Result<int> verdict(const images::PlacementReport& report) {
     if (report.is_good())
         return 0;
@@ -48,16 +48,16 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
     return verdict(report);
 }
 
-/// State that may change while images are pulled.
+/// State that other processes may change while images are pulled.
 struct Seen {
     std::uint64_t catalogue_us = 0;
     std::vector<std::string> pins;
-    std::uint64_t untold_us = 0; ///< time of the pending notice to CRI-O; 0: none
+    std::uint64_t untold_us = 0; ///< time of the last change that CRI-O has not been notified of; 0: none
 
     explicit Seen(const base::Root& root)
         : catalogue_us(images::catalogue_changed_us(root).value_or(0)), pins(images::read_pins(root)),
           untold_us(images::CrioReload::marked_us(root)) {}
-    /// Returns true if a run that started from `before` handled everything.
+    /// Returns true if nothing has changed since `before`, when the last run started.
     [[nodiscard]] bool is_done(const Seen& before) const {
         return catalogue_us == before.catalogue_us && pins == before.pins &&
                (untold_us == 0 || untold_us == before.untold_us);
@@ -88,7 +88,7 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     if (!images::images_managed(core::load_settings(root, {images::images_setting_keys()}).settings)) {
         session.note("Pinned images are left alone (Manage=no in section [Images]).\n");
         if (!dry_run)
-            GPUHOST_CHECK(images::CrioPins(root).notify()); // of changed mirrors
+            GPUHOST_CHECK(images::CrioPins(root).notify()); // CRI-O of changed mirrors
         return conclude(session, images::PlacementReport{});
     }
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
@@ -96,9 +96,9 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     };
     Seen seen(root);
     GPUHOST_TRY(report, placed(session, root, place));
-    // systemd starts this unit again only after it ends, so it would miss bundles and CRI-O notices that
-    // arrive meanwhile. Another image may also have been pinned meanwhile, which this run just released.
-    // Repeat until nothing changes.
+    // systemd does not start this unit again while it runs. Meanwhile bundles may be imported, and CRI-O may
+    // need a notification. An image that this run has just released may also be pinned again. Repeat until
+    // nothing has changed.
     for (unsigned again = 0; !dry_run && again < most_rounds; ++again) {
         Seen now(root);
         if (now.is_done(seen))

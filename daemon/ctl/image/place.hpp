@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the verbs that put images into runtimes. They do it without the daemon: they do not change the
-// host itself, and a pull may take any time.
+// Shared by the verbs that put images into container runtimes. They work without gpuhostd, because they do
+// not change the host itself and a pull may take any time.
 #pragma once
 
 #include "daemon/ctl/cli/session.hpp"
@@ -10,18 +10,17 @@
 
 namespace gpuhost::ctl {
 
-/// For tests and mounted systems.
+/// For tests and mounted systems only.
 inline constexpr Option place_root_option{"root", "DIRECTORY",
                                           "use the bundles, settings and sockets below DIRECTORY"};
 
 [[nodiscard]] base::Result<base::Root> chosen_root(const Session& session);
 
-/// Opens a placer for this host's bundles, settings and runtimes.
+/// Opens a placer with this host's bundles, settings and container runtimes.
 [[nodiscard]] base::Result<images::Placer> open_placer(const base::Root& root);
 
 using Place = std::function<images::PlacementReport(const images::Placer&, const images::Placer::OnText&)>;
-/// Places images with progress on stderr and prints the report. The exit status is 0 if every image is in
-/// place.
+/// Runs `place` with progress on stderr, and prints its report. Returns 0 if every image is in place.
 [[nodiscard]] base::Result<int> place_images(const Session& session, const base::Root& root,
                                              const Place& place);
 /// Places all pinned images. Stores the report for 'gpuhostctl status'.

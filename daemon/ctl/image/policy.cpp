@@ -27,7 +27,7 @@ std::string_view name(PullPolicy policy) {
     return "";
 }
 
-/// Returns what the kubelet would do with this runtime.
+/// Returns what the kubelet would do with the image on this runtime.
 std::string outcome(const Json& image) {
     const std::string state = text_of(image, "state");
     if (state == "present")

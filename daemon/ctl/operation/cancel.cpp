@@ -15,7 +15,7 @@ base::Result<void> cancel(const Session& session, client::Client& client, std::u
     return client.cancel(id);
 }
 
-/// Reports that the operation finished before the cancellation. Nothing is undone, so this is an error.
+/// Reports that the operation ended before it could be cancelled. Its changes remain, so this is an error.
 int too_late(const Session& session, const base::Json& operation, std::uint64_t id) {
     if (session.wants_json())
         session.print_json(operation);

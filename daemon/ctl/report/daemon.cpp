@@ -23,7 +23,7 @@ Result<Json> all_operations(client::Client& client) {
     GPUHOST_TRY(rows, client.list_operations());
     Json all = Json::array();
     for (const client::OperationRow& row : rows)
-        if (auto operation = client.describe_operation(row.id)) // else deleted meanwhile
+        if (auto operation = client.describe_operation(row.id)) // else it was deleted meanwhile
             all.push_back(*std::move(operation));
     return all;
 }

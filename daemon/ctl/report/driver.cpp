@@ -11,16 +11,16 @@ namespace {
 using base::Root;
 
 constexpr std::size_t file_limit = 65536;
-constexpr std::size_t most_files = 4096; // MIG has several for each possible instance
-constexpr std::size_t most_stuck = 3;    // each costs a full timeout
+constexpr std::size_t most_files = 4096; // MIG has several files for each possible instance
+constexpr std::size_t most_stuck = 3;    // files that may time out; each costs the full timeout
 constexpr unsigned deepest = 16;
 
 class DriverFilesReader {
   public:
     explicit DriverFilesReader(const Root& root) : root_(root) {}
 
-    /// Adds the files of `directory` recursively. Only reading a file calls the driver. The kernel answers
-    /// for directories and file metadata immediately.
+    /// Adds the files of `directory` recursively. Directories and metadata are answered by the kernel at
+    /// once; only reading a file calls the driver, which may hang.
     void add(const std::string& directory, unsigned depth = 0) {
         for (const std::string& name : root_.list(directory).value_or(std::vector<std::string>())) {
             const std::string path = directory + "/" + name;
@@ -46,9 +46,9 @@ class DriverFilesReader {
     }
 
   private:
-    /// Returns the content of a file, or a note in its place if it is unreadable, such as one of a GPU that
-    /// fell off the bus. The child process opens the file by our descriptor, which can't point outside of the
-    /// root.
+    /// Returns the content of a file. If it can't be read, for example because its GPU is no longer on the
+    /// bus, returns a note instead. The child process opens the file by our descriptor, so it can't read a
+    /// file outside of the root.
     std::string content(int file, const std::string& path) {
         const std::string ours = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
         ProgramAnswer answer = query_program({"cat", ours}, file_limit);

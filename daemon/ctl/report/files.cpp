@@ -33,7 +33,7 @@ bool is_of_interest(const std::string& package) {
     return false;
 }
 
-/// Returns "nvidia-driver-cuda 3:550.163.01-1.el9.x86_64", one package a line, sorted.
+/// Returns lines such as "nvidia-driver-cuda 3:550.163.01-1.el9.x86_64", sorted.
 std::string rpm_packages(const Root& root) {
     const ProgramAnswer answer =
         query_program({"rpm", "--root=" + root.directory(), "--query", "--all",
@@ -90,7 +90,7 @@ std::string report_modules(const ReportInput& input) {
         text += file(input.root, path);
     std::vector<std::string> directories{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
                                          "/usr/lib/modprobe.d"};
-    if (!input.root.read_link("/lib")) // a link: it is the same directory under another name
+    if (!input.root.read_link("/lib")) // if /lib is a link, this directory is in the list already
         directories.emplace_back("/lib/modprobe.d");
     for (const std::string& directory : directories)
         for (const std::string& name : input.root.list(directory).value_or(std::vector<std::string>()))
@@ -107,7 +107,7 @@ std::string report_packages(const ReportInput& input) {
     for (const auto& [name, version] : debian_packages(input.root))
         if (is_of_interest(name))
             text += name + " " + version + "\n";
-    // Both places, as in owners_of(): EL moved its database once.
+    // Checks both places of rpm's database, as owners_of() does, because EL moved it once.
     if (text.empty() && (input.root.exists("/usr/lib/sysimage/rpm") || input.root.exists("/var/lib/rpm")))
         text = rpm_packages(input.root);
     return text.empty() ? "no packages found by dpkg or rpm\n" : text;

@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// Puts the output of journalctl --reverse back into chronological order. A line that begins with a blank
-/// belongs to the entry above it. With `is_cut`, the oldest entry is incomplete and is dropped.
+/// Returns the output of journalctl --reverse in chronological order. A line that begins with a blank belongs
+/// to the entry above it. `is_cut`: the oldest entry is incomplete, so drop it.
 [[nodiscard]] std::string oldest_first(std::string_view newest_first, bool is_cut);
 
 } // namespace gpuhost::ctl

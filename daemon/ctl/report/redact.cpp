@@ -30,8 +30,8 @@ bool is_base64(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
 }
 
-/// Returns true if the key continues on the next lines. False: only a mention of a key, or the whole key is
-/// on this line.
+/// Returns true if the key that begins in this line continues on the next lines. Returns false if the line
+/// only mentions a key, or contains all of it.
 bool goes_on_behind(std::string_view line, std::size_t begin) {
     constexpr int of_key = 24; // base64 characters in a row: longer than any word
     const std::string_view rest =
@@ -55,13 +55,13 @@ bool is_of_key(std::string_view line) {
            std::all_of(text.begin(), text.end(), [](char c) { return is_base64(c) || c == '\\'; });
 }
 
-/// Returns "prog[12]:" before the text at `at`. A log repeats this tag on the next lines.
+/// Returns the tag before the text at `at`, such as "prog[12]:", which a log repeats on the next lines.
 std::string tag_before(std::string_view line, std::size_t at) {
     const auto words = base::split_words(line.substr(0, at));
     return !words.empty() && base::ends_with(words.back(), ":") ? words.back() + " " : "";
 }
 
-/// Returns the indentation, including the "- " of a YAML list.
+/// Returns the number of columns before the text, including the "- " of a YAML list.
 std::size_t indentation(std::string_view line) {
     const auto text = line.find_first_not_of(" \t");
     if (text == npos)
@@ -77,8 +77,8 @@ int open_brackets(std::string_view text) {
     return open;
 }
 
-/// Returns true if the value continues on the next, deeper indented lines: empty, "|", ">-", "[", an
-/// unterminated quote.
+/// Returns true if the value continues on the following lines that are indented more: it is empty, "|", ">-",
+/// "[" or an unterminated quote.
 bool goes_on_below(std::string_view value) {
     value = base::trim(value);
     if (value.empty())
@@ -90,10 +90,11 @@ bool goes_on_below(std::string_view value) {
     return last != npos && std::string_view("|>[{(").find(value[last]) != npos;
 }
 
-/// Expectation for the next line.
+/// Kinds of announcement that a line makes for the next line: none, the value of a pair, or the argument of
+/// an option.
 enum class Next { Any, Value, Argument };
 
-/// Returns where the value starts that the previous line announced; npos: not on this line.
+/// Returns where the value starts that the previous line announced; npos: this line does not have it.
 std::size_t find_awaited(std::string_view line, Next next) {
     const auto text = line.find_first_not_of(" \t\"'-");
     if (next == Next::Any || text == npos)
@@ -123,14 +124,14 @@ class Redaction {
     std::string_view rest_;
     Inside inside_ = Inside::Nothing;
     Next next_ = Next::Any;
-    std::string tag_;         ///< log tag before the lines of a key
-    std::size_t deeper_ = 0;  ///< a block's lines are indented deeper than this
-    std::string_view closer_; ///< closing quotes
-    int open_ = 0;            ///< number of open brackets
+    std::string tag_;         ///< tag of the process that logs the key, at the begin of its lines
+    std::size_t deeper_ = 0;  ///< the lines of a block are indented more than this
+    std::string_view closer_; ///< the quotes that end the value
+    int open_ = 0;            ///< number of brackets that are still open
 };
 
-/// Inside a key in a log, returns the offset of the text after another process's tag. Returns npos if the
-/// line belongs to the same process, whose further lines may have no tag.
+/// While a key is being logged: returns the offset of the text in a line of another process, after its tag.
+/// Returns npos for a line of the same process, whose further lines may have no tag.
 std::size_t Redaction::find_others(std::string_view line) const {
     constexpr std::string_view tag = "]: ";
     if (inside_ != Inside::Key || !base::ends_with(tag_, tag) || line.find(tag_) != npos)
@@ -139,18 +140,18 @@ std::size_t Redaction::find_others(std::string_view line) const {
     return at == npos || line.find_first_of(" \t") == 0 ? npos : at + tag.size();
 }
 
-/// Returns true for a line of another process, between a key's lines, that is not part of a key.
+/// Returns true for a line of another process that is between the lines of a key and is not part of a key.
 bool Redaction::is_of_others(std::string_view line) const {
     const auto text = find_others(line);
     return text != npos && !is_of_key(line.substr(text)) && line.find("-----END ", text) == npos;
 }
 
-/// Returns true if the line is part of the secret that began above it.
+/// Returns true if the line is part of the secret that began in an earlier line.
 bool Redaction::is_left_out(std::string_view line) {
     const Inside inside = inside_;
     if (inside == Inside::Nothing)
         return false;
-    if (find_others(line) != npos) // part of another key
+    if (find_others(line) != npos) // it is part of another process's key
         return true;
     inside_ = Inside::Nothing;
     bool is_inside = false;
@@ -181,8 +182,8 @@ bool Redaction::is_left_out(std::string_view line) {
     return is_inside;
 }
 
-/// Expects the end of a value in quotes or brackets if it is near. Without an end, the rest of the file would
-/// count as secret.
+/// Handles a value that begins with a quote or a bracket. Sets inside_ only if its end is within 64 KiB:
+/// without an end, the rest of the file would count as secret.
 bool Redaction::expect_end(std::string_view value) {
     constexpr std::size_t near = 65536;
     const std::string_view below = rest_.substr(0, near);
@@ -207,7 +208,7 @@ bool Redaction::expect_end(std::string_view value) {
     return true;
 }
 
-/// Sets what the next lines are, after a line with a secret that begins at `value`.
+/// Sets how the secret that begins at `value` continues on the next lines.
 void Redaction::expect_more(std::string_view line, std::size_t value) {
     const std::string_view text = line.substr(value);
     deeper_ = indentation(line);
@@ -244,7 +245,8 @@ std::string Redaction::masked(std::string_view line) {
     expect_more(line, value);
     if (value == line.size())
         return safe;
-    // A password in a URL may look like a name and its value; the secret then starts earlier.
+    // The name of a secret may be part of a URL with a password. Then the secret starts earlier, at the first
+    // masked character.
     const auto differs =
         std::mismatch(line.begin(), line.end(), safe.begin(), safe.end()).first - line.begin();
     return std::string(line.substr(0, std::min(value, static_cast<std::size_t>(differs)))) +
@@ -265,7 +267,7 @@ std::string Redaction::run() {
     return made;
 }
 
-/// Masks all values, whatever their names, except null, true and false.
+/// Masks all values of the document, whatever their keys are, except null, true and false.
 Json all_masked(const Json& document) {
     if (!document.is_structured())
         return document.is_null() || document.is_boolean() ? document : Json(mask);
@@ -275,7 +277,7 @@ Json all_masked(const Json& document) {
     return made;
 }
 
-/// Detects {"name": "DB_PASSWORD", "value": …}.
+/// Returns true for a pair such as {"name": "DB_PASSWORD", "value": …}.
 bool is_pair_of_secret(const Json& object) {
     for (const auto& [key, value] : object.items())
         if ((plain_name(key) == "name" || plain_name(key) == "key") && value.is_string() &&
@@ -301,7 +303,7 @@ Json redact_document(const Json& document) {
                         ? all_masked(Json(value))
                         : redact_document(Json(value));
     }
-    bool is_argument = false; // the previous element is a secret option
+    bool is_argument = false; // the previous element is an option whose argument is secret
     if (document.is_array())
         for (Json& value : made) {
             const std::string text = value.is_string() ? value.get<std::string>() : "";

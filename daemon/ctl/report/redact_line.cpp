@@ -27,7 +27,7 @@ std::size_t end_of(std::string_view line, std::string_view ends, std::size_t at)
     return std::min(line.find_first_of(ends, at), line.size());
 }
 
-/// Returns the name before the ':' or '=' at `at`, without quotes.
+/// Returns the name before the ':' or '=' at the offset `at`, without quotes.
 std::string_view name_before(std::string_view line, std::size_t at) {
     constexpr std::string_view around = " \t\"'\\";
     while (at > 0 && around.find(line[at - 1]) != npos)
@@ -38,14 +38,16 @@ std::string_view name_before(std::string_view line, std::size_t at) {
     return line.substr(begin, at - begin);
 }
 
-/// Detects "https://blobs/x?sig=…". Outside of a query such a name does not hold a secret.
+/// Returns true for the signature in a URL such as "https://blobs/x?sig=…". A "sig" outside of a query is not
+/// a secret.
 bool is_signed_query(std::string_view line, std::string_view name) {
     const auto at = static_cast<std::size_t>(name.data() - line.data());
     const std::string key = plain_name(name);
     return (key == "sig" || key == "signature") && at > 0 && (line[at - 1] == '?' || line[at - 1] == '&');
 }
 
-/// Detects "DB_PASSWORD" in `name: "DB_PASSWORD"`, the name of a pair. Its ':' is at `at`.
+/// Returns true if the value after the ':' at `at` is the name of a secret in a pair, as in `name:
+/// "DB_PASSWORD"`.
 bool is_pair_of_secret(std::string_view line, std::size_t at, std::string_view name) {
     const std::string key = plain_name(name);
     const auto begin = line.find_first_not_of(" \t\"'\\", at + 1);
@@ -79,7 +81,7 @@ std::size_t find_by_option(std::string_view line) {
     return npos;
 }
 
-/// Returns the last '@' that does not start an image's digest.
+/// Returns the offset of the last '@' that does not start the digest of an image; npos: none.
 std::size_t find_sign(std::string_view word) {
     auto sign = word.rfind('@');
     while (sign != npos && (base::starts_with(word.substr(sign + 1), "sha256:") ||
@@ -88,14 +90,15 @@ std::size_t find_sign(std::string_view word) {
     return sign;
 }
 
-/// Detects "0::/system.slice/a@1.service", the format of /proc/PID/cgroup.
+/// Returns true for a unit in the format of /proc/PID/cgroup: "0::/system.slice/a@1.service".
 bool is_unit(std::string_view word, std::size_t sign) {
     constexpr std::array kinds{".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target"};
     return word.find(":/") < sign &&
            std::any_of(kinds.begin(), kinds.end(), [&](auto kind) { return base::ends_with(word, kind); });
 }
 
-/// Masks up to the last '@' of the word: a password may contain any character that was not encoded.
+/// Masks the credentials of a word, up to its last '@': a password may contain any character, if it is not
+/// encoded.
 std::string mask_word(std::string word) {
     const auto scheme = word.find("://");
     if (scheme == npos) {

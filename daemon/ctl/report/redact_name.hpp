@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides by its name whether a value is secret.
+// Decides by the name of a value whether the value is secret.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace gpuhost::ctl {
 /// a secret ("TokenFile").
 [[nodiscard]] bool is_secret_name(std::string_view name);
 
-/// Returns true for an option like "--token", whose value is the next argument.
+/// Returns true for an option such as "--token", whose secret is the next argument.
 [[nodiscard]] bool is_secret_option(std::string_view argument);
 
 } // namespace gpuhost::ctl

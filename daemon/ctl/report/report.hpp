@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects a support report: a table of sources, each a file of an archive. make_report() masks secrets in
-// texts. report_document() masks them in JSON and keeps it valid.
+// Collects the archive for support from a table of sources; each source is a file of the archive.
+// make_report() masks secrets in all texts. For JSON, a source calls report_document(), whose masking keeps
+// it valid.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -14,22 +15,22 @@
 
 namespace gpuhost::ctl {
 
-/// Contents of /proc/driver/nvidia. The driver itself answers each read.
+/// Contents of /proc/driver/nvidia. Each read is answered by the driver, which may hang.
 struct DriverFiles {
     std::string text;
-    std::string stuck; ///< the first file that it did not answer for in time; empty: none
+    std::string stuck; ///< the first file for which the driver did not answer in time; empty: none
 };
-/// Reads each file in a child process: a read from a hanging driver never returns.
+/// Reads each file in a child process, because a read from a driver that hangs never returns.
 [[nodiscard]] DriverFiles read_driver_files(const base::Root& root);
 
 struct ReportInput {
     const base::Root& root;
     client::Client* client = nullptr; ///< null if the daemon does not answer, and on a mounted system
-    std::string silence;              ///< why it does not answer
+    std::string silence;              ///< why gpuhostd does not answer
     DriverFiles driver{};
 };
-/// Returns an error if the driver hangs. Sources that read the driver's files themselves report it instead of
-/// hanging.
+/// Returns an error if the driver hangs. Sources that would read the driver's files themselves return this
+/// error instead.
 [[nodiscard]] std::optional<base::Error> hanging_driver(const ReportInput& input);
 
 struct ReportSource {

@@ -19,14 +19,15 @@ std::string answer(const ReportInput& input, std::vector<std::string> argv) {
     return answer.text + (answer.is_cut ? "\n[the rest is left out]\n" : "") + problem_of(program, answer);
 }
 
-/// Returns the newest entries that fit. journalctl ends with status 1 if --grep= finds nothing.
+/// Returns the newest entries that fit into report_limit. journalctl exits with status 1 if --grep= finds
+/// nothing.
 std::string journal(const ReportInput& input, std::vector<std::string> arguments) {
     if (!input.root.is_host())
         return "a mounted system: nothing runs\n";
     std::vector<std::string> argv{"journalctl", "--no-pager", "--quiet", "--output=short-iso", "--reverse"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     const ProgramAnswer answer = query_program(std::move(argv), report_limit);
-    // A timeout may also cut the output inside an entry.
+    // A timeout may cut the output in the middle of an entry.
     const bool is_torn = answer.is_cut || (!answer.text.empty() && answer.text.back() != '\n');
     return problem_of("journalctl", answer) + (is_torn ? "[older entries are left out]\n" : "") +
            oldest_first(answer.text, is_torn);

@@ -39,7 +39,7 @@ std::string name_of_report(const base::Root& root, std::uint64_t time) {
     return "gpuhost-report-" + host + "-" + std::to_string(time);
 }
 
-/// Returns the client without starting the daemon. Fails with NotFound if it is not running.
+/// Returns the client of gpuhostd, without starting gpuhostd. Fails with NotFound if it does not run.
 Result<client::Client*> running_daemon(Session& session) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(runs, client->running());
@@ -77,7 +77,7 @@ Result<int> run(Session& session) {
     const std::string path = given.words().empty() ? name + ".tar.gz" : given.words().front();
     const bool may_replace = given.has(force_option);
     struct stat st {};
-    if (!may_replace && ::lstat(path.c_str(), &st) == 0) // early check; finish() checks again
+    if (!may_replace && ::lstat(path.c_str(), &st) == 0) // fails early; finish() checks again
         return base::fail(is_there(path));
     GPUHOST_TRY(file, OutputFile::create(path, 0600, may_replace ? Existing::Replace : Existing::Keep));
     session.note("Writes to " + printable(path) + ":\n" + render_sources(session.err()));

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::array options{root_option, option::json};
 
-/// Fails with the names of the wrong runtimes: with many hosts, often only this line is read.
+/// Fails with the names of the runtimes that are not configured as intended. An administrator of many hosts
+/// often reads only this line.
 base::Result<int> conclude(const base::Json& checked) {
     std::string bad;
     for (const base::Json& runtime : list_of(checked, "runtimes"))

@@ -30,7 +30,8 @@ Style style_of_line(const std::string& line) {
     }
 }
 
-/// Keeps the indentation: JSON files have tabs, which printable() would treat as control characters.
+/// Returns a line of a file for display. Replaces tabs by blanks, because printable() would treat them as
+/// control characters.
 std::string shown_line(const std::string& line) {
     std::string spread;
     for (const char c : line)
@@ -58,7 +59,7 @@ std::string file_lines(const Screen& screen, const Json& file) {
     return out;
 }
 
-/// Returns the words before the sentence of a runtime whose configuration is not simply changed.
+/// Returns the words before the sentence about a runtime, for an outcome other than a plain change.
 std::string lead(const Screen& screen, const std::string& outcome) {
     if (outcome == "nothing")
         return "nothing to do";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders changes of runtimes' configuration as text: the documents of daemon/runtime/configure/plan.hpp and
-// what the component observes (org.gpuhost1(5)). Pure functions, as in view.hpp.
+// Renders changes of the configuration of container runtimes as text: the documents of
+// daemon/runtime/configure/plan.hpp, and what the component observes (org.gpuhost1(5)). Pure functions, as in
+// view.hpp.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,7 +17,7 @@ class Facts;
 [[nodiscard]] std::string render_runtime_plan(const Screen& screen, const base::Json& plan);
 /// Renders verify_runtimes().
 [[nodiscard]] std::string render_runtime_checks(const Screen& screen, const base::Json& checked);
-/// Adds the status lines of runtimes.
+/// Adds the lines of 'status' about container runtimes.
 void add_runtime_lines(Facts& facts, const Screen& screen, const base::Json& observed);
 
 } // namespace gpuhost::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings for the verbs that compare runtimes with the configuration.
+// Loads the settings that the verbs compare runtimes with.
 #pragma once
 
 #include "daemon/runtime/cdi_settings.hpp"
@@ -8,8 +8,8 @@
 
 namespace gpuhost::ctl {
 
-/// Loads the settings. The daemon and 'reload' report mistakes in the files; as there, a wrong line
-/// leaves the earlier value.
+/// Returns the settings. A wrong line leaves the earlier value, as in gpuhostd. Mistakes are not reported
+/// here, because gpuhostd and 'reload' report them.
 [[nodiscard]] inline core::Settings wanted_of_runtimes(const base::Root& root) {
     return core::load_settings(root, {runtime::runtime_setting_keys(), runtime::cdi_setting_keys(),
                                       runtime::toolkit_setting_keys()})

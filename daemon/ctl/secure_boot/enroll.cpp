@@ -22,7 +22,7 @@ constexpr std::array options{create_option, name_option, root_option, option::js
 constexpr std::string_view new_key = "/etc/gpuhost/modules.key";
 constexpr std::string_view new_certificate = "/etc/gpuhost/modules.der";
 
-/// Creates the key, then the certificate: if the certificate exists, the pair is complete.
+/// Creates the key first, then the certificate. If the certificate exists, the pair is complete.
 Result<void> create(const base::Root& root, const SigningSettings& signing, const std::string& name) {
     for (const std::string& path : {signing.key, signing.certificate}) {
         if (path.empty() || path.front() != '/')

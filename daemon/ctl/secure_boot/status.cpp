@@ -14,7 +14,7 @@ constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
-    // The daemon and 'reload' report mistakes in the files.
+    // Mistakes in the files are not reported here, because gpuhostd and 'reload' report them.
     const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;
     GPUHOST_TRY(boot, kmod::read_secure_boot(root, kmod::driver_settings(settings)));
     const base::Json status = kmod::to_json(boot);

@@ -22,7 +22,7 @@ std::string modules_line(const Screen& screen, const Json& status) {
                        : screen.paint(Style::Bold, "signed ones only") + ": " + why;
 }
 
-/// Returns whether the kernel trusts the key. `kernel` is the name of a kmod::Trust.
+/// Returns whether the kernel trusts the key, as text. `kernel` is the name of a kmod::Trust.
 std::string standing(const Screen& screen, const std::string& kernel) {
     if (kernel == "known" || kernel == "by-name")
         return screen.paint(Style::Good, "the kernel has it");

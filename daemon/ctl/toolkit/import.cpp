@@ -27,7 +27,7 @@ const Verb toolkit_import_verb{
     "nvidia-container-toolkit-base alone is enough for the modes cdi and jit-cdi. None of the files is "
     "executed. Nothing that runs changes: 'apply' selects the imported version.",
     1,
-    100'000, // input_files.hpp has the real limit, with its own error
+    100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
 };

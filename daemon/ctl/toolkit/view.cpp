@@ -12,7 +12,7 @@ using base::Json;
 
 namespace {
 
-/// Returns whether config.toml is gpuhost's: "config.toml ours".
+/// Returns whose file config.toml is: gpuhost's, or that of another program.
 std::string config_words(const Screen& screen, const std::string& state) {
     if (state == "other")
         return screen.paint(Style::Warn, "config.toml of another program takes precedence");
