@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of NVIDIA's config.toml in one table: keys, types, NVIDIA's defaults and choices. From this table
-// gpuhost writes defaults, checks Options= in section [Toolkit] and compares other programs' config.toml files.
+// The options of NVIDIA's config.toml in one table: keys, types, NVIDIA's defaults and choices. gpuhost uses
+// this table to write defaults, to check Options= in section [Toolkit] and to compare other programs' files.
 // A test compares the man page with this table.
 #pragma once
 
