@@ -5,8 +5,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns whether the programs below this root can run here and change that same root. False for the mounted
-/// root of another system. Replaced at link time: tests run programs that they put into a tree.
+/// Returns whether programs in this root may be run to change it: true only if it is the host's own root, not
+/// a mounted system. Tests replace this function at link time, to run programs that they put into a directory
+/// tree.
 [[nodiscard]] bool runs_programs_of(const base::Root& root);
 
 } // namespace gpuhost::kmod

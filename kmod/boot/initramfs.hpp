@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whether the images with which a kernel boots are free of GPU drivers. A driver in an image would be
-// loaded regardless of the selection. The daemon does not read images. It compares a file's size, time and
-// inode with those that a worker recorded after it read the image. FAT assigns new inode numbers at each
-// mount, so images there are read again.
+// Records which initramfs images are known to be clean: without GPU drivers. A driver in an image would be
+// loaded at boot, whatever driver is selected. The daemon does not read images. A worker reads an image and
+// records the file's size, time and inode; the daemon compares these. FAT assigns new inode numbers at each
+// mount, so images there are read again after a boot.
 #pragma once
 
 #include "daemon/core/plan.hpp"
@@ -24,22 +24,24 @@ struct InstalledKernel {
     bool headers = false;
 };
 
-/// For each kernel a record of its images and a log.
+/// Has for each kernel a file with the records of its images, and a log.
 inline constexpr std::string_view initramfs_directory = "/var/lib/gpuhost/driver/initramfs";
 
-/// Returns whether the image is unchanged since it was recorded as clean.
+/// Returns whether the image file is recorded as clean and unchanged since then.
 [[nodiscard]] bool is_known_clean(const base::Root& root, const std::string& kernel,
                                   const std::string& image);
+/// Records an image as clean. `st` is the file's state when it was read.
 [[nodiscard]] base::Result<void> record_clean(const base::Root& root, const std::string& kernel,
                                               const std::string& image, const struct stat& st);
 
-/// Returns for each kernel its first image that is not known to be clean.
+/// Returns for each kernel that has one its first image that is not known to be clean: release → path.
 [[nodiscard]] std::map<std::string, std::string>
 unknown_initramfs(const base::Root& root, const std::vector<InstalledKernel>& kernels);
 
-/// Returns initramfs.clear for all images of the kernel, unless they are known to be clean, or Initramfs= is
-/// set to ignore them. The step runs before the selection changes. An image without a driver boots any
-/// selection, so an interrupted transaction always leaves a bootable driver.
+/// Returns the step initramfs.clear for the images of the kernel. Returns no step if all are known to be
+/// clean (`unknown` has no entry for the kernel), or with Initramfs=ignore. The step runs before the
+/// selection changes. With an image without a driver, the kernel boots whatever driver is selected, so an
+/// interrupted transaction leaves a host that boots.
 [[nodiscard]] std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
                                                       const std::map<std::string, std::string>& unknown,
                                                       const std::string& kernel);

@@ -24,7 +24,8 @@ bool is_file(const Root& root, const std::string& path) {
     return st && S_ISREG(st->st_mode);
 }
 
-/// Returns a value of os-release(5). The file is shell syntax, but the values read here use quotes at most.
+/// Returns a value of os-release(5). `key` ends with "=". The file is shell syntax, but only quotes are
+/// removed: the values that are read here have nothing else.
 std::string os_release_value(const Root& root, std::string_view key) {
     auto text = root.read("/etc/os-release");
     if (!text)
@@ -41,8 +42,8 @@ bool is_name(const std::string& token) {
     return !token.empty() && token.front() != '.' && token.find('/') == std::string::npos;
 }
 
-/// Returns the entry tokens by which kernel-install names this system's directories: the configured one, or
-/// those that it tries.
+/// Returns the entry tokens, with which kernel-install names this system's directories below $BOOT: the
+/// configured one, or all that it uses by default.
 std::vector<std::string> tokens_of(const Root& root) {
     if (const std::string set = root.read_line("/etc/kernel/entry-token").value_or(""); is_name(set))
         return {set};
@@ -55,7 +56,7 @@ std::vector<std::string> tokens_of(const Root& root) {
     return tokens;
 }
 
-/// Returns whether the image is a temporary file or a backup.
+/// Returns whether a file is a temporary file or a backup, by the end of its name.
 bool is_beside(std::string_view name) {
     constexpr std::array<std::string_view, 5> endings{unfinished_image, ".new", ".old", ".bak", "~"};
     return std::any_of(endings.begin(), endings.end(),
@@ -71,20 +72,23 @@ void add_entries(const Root& root, const std::string& directory, std::vector<Boo
     }
 }
 
-/// Returns true for an autofs directory until it is mounted. Opening a path with O_PATH does not mount its
-/// last component, but mounts those above it.
+/// Returns whether the directory is an autofs mount point that is not mounted yet. Opens it with O_PATH,
+/// which does not mount it, but mounts file systems above it.
 bool is_mounted_on_demand(const Root& root, const std::string& directory) {
     struct statfs fs {};
     const auto fd = root.open_file(directory, O_PATH);
     return fd && ::fstatfs(fd->get(), &fs) == 0 && fs.f_type == AUTOFS_SUPER_MAGIC;
 }
 
+/// Reports whether the directory, or the first directory of its path, is an autofs mount point that is not
+/// mounted yet.
 bool is_below_on_demand(const Root& root, const std::string& directory) {
     return is_mounted_on_demand(root, directory.substr(0, directory.find('/', 1))) ||
            is_mounted_on_demand(root, directory);
 }
 
-/// Matches "TOKEN-KERNEL.efi"; with boot counting "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
+/// Reports whether a file name is that of this kernel's unified image: "TOKEN-KERNEL.efi", or with boot
+/// counting "TOKEN-KERNEL+3.efi" or "TOKEN-KERNEL+2-1.efi".
 bool is_unified_of(std::string_view name, std::string_view kernel) {
     constexpr std::string_view ending = ".efi";
     if (!base::ends_with(name, ending))

@@ -35,10 +35,11 @@ Result<std::string> kernel_from(const Json& args) {
 struct Content {
     base::UniqueFd fd;
     struct stat st {};
-    std::vector<std::string> modules; ///< of GPU drivers
+    std::vector<std::string> modules; ///< paths of modules of GPU drivers in the image
 };
 
-/// Reads an image, or the file that will replace it.
+/// Reads an image and lists the GPU drivers in it. image.path may also be a new file that will replace the
+/// image.
 Result<Content> read_content(const base::Root& root, const BootImage& image, const std::string& kernel) {
     Content content;
     GPUHOST_TRY(fd, root.open_file(image.path, O_RDONLY));
@@ -58,7 +59,8 @@ Result<void> sync(const Content& content, const std::string& path) {
     return ::fsync(content.fd.get()) < 0 ? base::fail_errno(path, errno) : Result<void>();
 }
 
-/// Only warns: this worker does not read images, and usually nothing has to be created.
+/// Warns of images that could not be created again. It is not a problem of the plan, because the worker of
+/// the preflight does not read images, and most images contain no driver.
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     if (!runs_programs_of(context.root))
@@ -80,8 +82,8 @@ std::string unfinished_file(const std::string& kernel) {
     return std::string(initramfs_directory) + "/" + kernel + ".unfinished";
 }
 
-/// Returns images whose tool did not complete. The image may be in place already while boot loaders are not
-/// updated yet.
+/// Returns the images whose tool was started and has not ended successfully. The image file may be new
+/// already while the tool has not updated boot loaders yet, so the tool must run again.
 Paths unfinished_images(const base::Root& root, const std::string& kernel) {
     Paths paths;
     for (const std::string& path : base::split(root.read(unfinished_file(kernel)).value_or(""), '\n'))
@@ -100,8 +102,9 @@ Result<void> record_unfinished(const base::Root& root, const std::string& kernel
     return root.write_atomic(unfinished_file(kernel), text);
 }
 
-/// Creates the image again. Records it only after it is known to be clean and is on disk. dracut's file
-/// replaces the old one only then; update-initramfs replaces the image before it can be read.
+/// Creates the image again with the host's tool, and records it as clean after it was read and synced to the
+/// disk. dracut writes another file, which replaces the image only after that check. update-initramfs
+/// replaces the image itself, before the check.
 Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const ImageTool tool = *tool_for(context.root, image, kernel);
     Paths unfinished = unfinished_images(context.root, kernel);
@@ -124,21 +127,22 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     return record_clean(context.root, kernel, image.path, made.st);
 }
 
-/// Returns whether the image was created again.
+/// Makes sure that one image has no GPU driver. Returns whether it was created again for that.
 Result<bool> clear(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const bool finish = unfinished_images(context.root, kernel).count(image.path) != 0;
     if (!finish && is_known_clean(context.root, kernel, image.path))
         return false;
     context.progress(-1, "reading '" + image.path + "'");
     auto read = read_content(context.root, image, kernel);
-    // a system that does not boot may have a damaged image
+    // only a warning for a mounted system: it may be damaged, and its programs are not run
     if (!read && !runs_programs_of(context.root)) {
         context.warn(read.error().message);
         return false;
     }
     GPUHOST_TRY(content, std::move(read));
     if (content.modules.empty() && !finish) {
-        GPUHOST_CHECK(sync(content, image.path)); // it may have been created just now
+        // The image may have been created just now and not be on the disk yet.
+        GPUHOST_CHECK(sync(content, image.path));
         GPUHOST_CHECK(record_clean(context.root, kernel, image.path, content.st));
         return false;
     }
@@ -157,7 +161,7 @@ Result<bool> clear(const StepContext& context, const BootImage& image, const std
     return true;
 }
 
-/// Returns whether an image was created again.
+/// Calls clear() for all images of a kernel. Returns whether one was created again.
 Result<bool> clear_all(const StepContext& context, const std::string& kernel) {
     bool any = false;
     for (const BootImage& image : boot_images_of(context.root, kernel)) {
@@ -167,7 +171,8 @@ Result<bool> clear_all(const StepContext& context, const std::string& kernel) {
     return any;
 }
 
-/// Runs clear_all() twice if needed: the tool for one image may also create another that was checked before.
+/// Runs clear_all(), and once more if an image was created: its tool may also have created another image that
+/// was checked before.
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     GPUHOST_TRY(made, clear_all(context, kernel));
@@ -189,12 +194,13 @@ Result<void> verify(StepContext& context, const Json& args) {
     return {};
 }
 
-/// Removes temporary files alone. An image without a driver boots the previous driver too, so it stays.
+/// Removes only temporary files. New images stay: an image without a driver also boots the previous driver.
 Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     for (const BootImage& image : boot_images_of(context.root, kernel))
-        for (const char* half : {".new", unfinished_image}) // update-initramfs's and ours
-            if (context.root.exists(image.path + half)) // otherwise do not write: it may be mounted read-only
+        for (const char* half : {".new", unfinished_image}) // suffixes of update-initramfs and of gpuhost
+            // Checked first, because the file system may be read-only.
+            if (context.root.exists(image.path + half))
                 GPUHOST_CHECK(context.root.remove(image.path + half));
     return {};
 }

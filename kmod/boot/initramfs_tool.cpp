@@ -25,8 +25,9 @@ std::string directory_of(const std::string& path) {
 
 } // namespace
 
-// dracut overwrites the file that it is given, so it is given another. update-initramfs renames a complete
-// file into place, then updates boot loaders or copies the image to where they look.
+// dracut overwrites the given file in place, so it is given a temporary name. update-initramfs writes a
+// temporary file and renames it to the image. Then it updates boot loaders, or copies the image to their
+// directory.
 std::optional<ImageTool> tool_for(const base::Root& root, const BootImage& image, const std::string& kernel) {
     constexpr const char* update = "/usr/sbin/update-initramfs";
     if (image.kind == BootImage::Kind::Unified)
@@ -73,10 +74,10 @@ Result<void> run_tool(const StepContext& context, const std::string& kernel, con
     base::Command command;
     command.argv = tool.argv;
     command.argv.front() = context.root.host_path(tool.argv.front());
-    // tells the hooks to exclude the modules, although no selection says so yet
+    // makes gpuhost's hooks exclude GPU drivers, even if no driver is selected yet
     command.environment = {"GPUHOST_INITRAMFS=exclude"};
     command.deadline = deadline;
-    command.output_limit = 4096; // the log has all of it
+    command.output_limit = 4096; // bytes that are kept in memory; the log has the whole output
     command.on_line = [&](std::string_view line) {
         log.line(line);
         last = line;

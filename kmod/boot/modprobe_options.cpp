@@ -19,11 +19,13 @@ namespace {
 using ContextPtr = base::CHandle<kmod_ctx, ::kmod_unref>;
 using IteratorPtr = base::CHandle<kmod_config_iter, ::kmod_config_iter_free_iter>;
 
-// modprobe reports errors in its configuration; they are not a reason to refuse a driver.
+// Discards libkmod's messages about errors in the configuration, which modprobe reports too. They are not a
+// reason to refuse a driver.
 void discard_log(void* /*data*/, int /*priority*/, const char* /*file*/, int /*line*/, const char* /*fn*/,
                  const char* /*format*/, va_list /*args*/) {}
 
-/// Reads modprobe's configuration in its order: a file hides files of the same name in later directories.
+/// Reads the configuration from the same directories as modprobe, in the same order: a file hides files of
+/// the same name in later directories.
 ContextPtr read_configuration(const base::Root& root) {
     std::vector<std::string> directories;
     for (const char* directory : {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",

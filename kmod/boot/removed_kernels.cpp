@@ -34,12 +34,12 @@ std::string record_path(const std::string& kernel) {
     return std::string(selected_directory) + "/" + kernel;
 }
 
-/// Returns the target of a link that this project made, else an empty string.
+/// Returns the target of a link that gpuhost made; empty for any other file.
 std::string own_link(const Root& root, const std::string& path) {
     return content::is_ours(root, path) ? root.read_link(path).value_or(std::string()) : std::string();
 }
 
-/// Fails with InUse if the kernel was installed again after the plan was made.
+/// Returns the kernel in the args. Fails with InUse if it was installed again after the plan was made.
 Result<GoneKernel> still_gone(const StepContext& context, const Json& args) {
     GoneKernel kernel = gone_kernel_from_json(args);
     if (!base::is_kernel_release(kernel.release))
@@ -50,7 +50,8 @@ Result<GoneKernel> still_gone(const StepContext& context, const Json& args) {
     return kernel;
 }
 
-/// Removes a directory that a removed kernel package left only because it contained our link.
+/// Removes an empty directory. The package manager did not remove it with the kernel, because it contained
+/// gpuhost's link.
 Result<void> remove_if_empty(const Root& root, const std::string& directory) {
     const auto left = root.list(directory);
     return left && left->empty() ? root.remove(directory) : Result<void>();
@@ -64,7 +65,7 @@ Result<Json> forget(StepContext& context, const Json& args) {
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release) + "/updates"));
         GPUHOST_CHECK(remove_if_empty(context.root, directory_of(kernel.release)));
     }
-    // of no use without the kernel, so undo does not restore them
+    // Undo does not restore these records, because they can be made again.
     for (const char* file : {"", ".log", ".unfinished"})
         GPUHOST_CHECK(context.root.remove(std::string(initramfs_directory) + "/" + kernel.release + file));
     GPUHOST_CHECK(remove_selection(context.root, kernel.release));
@@ -74,7 +75,7 @@ Result<Json> forget(StepContext& context, const Json& args) {
     return Json::object();
 }
 
-/// Restores the files, also if the kernel was installed again: it then boots the same driver as before.
+/// Restores the files. If the kernel was installed again, it then boots the same driver as before.
 Result<void> remember(StepContext& context, const Json& args) {
     const GoneKernel kernel = gone_kernel_from_json(args);
     if (!kernel.boot.empty())
@@ -120,7 +121,7 @@ std::vector<GoneKernel> find_removed_kernels(const Root& root, const std::string
 core::StepKind store_forget_kind() {
     core::StepKind kind;
     kind.name = "store.forget";
-    kind.sandbox = core::Sandbox::System; // includes a link in /lib/modules
+    kind.sandbox = core::Sandbox::System; // because one of the files is a link in /lib/modules
     kind.preflight = [](StepContext& context, const Json& args) -> Result<std::vector<core::Problem>> {
         if (const auto gone = still_gone(context, args); !gone)
             return std::vector<core::Problem>{{gone.error().code, gone.error().message, gone.error().hint}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of kernels that are no longer installed. With them such a kernel would boot a driver of the store.
+// Finds and removes gpuhost's files for kernels that are no longer installed. If such a kernel were installed
+// again, it would boot a driver of the store because of these files.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,22 +12,24 @@
 
 namespace gpuhost::kmod {
 
-/// The files as found, so that undo can restore them. Empty: the file does not exist.
+/// The files for one removed kernel, with their content, so that undo can restore them. Empty: the file does
+/// not exist.
 struct GoneKernel {
     std::string release;
     std::string modules; ///< target of /lib/modules/<release>/updates/gpuhost
-    std::string record;  ///< text of selected/<release>
-    std::string boot;    ///< target of boot/<release>
+    std::string record;  ///< content of selected/<release> in the store
+    std::string boot;    ///< target of boot/<release> in the store
 };
 [[nodiscard]] base::Json to_json(const GoneKernel& kernel);
 [[nodiscard]] GoneKernel gone_kernel_from_json(const base::Json& value);
 
-/// Returns the kernels in order of release, never `running`.
+/// Returns the kernels with such files that are not installed, in order of release. Never returns `running`,
+/// the release of the running kernel.
 [[nodiscard]] std::vector<GoneKernel> find_removed_kernels(const base::Root& root,
                                                            const std::string& running);
 
-/// Step store.forget: removes these files, a link before its target, and restores them on undo.
-/// args: a GoneKernel.
+/// Step store.forget: removes the files for one kernel, a link before its target, and restores them on undo.
+/// Fails with InUse if the kernel is installed again. args: to_json() of a GoneKernel.
 [[nodiscard]] core::StepKind store_forget_kind();
 
 } // namespace gpuhost::kmod

@@ -41,7 +41,8 @@ content::FileOperation options_write(const std::string& options) {
     return {options.empty() ? Type::Remove : Type::Write, std::string(options_file), options};
 }
 
-/// Returns the operations by which libraries and tools are found. An empty `target` removes them.
+/// Returns the operations on the link `current` and on the dynamic linker's file, through which libraries and
+/// programs are found. `target` is that of `current`; empty: both are removed.
 std::vector<content::FileOperation> userland_links(const std::string& target) {
     if (target.empty())
         return {{Type::Remove, std::string(library_file), {}}, {Type::Remove, current(), {}}};
@@ -53,6 +54,7 @@ void add(std::vector<content::FileOperation>& to, const std::vector<content::Fil
     to.insert(to.end(), more.begin(), more.end());
 }
 
+/// Adds the removal of files in `old_tools` that are not in `tools`.
 void remove_old_tools(const std::vector<content::FileOperation>& tools,
                       const std::vector<content::FileOperation>& old_tools, SelectionFiles& files) {
     for (const content::FileOperation& old : old_tools)
@@ -60,7 +62,7 @@ void remove_old_tools(const std::vector<content::FileOperation>& tools,
             files.after_index.push_back({Type::Remove, old.path, {}});
 }
 
-/// Returns the files of this kernel alone.
+/// Returns the operations on files that only this kernel uses. Without a driver, they remove these files.
 SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& driver) {
     const std::string boot = in_store("boot/" + std::string(kernel));
     if (!driver)
@@ -70,8 +72,8 @@ SelectionFiles boot_files(std::string_view kernel, const std::optional<Driver>& 
         {}};
 }
 
-/// Returns the operations that remove this kernel's files and set what kernels share to another kernel's
-/// selection.
+/// Returns the operations that remove this kernel's files. Files that all kernels share are set for another
+/// kernel's selection (`others`, see selection_files()).
 SelectionFiles no_driver(std::string_view kernel, const std::vector<content::FileOperation>& tools,
                          const std::vector<content::FileOperation>& old_tools, const std::string& options,
                          const std::string& others) {
@@ -84,13 +86,15 @@ SelectionFiles no_driver(std::string_view kernel, const std::vector<content::Fil
     return files;
 }
 
-/// Returns the target of `current` if it belongs to another kernel. Empty if it belongs to this kernel, as
-/// after an unreadable selection: the link would dangle.
+/// Returns the target of `current` before the step, if it leads to the userland of another kernel; else
+/// empty. It may lead to that of this kernel if the selection was unreadable, and would then lead nowhere
+/// after the step.
 std::string others_current(const base::Json& args) {
     const std::string current = base::string_or(args, "current_from", "");
     return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;
 }
 
+/// Does the work of tools_of() for a userland's directory.
 std::vector<content::FileOperation> tools_in(const base::Root& root, const std::string& userland) {
     std::vector<content::FileOperation> tools;
     const std::vector<std::string> packaged = packaged_units(root);
@@ -106,7 +110,7 @@ std::vector<content::FileOperation> tools_in(const base::Root& root, const std::
     for (const std::string_view unit : units) {
         content::FileOperation drop_in = unit_drop_in(unit, current() + "/bin");
         if (std::find(packaged.begin(), packaged.end(), unit) == packaged.end())
-            drop_in = {Type::Remove, drop_in.path, {}}; // its package was removed
+            drop_in = {Type::Remove, drop_in.path, {}}; // the package that installed the unit was removed
         tools.push_back(std::move(drop_in));
     }
     return tools;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the host finds its selected driver: links, and the order in which they change.
+// The files and links through which the host finds its selected driver, and the order in which they change.
 //
 //   /usr/bin/nvidia-smi, ld.so.conf.d, units' drop-ins ─► current ─► boot/<kernel>/userland
 //   /lib/modules/<kernel>/updates/gpuhost ────────► boot/<kernel>/modules
 //
 //   boot/<kernel> ─► generation/<name>/{userland,modules} ─► the sets
 //
-// boot/<kernel> is one link, so modules and libraries change together by one rename. Before it the host boots
-// the old version, after it the new one, and never a mix. Everything else is created before it or removed
-// after it.
+// Relative paths are in /var/lib/gpuhost/driver; "the sets" are in the store (kmod/store/store.hpp).
+// boot/<kernel> is a single link, so one rename changes modules and libraries together. Before that rename
+// the host boots the old version, after it the new one, and never modules of one with libraries of the other.
+// All other files are created before the rename or removed after it.
 #pragma once
 
 #include "daemon/content/set/file_operation.hpp"
@@ -22,10 +23,10 @@
 
 namespace gpuhost::kmod {
 
-/// A generation with the paths of its sets.
+/// A generation (a userland and a module set of one driver version) with the paths of the sets in the store.
 struct Driver {
     Generation generation;
-    std::string userland; ///< directory; empty: none
+    std::string userland; ///< directory of the userland set; empty: none
     std::string modules;  ///< directory
 };
 
@@ -33,46 +34,55 @@ struct Driver {
 /// Returns nothing for null or a value that is not a driver.
 [[nodiscard]] std::optional<Driver> driver_from_json(const base::Json& value);
 
-/// Returns files that can change while the host is in use, because nothing links to them yet.
+/// Returns the operations that create generation/<name>. They may run while the host is in use, because no
+/// other link leads there before the selection.
 [[nodiscard]] std::vector<content::FileOperation> generation_files(const Driver& driver);
-/// Returns the link /lib/firmware/nvidia/<version>. Each version has its own, so it affects no other version.
-/// Returns nothing without firmware.
+/// Returns the operation that creates /lib/firmware/nvidia/<version>. Each driver version has a link of its
+/// own, so it may be created while another version runs. Returns nothing if the userland has no firmware.
 [[nodiscard]] std::optional<content::FileOperation> firmware_link(const base::Root& root,
                                                                   const Driver& driver);
 
 struct SelectionFiles {
-    std::vector<content::FileOperation> before_index; ///< up to and including the one that takes effect
-    std::vector<content::FileOperation> after_index;
+    /// To run before the new index (modules.dep) is installed. The last one makes the selection take effect.
+    std::vector<content::FileOperation> before_index;
+    std::vector<content::FileOperation> after_index; ///< to run after it: removals of old files
 };
 
-/// Returns the operations to make `kernel` boot `driver`, or none. `tools` link to the programs of its
-/// userland, `old_tools` to the previous ones. Without a driver, `options` and `others` (an earlier
-/// current_userland()) are those of another kernel's selection.
+/// Returns the operations that make `kernel` boot `driver`; without a value, no driver of gpuhost. `tools`
+/// and `old_tools` are tools_of() of the new and the previous driver. `options` is the content of
+/// options_file; empty: the file is removed. Without `driver`, files that all kernels share are set for
+/// another kernel with a selection. `options`, `tools` and `others` are then those of that kernel; `others`
+/// is its target of the link `current`, empty if there is none.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                              const std::vector<content::FileOperation>& tools,
                                              const std::vector<content::FileOperation>& old_tools,
                                              const std::string& options, const std::string& others = {});
-/// The same, from the args of driver.select, for "from" or "to". With "boots_only" it returns only the files
-/// of this kernel.
+/// Returns the same from the args of the step driver.select. `which` is "to" in apply and "from" in undo. If
+/// the args have "boots_only", returns only the operations on files of that kernel, for a kernel that is not
+/// running.
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
                                              const std::string& which);
 
-/// Returns the directory of the module set that `kernel` boots. Empty: none.
+/// Returns the directory of the module set that `kernel` boots, from the links. Empty: none.
 [[nodiscard]] std::string boot_modules(const base::Root& root, std::string_view kernel);
-/// Returns the target of `current` while `kernel` runs.
+/// Returns the target that the link `current` has while `kernel` is running: "boot/<kernel>/userland".
 [[nodiscard]] std::string userland_link_of(std::string_view kernel);
-/// Returns the target of the link `current`. Empty: neither the link nor the linker's file exists.
+/// Returns the target of the link `current`. Empty if the link does not exist: no userland of gpuhost is in
+/// use.
 [[nodiscard]] std::string current_userland(const base::Root& root);
 
-/// Returns what makes the programs in its userland's bin/ available. These are links, or for a locked part
-/// with a package on the host (companion_services.hpp) its unit's drop-in.
+/// Returns the operations that make the programs in bin/ of the driver's userland available. For each program
+/// this is a link in /usr/bin. For a companion service that a package of the host has installed
+/// (kmod/units/companion_services.hpp), it is a drop-in of the service's unit instead.
 [[nodiscard]] std::vector<content::FileOperation> tools_of(const base::Root& root,
                                                            const std::optional<Driver>& driver);
 
 inline constexpr std::string_view options_file = "/etc/modprobe.d/gpuhost.conf";
-/// Returns the content of options_file: parameters as options, and nouveau blacklisted.
+/// Returns the content of options_file: the parameters as options of modprobe.d(5), and a blacklist entry for
+/// nouveau. `parameters` are words like "nvidia.NVreg_A=1".
 [[nodiscard]] std::string modprobe_options(const std::vector<std::string>& parameters);
-/// Returns the parameters in it by module, as split_parameters() does.
+/// Returns the parameters in a text that modprobe_options() made, by module, in the form of
+/// split_parameters().
 [[nodiscard]] std::map<std::string, std::string> parse_modprobe_options(std::string_view text);
 
 } // namespace gpuhost::kmod

@@ -15,21 +15,22 @@ namespace {
 using base::Errc;
 using base::Result;
 
-// cuda.h's interface as libcuda has exported it since CUDA 7; its header is not free to ship.
+// The part of cuda.h that is used here, as libcuda has exported it since CUDA 7. The header itself may not be
+// distributed.
 using CuResult = int;
 using CuDevice = int;
 using CuPointer = std::uint64_t;
-using CuHandle = void*; ///< a context, module, function or stream
-constexpr CuResult no_device = 100;
-constexpr CuResult not_initialized_system = 802;
+using CuHandle = void*;                          ///< a context, module, function or stream
+constexpr CuResult no_device = 100;              ///< CUDA_ERROR_NO_DEVICE
+constexpr CuResult not_initialized_system = 802; ///< CUDA_ERROR_SYSTEM_NOT_READY: no fabric manager
 
 constexpr std::uint32_t elements = 4096;
 constexpr unsigned threads = 256;
 using Vector = std::array<std::uint32_t, elements>;
 constexpr std::size_t vector_bytes = elements * sizeof(std::uint32_t);
 
-/// c[i] = a[i] + b[i]. Integers, so that sums compare exactly. PTX of this version runs on every GPU since
-/// Maxwell; the driver compiles it for the GPU present.
+/// The program: c[i] = a[i] + b[i], for integers, so that sums can be compared exactly. PTX of this version
+/// runs on every GPU since Maxwell; the driver compiles it for the GPU.
 constexpr const char* program = R"(.version 6.0
 .target sm_50
 .address_size 64
@@ -146,7 +147,7 @@ class AtEnd {
     Function function_;
 };
 
-/// Runs the program in the current context and checks its result.
+/// Runs the program in the current CUDA context and checks the sums. `gpu` names the GPU in errors.
 Result<void> compute(const Cuda& cuda, const std::string& gpu) {
     CuHandle module = nullptr;
     GPUHOST_CHECK(cuda.check("compiling for " + gpu, cuda.load_module(&module, program)));
@@ -185,6 +186,7 @@ Result<void> compute(const Cuda& cuda, const std::string& gpu) {
     return {};
 }
 
+/// Runs the computation on one GPU and returns its PCI address.
 Result<std::string> compute_on(const Cuda& cuda, int ordinal) {
     const std::string number = "GPU " + std::to_string(ordinal);
     CuDevice device = 0;
@@ -204,8 +206,8 @@ Result<std::string> compute_on(const Cuda& cuda, int ordinal) {
     return gpu;
 }
 
-/// Opens the PTX compiler beside libcuda. libcuda opens it by name alone and would otherwise use the one in
-/// the loader's cache.
+/// Opens the PTX compiler in the directory of libcuda. The library libcuda opens it by its name only, and
+/// might otherwise get that of another driver version.
 LibraryPtr open_compiler(const std::string& library) {
     const std::string path = library.substr(0, library.rfind('/') + 1) + "libnvidia-ptxjitcompiler.so.1";
     return LibraryPtr(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
@@ -214,7 +216,7 @@ LibraryPtr open_compiler(const std::string& library) {
 } // namespace
 
 Result<std::vector<std::string>> add_vectors(const std::string& library) {
-    (void)::setenv("CUDA_CACHE_DISABLE", "1", 1); // this program is compiled for one use
+    (void)::setenv("CUDA_CACHE_DISABLE", "1", 1); // does not store the compiled program, which is used once
     const LibraryPtr compiler = open_compiler(library);
     const LibraryPtr handle(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle) {

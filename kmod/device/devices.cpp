@@ -18,7 +18,7 @@ constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
 constexpr unsigned deepest_capability = 6;
 
-/// Parses "Key: value" lines, the format of all procfs files of the driver.
+/// Parses lines "Key: number", the format of the driver's files in procfs. Ignores other lines.
 std::map<std::string, std::uint64_t> parse_numbers(std::string_view text) {
     std::map<std::string, std::uint64_t> numbers;
     for (const std::string& line : base::split(text, '\n')) {
@@ -37,7 +37,8 @@ std::uint64_t number_or(const std::map<std::string, std::uint64_t>& numbers, con
     return found == numbers.end() ? fallback : found->second;
 }
 
-/// Adds the nodes in /dev/nvidia-caps, one for each file below capabilities/.
+/// Adds the nodes of /dev/nvidia-caps: one for each file below `path`, the driver's directory capabilities/
+/// in procfs.
 void add_capabilities(const base::Root& root, const std::string& path, unsigned major, unsigned depth,
                       std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list(path).value_or(std::vector<std::string>())) {
@@ -73,7 +74,8 @@ bool is_in_place(const base::Root& root, const DeviceNode& node) {
            root.read_link(char_link(node)).value_or(std::string()) == char_target(node);
 }
 
-/// Removes links for device numbers that these nodes had under another driver.
+/// Removes links in /dev/char that lead to one of the nodes, but have another device number: one that the
+/// node had with an earlier driver.
 base::Result<void> drop_stale_links(const base::Root& root, const std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list("/dev/char").value_or(std::vector<std::string>())) {
         const std::string path = "/dev/char/" + name;
@@ -87,7 +89,8 @@ base::Result<void> drop_stale_links(const base::Root& root, const std::vector<De
     return {};
 }
 
-/// Returns nothing without a driver, or if the driver forbids changes to its nodes.
+/// Returns the driver's settings for its nodes. Returns nothing if no driver is loaded, or if
+/// DeviceRules::modify is false.
 std::optional<DeviceRules> device_rules(const base::Root& root) {
     const auto params = root.read("/proc/driver/nvidia/params");
     if (!params)
@@ -100,7 +103,7 @@ DeviceNode node(const DeviceRules& rules, const std::string& name, unsigned majo
     return {"/dev/" + name, major, minor, rules.mode, rules.uid, rules.gid};
 }
 
-/// Returns all nodes except those of single GPUs.
+/// Returns the nodes that should exist, without those of single GPUs.
 std::vector<DeviceNode> common_devices(const base::Root& root, const DeviceRules& rules) {
     std::vector<DeviceNode> nodes{node(rules, "nvidiactl", nvidia_major, control_minor)};
     if (loaded_module(root, "nvidia_modeset"))

@@ -32,7 +32,8 @@ Result<Json> call(const std::function<Result<Json>()>& function) {
     }
 }
 
-/// Runs in the child. Ends it without the exit handlers of the vendor's libraries.
+/// Runs in the child: calls `function`, writes its result to the pipe `fd` and exits. Does not run exit
+/// handlers of the vendor's libraries.
 [[noreturn]] void answer(int fd, pid_t parent, const std::function<Result<Json>()>& function) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent)
@@ -69,7 +70,7 @@ Result<Json> run_isolated(const std::string& what, const std::function<Result<Js
     }
     writing.reset();
     const auto text = base::read_all(reading.get(), answer_limit, what);
-    reading.reset(); // a child whose answer exceeds the limit then can't write the rest, and exits
+    reading.reset(); // a child whose answer exceeds the limit then fails to write the rest, and exits
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

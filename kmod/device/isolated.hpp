@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the vendor's code in a child process. Its threads, mappings or a crash then do not affect what this
-// worker does next.
+// Runs code of the vendor (NVML, CUDA) in a child process. Its threads, its mappings or a crash then do not
+// affect the worker, which may have more steps to run.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,9 +11,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the result of `function`, which runs in a child process. The child dies with this process and has
-/// no deadline of its own. A crash returns Failed, with `what` in the message; callers must not retry. Call
-/// only from a process with one thread.
+/// Runs `function` in a child process and returns its result. The child is killed when this process ends; it
+/// has no other deadline. Fails with Failed if the child crashes; `what` is in the message. Callers must not
+/// repeat the call then. Call it only in a process with one thread.
 [[nodiscard]] base::Result<base::Json>
 run_isolated(const std::string& what, const std::function<base::Result<base::Json>()>& function);
 

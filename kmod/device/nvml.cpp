@@ -13,7 +13,8 @@ namespace {
 using base::Errc;
 using base::Result;
 
-// nvml.h's interface, which has not changed since NVML 5; its header is not free to ship.
+// The part of nvml.h that is used here, which has not changed since NVML 5. The header itself may not be
+// distributed.
 using NvmlReturn = int;
 constexpr std::size_t version_size = 80;
 
@@ -27,8 +28,8 @@ Result<Function*> symbol(void* library, const char* name) {
     return reinterpret_cast<Function*>(address);
 }
 
-/// Counts the GPUs with MIG enabled. A GPU without MIG support, or a library older than MIG, counts as
-/// disabled.
+/// Returns the number of GPUs with MIG enabled. MIG counts as disabled for a GPU without MIG, and for all
+/// GPUs if the library is older than MIG.
 unsigned count_split(void* library, unsigned devices) {
     const auto handle = symbol<NvmlReturn(unsigned, void**)>(library, "nvmlDeviceGetHandleByIndex_v2");
     const auto mode = symbol<NvmlReturn(void*, unsigned*, unsigned*)>(library, "nvmlDeviceGetMigMode");

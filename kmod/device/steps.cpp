@@ -37,6 +37,8 @@ using core::StepContext;
 
 constexpr std::uint64_t fabric_patience_us = 120'000'000;
 
+/// Returns whether this driver.devices creates nodes in apply. The other one in a plan ("when": "back") does
+/// so only in undo.
 bool is_forward(const base::Json& args) {
     return base::string_or(args, "when", "forward") == "forward";
 }
@@ -57,7 +59,7 @@ std::string cuda_library(const base::Json& args) {
     return base::string_or(args, "userland", "") + "/lib/libcuda.so.1";
 }
 
-/// Runs the library's code in a process of its own, because the worker may have more steps to run.
+/// Calls ask_nvml() in a child process, because the worker may have more steps to run.
 Result<NvmlReport> query_nvml_isolated(const base::Root& root, const base::Json& args) {
     const std::string library = root.host_path(nvml_library(args));
     GPUHOST_TRY(answer, run_isolated("NVML", [&]() -> Result<base::Json> {
@@ -80,8 +82,9 @@ Result<std::vector<std::string>> add_vectors_isolated(const base::Root& root, co
     return base::strings_or_empty(answer, "gpus");
 }
 
-/// Holds the GPU nodes open. A GPU that no process has open stops, and starts again for the next user. The
-/// validation reports a GPU that cannot start.
+/// Opens the nodes of all GPUs and holds them open for later steps. The driver stops a GPU that no process
+/// has open, and starts it again for the next user. Ignores errors: the validation reports a GPU that cannot
+/// start.
 void keep_gpus_awake(const StepContext& context) {
     context.progress(-1, "starting the GPUs");
     core::hold_open(context, gpu_nodes(context.root));
@@ -124,6 +127,7 @@ PreflightResult compute_preflight(StepContext& context, const base::Json& args) 
     return problems;
 }
 
+/// Returns whether a GPU has a MIG compute instance, by the driver's files in procfs.
 bool has_compute_instance(const base::Root& root) {
     const auto below = [&](const std::string& directory, std::string_view prefix) {
         std::vector<std::string> names = root.list(directory).value_or(std::vector<std::string>());
@@ -138,9 +142,9 @@ bool has_compute_instance(const base::Root& root) {
     return false;
 }
 
-/// Returns how many of `gpus` CUDA shows to a process. With a MIG compute instance this is one instance and
-/// no other GPU. Without one, these are the GPUs that have MIG disabled (NVIDIA's MIG User Guide, "CUDA
-/// Device Enumeration").
+/// Returns how many devices CUDA lists on a host with `gpus` GPUs, `split` of them with MIG enabled. If there
+/// is a MIG compute instance, CUDA lists one instance and no GPU. Otherwise it lists the GPUs that have MIG
+/// disabled (NVIDIA's MIG User Guide, "CUDA Device Enumeration").
 std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t split) {
     if (split != 0 && has_compute_instance(root))
         return 1;
@@ -148,12 +152,12 @@ std::size_t shown_by_cuda(const base::Root& root, std::size_t gpus, std::size_t 
 }
 
 struct Counted {
-    std::size_t seen = 0;     ///< by the library
-    std::size_t served = 0;   ///< by the kernel's driver
-    std::size_t required = 0; ///< of those served
+    std::size_t seen = 0;     ///< devices that the library lists
+    std::size_t served = 0;   ///< GPUs that the loaded driver serves
+    std::size_t required = 0; ///< those served GPUs that must be listed
 };
 
-/// Counts the served GPUs that are in "gpus" of the args and respond.
+/// Returns how many of the served GPUs are in "gpus" of the args and respond on the PCI bus.
 std::size_t required_of(const base::Root& root, const std::vector<std::string>& served,
                         const base::Json& args) {
     const std::vector<std::string> required = base::strings_or_empty(args, "gpus");
@@ -164,6 +168,8 @@ std::size_t required_of(const base::Root& root, const std::vector<std::string>& 
         }));
 }
 
+/// Fails if the library lists no device, or fewer than required. Warns if it lists fewer than the driver
+/// serves.
 Result<void> check_count(const StepContext& context, std::string_view library, const Counted& gpus) {
     if (gpus.seen >= gpus.served)
         return {};
@@ -185,7 +191,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
         ::usleep(2'000'000);
         computed = add_vectors_isolated(context.root, args);
     }
-    // This is so at boot, where the fabric manager starts after the driver.
+    // Skips the computation at boot, where the fabric manager starts only after this step.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
         context.progress(-1, "computation skipped: the GPUs wait for nvidia-fabricmanager");
         return base::Json{{"waits", "fabric"}};
@@ -245,10 +251,10 @@ core::StepKind driver_validate_kind() {
     kind.name = "driver.validate";
     kind.sandbox = core::Sandbox::Devices;
     kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(5); // NVML starts eight GPUs one after the other
+    kind.deadline = std::chrono::minutes(5); // enough for eight GPUs, which NVML starts one after the other
     kind.preflight = validate_preflight;
     kind.apply = validate;
-    // needs no verify: apply changes nothing
+    // Needs no verify: apply changes nothing.
     return kind;
 }
 
@@ -260,7 +266,7 @@ core::StepKind driver_compute_kind() {
     kind.deadline = std::chrono::minutes(5);
     kind.preflight = compute_preflight;
     kind.apply = compute;
-    // needs no verify: apply changes nothing
+    // Needs no verify: apply changes nothing.
     return kind;
 }
 

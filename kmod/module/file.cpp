@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t index_limit = 16U << 20;
 
-/// Returns whether the file may hold the module: "nvidia_current_drm" may be nvidia_drm. Other files need not
-/// be read.
+/// Returns whether a file with this name may contain the module, so that it must be read:
+/// "nvidia_current_drm" may contain nvidia_drm.
 bool may_be(std::string_view file_name, std::string_view module) {
     return file_name == module ||
            (base::starts_with(file_name, "nvidia") && base::starts_with(module, "nvidia"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the file from which a loaded module came, for drivers that are not in the store: an undo loads it
-// again.
+// Finds the file of a loaded module, for drivers that are not in gpuhost's store. An undo loads the module
+// from it again.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,15 +13,17 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the paths of all modules in `modules_dep`, unchanged ("kernel/drivers/gpu/drm/drm.ko").
+/// Returns the paths of all modules in the text of a modules.dep, unchanged: "kernel/drivers/gpu/drm/drm.ko".
 [[nodiscard]] std::vector<std::string> indexed_modules(std::string_view modules_dep);
 
-/// Returns a file below /lib/modules/<kernel> with this module's name and srcversion. Distributions rename
-/// files (nvidia-current.ko), so the name is read from the file. Compressed files are not read.
+/// Returns the path of a file below /lib/modules/<kernel> with this module's name and srcversion. The name is
+/// read from the file's content, because distributions rename files (nvidia-current.ko). Compressed files are
+/// not found.
 [[nodiscard]] std::optional<std::string> find_module_file(const base::Root& root, std::string_view kernel,
                                                           const LoadedModule& module);
 
-/// Returns whether there is such a file, or a compressed one of that name, which only libkmod can read.
+/// Returns whether find_module_file() finds a file, or a compressed file has the module's name, which
+/// ModuleLoader::load_by_name() can load.
 [[nodiscard]] bool can_load_again(const base::Root& root, std::string_view kernel,
                                   const LoadedModule& module);
 

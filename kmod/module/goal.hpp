@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules that should be loaded, as values for a step's args.
+// A goal: the modules of one driver that should be loaded. It is part of the args of steps, hence the JSON.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -11,25 +11,25 @@
 namespace gpuhost::kmod {
 
 struct GoalModule {
-    std::string name;       ///< in the kernel's spelling: "nvidia_uvm"
-    std::string path;       ///< of its file; empty: looked up in the distribution's index when needed
-    std::string version;    ///< required value of /sys/module/<name>/version; empty: any
-    std::string srcversion; ///< required value of srcversion; empty: any
-    std::vector<std::string> depends;
-    std::string parameters; ///< "NVreg_EnableGpuFirmware=1 …"
-    bool optional = false;  ///< a failure to load it is a note and causes no undo
+    std::string name;                 ///< with underscores: "nvidia_uvm"
+    std::string path;                 ///< path of its file; empty: searched in /lib/modules when it is loaded
+    std::string version;              ///< required value of /sys/module/<name>/version; empty: any
+    std::string srcversion;           ///< required value of /sys/module/<name>/srcversion; empty: any
+    std::vector<std::string> depends; ///< names of the modules that it needs
+    std::string parameters;           ///< "NVreg_EnableGpuFirmware=1 …"
+    bool optional = false;            ///< if it does not load, this is reported, and the operation continues
 };
 
 struct ModuleGoal {
-    std::string version; ///< of the driver; empty: no NVIDIA driver
+    std::string version; ///< driver version; empty: no NVIDIA driver
     std::vector<GoalModule> modules;
 };
 
 [[nodiscard]] base::Json to_json(const ModuleGoal& goal);
 [[nodiscard]] ModuleGoal goal_from_json(const base::Json& value);
 
-/// Splits "nvidia.NVreg_A=1 nvidia-uvm.b=2" by module, in the kernel's spelling. Words of another form are
-/// left out.
+/// Splits parameters by module: "nvidia.NVreg_A=1" and "nvidia-uvm.b=2" become "nvidia" → "NVreg_A=1" and
+/// "nvidia_uvm" → "b=2". Words of another form are left out.
 [[nodiscard]] std::map<std::string, std::string> split_parameters(const std::vector<std::string>& words);
 
 } // namespace gpuhost::kmod

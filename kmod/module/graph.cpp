@@ -7,8 +7,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// Repeatedly takes the first item for which `ready` is true. Items left at the end are part of a cycle, or
-/// depend on one.
+/// Moves items from `left` to the result, in each step the first for which `ready` returns true. Items that
+/// remain in `left` are part of a cycle, or depend on one.
 template <class T, class Ready>
 std::vector<T> visit_in_order(std::vector<T>& left, Ready ready) {
     std::vector<T> taken;
@@ -41,7 +41,8 @@ std::vector<LoadedModule> unload_order(const std::vector<LoadedModule>& loaded) 
     std::vector<LoadedModule> left = loaded;
     std::vector<LoadedModule> order =
         visit_in_order(left, [&](const LoadedModule& module) { return !names_one_of(module.holders, left); });
-    // The kernel has no cycles. If it shows one, an attempt to unload tells more than leaving modules out.
+    // The kernel has no cycles. If sysfs shows one, its modules are added at the end, so that an attempt to
+    // unload them gives an error.
     order.insert(order.end(), left.begin(), left.end());
     return order;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders over the module graph. Pure: the graph is that of the kernel and the module files. loaded_driver()
-// gives its starting points.
+// Computes in which order modules are loaded and unloaded, and which must be. Pure functions of values:
+// loaded modules as loaded_driver() returns them, and a goal.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -12,25 +12,26 @@
 
 namespace gpuhost::kmod {
 
-/// Returns whether this loaded module is the one that `goal` names.
+/// Returns whether `goal` contains this loaded module, with its version and srcversion.
 [[nodiscard]] bool is_as_wanted(const LoadedModule& loaded, const ModuleGoal& goal);
 
-/// Returns every module before those that it uses.
+/// Returns the modules in the order in which they can be unloaded: each before the modules that it uses.
 [[nodiscard]] std::vector<LoadedModule> unload_order(const std::vector<LoadedModule>& loaded);
 
-/// Returns the modules of `loaded` that must be unloaded for `goal`, from leaf to root: each that differs,
-/// and each that uses one of them.
+/// Returns the modules of `loaded` that must be unloaded to reach `goal`, in unload_order(). These are all
+/// that is_as_wanted() rejects, and all that use one of these.
 [[nodiscard]] std::vector<LoadedModule> to_unload(const std::vector<LoadedModule>& loaded,
                                                   const ModuleGoal& goal);
-/// Returns whether a required module of the goal is not live. A module that is still loading counts as
-/// missing, because it may hang.
+/// Returns whether a module of the goal that is not optional is missing in `loaded`. A module that is still
+/// loading counts as missing, because its load may hang.
 [[nodiscard]] bool lacks(const std::vector<LoadedModule>& loaded, const ModuleGoal& goal);
 
-/// Returns every module after those that it depends on. Dependencies outside the set are ignored. Fails with
-/// BadContent on a cycle.
+/// Returns the modules in the order in which they can be loaded: each after those that it depends on.
+/// Dependencies that are not in `modules` are ignored. Fails with BadContent for a cycle.
 [[nodiscard]] base::Result<std::vector<GoalModule>> load_order(const std::vector<GoalModule>& modules);
 
-/// Returns the dependencies outside the set ("drm_kms_helper"), each once, in order of first use.
+/// Returns the dependencies of `modules` that are not in `modules` ("drm_kms_helper"), each once, in order of
+/// first use.
 [[nodiscard]] std::vector<std::string> outside_dependencies(const std::vector<GoalModule>& modules);
 
 } // namespace gpuhost::kmod

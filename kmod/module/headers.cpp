@@ -15,7 +15,7 @@ using core::Problem;
 
 namespace {
 
-/// The directories in which a build looks for programs.
+/// The directories in which a build searches programs.
 constexpr std::array directories{std::string_view("/usr/local/bin/"), std::string_view("/usr/bin/"),
                                  std::string_view("/bin/")};
 
@@ -23,7 +23,7 @@ std::string build_directory(const std::string& kernel) {
     return "/lib/modules/" + kernel + "/build";
 }
 
-/// Returns the text between the first pair of `quote` after `key`.
+/// Returns the text between the first two characters `quote` after `key`; empty if there are none.
 std::string quote(std::string_view text, std::string_view key, char quote) {
     const auto at = text.find(key);
     if (at == std::string_view::npos)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's requirements for building for a kernel: complete headers of that kernel, and tools.
+// Checks what a build of modules for one kernel needs: complete headers of that kernel, and programs such as
+// the compiler.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -10,14 +11,17 @@
 
 namespace gpuhost::kmod {
 
-/// Returns all problems of /lib/modules/<kernel>/build. Empty: it can be built against.
+/// Returns all problems of the kernel's headers in /lib/modules/<kernel>/build. Empty: modules can be built
+/// with them.
 [[nodiscard]] std::vector<core::Problem> check_headers(const base::Root& root, const std::string& kernel);
 
-/// Returns the compiler that these headers name ("gcc-12"), else "cc".
+/// Returns the compiler with which the kernel was built, according to its headers ("gcc-12"). Returns "cc" if
+/// they name none.
 [[nodiscard]] std::string wanted_compiler(const base::Root& root, const std::string& kernel);
 
-/// Returns a problem for each program that a build for this kernel runs and `system` lacks. `system` differs
-/// from `root`, which has the headers, if this machine's programs build for another tree.
+/// Returns a problem for each program that a build for this kernel runs and that is not installed in
+/// `system`. `root` has the headers. Both are the same unless programs of this machine build for a mounted
+/// system.
 [[nodiscard]] std::vector<core::Problem> check_tools(const base::Root& root, const std::string& kernel,
                                                      const base::Root& system);
 

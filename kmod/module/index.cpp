@@ -24,16 +24,19 @@ constexpr std::size_t index_limit = 64U << 20;
 constexpr std::string_view updates = "updates";
 constexpr std::string_view ours = "gpuhost";
 
-/// Some depmods search below /usr/lib, some below /lib.
+/// Returns the directory below `scratch` for the index. Some versions of depmod search in usr/lib, others in
+/// lib, which is a link to usr/lib there.
 std::string scratch_modules(const std::string& scratch, std::string_view kernel) {
     return scratch + "/usr/lib/modules/" + std::string(kernel);
 }
 
+/// Returns the path of a file with installed_state() of when the index in `scratch` was built.
 std::string built_beside(const std::string& scratch) {
     return scratch + "/built-beside";
 }
 
-/// Returns a text that changes with each depmod run: depmod replaces the file.
+/// Returns a text that identifies the installed index. It changes with each run of depmod, which replaces
+/// modules.dep.
 std::string installed_state(const Root& root, std::string_view kernel) {
     const auto st = root.stat("/lib/modules/" + std::string(kernel) + "/modules.dep");
     if (!st)
@@ -42,8 +45,9 @@ std::string installed_state(const Root& root, std::string_view kernel) {
            std::to_string(st->st_ctim.tv_nsec);
 }
 
-/// Returns whether the entry is linked for depmod. Excludes the files that depmod writes (other modules.*),
-/// build and source, which it ignores, and updates, which is laid out separately.
+/// Returns whether an entry of /lib/modules/<kernel> gets a link in the scratch directory, as input for
+/// depmod. Excluded are files that depmod writes (modules.* but three), build and source, which depmod
+/// ignores, and updates, which lay_out() creates itself.
 bool belongs_in_scratch(const std::string& name) {
     static constexpr std::array<std::string_view, 3> inputs{"modules.order", "modules.builtin",
                                                             "modules.builtin.modinfo"};
@@ -52,9 +56,9 @@ bool belongs_in_scratch(const std::string& name) {
     return name != "build" && name != "source" && name != updates;
 }
 
-/// Returns the path of depmod to run inside a mounted system, so that its configuration and absolute links
-/// resolve there. Empty: run ours, because `root` is the host, has no depmod, or cannot be entered without
-/// privileges.
+/// Returns the path of the depmod in a mounted system, to be run there by chroot(8). It then uses that
+/// system's configuration and absolute links. Empty: the host's depmod is run, because `root` is the host,
+/// has no depmod, or chroot(2) is not permitted.
 std::string depmod_inside(const Root& root) {
     if (root.is_host() || ::geteuid() != 0)
         return {};
@@ -64,12 +68,12 @@ std::string depmod_inside(const Root& root) {
     return {};
 }
 
-/// Returns the path as depmod will see it.
+/// Returns the path as depmod must get it: inside the chroot, or on the host.
 std::string seen_path(const Root& root, const std::string& path) {
     return depmod_inside(root).empty() ? root.host_path(path) : path;
 }
 
-/// Links the entries of `from` into `to`, for depmod.
+/// Creates links in `to` to those entries of `from` for which `wanted` returns true.
 Result<void> link_entries(const Root& root, const std::string& from, const std::string& to,
                           bool (*wanted)(const std::string&)) {
     for (const std::string& name : root.list(from).value_or(std::vector<std::string>()))
@@ -78,6 +82,8 @@ Result<void> link_entries(const Root& root, const std::string& from, const std::
     return {};
 }
 
+/// Creates the directory from which depmod builds the index: links to the kernel's modules, and
+/// updates/gpuhost as a link to `modules`.
 Result<void> lay_out(const Root& root, std::string_view kernel, const std::string& modules,
                      const std::string& scratch) {
     const std::string installed = "/lib/modules/" + std::string(kernel);
@@ -93,7 +99,7 @@ Result<void> lay_out(const Root& root, std::string_view kernel, const std::strin
     return root.symlink_atomic(seen_path(root, modules), directory + "/updates/" + std::string(ours));
 }
 
-/// Returns the installed paths whose content differs from the index in `scratch`, with the new content.
+/// Returns the installed index files that differ from those in `scratch`: path → new content.
 Result<std::map<std::string, std::string>> changed_files(const Root& root, std::string_view kernel,
                                                          const std::string& scratch) {
     const std::string from = scratch_modules(scratch, kernel) + "/";
@@ -111,7 +117,8 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
     return changed;
 }
 
-/// Syncs the index, because depmod does not. An undo after a power cut relies on it.
+/// Syncs the index in `scratch` to the disk, because depmod does not. An undo after a power cut may install
+/// it.
 Result<void> sync_index(const Root& root, std::string_view kernel, const std::string& scratch) {
     std::string directory = scratch_modules(scratch, kernel);
     GPUHOST_TRY(names, root.list(directory));
@@ -136,8 +143,7 @@ std::vector<std::string> module_files(const Root& root, const std::string& direc
     return names;
 }
 
-/// Adds all module files in and below `directory`. The depth limit suffices for distributions and ends loops
-/// of links.
+/// Adds all module files below `directory`, at most `depth` directories deep. The limit ends loops of links.
 void add_module_files(const Root& root, const std::string& directory, unsigned depth,
                       std::vector<std::string>& paths) {
     for (const std::string& name : module_files(root, directory))
@@ -166,7 +172,7 @@ Result<void> build_index(const Root& root, std::string_view kernel, const std::s
     if (finished.exit_status != 0)
         return base::fail(base::Errc::Failed, "depmod for " + std::string(kernel) + ": " + finished.output);
     GPUHOST_CHECK(sync_index(root, kernel, scratch));
-    // this file marks the index as complete on disk
+    // This file marks the index as complete. index_is_current() compares its content.
     return root.write_atomic(built_beside(scratch), beside);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes modprobe's index of one kernel's modules with depmod, beside the real one, while the host is in
-// use.
+// Runs depmod to compute modprobe's index (modules.dep and others) of one kernel's modules for a future
+// selection. The result is written to a directory of its own (`scratch`) while the host uses the installed
+// index. Later it is installed file by file.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,33 +12,38 @@
 
 namespace gpuhost::kmod {
 
-/// Builds into `scratch` the index that results when updates/gpuhost links to `modules` (a directory; empty:
-/// no link).
+/// Builds in `scratch` the index that is right when /lib/modules/<kernel>/updates/gpuhost is a link to
+/// `modules`, a directory; empty: when there is no such link. Replaces an earlier content of `scratch`.
 [[nodiscard]] base::Result<void> build_index(const base::Root& root, std::string_view kernel,
                                              const std::string& modules, const std::string& scratch);
 
-/// Returns whether the index is complete and the host's own index is unchanged since then. A later depmod run
-/// may have added or removed modules.
+/// Returns whether the index in `scratch` is complete and still right: the installed index has not changed
+/// since it was built. A later run of depmod may have added or removed modules.
 [[nodiscard]] bool index_is_current(const base::Root& root, std::string_view kernel,
                                     const std::string& scratch);
 
-/// Fails with AlreadyExists if modprobe would load another file than updates/gpuhost's for one of `modules`.
-/// Two files of one name in updates/ are resolved by the order of directory entries, which is unpredictable.
-/// A rule in depmod.d may prefer any directory.
+/// Checks that by the index in `scratch`, modprobe loads the files in updates/gpuhost for all modules in the
+/// directory `modules`. Fails with AlreadyExists if it would load another file for one of them. One case is
+/// another file of this name in updates/: depmod then uses either of the two. Another is a rule in depmod.d
+/// that prefers another directory.
 [[nodiscard]] base::Result<void> check_index(const base::Root& root, std::string_view kernel,
                                              const std::string& modules, const std::string& scratch);
-/// Returns files in updates/, but not in updates/gpuhost, with the names of `modules`: the first case above.
+/// Returns the files below updates/, outside of updates/gpuhost, that have the name of a module in the
+/// directory `modules`: the first case of check_index().
 [[nodiscard]] std::vector<std::string> rivals(const base::Root& root, std::string_view kernel,
                                               const std::string& modules);
 
+/// Returns whether the installed index is the same as the one in `scratch`.
 [[nodiscard]] bool index_is_installed(const base::Root& root, std::string_view kernel,
                                       const std::string& scratch);
 
-/// Installs a built index file by file, each atomically and only if it differs. Every mix of old and new
-/// files boots: both name the same files, and a module that one does not name is not loaded automatically.
+/// Copies the index in `scratch` to /lib/modules/<kernel>: each file atomically, and only if it differs.
+/// After an interruption, some files are old and some new, and the host boots nevertheless. A module that is
+/// not in all of them is only not loaded automatically.
 [[nodiscard]] base::Result<void> install_index(const base::Root& root, std::string_view kernel,
                                                const std::string& scratch);
-/// Marks an index that was current before install_index() installed another one as still current.
+/// Marks the index in `scratch` as current again, although install_index() has changed the installed index
+/// since it was built. Call it for an index that was current before that.
 [[nodiscard]] base::Result<void> keep_index_current(const base::Root& root, std::string_view kernel,
                                                     const std::string& scratch);
 

@@ -26,7 +26,7 @@ std::vector<std::string> split_depends(std::string_view value) {
     return names;
 }
 
-/// Normalises a name as the kernel does for comparison (parameq in kernel/params.c).
+/// Returns a parameter's name with underscores, as the kernel compares names (parameq in kernel/params.c).
 std::string parameter_name(std::string_view text) {
     std::string name(text);
     std::replace(name.begin(), name.end(), '-', '_');

@@ -8,7 +8,7 @@ namespace {
 
 struct HashOption {
     std::string_view hash;
-    std::string_view option; ///< in crypto/Kconfig; one for all digests of an algorithm
+    std::string_view option; ///< option in crypto/Kconfig; one option may be for several hashes
 };
 constexpr std::array options{
     HashOption{"sha1", "CONFIG_CRYPTO_SHA1"},     HashOption{"sha224", "CONFIG_CRYPTO_SHA256"},
@@ -29,7 +29,8 @@ std::string kernel_config(const base::Root& root, const std::string& release) {
 bool supports_hash(std::string_view config, std::string_view hash) {
     for (const HashOption& row : options)
         if (row.hash == hash)
-            return !is_off(config, row.option); // built as a module: loaded on demand
+            // "=m" counts as supported: the kernel loads the module when needed.
+            return !is_off(config, row.option);
     return true;
 }
 

@@ -9,11 +9,11 @@
 
 namespace gpuhost::kmod {
 
-/// Returns an empty text if the distribution installs none.
+/// Returns the configuration's text; empty if the distribution installs none.
 [[nodiscard]] std::string kernel_config(const base::Root& root, const std::string& release);
 
-/// Returns whether a kernel with this configuration can check module signatures over `hash` ("sha512").
-/// Returns true if the configuration is missing or does not mention it.
+/// Returns whether a kernel with this configuration can verify module signatures that use the hash algorithm
+/// `hash` ("sha512"). Returns true if the configuration is empty or does not mention the algorithm.
 [[nodiscard]] bool supports_hash(std::string_view config, std::string_view hash);
 
 } // namespace gpuhost::kmod

@@ -28,7 +28,7 @@ std::string last_component(std::string_view path) {
     return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-/// Returns the addresses of NVIDIA's PCI devices whose class begins with `device_class`.
+/// Returns the PCI addresses of NVIDIA's devices whose class in sysfs begins with `device_class`: "0x03".
 std::vector<std::string> nvidia_devices(const base::Root& root, std::string_view device_class) {
     std::vector<std::string> addresses = names_in(root, pci_devices);
     std::erase_if(addresses, [&](const std::string& address) {
@@ -55,7 +55,7 @@ base::Result<std::string> kernel_release(const base::Root& root) {
 
 std::optional<LoadedModule> loaded_module(const base::Root& root, std::string_view name) {
     const std::string directory = "/sys/module/" + std::string(name);
-    // A built-in module has a directory for its parameters too, but no initstate.
+    // The directory exists also for built-in code with parameters, but only a loaded module has initstate.
     const auto state = root.read_line(directory + "/initstate");
     if (!state)
         return std::nullopt;
@@ -88,8 +88,8 @@ std::vector<LoadedModule> loaded_closure(const base::Root& root, const std::vect
     return found;
 }
 
-/// Also searches by name: nvidia_drm holds no module in a kernel without DRM, and a kernel without unload
-/// support lists no holders.
+/// Names all modules of the driver, not only nvidia: without DRM in the kernel, nvidia_drm does not use
+/// nvidia_modeset. A kernel that cannot unload modules lists no holders.
 std::vector<LoadedModule> loaded_driver(const base::Root& root) {
     return loaded_closure(
         root, {"nvidia", "nvidia_modeset", "nvidia_drm", "nvidia_uvm", "nvidia_peermem", "nouveau"});
@@ -133,7 +133,7 @@ bool answers_on_pci(const base::Root& root, const std::string& address) {
     const auto fd = root.open_file(pci_devices + "/" + address + "/config", O_RDONLY);
     std::array<unsigned char, 2> vendor{};
     if (!fd || ::pread(fd->get(), vendor.data(), vendor.size(), 0) != static_cast<ssize_t>(vendor.size()))
-        return true; // unknown
+        return true; // cannot be read
     return vendor[0] != 0xff || vendor[1] != 0xff;
 }
 
@@ -174,7 +174,7 @@ std::set<unsigned> nvidia_majors(std::string_view proc_devices) {
 std::string signature_enforcement(const base::Root& root) {
     if (line_or_empty(root, "/sys/module/module/parameters/sig_enforce") == "Y")
         return "module.sig_enforce is set";
-    // "none [integrity] confidentiality": the one in brackets is active
+    // "none [integrity] confidentiality": the mode in brackets is active
     const std::string lockdown = line_or_empty(root, "/sys/kernel/security/lockdown");
     const auto open = lockdown.find('[');
     const auto close = lockdown.find(']');

@@ -19,7 +19,7 @@ bool replaces_nvidia(const std::string& line) {
 std::vector<std::string> rules_in_place_of_nvidia(const base::Root& root) {
     std::vector<std::string> directories{"/etc/modprobe.d", "/usr/local/lib/modprobe.d",
                                          "/usr/lib/modprobe.d"};
-    if (!root.read_link("/lib")) // else it is the same directory under another name
+    if (!root.read_link("/lib")) // if /lib is a link to usr/lib, this directory is in the list already
         directories.emplace_back("/lib/modprobe.d");
     std::vector<std::string> files;
     for (const std::string& directory : directories)

@@ -8,8 +8,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns files of modprobe's configuration (modprobe.d(5)) that make it load another module than the
-/// selected one: "install nvidia …", "alias nvidia …". An alias whose target is nvidia does not count.
+/// Returns files of modprobe.d(5) that make modprobe run a command or load another module instead of nvidia:
+/// "install nvidia …", "alias nvidia …". Files that only have an alias whose target is nvidia are not
+/// returned.
 [[nodiscard]] std::vector<std::string> rules_in_place_of_nvidia(const base::Root& root);
 
 } // namespace gpuhost::kmod

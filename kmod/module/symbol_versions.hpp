@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks whether the running kernel's symbols match those of a module, from the kernel's own list of symbol
-// CRCs, if installed.
+// Checks whether a kernel's symbols have the CRCs that a module needs. Uses the kernel's list of symbol CRCs
+// (Module.symvers), if it is installed.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,15 +16,16 @@ namespace gpuhost::kmod {
 
 using SymbolVersions = std::map<std::string, std::uint32_t, std::less<>>;
 
-/// Parses Module.symvers. Each line is "0x12345678\tname\tvmlinux\tEXPORT_SYMBOL…".
+/// Parses a Module.symvers: symbol → CRC. Each line is "0x12345678\tname\tvmlinux\tEXPORT_SYMBOL…".
 [[nodiscard]] SymbolVersions parse_symvers(std::string_view text);
 
-/// Reads the list from the kernel's headers, else from /boot. Returns nothing if the host has neither.
+/// Returns the kernel's list from its headers in /lib/modules/<kernel>/build, else from /boot. Returns
+/// nothing if neither is installed.
 [[nodiscard]] std::optional<SymbolVersions> kernel_symbol_versions(const base::Root& root,
                                                                    std::string_view kernel);
 
-/// Returns symbols that the module needs with another CRC than the kernel has. A symbol that the kernel lacks
-/// may be another module's, so it does not count.
+/// Returns the symbols whose CRC in `kernel` differs from that in `wanted`, the symbols that a module needs.
+/// A symbol that is not in `kernel` is ignored, because another module may have it.
 [[nodiscard]] std::vector<std::string> differing_symbols(const SymbolVersions& kernel,
                                                          const std::map<std::string, std::uint32_t>& wanted);
 

@@ -7,9 +7,9 @@
 namespace gpuhost::kmod {
 namespace {
 
-constexpr std::size_t variable_limit = 4U << 20; // the firmware has some hundred KiB for all variables
+constexpr std::size_t variable_limit = 4U << 20; // bytes; firmware has some hundred KiB for all variables
 constexpr std::size_t most_certificates = 1024;
-constexpr std::size_t attributes = 4; ///< bytes before a variable's content in efivarfs
+constexpr std::size_t attributes = 4; ///< bytes of attributes, before a variable's content in efivarfs
 constexpr std::size_t owner = 16;     ///< bytes of each signature's SignatureOwner
 constexpr std::string_view x509_type("\xa1\x59\xc0\xa5\xe4\x94\xa7\x4a\x87\xb5\xab\x15\x5c\x2b\xf0\x72", 16);
 constexpr std::string_view efivars = "/sys/firmware/efi/efivars/";
@@ -51,8 +51,8 @@ std::vector<std::string> parse_signature_lists(std::string_view data) {
 }
 
 std::vector<std::string> firmware_certificates(const base::Root& root) {
-    // The complete list, if kernel and shim are recent enough. A list that exceeds one variable is not in
-    // efivars.
+    // With a recent kernel and shim, this file has the complete list. The variable in efivarfs has only a
+    // list that fits into one variable.
     const auto table = root.read("/sys/firmware/efi/mok-variables/MokListRT", variable_limit);
     std::vector<std::string> certificates = parse_signature_lists(
         table ? *table : variable(root, "MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificates that firmware and shim pass to the kernel: the variable db, and MokListRT with the Machine
-// Owner's Keys.
+// Reads the certificates that firmware and shim pass to the kernel from EFI variables: db of the firmware,
+// and MokListRT with the Machine Owner's Keys.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -11,11 +11,12 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the X.509 certificates (DER) in a sequence of EFI_SIGNATURE_LIST (UEFI Specification 2.10,
-/// 32.4.1). Skips lists of other types. Stops at a list that is truncated or inconsistent.
+/// Returns the X.509 certificates (DER) in the content of such a variable, a sequence of EFI_SIGNATURE_LIST
+/// (UEFI Specification 2.10, 32.4.1). Skips lists of other types. Ends at a list that is truncated or
+/// inconsistent.
 [[nodiscard]] std::vector<std::string> parse_signature_lists(std::string_view data);
 
-/// Returns the certificates of the running system. Empty if it did not boot by UEFI.
+/// Returns the certificates (DER) in both variables of this host. Empty if it did not boot by UEFI.
 [[nodiscard]] std::vector<std::string> firmware_certificates(const base::Root& root);
 
 /// Returns the state of Secure Boot: "enabled" or "disabled". Empty if the firmware does not report it.

@@ -9,10 +9,10 @@
 namespace gpuhost::kmod {
 namespace {
 
-constexpr std::size_t keys_limit = 8U << 20; // 50,000 lines
+constexpr std::size_t keys_limit = 8U << 20; // bytes; about 50,000 lines
 constexpr std::string_view blanks = " \t";
 
-/// Returns the first word of `line` and removes it.
+/// Removes the first word from `line` and returns it.
 std::string_view next_word(std::string_view& line) {
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
     const std::string_view word = line.substr(0, line.find_first_of(blanks));
@@ -24,13 +24,14 @@ bool is_hexadecimal(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Returns whether a key is usable. "I------": instantiated, and not revoked, dead, under construction,
-/// negative or invalidated.
+/// Returns whether a key is usable, by the second column of /proc/keys: "I------" is instantiated, and not
+/// revoked, dead, under construction, negative or invalidated.
 bool is_usable(std::string_view flags) {
     return !flags.empty() && flags.front() == 'I' && flags.find_first_of("RDUNi") == std::string_view::npos;
 }
 
-/// Parses "Debian Secure Boot CA: 6ccece7e…: X509.rsa bb419ea1 []" (asymmetric_key_describe in the kernel).
+/// Parses the description of an X.509 key: "Debian Secure Boot CA: 6ccece7e…: X509.rsa bb419ea1 []"
+/// (asymmetric_key_describe in the kernel). Returns nothing for other keys.
 std::optional<KernelKey> x509_key(std::uint32_t serial, std::string_view text) {
     const auto kind = text.rfind(": X509.");
     if (kind == std::string_view::npos)
@@ -42,7 +43,8 @@ std::optional<KernelKey> x509_key(std::uint32_t serial, std::string_view text) {
     return KernelKey{serial, std::string(text.substr(0, colon)), std::string(text.substr(colon + 2)), {}};
 }
 
-/// Parses ".builtin_trusted_keys: 2" or ".machine: empty".
+/// Parses the description of a keyring: ".builtin_trusted_keys: 2" or ".machine: empty". Returns nothing for
+/// keyrings that users can create.
 std::optional<Keyring> kernel_keyring(std::uint32_t serial, std::string_view text) {
     const std::string_view name = text.substr(0, text.find(':'));
     if (name.size() < 2 || name.front() != '.')
@@ -59,7 +61,7 @@ void add_line(KernelKeys& keys, std::string_view line) {
     if (!serial || !is_usable(words[1]) || words[5] != "0")
         return;
     const auto number = static_cast<std::uint32_t>(*serial);
-    if (words[7] == "asymmetri") { // the column has nine characters
+    if (words[7] == "asymmetri") { // "asymmetric" in a column of nine characters
         if (auto key = x509_key(number, line))
             keys.keys.push_back(std::move(*key));
     } else if (words[7] == "keyring") {

@@ -9,8 +9,9 @@ namespace gpuhost::kmod {
 
 std::optional<std::vector<std::uint32_t>> keyring_members(const base::Root& root, const Keyring& keyring) {
     if (!root.is_host())
-        return std::nullopt; // a tree's keys are not this kernel's
-    // The kernel returns the full size and fills the given buffer. A keyring may grow between two calls.
+        return std::nullopt; // a mounted system or a test's tree has no kernel of its own
+    // The kernel fills the buffer and returns the size of the whole list, which may be larger. The call is
+    // then repeated with that size, several times if the keyring grows.
     constexpr std::size_t most = 1U << 16U;
     std::vector<std::uint32_t> members(64);
     for (;;) {

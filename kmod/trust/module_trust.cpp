@@ -26,13 +26,13 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Returns whether the key has the signer's name. "Site: Site modules" is the key of CN=Site modules, O=Site
-/// (x509_fabricate_name in the kernel).
+/// Returns whether a key has the signer's name. The kernel's name of the key with CN=Site modules and O=Site
+/// is "Site: Site modules" (x509_fabricate_name in the kernel).
 bool is_called(const KernelKey& key, const std::string& name) {
     return !name.empty() && (key.name == name || base::ends_with(key.name, ": " + name));
 }
 
-/// Returns the trust in a module signed by the key, from the key's keyrings.
+/// Returns the Trust in a module that is signed with this key, from the keyrings that contain the key.
 Trust trust_in(const KernelKey& key, const KernelKeys& keys) {
     if (has(key.keyrings, ".blacklist"))
         return Trust::Blacklisted;
@@ -43,12 +43,13 @@ Trust trust_in(const KernelKey& key, const KernelKeys& keys) {
     return has(key.keyrings, ".platform") ? Trust::Distributor : Trust::Unknown;
 }
 
+/// Returns the best Trust of all keys for which `is` returns true; Blacklisted if one of them is.
 template <class Is>
 Trust best_of(const KernelKeys& keys, Is is) {
     Trust best = Trust::Unknown;
     for (const KernelKey& key : keys.keys) {
         const Trust trust = is(key) ? trust_in(key, keys) : Trust::Unknown;
-        if (trust == Trust::Blacklisted) // the kernel checks this keyring first
+        if (trust == Trust::Blacklisted) // the kernel checks the keyring .blacklist first
             return trust;
         if (trust < best)
             best = trust;
@@ -103,8 +104,9 @@ Trust trust_of(const ModuleSigner& signer, const TrustRules& rules) {
         id = certificate->key_id.empty() ? certificate->serial : certificate->key_id;
     if (!id.empty())
         return best_of(*rules.keys, [&](const KernelKey& key) { return key.id == id; });
-    // The issuer of a self-signed certificate is its subject. An issuer whose key the kernel has may also
-    // have issued another certificate whose key it has.
+    // The signer's certificate is unknown, so only its issuer's name can be compared with the keys' subjects.
+    // They are equal if the certificate is self-signed. They are also equal if the kernel has the issuer's
+    // key; it may then have the signer's key too.
     const Trust named =
         best_of(*rules.keys, [&](const KernelKey& key) { return is_called(key, signer.name); });
     return named == Trust::Known || named == Trust::Blacklisted ? Trust::ByName : named;
@@ -151,7 +153,7 @@ std::optional<Problem> signature_problem(const std::string& module, std::string_
     const auto read = content::read_module_signature(file, "module '" + module + "'");
     if (!read && read.error().code != Errc::Unsupported)
         return Problem{read.error().code, read.error().message, read.error().hint};
-    if (!read && enforced) // the kernel treats it as unsigned
+    if (!read && enforced) // the kernel treats a signature of an unsupported format as none
         return Problem{Errc::AccessDenied, read.error().message + signed_only, read.error().hint};
     if (!read)
         return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicts whether a kernel will accept a module by its signature. Follows kernel/module/signing.c and
-// certs/system_keyring.c of Linux 6.1 as far as possible.
+// Predicts whether a kernel will accept a module's signature. Applies the rules of kernel/module/signing.c
+// and certs/system_keyring.c of Linux 6.1, as far as user space can.
 #pragma once
 
 #include "daemon/content/crypto/module_certificate.hpp"
@@ -15,40 +15,48 @@
 
 namespace gpuhost::kmod {
 
-/// The input of the prediction. Unknown parts do not cause a refusal.
+/// The facts about a kernel that decide. If a fact is unknown, the module is not refused because of it.
 struct TrustRules {
-    std::string enforcement; ///< why unsigned modules are refused; empty: they are accepted
-    std::string config;      ///< the kernel's configuration; empty: unknown
-    std::optional<KernelKeys> keys;
-    /// The certificates from which the kernel has keys, and the site's own. Signatures name the issuer and
-    /// serial number; keyrings list the subject key identifier. Only certificates relate the two.
+    /// signature_enforcement(): why unsigned modules are refused; empty: they are accepted.
+    std::string enforcement;
+    std::string config;             ///< the kernel's configuration; empty: unknown
+    std::optional<KernelKeys> keys; ///< keys of the running kernel; no value: unknown
+    /// Certificates whose keys the kernel may have: the firmware's, and the site's own. A signature
+    /// identifies its signer by issuer and serial number, but the kernel lists its keys by subject key
+    /// identifier. Only a certificate has both.
     std::vector<content::ModuleCertificate> certificates;
 };
 
 enum class Trust {
-    Known,       ///< the kernel has the key
-    ByName,      ///< the kernel has a key with the signer's name; the signer's certificate is unknown
-    Distributor, ///< only in .platform, which kernels check only with a patch of their distributor
+    Known, ///< the kernel has the key
+    /// The kernel has a key with the signer's name; without the signer's certificate it is unknown whether it
+    /// is the same key.
+    ByName,
+    /// The key is only in the keyring .platform, which only kernels with a patch of some distributions use
+    /// for modules.
+    Distributor,
     Unknown,     ///< the kernel has no such key
-    Blacklisted,
-    NotTold ///< the kernel does not list its keys
+    Blacklisted, ///< the key is in the keyring .blacklist
+    NotTold      ///< the kernel's keys cannot be read
 };
+/// Returns whether the kernel has the key of this signer.
 [[nodiscard]] Trust trust_of(const content::ModuleSigner& signer, const TrustRules& rules);
-/// Returns nothing if no certificate is the signer's.
+/// Returns the signer's certificate among rules.certificates; null if it is not there.
 [[nodiscard]] const content::ModuleCertificate* certificate_of(const content::ModuleSigner& signer,
                                                                const TrustRules& rules);
-/// Returns a text for people: "'Site modules' (key ca7bbb…)".
+/// Returns the signer as text for messages: "'Site modules' (key ca7bbb…)".
 [[nodiscard]] std::string text_of(const content::ModuleSigner& signer, const TrustRules& rules);
 
-/// Reads what decides about modules of `kernel` on this host: enforcement, configuration, keys, and the
-/// firmware's certificates.
+/// Reads the facts about this host and `kernel`: enforcement, the kernel's configuration, the running
+/// kernel's keys, and the firmware's certificates.
 [[nodiscard]] TrustRules trust_rules(const base::Root& root, const std::string& kernel);
-/// Adds the site's own certificate. Does nothing if `path` is empty.
+/// Adds the certificate in the file `path` (SigningCertificate=). Does nothing if `path` is empty.
 [[nodiscard]] base::Result<void> add_certificate(TrustRules& rules, const base::Root& root,
                                                  const std::string& path);
 
-/// Returns the problem that the kernel would have with the module's signature; nothing if it has none. `file`
-/// is the module's content. Calls `warn` for what is uncertain.
+/// Returns why the kernel would refuse the module because of its signature; nothing if it would accept it.
+/// `module` names it in messages, `file` is its content. Calls `warn` with a sentence if the result is
+/// uncertain.
 [[nodiscard]] std::optional<core::Problem>
 signature_problem(const std::string& module, std::string_view file, const TrustRules& rules,
                   const std::function<void(const std::string&)>& warn);
