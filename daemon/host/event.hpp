@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's only event loop: sd-event with its sources as owned handles.
+// The daemon's only event loop: wraps sd-event, with its event sources as owning handles.
 #pragma once
 
 #include "daemon/base/handle.hpp"

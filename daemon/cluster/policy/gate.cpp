@@ -176,7 +176,7 @@ std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std:
     return *findings.begin();
 }
 
-/// Evaluates a scalar: [1435781451.781, "0"].
+/// Returns why_shut() for a scalar, which is a time and a value: [1435781451.781, "0"].
 std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     if (value.size() != 2 || !value[1].is_string())
         return why_shut(gate, "the answer is not a scalar");

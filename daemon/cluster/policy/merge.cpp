@@ -75,7 +75,7 @@ class Overlay {
         wrong_.erase(overridden, wrong_.end());
     }
 
-    /// Reads [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}].
+    /// Reads the environment of k8s-driver-manager: [{"name": "ENABLE_AUTO_DRAIN", "value": "true"}].
     void environment(const Json& list) {
         if (!list.is_array())
             return;

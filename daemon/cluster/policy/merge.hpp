@@ -34,7 +34,7 @@ struct MergedPolicy {
     /// Fields without an effect here. Also invalid values that a later layer overrides, or whose part of the
     /// policy is turned off.
     IgnoredFields ignored;
-    /// Invalid values. The values that they would have replaced remain in effect.
+    /// Messages about invalid values. The value that an invalid one would have replaced remains in effect.
     std::vector<std::string> problems;
 
     [[nodiscard]] const base::Json& at(std::string_view path) const {

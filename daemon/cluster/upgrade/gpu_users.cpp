@@ -21,7 +21,7 @@ constexpr Time most_patience{120'000};
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;
 constexpr unsigned too_many = 429;
-/// `v1` exists from Kubernetes 1.34, `v1beta1` from 1.32.
+/// Versions of the API group resource.k8s.io: `v1` exists from Kubernetes 1.34 on, `v1beta1` from 1.32 on.
 constexpr std::string_view stable = "v1";
 constexpr std::string_view beta = "v1beta1";
 

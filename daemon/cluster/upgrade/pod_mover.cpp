@@ -270,8 +270,8 @@ std::optional<std::string> PodMover::awaited() {
     return std::nullopt;
 }
 
-/// Waits for what awaited() returned. Fails if the time is over and an error persists. A list or a search
-/// that is in progress ends without help.
+/// Waits for what awaited() returned, and fails if the time is over while an error persists. Without an
+/// error, a list or a search is in progress and will end.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
     const bool is_hindered = !last_error_.empty() || !users_.trouble().empty();

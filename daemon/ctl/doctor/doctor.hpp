@@ -131,7 +131,7 @@ struct Check {
     return {Health::Skipped, std::move(text), {}};
 }
 
-// service.cpp
+// Defined in service.cpp:
 [[nodiscard]] Diagnosis check_daemon(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_version(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_units(const DoctorFacts& facts);
@@ -139,7 +139,7 @@ struct Check {
 [[nodiscard]] Diagnosis check_workers(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_settings(const DoctorFacts& facts);
 
-// driver.cpp
+// Defined in driver.cpp:
 /// Returns Version= or, if that is not set, the version selected for the kernel; empty: none.
 [[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
 /// Returns why gpuhostd provides no driver on this host and none is missing; empty: it should provide one.
@@ -156,21 +156,21 @@ struct Check {
 [[nodiscard]] Diagnosis check_firmware(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_xid(const DoctorFacts& facts);
 
-// boot.cpp
+// Defined in boot.cpp:
 [[nodiscard]] Diagnosis check_signatures(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_nouveau(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_initramfs(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_modprobe(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_kernels(const DoctorFacts& facts);
 
-// place.cpp
+// Defined in place.cpp:
 [[nodiscard]] Diagnosis check_libraries(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_space(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_clock(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_cdi(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_runtimes(const DoctorFacts& facts);
 
-// cluster.cpp
+// Defined in cluster.cpp:
 [[nodiscard]] Diagnosis check_trust(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_cluster(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_credentials(const DoctorFacts& facts);

@@ -88,7 +88,7 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     if (!images::images_managed(core::load_settings(root, {images::images_setting_keys()}).settings)) {
         session.note("Pinned images are left alone (Manage=no in section [Images]).\n");
         if (!dry_run)
-            GPUHOST_CHECK(images::CrioPins(root).notify()); // CRI-O of changed mirrors
+            GPUHOST_CHECK(images::CrioPins(root).notify()); // notifies CRI-O of changed mirrors
         return conclude(session, images::PlacementReport{});
     }
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {

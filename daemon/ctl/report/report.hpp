@@ -51,7 +51,7 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 
 [[nodiscard]] std::string report_document(const base::Json& document);
 
-// daemon.cpp
+// Defined in daemon.cpp:
 [[nodiscard]] std::string report_status(const ReportInput& input);
 [[nodiscard]] std::string report_plan(const ReportInput& input);
 [[nodiscard]] std::string report_drivers(const ReportInput& input);
@@ -59,7 +59,7 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::string report_operations(const ReportInput& input);
 [[nodiscard]] std::string report_doctor(const ReportInput& input);
 
-// files.cpp
+// Defined in files.cpp:
 [[nodiscard]] std::string report_config(const ReportInput& input);
 [[nodiscard]] std::string report_runtimes(const ReportInput& input);
 [[nodiscard]] std::string report_cdi(const ReportInput& input);
@@ -69,10 +69,10 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::string report_os(const ReportInput& input);
 [[nodiscard]] std::string report_packages(const ReportInput& input);
 
-// driver.cpp
+// Defined in driver.cpp:
 [[nodiscard]] std::string report_driver_files(const ReportInput& input);
 
-// system.cpp
+// Defined in system.cpp:
 [[nodiscard]] std::string report_pci(const ReportInput& input);
 [[nodiscard]] std::string report_units(const ReportInput& input);
 [[nodiscard]] std::string report_journal(const ReportInput& input);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the files with the kubelet's credentials. gpuhost-cluster uses them to evict this node's pods, but
-// only root may read them, and gpuhost-cluster does not run as root. They are not parsed here.
+// only root may read them, and gpuhost-cluster does not run as root. gpuhostd does not parse them.
 #pragma once
 
 #include "daemon/base/json.hpp"

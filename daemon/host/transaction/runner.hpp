@@ -110,7 +110,7 @@ class Runner {
         std::chrono::seconds deadline{60};
     };
 
-    // runner_resume.cpp
+    // Defined in runner_resume.cpp:
     [[nodiscard]] base::Result<void> lock_journal();
     [[nodiscard]] base::Result<void> load(std::uint64_t id);
     void remove_leftovers();
@@ -121,7 +121,7 @@ class Runner {
     void prune();
     void remove_journal(std::uint64_t id);
 
-    // runner.cpp
+    // Defined in runner.cpp:
     void advance();
     void run(const core::Action& action);
     void launch(const core::Action& action);

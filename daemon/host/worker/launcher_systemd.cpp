@@ -412,7 +412,8 @@ class SystemdWorker : public JobWorker {
 
 Result<std::unique_ptr<Launcher>> SystemdLauncher::create(Event& event, const base::Root& root, sd_bus* bus,
                                                           std::string program, Patience patience) {
-    // Does not wait for a reply: if systemd does not reply, the first worker reports that.
+    // Subscribes without waiting for the reply. If systemd does not respond, the start of the first worker
+    // reports it.
     if (const int r = sd_bus_call_method_async(bus, nullptr, systemd_name, manager_path, manager_interface,
                                                "Subscribe", nullptr, nullptr, nullptr);
         r < 0)
