@@ -23,7 +23,7 @@ struct Files {
 
 class Requests {
   public:
-    /// `component` must outlive this object.
+    /// `manager` must outlive this object.
     Requests(host::Manager& manager, std::string_view component) : manager_(manager), component_(component) {}
 
     /// Returns what the component observes, for property getters. On an error it returns an empty object,

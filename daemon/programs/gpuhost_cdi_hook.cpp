@@ -105,7 +105,7 @@ Result<void> disable_device_node_modification(const ContainerRoot& root, const H
 struct Hook {
     std::string_view name;
     std::array<std::string_view, 2> options;
-    bool mounts; ///< needs more privileges than writing files
+    bool mounts; ///< the hook mounts, which needs more privileges than writing files
     Result<void> (*run)(const ContainerRoot&, const HookOptions&);
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_answer = EventLines::longest;
 constexpr unsigned most_reads = 3;
-/// Longer than a webhook may take. A request without an answer within this time fails.
+/// A request without a response within this time fails. Admission webhooks may delay a response.
 constexpr std::chrono::seconds answer_deadline{30};
 /// A watch without data for this long fails: the server sends a bookmark on each watch every minute.
 constexpr std::chrono::minutes watch_silence{5};

@@ -65,7 +65,7 @@ class Api {
     /// they were loaded. After an error the old credentials remain in use.
     [[nodiscard]] base::Result<bool> refresh();
 
-    [[nodiscard]] int descriptor() const { return client_.descriptor(); } ///< readable: call work()
+    [[nodiscard]] int descriptor() const { return client_.descriptor(); } ///< if readable, call work()
     void work();
     /// Waits for `most`, or until a request is answered; then does the same as work().
     void wait(std::chrono::milliseconds most);

@@ -13,11 +13,11 @@ namespace gpuhost::cluster {
 [[nodiscard]] std::span<const core::SettingKey> cluster_setting_keys();
 
 struct ClusterSettings {
-    std::string node; ///< empty: the host's name
+    std::string node; ///< name of the Node; empty: the host's name
     NodeDesired desired;
     bool upgrades = true;
     bool candidate = false;
-    std::string metrics_listen; ///< empty: metrics are not served
+    std::string metrics_listen; ///< address and port; empty: metrics are not served
 };
 
 [[nodiscard]] ClusterSettings cluster_settings(const core::Settings& settings);

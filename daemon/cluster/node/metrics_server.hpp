@@ -26,7 +26,7 @@ class MetricsServer {
 
     void set_text(const std::string& text); ///< sets the text that later requests get
 
-    [[nodiscard]] int descriptor() const; ///< readable: call turn()
+    [[nodiscard]] int descriptor() const; ///< if readable, call turn()
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
 

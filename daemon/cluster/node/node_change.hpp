@@ -35,8 +35,8 @@ struct NodeChange {
 /// Joins patches of the same object into one. They must set different fields.
 [[nodiscard]] NodePatch joined(std::vector<NodePatch>&& patches);
 
-/// The age in seconds at which lastHeartbeatTime of an unchanged condition is renewed. The host checks twice
-/// a minute, so two writes are at most five minutes apart.
+/// The age in seconds at which lastHeartbeatTime of an unchanged condition is renewed. gpuhost-cluster
+/// checks this twice a minute, so two writes are at most five minutes apart.
 inline constexpr std::int64_t heartbeat = 270;
 
 /// Returns the changes of `node` that `readiness` and `desired` require. All patches have the resourceVersion

@@ -17,7 +17,7 @@ namespace key {
 // https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-driver-upgrades.html
 inline constexpr const char* state = "nvidia.com/gpu-driver-upgrade-state";
 inline constexpr const char* skip = "nvidia.com/gpu-driver-upgrade.skip";
-inline constexpr const char* drain_skip = "nvidia.com/gpu-driver-upgrade-drain.skip"; ///< on a pod
+inline constexpr const char* drain_skip = "nvidia.com/gpu-driver-upgrade-drain.skip"; ///< a label of pods
 inline constexpr const char* requested = "nvidia.com/gpu-driver-upgrade-requested";
 inline constexpr const char* was_unschedulable =
     "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable";

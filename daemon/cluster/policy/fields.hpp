@@ -32,7 +32,7 @@ struct PolicyField {
 
 [[nodiscard]] std::span<const PolicyField> policy_fields();
 [[nodiscard]] const PolicyField* find_field(std::string_view path);
-/// Returns whether `path` is an object that has fields.
+/// Returns true if `path` is an object of the policy that contains supported fields.
 [[nodiscard]] bool has_fields_below(std::string_view path);
 
 /// Returns an empty text for a valid value, otherwise a description of valid values for people.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges several sources into one policy and records the origin of each value. Pure.
+// Merges several sources into one policy and records the origin of each value. Pure functions.
 #pragma once
 
 #include "daemon/base/json.hpp"

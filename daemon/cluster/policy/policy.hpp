@@ -85,7 +85,7 @@ struct Pool {
 struct Policy {
     std::vector<Pool> pools;   ///< a host is in the first that selects it; the last selects all
     unsigned max_parallel = 0; ///< over all pools; 0: no limit
-    Seconds silence{0};        ///< after this time, an upgrading host counts as lost
+    Seconds silence{0};        ///< an upgrading host whose grant is not renewed for this long counts as lost
     bool release_silent = false;
     std::string toolkit;               ///< version; empty: the hosts' own configuration decides
     std::vector<std::string> problems; ///< while there are any, no upgrade begins

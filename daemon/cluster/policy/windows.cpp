@@ -40,7 +40,7 @@ const date::time_zone* find_zone(const std::string& name) noexcept {
     }
 }
 
-/// Parses "Mon", "monday" or "MONDAY" as 1.
+/// Parses the name of a weekday: 1 for "Mon", "monday" or "MONDAY".
 std::optional<unsigned> weekday(std::string_view text) {
     constexpr std::array<std::string_view, 7> names{"sunday",   "monday", "tuesday", "wednesday",
                                                     "thursday", "friday", "saturday"};
@@ -53,7 +53,7 @@ std::optional<unsigned> weekday(std::string_view text) {
     return std::nullopt;
 }
 
-/// Parses "Sat", "Mon-Fri" or "Fri-Mon".
+/// Adds the days of "Sat", "Mon-Fri" or "Fri-Mon" to `window`. Returns false if the text is not valid.
 bool add_days(std::string_view text, Window& window) {
     const auto dash = text.find('-');
     const auto first = weekday(base::trim(text.substr(0, dash)));
@@ -67,7 +67,7 @@ bool add_days(std::string_view text, Window& window) {
     }
 }
 
-/// Parses "22:00".
+/// Parses a time such as "22:00"; nullopt if it is not valid.
 std::optional<std::chrono::minutes> time_of_day(const Json& value) {
     if (!value.is_string())
         return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintenance windows: the times at which upgrades may begin. Pure, except for the system's time zones.
+// Maintenance windows: the times at which upgrades may begin. Pure functions, except that they read the
+// system's time zones.
 #pragma once
 
 #include "daemon/base/json.hpp"

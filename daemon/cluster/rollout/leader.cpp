@@ -24,7 +24,7 @@ constexpr Time gather{20};
 /// minute by default.
 constexpr Time request_lives{70'000};
 constexpr Time first_unused_wait{60'000};
-constexpr unsigned most_unused_doublings = 4; ///< up to 16 minutes
+constexpr unsigned most_unused_doublings = 4; ///< of first_unused_wait, up to 16 minutes
 constexpr std::size_t most_trouble = 500;     ///< bytes of a published error
 constexpr unsigned exists = 409;
 constexpr const char* nodes_path = "/api/v1/nodes";

@@ -14,7 +14,7 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_event = 1000; ///< the server accepts at most 1024
+constexpr std::size_t most_event = 1000; ///< bytes of an event's text; the server accepts at most 1024
 
 class PatchBuilder {
   public:

@@ -57,7 +57,7 @@ struct UpgradeInput {
     bool granted = false; ///< the host has a grant and has renewed it in time
     bool revoked = false; ///< it is known that the host has no grant
     Task check;           ///< whether `policy->version` can be swapped to
-    Task jobs;            ///< the wait for jobs
+    Task jobs;            ///< the wait for the pods that UpgradePolicy::wait_for selects
     Task pods;            ///< the deletion in state pod-deletion-required, otherwise the drain
     Task swap;
     Task validators;      ///< validation by pods of other components on this host
@@ -87,7 +87,7 @@ struct UpgradeDecision {
     UpgradeRecord record;
     std::string reason;             ///< written on the Node; empty: no reason
     std::optional<bool> cordon;     ///< new value of spec.unschedulable
-    bool was_unschedulable = false; ///< whether the annotation should be present
+    bool was_unschedulable = false; ///< the Node should have the annotation key::was_unschedulable
     std::optional<std::int64_t> wait_began;
     std::optional<std::int64_t> validation_began;
     std::map<std::string, std::string> labels; ///< changed labels to write

@@ -10,7 +10,7 @@
 
 namespace gpuhost::ctl {
 
-/// Returns "[=====>      ]".
+/// Returns a bar that is filled to `fraction` (0 to 1): "[=====>      ]".
 [[nodiscard]] std::string bar(double fraction);
 
 /// Returns one line of at most `screen.columns - 1` columns: " 43% [=====>      ] 3/7 load nvidia 550.163.01:

@@ -17,7 +17,7 @@ class Session;
 struct Option {
     std::string_view name;          ///< long name without dashes: "holders"
     std::string_view argument;      ///< "SPAN", or the choices "refuse|wait|terminate"; empty: no argument
-    std::string_view help;          ///< a phrase
+    std::string_view help;          ///< description in --help, a phrase
     bool argument_optional = false; ///< the argument may be omitted; given only as --name=ARGUMENT
     bool repeatable = false;
     char letter = 0; ///< short option; 0: none

@@ -108,7 +108,7 @@ struct DoctorFacts {
 /// A check of doctor.
 struct Check {
     std::string_view name;  ///< stable identifier, which scripts may use
-    std::string_view about; ///< a phrase
+    std::string_view about; ///< what the check examines, as a phrase
     Diagnosis (*look)(const DoctorFacts& facts);
     bool of_own_driver = false; ///< skipped if without_own_driver() gives a reason
 };

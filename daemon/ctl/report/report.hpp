@@ -35,7 +35,7 @@ struct ReportInput {
 
 struct ReportSource {
     std::string_view name;  ///< file name in the archive
-    std::string_view about; ///< a phrase
+    std::string_view about; ///< what the file contains, as a phrase
     std::string (*read)(const ReportInput& input);
 };
 /// Returns the sources in the order of the archive.

@@ -94,13 +94,13 @@ class Runner {
         bool recover = false; ///< a previous daemon may have started a worker for the phase in flight
         /// The worker of the phase in flight, or an idle worker that may run the next phase.
         std::unique_ptr<Worker> worker;
-        core::Sandbox sandbox = core::Sandbox::Store; ///< the worker's
+        core::Sandbox sandbox = core::Sandbox::Store; ///< sandbox of `worker`
         Source next;                                  ///< timer of the next action, see later()
         /// The reason why no worker can be started now. Attempts repeat; each new reason is logged once.
         std::string waiting_for;
-        unsigned refused_launches = 0;      ///< of the phase in flight
+        unsigned refused_launches = 0;      ///< failed starts of a worker for the phase in flight
         bool stalled = false;               ///< a record waits for space on the disk
-        unsigned journal_failures = 0;      ///< since the journal was last written
+        unsigned journal_failures = 0;      ///< failed writes since the last one that succeeded
         std::deque<core::Record> unwritten; ///< records fed to the transaction but not yet in its journal
     };
 

@@ -123,7 +123,7 @@ void JobWatch::read() {
             overflow();
             return;
         }
-        const auto whole = partial_.rfind('\n') + 1; // 0 with none
+        const auto whole = partial_.rfind('\n') + 1; // 0 without a line feed
         auto seen = core::decode_events(std::string_view(partial_).substr(0, whole));
         partial_.erase(0, whole);
         if (seen.result)

@@ -49,7 +49,7 @@ class Renewal {
     const base::Root& root_;
     cluster::Api& api_;
     std::string node_;
-    std::uint64_t at_ = 0; ///< seconds since 1970
+    std::uint64_t at_ = 0; ///< when to request the next certificate, in seconds since 1970
     bool issued_ = false;
     std::unique_ptr<cluster::Enrolment> enrolment_;
 };
