@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// initramfs.clear: makes sure that no image with which a kernel boots contains a GPU driver.
-// args: {"kernel"}.
-// An image that has one is created again by the host's tool, which calls the hooks in packaging/initramfs/ to
-// exclude modules.
+// Step initramfs.clear: makes sure that no initramfs image of a kernel contains a GPU driver. args:
+// {"kernel"}. The host's tool creates an image with a driver again. The tool calls gpuhost's hooks
+// (packaging/initramfs/), which exclude the driver.
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/host_programs.hpp"
 #include "kmod/boot/initramfs.hpp"

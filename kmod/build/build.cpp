@@ -30,9 +30,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto build_deadline = std::chrono::hours(4);
 constexpr auto make_deadline = std::chrono::hours(2);
-/// Time between the end of the builds and the worker's own deadline, to report what failed.
+/// The builds end this long before the deadline of the step, so that there is time to report which failed.
 constexpr auto end_before = std::chrono::minutes(1);
-constexpr long most_jobs = 64; // each is several processes, and the worker may have 512
+constexpr long most_jobs = 64; // each job is several processes, and the worker's unit may have 512
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(requests, build_requests(args));
@@ -56,7 +56,8 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     return problems;
 }
 
-/// Runs the builds for several kernels, each in a thread that mostly waits for its make.
+/// Runs the builds for several kernels. Each thread runs one build after the other, and mostly waits for
+/// make.
 class Builds {
   public:
     Builds(StepContext& context, const base::Root& staging, const std::vector<BuildRequest>& requests)
@@ -103,7 +104,8 @@ class Builds {
                           (is_one ? "" : requests_[index].kernel + ": ") + std::string(text));
     }
 
-    /// Returns all error messages, with the hint of the first.
+    /// Returns the paths of the logs. If builds failed, fails with the messages of all, and the code and hint
+    /// of the first.
     [[nodiscard]] Result<Json> result() const {
         std::optional<base::Error> error;
         Json logs = Json::array();
@@ -143,7 +145,8 @@ core::StepKind build_compile_kind() {
     core::StepKind kind;
     kind.name = "build.compile";
     kind.sandbox = core::Sandbox::Compile;
-    kind.writable = {std::string(build_logs_directory)}; // a log outlives the staging directory
+    // Logs are kept after the staging directory is removed.
+    kind.writable = {std::string(build_logs_directory)};
     kind.deadline = build_deadline;
     kind.interruptible = true;
     kind.preflight = preflight;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step build.compile: compiles a version's sealed source into a module set for each of several kernels, in
-// the staging directory. Builds as many kernels at once as processors and disk space allow. The makes share
-// the processors (job_server).
+// Step build.compile: compiles the source of one driver version in the store into a module set for each of
+// several kernels, in the staging directory. Builds for as many kernels at the same time as processors and
+// disk space allow. The processes of make share the processors (job_server.hpp).
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -10,13 +10,14 @@
 
 namespace gpuhost::kmod {
 
-/// Peak disk usage in bytes of the build for one kernel: that of 550.163.01 with debug information, rounded
-/// up.
+/// The most disk space in bytes that the build for one kernel needs: that of 550.163.01 with debug
+/// information, rounded up.
 inline constexpr std::uint64_t build_space = std::uint64_t{1500} << 20U;
 
-/// args: {"version", "kernels": [...], "source": {"path", "file", "sha256", "directory", "flavour"}}. Each
-/// log stays in build_logs_directory as <version>-<kernel>.log, after success and failure. If one build
-/// fails, the others still run to their end so that the error has all failures, and no result is kept.
+/// args: {"version", "kernels": [releases], "source": {"path", "file", "sha256", "directory", "flavour"}},
+/// where "source" is a SourceSet. The output of each build is kept in build_logs_directory as
+/// <version>-<kernel>.log. If one build fails, the others continue to their end, so that the error contains
+/// all failures. The step then fails, and no module set is kept.
 [[nodiscard]] core::StepKind build_compile_kind();
 
 } // namespace gpuhost::kmod

@@ -10,7 +10,8 @@ namespace gpuhost::kmod {
 
 base::Result<JobServer> JobServer::create(unsigned jobs, unsigned makes) {
     std::array<int, 2> ends{};
-    if (::pipe(ends.data()) < 0) // NOLINT(android-cloexec-pipe): makes find it by its numbers
+    // NOLINT(android-cloexec-pipe): make inherits the pipe, and gets its descriptor numbers in MAKEFLAGS.
+    if (::pipe(ends.data()) < 0)
         return base::fail_errno("pipe", errno);
     JobServer server(jobs, base::UniqueFd(ends[0]), base::UniqueFd(ends[1]));
     for (unsigned shared = makes; shared < jobs; ++shared)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets several makes share the host's processors: a job server as in GNU make's manual ("Sharing Job Slots
-// with GNU make", POSIX Jobserver Interaction). Each make has one job of its own, and takes a byte from a
-// pipe for each further one. A make that is killed loses its bytes: later ones have fewer, but never less
-// than their own.
+// Divides the host's processors among several processes of make: a job server as in GNU make's manual
+// ("Sharing Job Slots with GNU make", POSIX Jobserver Interaction). Each make may run one job. For each
+// further job it reads one byte from a pipe, and writes it back at the job's end. The bytes of a make that is
+// killed are lost. Later makes then run fewer jobs at the same time, but at least one each.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -14,13 +14,14 @@ namespace gpuhost::kmod {
 
 class JobServer {
   public:
-    /// Creates a server for `jobs` at once; each of `makes` (1 to `jobs`) has one of them. Child processes
-    /// inherit the pipe.
+    /// Creates a server for `jobs` jobs at the same time. Each of `makes` processes of make (1 to `jobs`) has
+    /// one of them from the beginning. Child processes inherit the pipe.
     [[nodiscard]] static base::Result<JobServer> create(unsigned jobs, unsigned makes);
 
-    /// Returns "MAKEFLAGS=…" for the environment of a make, which must not get a -j option.
+    /// Returns "MAKEFLAGS=…" for the environment of a make. Do not pass it the option -j.
     [[nodiscard]] std::string variable() const;
-    /// Gives one job back to the others, after a make has ended and no other starts in its place.
+    /// Call it after a make has ended, if no other is started in its place: the other makes may then run one
+    /// more job.
     void give_up_one() const;
 
   private:

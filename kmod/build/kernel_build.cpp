@@ -29,7 +29,8 @@ class Build {
         : place_(place), root_(place.root), staging_(place.staging), request_(request), deadline_(deadline),
           progress_(progress), scratch_("/build-" + request.kernel), source_(scratch_ + "/source") {}
 
-    /// Builds, and removes the scratch directory in any case to free space for the next build.
+    /// Builds, then removes the scratch directory, also after a failure, so that the next build has its
+    /// space. Returns the path of the log.
     Result<std::string> run() {
         const auto built = build();
         const auto removed = staging_.remove_tree(scratch_);
@@ -77,10 +78,10 @@ class Build {
         const std::string directory = staging_.host_path(source_);
         const std::string modules = "/lib/modules/" + request_.kernel;
         base::Command command;
-        // KERNEL_UNAME and not SYSSRC: only with it does NVIDIA's Makefile detect that Debian splits headers
-        // into two trees.
+        // Passes KERNEL_UNAME, not SYSSRC: only then does NVIDIA's Makefile detect that Debian has a kernel's
+        // headers in two directories. For a mounted system both are passed below.
         command.argv = {"make", "modules", "KERNEL_UNAME=" + request_.kernel,
-                        // The same source gives the same modules, wherever it was unpacked.
+                        // Makes the modules independent of the directory in which the source was unpacked.
                         "KCFLAGS=-ffile-prefix-map=" + directory + "/="};
         if (!root_.is_host()) {
             const bool split = root_.stat(modules + "/source").has_value();
@@ -92,7 +93,7 @@ class Build {
                                "KBUILD_BUILD_HOST=gpuhost", "KBUILD_BUILD_TIMESTAMP=@0"};
         command.directory = directory;
         command.deadline = deadline_;
-        command.output_limit = 4096; // the log has all of it
+        command.output_limit = 4096; // bytes that are kept in memory; the log has the whole output
         return command;
     }
 
@@ -113,7 +114,8 @@ class Build {
             "Use another kernel or driver version: this version may not support this kernel." + log);
     }
 
-    /// Removes debug information, which is nine tenths of the result and of no use on a GPU host.
+    /// Writes copies of the modules without debug information, which is nine tenths of their size and is not
+    /// needed. Returns their file names.
     Result<std::vector<std::string>> strip() {
         progress_(0.97, "stripping");
         std::vector<std::string> modules;

@@ -11,8 +11,8 @@ namespace gpuhost::kmod {
 
 namespace {
 
-constexpr std::size_t expected_tests = 400; // 535 makes 385, 550 makes 412
-constexpr std::size_t object_weight = 2;    // compiling one takes about as long as two tests
+constexpr std::size_t expected_tests = 400; // lines "CONFTEST" of a build: 535 has 385, 550 has 412
+constexpr std::size_t object_weight = 2;    // one object file takes about as long as two tests
 constexpr std::size_t longest_error = 400;
 
 /// Messages of compilers, modpost, the linker, the shell and the kernel for errors that end a build.
@@ -32,8 +32,8 @@ bool is_error(std::string_view text) {
                        [text](std::string_view mark) { return text.find(mark) != std::string_view::npos; });
 }
 
-/// Returns whether the line is make's own reason, such as "make[3]: *** No rule to make target 'x'", unlike
-/// its "Error 2".
+/// Returns whether the line is an error of make itself: "make[3]: *** No rule to make target 'x'". Lines like
+/// "make[3]: *** [x] Error 2" only report that a command failed.
 bool is_make_reason(std::string_view text) {
     const auto stars = text.find(": *** ");
     return base::starts_with(text, "make") && stars != std::string_view::npos &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the output of a driver build line by line: its progress, and its first error. Pure.
+// Derives from the output of a driver build, line by line, how far the build is and which error was the
+// first. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +11,18 @@ namespace gpuhost::kmod {
 
 class BuildLog {
   public:
-    /// `sources` is the number of .c files in the tree. `directory` is removed from paths in messages.
+    /// `sources` is the number of .c files in the source. `directory` is the source's directory, which is
+    /// removed from the beginning of paths in messages.
     BuildLog(std::size_t sources, std::string directory);
 
+    /// Evaluates one line of the output.
     void line(std::string_view text);
 
-    [[nodiscard]] double fraction() const; ///< 0..1; an estimate that never decreases
-    [[nodiscard]] const std::string& doing() const { return doing_; } ///< "compiling nvidia/nv-pci.o"
-    /// Returns the line that names the cause ("nvidia/nv-pci.c:237:9: error: too few arguments…"), not make's
-    /// last line. Empty if no line looks like an error.
+    [[nodiscard]] double fraction() const; ///< 0 to 1: estimated, and never decreases
+    /// The current action: "compiling nvidia/nv-pci.o".
+    [[nodiscard]] const std::string& doing() const { return doing_; }
+    /// Returns the first line with an error: "nvidia/nv-pci.c:237:9: error: too few arguments…". It is more
+    /// useful than the last line, which is from make. Empty if no line looks like an error.
     [[nodiscard]] const std::string& first_error() const { return first_error_; }
 
   private:
@@ -26,8 +30,8 @@ class BuildLog {
 
     std::size_t sources_;
     std::string directory_;
-    std::size_t tests_ = 0;
-    std::size_t objects_ = 0;
+    std::size_t tests_ = 0;   ///< conftest's tests of the kernel so far
+    std::size_t objects_ = 0; ///< object files compiled so far
     std::string doing_ = "preparing";
     std::string first_error_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of another program, stored up to a limit.
+// Stores the output of another program in a file, up to a size limit.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,12 +13,13 @@ class LogFile {
   public:
     /// Creates the file and its directory. Replaces an existing file.
     [[nodiscard]] static base::Result<LogFile> create(const base::Root& root, const std::string& path);
-    void line(std::string_view text); ///< ignores write errors: a full disk ends the program too
+    void line(std::string_view text); ///< ignores write errors: on a full disk, the program itself fails too
 
   private:
     explicit LogFile(base::UniqueFd fd) : fd_(std::move(fd)) {}
     base::UniqueFd fd_;
-    std::size_t room_ = 16U << 20U; // a hundred times the output of a build
+    // Bytes that may still be written; a build writes about a hundredth of that.
+    std::size_t room_ = 16U << 20U;
 };
 
 } // namespace gpuhost::kmod

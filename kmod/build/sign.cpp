@@ -31,7 +31,8 @@ using core::StepContext;
 namespace {
 
 constexpr std::string_view uri_scheme = "pkcs11:";
-constexpr const char* signing_place = "/signing"; // not published until it is complete
+// A directory that store.publish ignores; renamed when the set is complete.
+constexpr const char* signing_place = "/signing";
 constexpr std::string_view see_settings = "See SigningKey= in gpuhostd.conf(5).";
 
 bool is_uri(const std::string& key) {
@@ -68,7 +69,8 @@ Result<Signer> open_signer(const base::Root& root, const SigningSettings& signin
 
 // --- preflight
 
-/// Checks that only root can read the file: the compiler of foreign source runs on this host too.
+/// Adds a problem if other users than root can read the file with the key or passphrase. The compiler of
+/// foreign source runs on this host as another user.
 void check_secret(const base::Root& root, const std::string& path, std::vector<Problem>& problems) {
     const auto st = root.stat(path);
     const bool is_own = st && (st->st_uid == 0 || st->st_uid == ::geteuid());
@@ -116,14 +118,14 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
 
 // --- apply
 
-/// Copies one set to /modules in the staging directory and signs it.
+/// Copies a module set to /modules in the staging directory and signs its modules.
 class Signing {
   public:
     Signing(const StepContext& context, const base::Root& staging, const Signer& signer, std::string hash)
         : context_(context), staging_(staging), signer_(signer), hash_(std::move(hash)) {}
 
-    /// Signs the unsigned modules and returns their number. If all are signed already, as when the step runs
-    /// again, the set does not change.
+    /// Makes the signed set at `place` and returns how many modules were signed. If all were signed already,
+    /// as when the step is repeated, the set has the same content.
     Result<std::size_t> run(const SetOnDisk& set, const std::string& place) {
         GPUHOST_TRY(writer, SetWriter::create(staging_, signing_place));
         Manifest manifest = set.manifest;
@@ -148,7 +150,7 @@ class Signing {
     }
 
   private:
-    /// Copies one module, and signs it unless it is signed already. Returns whether it was signed here.
+    /// Copies one module, and signs the copy unless it is signed already. Returns whether it was signed here.
     Result<bool> copy(const SetOnDisk& set, SetWriter& writer, const ModuleFile& module) {
         const base::UniqueFd in(::openat(set.directory.get(), module.file.c_str(),
                                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -159,9 +161,9 @@ class Signing {
         if (content::sha256(image) != module.sha256)
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
-        // A module that is signed keeps its signature, because a second one would replace it. If its manifest
-        // names no signer, it is refused: modules are parsed by the process that compiled or imported them,
-        // never where the key is.
+        // A module that is signed already keeps its signature, because the kernel would use only a second
+        // one. If the manifest has no signer for it, the module is refused. The process that compiled or
+        // imported it could not parse the signature, and this process must not.
         const bool is_signed = base::ends_with(image, content::module_signature_magic);
         if (is_signed && module.signer.empty())
             return base::fail(Errc::BadContent, module.file + ": cannot read the signature at its end",
@@ -182,7 +184,7 @@ class Signing {
         return !is_signed;
     }
 
-    /// Checks a signature made by the key or token before it is used.
+    /// Verifies the signature that the key or PKCS#11 token has just made.
     Result<void> check(int fd, const std::string& file) const {
         GPUHOST_TRY(mapped, base::MappedFile::open(fd, file));
         GPUHOST_TRY(signature, content::read_module_signature(mapped.view(), file));

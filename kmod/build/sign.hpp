@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step build.sign: signs the unsigned modules of a set with the site's key, as a set of its own in the
-// staging directory.
+// Step build.sign: copies a module set to the staging directory, and signs its unsigned modules with the
+// site's key. The result is a new set.
 //
-// It reads manifests and the bytes of modules but parses no module. A process with the private key in memory
-// must not parse what foreign source has made.
+// The step reads manifests and the bytes of modules, but parses no module. A process that has the private key
+// in memory must not parse files that were built from source of others.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -14,12 +14,12 @@
 
 namespace gpuhost::kmod {
 
-/// args: {"version", "kernel", "flavour", "signing": from to_json(), "set"}. "set" is the path of a set in
-/// the store; without it, the set that build.compile staged is signed.
+/// args: {"version", "kernel", "flavour", "signing": to_json() of the settings, "set"}. "set" is the path of
+/// a module set in the store; without it, the set that build.compile has staged is signed.
 [[nodiscard]] core::StepKind build_sign_kind();
 
 [[nodiscard]] base::Json to_json(const SigningSettings& signing);
-/// Returns problems of the settings. Pure.
+/// Returns what is wrong with the signing settings alone, without reading files. Pure.
 [[nodiscard]] std::vector<core::Problem> signing_problems(const SigningSettings& signing);
 
 } // namespace gpuhost::kmod

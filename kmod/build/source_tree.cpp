@@ -14,7 +14,7 @@ using content::ArchiveEntry;
 
 namespace {
 
-/// Returns the path relative to `directory`; nothing for a path outside it.
+/// Returns `path` relative to `directory`; nothing for a path outside of it.
 std::optional<std::string> below(const std::string& path, const std::string& directory) {
     if (!base::starts_with(path, directory + "/"))
         return std::nullopt;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver.devices creates the device nodes of the loaded driver. args: {"when": "forward"|"back"}. A step is
-// undone before the steps that precede it. Nodes for the previous driver are therefore created by the undo of
-// a step before the modules change ("back"). Nodes for the new driver are created by the apply of a step
-// after it ("forward").
+// Step driver.devices creates the device nodes of the loaded driver. args: {"when": "forward"|"back"}. A plan
+// has it twice. The one after modules.converge ("forward") creates nodes for the new driver in apply, and
+// does nothing in undo. The one before modules.converge ("back") does nothing in apply. Its undo runs after
+// that of modules.converge, and creates nodes for the previous driver.
 //
-// driver.validate checks that the driver works. args: {"level": "kernel"|"nvml"|"cuda", "goal": goal, "gpus":
-// those that it must serve, "userland": directory, "units": units that start again after it}. The levels
-// "nvml" and "cuda" also query its management library.
+// Step driver.validate checks that the driver works. Its args: {"level": "kernel"|"nvml"|"cuda"
+// (Validation=), "goal": goal, "gpus": PCI addresses that it must serve, "userland": directory, "units":
+// client units that start again after it}. The levels "nvml" and "cuda" also query the driver's management
+// library.
 //
-// driver.compute runs a computation on each GPU. args: {"userland", "gpus": as before, "fabric": whether a
-// fabric manager runs, for which GPUs connected by NVSwitches wait}. CUDA must show all of "gpus", and at
-// least one GPU; each GPU that it shows must compute. For any other GPU that it does not show there is a
-// warning.
+// Step driver.compute runs a computation on each GPU that CUDA lists (cuda.hpp); all must succeed. Its args:
+// {"userland", "gpus": as above, "fabric": whether a fabric manager runs, for which GPUs with NVSwitches
+// wait}. Fails if CUDA lists no GPU, or lacks one of "gpus". If it lacks another GPU that the driver serves,
+// this is a warning.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device/cuda.hpp"

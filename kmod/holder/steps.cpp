@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// holders.wait waits, before any change, until only the client units hold the driver. holders.clear fails if
-// a process still holds the driver after the block in kmod/load/autoload_block.hpp is set. With policy
-// "terminate" it terminates holders first. args: {"policy": "refuse"|"wait"|"terminate", "units": [those that
-// a later step stops], "timeout_usec", "grace_usec"}.
+// Step holders.wait runs before any change. It waits until no process outside of the client units holds the
+// driver. Step holders.clear runs after automatic loading was blocked (kmod/load/autoload_block.hpp) and the
+// client units were stopped. It fails if a process still holds the driver; with policy "terminate" it
+// terminates holders first. args of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units
+// that units.stop stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
 #include "daemon/base/clock.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/module/kernel_state.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// autoload.block and autoload.unblock; each is the inverse of the other. args: {"modules": [names]}.
+// Steps autoload.block and autoload.unblock (autoload_block.hpp). The undo of each does what the other does.
+// args of both: {"modules": [names]}.
 #include "kmod/load/autoload_block.hpp"
 #include "kmod/step_kind.hpp"
 

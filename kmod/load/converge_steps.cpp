@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// modules.converge: apply brings the kernel to "to", undo to "from".
-// args: {"kernel", "from": goal, "to": goal, "gpus": those that must be served at the end,
-//        "selects": a later step of the plan makes the kernel boot "to",
-//        "console": the text console was on the driver,
+// Step modules.converge: apply unloads and loads modules until the kernel has those of "to", undo those of
+// "from" (converge.hpp).
+// args: {"kernel", "from": goal, "to": goal, "gpus": PCI addresses that the driver must serve at the end,
+//        "selects": whether a later step of the plan makes the kernel boot "to",
+//        "console": whether the text console was on the driver when the plan was made,
 //        "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks before a swap, while the host is in use. They return all problems, not only the first, and change
-// nothing.
+// The preflight of driver.prepare, driver.select and modules.converge: checks before a swap, while the host
+// is in use. They return all problems, not only the first, and change nothing.
 #pragma once
 
 #include "kmod/step_kind.hpp"
 
 namespace gpuhost::kmod {
 
-/// Checks the sets by digest, the firmware, and the free space on disk; for a kernel that is not running also
-/// the modules' signatures.
+/// Checks the digests of the sets in the store, the GSP firmware, and the free disk space. For a kernel that
+/// is not running, also checks the signatures of the modules.
 [[nodiscard]] PreflightResult prepare_preflight(core::StepContext& context, const base::Json& args);
-/// Checks for others' files at our paths, and for other drivers' modprobe rules.
+/// Checks that no file of an administrator or another package is at a path that driver.select changes. Checks
+/// that no other driver's modules, libraries or modprobe rules would be used.
 [[nodiscard]] PreflightResult select_preflight(core::StepContext& context, const base::Json& args);
-/// Checks that this kernel will accept the modules (vermagic, symbols, signatures), and that no loaded module
-/// prevents the change.
+/// Checks that the running kernel will accept the modules (vermagic, symbols, signatures), and that no loaded
+/// module prevents the swap. Waits until modules that are being loaded are loaded, at most
+/// module_deadline_usec.
 [[nodiscard]] PreflightResult converge_preflight(core::StepContext& context, const base::Json& args);
 
 } // namespace gpuhost::kmod

@@ -30,12 +30,14 @@ constexpr std::uint64_t room_for_index = 32ULL << 20;
 constexpr std::string_view owner_hint = "Find the package that owns it: dpkg -S or rpm -qf. To replace a "
                                         "whole installed driver, see gpuhostctl driver adopt --dry-run.";
 
+/// The end of a message about one file, and about several.
 struct Verdict {
     const char* of_one;
     const char* of_some;
 };
 
-/// Adds one problem for each directory: another driver's installation may leave dozens of files in it.
+/// Adds one problem for each directory that contains some of `paths`, since another driver may have installed
+/// dozens of files in it. `verdict` is the end of the sentence, for one file and for several.
 void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdict,
                     std::vector<Problem>& problems) {
     std::map<std::string, std::vector<std::string>> by_directory;
@@ -51,6 +53,7 @@ void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdic
                             {{"paths", files}}});
 }
 
+/// Adds a problem for each file of a set that differs from its manifest. `way_out` is appended to the hint.
 void check_set_of(const StepContext& context, const std::string& path, std::string_view way_out,
                   std::vector<Problem>& problems) {
     const auto checked = check_set_at(context.root, path);
@@ -71,7 +74,8 @@ std::vector<std::string> wanted_firmware(const StepContext& context, const Drive
     return info ? info->firmware : std::vector<std::string>();
 }
 
-/// Looks in the userland of the driver, and for a file that a package installed, which may be compressed.
+/// Reports whether a firmware file exists: in the driver's userland, or in /lib/firmware, where it may be
+/// compressed.
 bool has_firmware(const StepContext& context, const Driver& driver, const std::string& wanted) {
     const std::string name = wanted.substr(wanted.rfind('/') + 1);
     if (!driver.userland.empty() && context.root.stat(driver.userland + "/firmware/" + name))
@@ -93,7 +97,8 @@ bool has_any_firmware(const StepContext& context, const Driver& driver) {
     return false;
 }
 
-/// NVIDIA's open modules need firmware for every GPU; the proprietary ones work without it on older GPUs.
+/// Adds a problem for each missing firmware file of open modules, which need firmware for every GPU. Does
+/// nothing for proprietary modules, which work without it on older GPUs.
 void check_firmware(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.modules.find("-open/") == std::string::npos)
         return;
@@ -122,7 +127,8 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
                             "Free some space there."});
 }
 
-/// Finds libraries of other packages. A program would find either these or the selected driver's.
+/// Adds a problem if the host has libraries of another driver with the names of this driver's libraries.
+/// Programs might use those.
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.userland.empty())
         return;
@@ -137,7 +143,8 @@ void check_libraries(const StepContext& context, const Driver& driver, std::vect
     add_in_the_way(others, {"is another driver's library", "are another driver's libraries"}, problems);
 }
 
-/// Finds modprobe rules that would load another driver at boot than the selected one.
+/// Adds a problem for modprobe rules with which the host would load another driver at boot than the selected
+/// one.
 void check_modprobe_rules(const StepContext& context, std::vector<Problem>& problems) {
     add_in_the_way(rules_in_place_of_nvidia(context.root),
                    {"makes modprobe load another nvidia driver", "make modprobe load another nvidia driver"},
@@ -152,7 +159,8 @@ void check_digests(const StepContext& context, const Driver& driver, std::string
         check_set_of(context, driver.userland, way_out, problems);
 }
 
-/// Checks the paths for apply and for undo: a foreign file must not be found only during the undo.
+/// Adds a problem for each file that gpuhost did not create at a path that driver.select changes. Checks the
+/// paths of apply and of undo, so that the undo cannot fail because of such a file.
 void check_owners(const StepContext& context, const base::Json& args, std::vector<Problem>& problems) {
     std::set<std::string> paths;
     for (const char* const which : {"to", "from"}) {
@@ -166,8 +174,8 @@ void check_owners(const StepContext& context, const base::Json& args, std::vecto
     add_in_the_way(others, {"was not created by gpuhost", "were not created by gpuhost"}, problems);
 }
 
-/// Checks signatures for a kernel that is not running. Nothing loads its modules before it boots, so
-/// modules.converge does not check them. Assumes that it enforces signatures if the running kernel does.
+/// Checks the modules' signatures for a kernel that is not running. For the running kernel, the preflight of
+/// modules.converge does that. Assumes that the kernel requires signatures if the running kernel does.
 void check_signatures(StepContext& context, const std::string& kernel, const Driver& driver,
                       std::vector<Problem>& problems) {
     TrustRules rules = trust_rules(context.root, kernel);
@@ -181,7 +189,7 @@ void check_signatures(StepContext& context, const std::string& kernel, const Dri
         const std::string path = driver.modules + "/" + name;
         const auto fd = context.root.open_file(path, O_RDONLY);
         const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
-        if (!file) // check_digests() reports it
+        if (!file) // check_digests() has reported it
             continue;
         if (auto problem = signature_problem(name.substr(0, name.size() - 3), file->view(), rules,
                                              [&](const std::string& text) { context.warn(text); }))
@@ -200,8 +208,7 @@ PreflightResult prepare_preflight(StepContext& context, const base::Json& args) 
     if (const std::string kernel = base::string_or(args, "kernel", "");
         kernel != kernel_release(context.root).value_or(""))
         check_signatures(context, kernel, *driver, problems);
-    // Checks the previous driver before it is unloaded, so that an undo is possible. Not needed if it is not
-    // loaded.
+    // Checks also the previous driver if it is loaded, because an undo loads it again.
     const auto from = driver_from_json(base::member(args, "from"));
     if (from && !(from->generation == driver->generation) && loaded_module(context.root, "nvidia"))
         check_digests(context, *from, " Or unload the driver (rmmod) to swap without undo.", problems);

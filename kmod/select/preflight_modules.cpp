@@ -27,10 +27,10 @@ constexpr std::size_t index_limit = 16U << 20;
 constexpr std::string_view rebuild_hint =
     "Build or import modules for the running kernel: gpuhostctl driver build.";
 
-/// The kernel's requirements, looked up once for all modules.
+/// The requirements of the running kernel for modules, read once for all modules.
 struct KernelRules {
     std::string release;
-    std::string vermagic; ///< of its own modules; empty: none was readable
+    std::string vermagic; ///< vermagic of one of the kernel's own modules; empty: none could be read
     TrustRules trust;
     std::optional<SymbolVersions> symbols;
 };
@@ -39,7 +39,8 @@ std::string vermagic_of(const base::Root& root, const std::string& kernel) {
     const std::string directory = "/lib/modules/" + kernel + "/";
     const std::string index = root.read(directory + "modules.dep", index_limit).value_or(std::string());
     for (const std::string& path : indexed_modules(index)) {
-        if (!base::starts_with(path, "kernel/") || !base::ends_with(path, ".ko")) // not compressed
+        // Only uncompressed files can be read.
+        if (!base::starts_with(path, "kernel/") || !base::ends_with(path, ".ko"))
             continue;
         const auto fd = root.open_file(directory + path, O_RDONLY);
         const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
@@ -91,7 +92,7 @@ void check_goal(const StepContext& context, const ModuleGoal& goal, const Kernel
                 std::vector<Problem>& problems) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty())
-            continue; // the distribution's own
+            continue; // a module of the distribution
         const auto fd = context.root.open_file(module.path, O_RDONLY);
         const auto file = fd ? base::MappedFile::open(fd->get(), module.path) : base::fail(fd.error());
         if (file)
@@ -101,7 +102,7 @@ void check_goal(const StepContext& context, const ModuleGoal& goal, const Kernel
     }
 }
 
-/// Checks that the loaded modules can be loaded again if the new driver fails.
+/// Adds a problem for each loaded module whose file is not found, because an undo could not load it again.
 void check_way_back(const StepContext& context, const ModuleGoal& from, const std::string& kernel,
                     std::vector<Problem>& problems) {
     for (const GoalModule& module : from.modules) {
@@ -127,8 +128,8 @@ void check_way_back(const StepContext& context, const ModuleGoal& from, const st
     }
 }
 
-/// Waits up to `patience` until no module is loading, and returns the loaded modules. udev may still be in a
-/// driver's init just after boot. Eight GPUs take long.
+/// Returns the driver's loaded modules. Waits first until none is being loaded, but at most `patience`. Just
+/// after boot, udev may be loading the driver, which lasts long with eight GPUs.
 std::vector<LoadedModule> wait_for_coming(const StepContext& context, std::chrono::milliseconds patience) {
     const std::uint64_t until = base::monotonic_us() + static_cast<std::uint64_t>(patience.count()) * 1000;
     for (;;) {
@@ -148,7 +149,8 @@ const GoalModule* find(const ModuleGoal& goal, const std::string& name) {
     return found == goal.modules.end() ? nullptr : &*found;
 }
 
-/// Finds modules that no swap can unload.
+/// Adds a problem for each loaded module that cannot be unloaded: it is stuck in the kernel, or is nouveau in
+/// use.
 void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>& problems) {
     for (const LoadedModule& module : loaded) {
         if (module.state != "live")
@@ -161,8 +163,9 @@ void check_loaded(const std::vector<LoadedModule>& loaded, std::vector<Problem>&
     }
 }
 
-/// Checks whether the kernel can load and unload modules at all. An administrator may have disabled it, and a
-/// kernel may be built without unload support. Such a kernel counts no references.
+/// Adds a problem if the kernel cannot load or unload modules at all, but must for this swap. An
+/// administrator may have set kernel.modules_disabled. A kernel without CONFIG_MODULE_UNLOAD reports no
+/// reference counts (-1).
 void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>& loaded, const ModuleGoal& to,
                         std::vector<Problem>& problems) {
     const std::vector<LoadedModule> going = to_unload(loaded, to);
@@ -183,8 +186,9 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
                             "gpuhostctl driver select."});
 }
 
-/// Finds modules that a swap could unload but perhaps not load again. In the goal they have no file of a set.
-/// A module loaded after the plan was made is in neither goal.
+/// Adds a problem for each loaded module that uses the driver and is not part of it. A swap could unload it,
+/// but perhaps not load it again. In the goal such a module has no path in a set. A module that was loaded
+/// after the plan was made is in neither goal.
 void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const ModuleGoal& from,
                   const ModuleGoal& to, std::vector<Problem>& problems) {
     const Store store = read_store(root).value_or(Store());

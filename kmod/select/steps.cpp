@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver.prepare creates, while the host is in use, everything that the selection links to. driver.select
-// changes what the host boots and uses (kmod/boot/selection_files.hpp explains the order).
-// args of both: {"kernel", "from": driver|null, "to": driver|null}; of select also {"options_from",
-// "options_to": texts of modprobe's configuration, "selection_from", "selection_to": selection|null,
-// "current_from": target of current, "boots_only": the kernel is not running, so only what it boots changes}.
+// Step driver.prepare creates, while the host is in use, all files to which the selection will link, and the
+// new module index. Step driver.select makes the host boot and use the driver "to"
+// (kmod/boot/selection_files.hpp explains the order of its changes). args of both: {"kernel", "from":
+// driver|null, "to": driver|null}. args of driver.select also: {"options_from", "options_to": content of
+// options_file, "selection_from", "selection_to": selection|null, "current_from": target of the link
+// `current`, "boots_only": true for a kernel that is not running, so that only its own files change}.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -23,7 +24,8 @@ using base::Errc;
 using base::Result;
 using core::StepContext;
 
-/// Checks the release, which becomes a part of paths.
+/// Returns "kernel" of the args. Fails with InvalidArgument if it is not a release, because it becomes part
+/// of paths.
 Result<std::string> kernel_of(const base::Json& args) {
     std::string kernel = base::string_or(args, "kernel", "");
     if (!base::is_kernel_release(kernel))
@@ -33,7 +35,8 @@ Result<std::string> kernel_of(const base::Json& args) {
 std::optional<Driver> driver_of(const base::Json& args, std::string_view key) {
     return driver_from_json(base::member(args, key));
 }
-/// Contains the kernel: one transaction may change several kernels.
+/// Returns the name of the directory with the index for "to" or "from". It contains the kernel, because one
+/// transaction may have steps for several kernels.
 std::string index_name(const std::string& kernel, std::string_view which) {
     return "index-" + kernel + "-" + std::string(which);
 }
@@ -54,8 +57,8 @@ Result<void> check_all(const base::Root& root, const std::vector<content::FileOp
     return {};
 }
 
-/// Returns the links that must exist before the driver is selected. A firmware directory that gpuhostd did
-/// not create stays as it is.
+/// Returns the operations that must be done before the driver is selected: links of its generation, and of
+/// its firmware. A firmware directory that gpuhost did not create is not changed.
 std::vector<content::FileOperation> prepared_files(const base::Root& root, const Driver& driver) {
     std::vector<content::FileOperation> files = generation_files(driver);
     if (auto firmware = firmware_link(root, driver); firmware && content::is_ours(root, firmware->path))
@@ -63,7 +66,7 @@ std::vector<content::FileOperation> prepared_files(const base::Root& root, const
     return files;
 }
 
-/// Removes links to drivers that are no longer in the store.
+/// Removes links of generations and firmware of drivers that are no longer in the store.
 Result<void> drop_dangling(const base::Root& root) {
     const std::string directory = std::string(store_directory) + "/generation";
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
@@ -76,8 +79,9 @@ Result<void> drop_dangling(const base::Root& root) {
     return {};
 }
 
-/// Creates the files that the selection links to, and the module index. Also prepares the index for an undo,
-/// so that the undo is fast; usually both are the same. Not needed if there is no previous driver.
+/// Applies driver.prepare: creates the files to which the selection links, and the module index for "to".
+/// Also makes the index for "from", so that an undo is fast. If the index for "to" is the installed one, a
+/// link to it suffices.
 Result<base::Json> prepare(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto from = driver_of(args, "from");
@@ -107,8 +111,8 @@ Result<void> verify_prepared(StepContext& context, const base::Json& args) {
     return check_all(context.root, prepared_files(context.root, *driver));
 }
 
-/// Returns whether the kernel runs this version, or any kernel boots or has selected it. Its firmware and
-/// links must stay then: a GPU requests them when it starts.
+/// Returns whether this driver version is loaded, or any kernel boots it or has selected it. Its firmware and
+/// links must stay then, since a GPU reads firmware at each start.
 Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
     if (served_version(root) == driver.generation.version)
         return true;
@@ -124,7 +128,7 @@ Result<bool> is_in_use(const base::Root& root, const Driver& driver) {
     });
 }
 
-/// Removes links that lead only to the new driver.
+/// Undoes driver.prepare: removes the links to the driver "to", unless it is in use.
 Result<void> unprepare(StepContext& context, const base::Json& args) {
     const auto to = driver_of(args, "to");
     const auto from = driver_of(args, "from");
@@ -144,8 +148,8 @@ Result<void> unprepare(StepContext& context, const base::Json& args) {
     return {};
 }
 
-/// Updates the linker's cache after the links change. Without privileges ldconfig cannot enter a tree; that
-/// system updates its cache when it boots.
+/// Updates the dynamic linker's cache after the links have changed. For a mounted system this needs root;
+/// otherwise it is skipped, and that system updates its cache when it boots.
 Result<void> refresh_libraries(const base::Root& root) {
     base::Command command;
     command.argv = {"ldconfig"};
@@ -166,6 +170,7 @@ Result<void> record(const base::Root& root, std::string_view kernel, const base:
     return remove_selection(root, kernel);
 }
 
+/// Installs the module index for "to" or "from" (`which`). Builds it first if it is not current.
 Result<void> update_index(const StepContext& context, const std::string& kernel,
                           const std::optional<Driver>& driver, const std::string& which) {
     const std::string index = index_directory(context, kernel, which);
@@ -174,14 +179,15 @@ Result<void> update_index(const StepContext& context, const std::string& kernel,
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     const bool other_holds = index_is_current(context.root, kernel, other);
     GPUHOST_CHECK(install_index(context.root, kernel, index));
-    // the host's index changed in a known way; without this note depmod would run once more
+    // The other index is still right: the installed index changed only because of this step. Without this, an
+    // undo would run depmod again.
     if (other_holds)
         (void)keep_index_current(context.root, kernel, other);
     return {};
 }
 
-/// Selects the driver. Each operation precedes those that need it. After a failure the old driver is still
-/// selected, or the undo reverts a part.
+/// Applies driver.select. The operations are in such an order that each finds what it needs. If one fails,
+/// the host still boots the old driver, or the undo reverts what was done.
 Result<void> select(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "to");
@@ -198,7 +204,7 @@ Result<void> select(StepContext& context, const base::Json& args) {
     return refresh_libraries(context.root);
 }
 
-/// Keeps the first error while the other operations still run.
+/// Performs operations, also after one has failed, and keeps the first error.
 class FirstError {
   public:
     void add(Result<void> result) {
@@ -215,8 +221,9 @@ class FirstError {
     Result<void> result_;
 };
 
-/// Writes the record first: it needs disk space, which the links do not, and if it fails nothing has changed.
-/// The other operations all run even if one fails. The index is last because every mix of indices boots.
+/// Undoes driver.select. Writes the record of the selection first, because that needs disk space, which links
+/// do not: if it fails, nothing else has changed. All other operations run even if one fails. The index is
+/// last, because the host boots with either index, and with a mix.
 Result<void> select_back(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "from");

@@ -12,7 +12,7 @@
 namespace gpuhost::kmod {
 namespace {
 
-// The unified hierarchy, and systemd's own hierarchy in older layouts.
+// The hierarchy of cgroup v2, and those that systemd uses with cgroup v1.
 constexpr std::array<std::string_view, 3> hierarchies{"/sys/fs/cgroup", "/sys/fs/cgroup/unified",
                                                       "/sys/fs/cgroup/systemd"};
 constexpr unsigned deepest_slice = 8;
@@ -21,13 +21,14 @@ bool has_processes(const base::Root& root, const std::string& group) {
     const auto pids = root.read(group + "/cgroup.procs");
     if (pids && !pids->empty())
         return true;
-    // processes may be in groups below (Delegate=)
+    // With Delegate=, processes may be in groups below that of the unit.
     const auto events = root.read(group + "/cgroup.events");
     return events && events->find("populated 1") != std::string::npos;
 }
 
-/// Finds active units in or below `group`: Slice= may name any slice, and template instances have a slice of
-/// their own. Enters only slices: a user's manager and containers name their groups freely.
+/// Adds to `active` the units in `units` whose groups are in or below `group` and have processes. Searches
+/// all slices, because a unit may be in any slice. Does not search other groups: containers and users'
+/// systemd can give their groups any name.
 void find_active(const base::Root& root, const std::string& group, unsigned depth,
                  const std::vector<std::string>& units, std::set<std::string>& active) {
     for (const std::string& name : root.list(group).value_or(std::vector<std::string>())) {

@@ -8,8 +8,8 @@
 
 namespace gpuhost::kmod {
 
-/// Returns which of these units of the system manager have processes, from their control groups. Does not ask
-/// systemd, so the daemon's loop may call it too.
+/// Returns those units of the system's systemd in `units` that have processes, by their control groups. Does
+/// not query systemd, so that the daemon can call it without blocking.
 [[nodiscard]] std::vector<std::string> active_units(const base::Root& root,
                                                     const std::vector<std::string>& units);
 

@@ -20,10 +20,10 @@ struct LockedPart {
     std::string_view unit;
     std::string_view program;
     std::string_view package;
-    std::array<std::string_view, 2> others; ///< programs of the same package
+    std::array<std::string_view, 2> others; ///< other programs of the same package
 };
 constexpr std::string_view fabric_manager = "nvidia-fabricmanager.service";
-/// nvidia-persistenced is not listed: it works with every driver of its branch.
+/// The companion services. nvidia-persistenced is not one: it works with every driver of its branch.
 constexpr std::array parts{
     LockedPart{fabric_manager,
                "nv-fabricmanager",
@@ -35,12 +35,11 @@ struct SwitchLibrary {
     std::string_view name;
     std::string_view package;
 };
-/// For NVSwitches on PCI, and for those since Blackwell, which are InfiniBand devices.
+/// The first is for NVSwitches on PCI, the second for those since Blackwell, which are InfiniBand devices.
 constexpr std::array switch_libraries{SwitchLibrary{"libnvidia-nscq.so.2", "libnvidia-nscq"},
                                       SwitchLibrary{"libnvsdm.so.1", "libnvsdm"}};
 
-/// Returns whether a program or library is of this version: the version that it requires of the driver is a
-/// text in it.
+/// Returns whether a program or library is of this driver version: its file contains the version as text.
 bool is_of(const base::Root& root, const std::string& path, const std::string& version) {
     const auto fd = root.open_file(path, O_RDONLY);
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
@@ -55,7 +54,8 @@ bool contains(const std::vector<std::string>& units, std::string_view name) {
     return std::find(units.begin(), units.end(), name) != units.end();
 }
 
-/// Returns the driver's own library, else the host's as a program finds it. Empty: not found.
+/// Returns the path of a library in the driver's userland, else in the host's library directories. Empty: not
+/// found.
 std::string library_path(const base::Root& root, const std::string& userland, std::string_view name) {
     std::vector<std::string> directories(library_directories.begin(), library_directories.end());
     if (!userland.empty())

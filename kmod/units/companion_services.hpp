@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts beside the driver that work with its exact version alone: programs that would not start after a swap,
-// and libraries without which GPUs work. If a package of the host installs such a program with its unit and
-// configuration, these files stay as they are. Only the unit is redirected to the program that came with the
-// driver (unit_drop_in).
+// Companion services: services such as nvidia-fabricmanager whose program works only with exactly its own
+// version of the driver, and would not start after a swap. Their programs may be part of a userland in the
+// store. If a package of the host has installed such a service too, the package's files stay unchanged. A
+// drop-in then makes the unit run the program of the selected userland (unit_drop_in()). Also checks
+// libraries with the same restriction that DCGM uses for NVSwitches.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -15,27 +16,31 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the unit of the locked part to whose package this program belongs. Empty: none.
+/// Returns the unit of the companion service to whose package this program belongs: for "nv-fabricmanager"
+/// "nvidia-fabricmanager.service". Empty: the program belongs to none.
 [[nodiscard]] std::string_view unit_of_locked_part(std::string_view program);
 
-/// Returns the units whose program a package of the host installed.
+/// Returns the units of companion services whose program in /usr/bin was installed by a package of the host,
+/// not by gpuhost.
 [[nodiscard]] std::vector<std::string> packaged_units(const base::Root& root);
 
-/// Returns the drop-in by which systemd shows `unit` its program from `directory` in place of the host's, if
-/// it exists there. It is the same for every selected driver, so an undo needs no other one. It binds only
-/// the main program: for a program that the host lacks, systemd would create a file to mount it on.
+/// Returns the operation that writes the drop-in of a companion service's unit. With it, systemd mounts the
+/// program from `directory`, if it exists there, over the one in /usr/bin, for this unit only. Callers pass a
+/// path through the link `current`, so the drop-in is the same for every selected driver. Only the main
+/// program is mounted: for a path that the host lacks, systemd would create a file.
 [[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory);
 
-/// Checks the units that a swap starts again. Each such program must be of `version`: the one in `userland`
-/// (a directory; empty: none), which comes with the selection, else the host's own in /usr/bin.
+/// Checks the companion services among `units`, which a swap starts again. Returns a problem for each whose
+/// program is not of driver `version`. The program is the one in `userland` (a directory; empty: none), else
+/// the one in /usr/bin.
 [[nodiscard]] std::vector<core::Problem> check_companion_services(const base::Root& root,
                                                                   const std::string& userland,
                                                                   const std::string& version,
                                                                   const std::vector<std::string>& units);
 
-/// Returns a sentence for each library that is not of `version` and by which DCGM sees NVSwitches. Empty on a
-/// host without NVSwitches, which are found on PCI or by the fabric manager among `units`. GPUs work without
-/// these libraries, so the sentences are warnings.
+/// Returns a sentence for each library of NVSwitches (libnvidia-nscq, libnvsdm) that is not of driver
+/// `version`. DCGM does not find NVSwitches then. GPUs work nevertheless, so callers print warnings. Empty if
+/// the host has no NVSwitches: none on PCI, and no fabric manager in `units`.
 [[nodiscard]] std::vector<std::string> unfit_switch_libraries(const base::Root& root,
                                                               const std::string& userland,
                                                               const std::string& version,

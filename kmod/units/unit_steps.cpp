@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// units.stop and units.start: stop the client units that hold the driver before a swap, and start them after
-// it. Each is the inverse of the other. args: {"units": [those active when it was planned], "only": [some of
-// these; empty: all; for units.start alone]}. units.stop stores the units that it finds active in the
-// transaction's directory, for the step that starts them.
-// units.quiesce stops client units, on undo alone: udev, a socket or an administrator may have started them
-// since. The undo of units.stop starts them again. args: {"units"}.
-// units.reload: makes systemd read the drop-ins of these "units". A failure is a warning, not a reason to
-// undo.
+// Steps units.stop and units.start: stop the client units (ClientUnits=) before a swap, and start them after
+// it. The undo of each does what the other does. args: {"units": [those with processes when it was planned],
+// "only": [some of these, for units.start; empty: all]}. units.stop writes the units that it stops to a file
+// in the transaction's directory. units.start and both undos use that list instead of "units". Step
+// units.quiesce stops client units, but only in its undo: udev, a socket or an administrator may have started
+// them during the swap. The undo of units.stop, which runs later, starts them again. args: {"units"}. Step
+// units.reload makes systemd read new drop-ins of "units". A failure is only a warning.
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/step_kind.hpp"
@@ -24,7 +23,7 @@ using core::StepContext;
 
 constexpr std::chrono::seconds unit_deadline{120};
 
-/// Runs the tree's own systemctl and returns its output. On a mounted image that is not the running host's.
+/// Runs systemctl of the context's root and returns its output. Fails if the exit status is not 0.
 Result<std::string> systemctl(const StepContext& context, const std::string& verb,
                               const std::vector<std::string>& units,
                               const std::vector<std::string>& options = {}) {
@@ -47,7 +46,7 @@ bool contains(const std::vector<std::string>& units, const std::string& name) {
     return std::find(units.begin(), units.end(), name) != units.end();
 }
 
-/// Returns whether the unit is active, with or without processes.
+/// Returns whether systemd reports the unit as active; it may have no processes.
 Result<bool> is_active(const StepContext& context, const std::string& name) {
     GPUHOST_TRY(output, systemctl(context, "show", {name}, {"--value", "--property=ActiveState"}));
     const std::string_view state = base::trim(output);
@@ -58,19 +57,22 @@ std::string stopped_path(const StepContext& context) {
     return context.staging + "/stopped-units";
 }
 
-/// Returns the units that units.stop stopped or was about to stop.
+/// Returns the units in the list that units.stop wrote before it stopped them; without a list, "units" of the
+/// args.
 std::vector<std::string> stopped_units(const StepContext& context, const base::Json& args) {
     const auto kept = context.root.read(stopped_path(context));
     return kept ? base::split_words(*kept) : base::strings_or_empty(args, "units");
 }
 
+/// Returns the args for start() and stop(): the units that units.stop stopped, or "only" of the args.
 base::Json stopped(const StepContext& context, const base::Json& args) {
-    const auto only = base::strings_or_empty(args, "only"); // a subset starts earlier
+    // Args of a units.start that starts only some of the units, earlier than the others.
+    const auto only = base::strings_or_empty(args, "only");
     return {{"units", only.empty() ? stopped_units(context, args) : only}};
 }
 
-/// Returns the planned units, and those of ClientUnits= that are active by now. The plan does not see active
-/// units without processes, but they may stop along with the others.
+/// Returns the units of the plan, and other units of ClientUnits= that are active now. The plan has only
+/// units with processes, but active units without processes may depend on these and stop with them.
 Result<std::vector<std::string>> units_to_stop(const StepContext& context, const base::Json& args) {
     std::vector<std::string> units = stopped_units(context, args);
     const base::Json& driver = base::member(context.settings, "Driver");
@@ -84,7 +86,8 @@ Result<std::vector<std::string>> units_to_stop(const StepContext& context, const
     return units;
 }
 
-/// Returns other active units that stop along with these.
+/// Returns active units outside of `units` that systemd would stop together with them, because of their
+/// dependencies.
 Result<std::vector<std::string>> active_dependents(const StepContext& context,
                                                    const std::vector<std::string>& units) {
     const std::string dependents = "--property=RequiredBy,RequisiteOf,BoundBy,ConsistsOf,PropagatesStopTo";
@@ -100,6 +103,7 @@ Result<std::vector<std::string>> active_dependents(const StepContext& context,
     return found;
 }
 
+/// Stops "units" of the args. Fails with InUse if one still has processes afterwards.
 Result<void> stop(StepContext& context, const base::Json& args) {
     const auto units = base::strings_or_empty(args, "units");
     context.progress(-1, "stop " + base::join(units, ", "));
@@ -111,8 +115,8 @@ Result<void> stop(StepContext& context, const base::Json& args) {
                       "See: systemctl status " + left.front() + ".");
 }
 
-/// Adds units that started during the swap to those that units.stop stopped. Without units.stop they are not
-/// started again.
+/// Adds units that were started during the swap to the list of units.stop, so that its undo starts them
+/// again. If the plan has no units.stop, warns that they are not started again.
 Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& units) {
     const auto kept = context.root.read(stopped_path(context));
     if (kept)
@@ -122,7 +126,7 @@ Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& 
     return {};
 }
 
-/// Stops the units of units.stop, and those of ClientUnits= that have processes by now.
+/// Stops the units that units.stop stopped, and other units of ClientUnits= that have processes now.
 Result<void> stop_again(StepContext& context, const base::Json& args) {
     std::vector<std::string> units = stopped_units(context, args);
     std::vector<std::string> others =
@@ -139,16 +143,19 @@ Result<void> stop_again(StepContext& context, const base::Json& args) {
     return stop(context, {{"units", units}});
 }
 
-/// Never returns an error: the kernel decides whether the driver can be unloaded.
+/// Returns success also if units cannot be stopped: the undo of modules.converge fails if the driver cannot
+/// be unloaded because of that.
 Result<void> quiesce(StepContext& context, const base::Json& args) {
     if (const auto stopped = stop_again(context, args); !stopped)
         context.warn("client units were not stopped again: " + stopped.error().message);
     return {};
 }
 
+/// Applies units.stop: finds the units, writes their list and stops them. Fails with InUse if another unit
+/// would stop together with them.
 Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(units, units_to_stop(context, args));
-    // Not in preflight, whose worker cannot ask systemd.
+    // Checked here, because the worker of the preflight cannot query systemd.
     GPUHOST_TRY(dependents, active_dependents(context, units));
     if (!dependents.empty())
         return base::fail(Errc::InUse,
@@ -159,9 +166,9 @@ Result<void> find_and_stop(StepContext& context, const base::Json& args) {
     return stop(context, stopped(context, args));
 }
 
-/// Returns whether systemd has read our drop-in of the unit (kmod/units/companion_services.hpp).
-/// NeedDaemonReload= does not report a new drop-in directory. A removed drop-in needs no reload: it ignores a
-/// missing program.
+/// Returns whether systemd has read gpuhost's drop-in of the unit (kmod/units/companion_services.hpp), or
+/// there is none. NeedDaemonReload= is not used, because it does not report a new drop-in directory. The
+/// removal of the drop-in needs no reload: the drop-in has no effect without its program.
 Result<bool> is_known(const StepContext& context, const std::string& unit) {
     const std::string drop_in = unit_drop_in(unit, {}).path;
     if (!context.root.exists(drop_in))
@@ -170,7 +177,8 @@ Result<bool> is_known(const StepContext& context, const std::string& unit) {
     return contains(base::split_words(paths), drop_in);
 }
 
-/// Reloads only if needed: a reload makes containers of some runtimes lose devices.
+/// Makes systemd reload its units if it has not read a drop-in of "units". Avoids needless reloads, because
+/// after a reload, containers of some runtimes can no longer access devices.
 Result<void> reload_unless_known(const StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units")) {
         GPUHOST_TRY(known, is_known(context, unit));
@@ -182,14 +190,15 @@ Result<void> reload_unless_known(const StepContext& context, const base::Json& a
     return {};
 }
 
-/// Returns true while gpuhost-ready.service has a queued or running job, which waits for this operation.
-/// Client units start after that service, so nothing may wait for them then.
+/// Returns whether the host is booting: gpuhost-ready.service, which waits for this operation, has a queued
+/// or running job. Client units are started after that service, so this operation must not wait for them.
 bool is_booting(const StepContext& context) {
     const auto job = systemctl(context, "show", {"gpuhost-ready.service"}, {"--value", "--property=Job"});
     return job && !base::trim(*job).empty() && base::trim(*job) != "0";
 }
 
-/// Never returns an error: a unit that does not start is reported, and the swap stays.
+/// Starts the units. Returns success also if one does not start: that is a warning and does not undo the
+/// swap.
 Result<base::Json> start(StepContext& context, const base::Json& args) {
     std::vector<std::string> options;
     if (is_booting(context))
@@ -202,8 +211,8 @@ Result<base::Json> start(StepContext& context, const base::Json& args) {
     return base::Json::object();
 }
 
-/// Does not wait for the units. If the undo runs while the host boots, they start after
-/// gpuhost-ready.service, which waits for this step.
+/// Starts the units in an undo, without waiting for them. If the undo runs while the host boots, they start
+/// only after gpuhost-ready.service, which waits for this step.
 Result<void> start_again(StepContext& context, const base::Json& args) {
     for (const std::string& unit : base::strings_or_empty(args, "units"))
         if (const auto started = systemctl(context, "start", {unit}, {"--no-block"}); !started)
@@ -223,7 +232,7 @@ core::StepKind units_stop_kind() {
         GPUHOST_CHECK(find_and_stop(context, args));
         return base::Json::object();
     };
-    // needs no verify: stop() checks
+    // Needs no verify: stop() checks that the units have no processes.
     kind.undo = [](StepContext& context, const base::Json& args) {
         return start_again(context, stopped(context, args));
     };
