@@ -22,8 +22,8 @@ namespace gpuhost {
 
 namespace {
 
-/// Returns the steps of the import of a bundle that other subsystems add. A publish step takes over the
-/// staging directory that the read steps fill, so all read steps run first.
+/// Returns the steps of the import of a bundle that other subsystems add. All read steps run first: a publish
+/// step makes root the owner of the staging directory, so that no read step could write to it.
 std::vector<core::Step> bundle_import_steps() {
     std::vector<core::Step> steps = kmod::bundle_import_steps();
     runtime::ToolkitImportSteps toolkit = runtime::toolkit_import_steps();

@@ -62,9 +62,9 @@ class Manager {
     /// Returns read_kubelet_files() for the paths in the setting KubeletFiles=.
     [[nodiscard]] base::Json kubelet_files() const;
     /// Stores the cluster's desired state. Starts the plan of the toolkit and the runtimes, if the wanted
-    /// toolkit has changed or comes from the cluster. Returns the operation's id, or 0 for none. Problems of
-    /// these components are not an error: describe() lists them. Fails with Busy, without a change, while an
-    /// operation runs.
+    /// toolkit has changed or is the one that the cluster sets. Returns the operation's id, or 0 for none.
+    /// Problems of these components are not an error: describe() lists them. Fails with Busy, without a
+    /// change, while an operation runs.
     [[nodiscard]] base::Result<std::uint64_t> set_desired_state(const core::ClusterDesired& desired,
                                                                 core::Subject subject);
     void withdraw_cluster_driver();
