@@ -23,7 +23,7 @@ constexpr std::uint64_t person_us = 120'000'000; // time to type a password
 // A stored call keeps its message and its descriptors (at most 16, dbus-daemon's limit) until polkit replies.
 constexpr std::ptrdiff_t most_checks_of_user = 4;
 constexpr std::size_t most_checks = 32;
-constexpr std::size_t largest_kept = 64 * 1024; // bytes of arguments
+constexpr std::size_t largest_kept = 64 * 1024; // bytes of the arguments of one stored call
 constexpr std::size_t most_users = 64;
 constexpr unsigned most_refusals = 20; // of one user in an interval
 constexpr std::uint64_t refusal_interval_us = 60'000'000;

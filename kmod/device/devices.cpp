@@ -37,8 +37,8 @@ std::uint64_t number_or(const std::map<std::string, std::uint64_t>& numbers, con
     return found == numbers.end() ? fallback : found->second;
 }
 
-/// Adds the nodes of /dev/nvidia-caps: one for each file below `path`, the driver's directory capabilities/
-/// in procfs.
+/// Adds the nodes of /dev/nvidia-caps: one for each file below `path` that has a minor and lets others make
+/// its node. `path` is the driver's directory capabilities/ in procfs.
 void add_capabilities(const base::Root& root, const std::string& path, unsigned major, unsigned depth,
                       std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list(path).value_or(std::vector<std::string>())) {

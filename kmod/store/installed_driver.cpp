@@ -149,7 +149,7 @@ void add_modules(const std::vector<Found>& modules, const Found& nvidia, Install
     std::sort(driver.modules.begin(), driver.modules.end());
 }
 
-/// Returns the version of libcuda or libnvidia-ml, for a host without modules.
+/// Returns the version of libcuda or libnvidia-ml, for a host without modules; empty if neither is found.
 std::string version_of_libraries(const base::Root& root, const std::vector<std::string>& directories) {
     for (const std::string& directory : directories)
         for (const std::string& name : list(root, directory))

@@ -12,7 +12,7 @@ namespace gpuhost::cluster {
 /// The work that the host should do now.
 struct UpgradeWork {
     UpgradeAct act = UpgradeAct::None;
-    std::string version; ///< the version to swap to, to check, or to roll back to
+    std::string version; ///< to swap to, to check for a swap, or to roll back to
     const UpgradePolicy* policy = nullptr;
     /// When the state that requires the work began, in seconds since 1970. Earlier results do not count.
     std::int64_t since = 0;

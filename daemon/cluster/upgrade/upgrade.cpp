@@ -544,7 +544,8 @@ class Step {
                 return done();
             return to(UncordonRequired);
         }
-        // While an operation may change the driver, the driver counts neither as working nor as broken.
+        // While an operation may change the driver, `ready` is false although the driver is not broken: wait,
+        // without the deadline below.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
         // Another version runs, for example after a reboot or another client's swap. Waiting would not change

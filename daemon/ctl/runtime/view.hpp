@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders the documents of daemon/runtime/inspect/documents.hpp as text. Pure functions, as in view.hpp.
+// Renders the documents of daemon/runtime/inspect/documents.hpp as text. Pure functions.
 #pragma once
 
 #include "daemon/base/json.hpp"

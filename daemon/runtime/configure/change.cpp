@@ -11,19 +11,6 @@ namespace gpuhost::runtime {
 using base::Errc;
 using base::Result;
 
-std::string drop_in_of(const RuntimeInstance& instance) {
-    if (instance.kind == RuntimeKind::Crio)
-        return instance.config_directory + "/zz-gpuhost.conf";
-    if (is_containerd(instance.kind))
-        return instance.config.substr(0, instance.config.rfind('/')) + "/conf.d/zz-gpuhost.toml";
-    return {};
-}
-
-bool is_named(const ConfigFile& file, const std::string& path) {
-    const auto imports = base::strings_or_empty(file.content, "imports");
-    return std::find(imports.begin(), imports.end(), path) != imports.end();
-}
-
 std::vector<std::string> changeable_files(const RuntimeInstance& instance) {
     std::vector<std::string> paths;
     if (const std::string drop_in = drop_in_of(instance); !drop_in.empty())

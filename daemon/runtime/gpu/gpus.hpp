@@ -23,7 +23,8 @@ struct Gpu {
 /// driver excludes, or that has no minor.
 [[nodiscard]] std::optional<Gpu> parse_gpu(std::string_view address, std::string_view information);
 
-/// Returns the PCI addresses of all GPUs that the driver serves, in no order. Does not query the driver.
+/// Returns the names in /proc/driver/nvidia/gpus: the PCI addresses of the driver's GPUs, not sorted. Reads
+/// no file there, so it also returns GPUs that the driver excludes; read_gpus() omits those.
 [[nodiscard]] std::vector<std::string> gpu_addresses(const base::Root& root);
 /// Returns the names in /dev/dri of the device with the PCI address `address`.
 [[nodiscard]] std::vector<std::string> drm_names(const base::Root& root, const std::string& address);

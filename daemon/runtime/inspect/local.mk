@@ -18,6 +18,7 @@ daemon_runtime_libruntime_a_SOURCES += \
     %D%/containerd_registries.hpp \
     %D%/documents.cpp \
     %D%/documents.hpp \
+    %D%/files.cpp \
     %D%/files.hpp \
     %D%/find.cpp \
     %D%/find.hpp \
