@@ -14,7 +14,8 @@ namespace {
 using base::Json;
 using core::Plan;
 
-/// Returns why a generation that `matches` is needed by an installed kernel. Empty: no kernel needs one.
+/// Returns why an installed kernel needs a generation for which `matches` returns true, as text. Empty: no
+/// kernel needs one.
 template <class Matches>
 std::string kept_by_kernel(const Observed& observed, Matches matches) {
     for (const auto& [kernel, selection] : observed.store.selected) {
@@ -30,7 +31,8 @@ bool is_pinned(const std::string& version, const DriverSettings& settings) {
     return std::find(settings.pins.begin(), settings.pins.end(), version) != settings.pins.end();
 }
 
-/// Returns why the version is kept. Empty: it may be removed.
+/// Returns why a version is kept, as text for the plan. Empty: it may be removed. `in_use` is
+/// version_in_use().
 std::string why_kept(const std::string& version, const std::string& in_use, const DriverSettings& settings,
                      const Observed& observed) {
     if (version == observed.loaded_version)
@@ -47,16 +49,17 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
     return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
 }
 
-/// Returns whether the kernel was installed once, or is older than the running one. The modules of a newer
-/// kernel may be imported before that kernel is installed.
+/// Returns whether the kernel was probably installed before: it has a selection, or is older than the running
+/// one. Modules of a newer kernel may be imported before that kernel is installed, so they are not removed.
 bool was_there(const std::string& kernel, const Observed& observed) {
     return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
            std::any_of(observed.removed_kernels.begin(), observed.removed_kernels.end(),
                        [&](const GoneKernel& gone) { return gone.release == kernel; });
 }
 
-/// Returns whether the kernel is no longer installed. False if no kernel is found: /lib/modules is missing
-/// then. False for a kernel through whose selection programs find their libraries.
+/// Returns whether the kernel was removed. Returns false if no installed kernel was found at all, because
+/// /lib/modules is probably not mounted. Returns false also for the kernel to which the link `current` leads,
+/// since programs find their libraries through it.
 bool is_gone(const std::string& kernel, const Observed& observed) {
     return !observed.kernels.empty() && kernel != observed.kernel && was_there(kernel, observed) &&
            observed.current != userland_link_of(kernel) &&
@@ -64,8 +67,8 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
 }
 
-/// Returns why a module set of a version that stays is kept although its kernel was removed. Empty: it may be
-/// removed.
+/// Returns why a module set is kept although its kernel was removed, in a version that stays. Empty: it may
+/// be removed.
 std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
                      const Observed& observed) {
     if (is_pinned(version, settings))
@@ -75,8 +78,9 @@ std::string why_kept(const std::string& version, const ModuleSet& set, const Dri
     });
 }
 
+/// A version or module set to remove, with the args of its steps.
 struct Going {
-    std::string name; ///< "550.163.01", "the open modules of 550.163.01 for 6.1.0-40-amd64"
+    std::string name; ///< name for texts: "550.163.01", "the open modules of 550.163.01 for 6.1.0-40-amd64"
     Json args;
 };
 
@@ -144,14 +148,14 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     going.insert(going.end(), sets.begin(), sets.end());
     if (plan.reasons.empty())
         plan.reasons.emplace_back("the driver store is empty");
-    // A link is removed before its target.
+    // First the links to sets, then the sets.
     for (const GoneKernel& kernel : observed.removed_kernels)
         if (is_gone(kernel.release, observed)) {
             plan.reasons.push_back("kernel " + kernel.release + " is no longer installed");
             plan.steps.push_back(
                 {"store.forget", "remove the selection of kernel " + kernel.release, to_json(kernel)});
         }
-    // No file is deleted before everything was taken out of the store.
+    // All store.remove steps precede the first store.purge, after which nothing can be undone.
     for (const Going& one : going)
         plan.steps.push_back({"store.remove", "remove " + one.name + " from the driver store", one.args});
     for (const Going& one : going)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans what can be removed from the driver store. Pure.
+// Plans the request "clean": what can be removed from the driver store. Pure.
 #pragma once
 
 #include "kmod/plan/driver_plan.hpp"
 
 namespace gpuhost::kmod {
 
-/// Removes versions older than the one in use that are not loaded, not pinned, and that no installed kernel
-/// boots or rolls back to. Newer versions stay as targets of a swap. All versions stay if the version in use
-/// is not in the store. Also removes the module sets of kernels that are not installed, except those of
-/// pinned versions, and the files that such kernels would boot.
+/// Plans to remove a version if all this is true: it is older than the version in use (version_in_use()), not
+/// loaded, and not pinned. Also, no installed kernel may boot it or roll back to it. Newer versions stay,
+/// because a swap to them may follow. All versions stay if the version in use is not in the store. Also plans
+/// to remove module sets for kernels that are not installed, except those of pinned versions, and the
+/// selections of such kernels.
 [[nodiscard]] core::Plan clean_plan(const DriverSettings& settings, const Observed& observed);
 
 } // namespace gpuhost::kmod

@@ -21,7 +21,8 @@ std::string in_store(const Observed& observed) {
     return versions.empty() ? "the store is empty" : "the store has " + base::join(versions, ", ");
 }
 
-/// Returns the command for the newest version that can be loaded now, else for the newest that can be built.
+/// Returns the hint: the command for the newest version that has modules for the running kernel, else for the
+/// newest that can be built.
 std::string command_for(const Observed& observed, const DriverSettings& settings) {
     const auto& versions = observed.store.versions;
     if (versions.empty())

@@ -7,9 +7,10 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the choice that an administrator still has to make if no driver version is configured or selected.
-/// It lists the versions in the store and the command that uses the newest. Returns nothing if there is no
-/// GPU to drive, or if the host's own driver is loaded and the store is empty.
+/// Returns a problem if no driver version is configured or selected, so that an administrator must choose
+/// one. Its text lists the versions in the store, its hint is the command for the newest. Returns nothing if
+/// the host has no GPU for the driver. Also returns nothing if the store is empty and a driver that gpuhost
+/// did not install is loaded.
 [[nodiscard]] std::optional<core::Problem> driver_to_choose(const Observed& observed,
                                                             const DriverSettings& settings);
 

@@ -20,8 +20,8 @@ namespace {
 using base::Json;
 using core::Plan;
 
-/// Returns the files that do not lead to the selected driver. modprobe's options are left out: they depend on
-/// the settings.
+/// Returns the paths of selection files (kmod/boot/selection_files.hpp) that do not lead to the selected
+/// driver. options_file is not checked here, because its content depends on the settings.
 std::vector<std::string> wrong_files(const base::Root& root, const Observed& observed) {
     std::vector<std::string> wrong;
     const Selection* const selection = observed.selection();
@@ -40,8 +40,8 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
     return wrong;
 }
 
-/// Plans a build. With "all-kernels", kernels without headers are left out because nothing can be built for
-/// them.
+/// Plans the request "build". "all-kernels" means all installed kernels with headers; the plan reports the
+/// others.
 Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed,
                    const Json& value) {
     std::string version = base::string_or(request, "version", "");
@@ -83,7 +83,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
             observed.loaded_version = module.version;
     GPUHOST_TRY(store, read_store(root_));
     observed.store = std::move(store);
-    // The selection of a removed kernel does not matter here.
+    // Leaves out selections of kernels that are not installed; Observed::removed_kernels has these.
     std::erase_if(observed.store.selected, [&](const auto& selected) {
         return selected.first != kernel && !kernel_is_installed(root_, selected.first);
     });
@@ -155,8 +155,8 @@ bool DriverComponent::converge_at_start(const Json& value) const {
     if (observed.configured == "preinstalled" || observed.configured == "off")
         return false;
     const Selection* const selection = observed.selection();
-    // If another driver than the selected one is loaded, gpuhostd did not load it. Only an explicit request
-    // may replace it.
+    // If the loaded driver is not the selected one, gpuhostd did not load it. It is then replaced only after
+    // a request.
     return observed.loaded_version.empty() ||
            (selection != nullptr && observed.loaded_version == selection->generation.version);
 }

@@ -10,7 +10,7 @@
 
 namespace gpuhost::kmod {
 
-/// The driver component: which driver is loaded, selected, and in the store. Its requests:
+/// The component "driver": loads and selects drivers, and manages the driver store. Its requests:
 ///   {"request": "swap", "version": "550.163.01", "holders": "wait", "holder-timeout-usec": 30000000}
 ///   {"request": "rollback"}, with the same two options
 ///   {"request": "import", "files": ["a.deb", …]}, with the inputs in that order
@@ -25,7 +25,8 @@ class DriverComponent final : public core::Component {
   public:
     using AskSteps = std::function<core::StepsAround(const core::Settings&)>;
 
-    /// `root` must outlive this object. `around` gives the steps of other subsystems when the driver changes.
+    /// `root` must outlive the object. `around` returns the steps of other subsystems for a plan that changes
+    /// the driver.
     explicit DriverComponent(const base::Root& root, AskSteps around = {})
         : root_(root), around_(std::move(around)) {}
 
@@ -35,8 +36,9 @@ class DriverComponent final : public core::Component {
     [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
                                                               const base::Json& observed) const override;
     [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
-    /// Returns true if a boot interrupted the selection for this kernel. The boot loaded one driver, and the
-    /// undo then selected the other.
+    /// Returns whether to plan `apply` after an interrupted operation was undone: if a reboot interrupted
+    /// driver.select for the running kernel. The host may have booted the new driver before the undo selected
+    /// the previous one again.
     [[nodiscard]] bool converge_after(const core::Step& interrupted,
                                       const base::Json& observed) const override {
         return interrupted.kind == "driver.select" &&

@@ -7,7 +7,8 @@
 
 namespace gpuhost::kmod {
 
-/// Returns which drivers of a bundle this host imports, from its GPUs and [Driver] of gpuhostd.conf.
+/// Returns the filter for the drivers of a bundle that this host imports: by its GPUs, and by Version= and
+/// Flavour= of [Driver].
 [[nodiscard]] core::DriverFilter driver_filter(const base::Root& root, const core::Settings& settings);
 
 } // namespace gpuhost::kmod

@@ -28,7 +28,8 @@ std::string how_to_get_modules(const Observed& observed, const std::string& vers
            ("gpuhostctl driver build " + version + " --kernel " + observed.kernel + ".");
 }
 
-/// Returns the loaded modules that this one uses. The kernel lists only the users of each module.
+/// Returns the loaded modules that module `name` uses. sysfs lists only the users of each module, so this
+/// searches all.
 std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
     std::vector<std::string> used;
     for (const LoadedModule& module : loaded)
@@ -37,6 +38,7 @@ std::vector<std::string> used_by(const std::string& name, const std::vector<Load
     return used;
 }
 
+/// Returns the path of a loaded module's file in the store; empty if the store does not have it.
 std::string path_in_store(const Store& store, const std::string& kernel, const LoadedModule& loaded) {
     for (const DriverVersion& version : store.versions)
         for (const ModuleSet& set : version.modules)
@@ -47,7 +49,7 @@ std::string path_in_store(const Store& store, const std::string& kernel, const L
     return {};
 }
 
-/// An empty list still loads the driver's main module.
+/// Returns the names of the modules in Modules=; if that is empty, only nvidia.
 std::vector<std::string> wanted_names(const DriverSettings& settings) {
     if (settings.modules.empty())
         return {"nvidia"};
@@ -57,7 +59,7 @@ std::vector<std::string> wanted_names(const DriverSettings& settings) {
     return names;
 }
 
-/// Adds the modules of the set on which `names` depend: without them none would load.
+/// Returns `names` and all modules of the set that they depend on, directly or not.
 std::vector<std::string> with_dependencies(std::vector<std::string> names, const ModuleSet& set) {
     const auto is_in_set = [&](const std::string& name) {
         return std::any_of(set.modules.begin(), set.modules.end(),

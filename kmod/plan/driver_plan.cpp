@@ -20,12 +20,13 @@ using core::Plan;
 using core::Problem;
 using core::Step;
 
-/// The target of one request, with the settings that it overrides.
+/// A request, or apply, with the driver version that it wants. `settings` contains the values that the
+/// request overrides.
 struct DriverRequest {
     enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
-    std::string verb; ///< "swap", "rollback"; empty: apply
+    std::string verb; ///< name of the request, "swap" or "rollback"; empty: apply
     DriverSettings settings;
-    std::string version; ///< empty: none
+    std::string version; ///< the wanted version; empty: none
 };
 
 DriverRequest read_request(const core::Desired& desired, const Observed& observed) {
@@ -50,25 +51,25 @@ DriverRequest read_request(const core::Desired& desired, const Observed& observe
     return request;
 }
 
-/// The input from which the steps are made.
+/// The facts from which make_steps() makes the steps of a plan.
 struct DriverChange {
     const Observed& observed;
     DriverSettings settings;
-    std::optional<Driver> from; ///< currently selected
+    std::optional<Driver> from; ///< the driver that is selected now
     Driver to;
-    ModuleGoal loaded;
-    ModuleGoal goal;
-    core::StepsAround around;       ///< of other subsystems
-    std::vector<std::string> units; ///< clients to stop and start
-    bool modules = false;           ///< other modules must be loaded
-    bool unload = false;            ///< modules must be unloaded first
-    bool files = false;             ///< the files that the host boots or uses change
-    bool selects = false;           ///< another driver is selected
-    bool devices = false;
-    bool asked = false; ///< an administrator requested this driver
+    ModuleGoal loaded;              ///< goal_as_loaded()
+    ModuleGoal goal;                ///< goal_for() the new driver
+    core::StepsAround around;       ///< steps of other subsystems
+    std::vector<std::string> units; ///< client units to stop and start
+    bool modules = false;           ///< modules must be loaded, after `unload` if that is true
+    bool unload = false;            ///< modules must be unloaded
+    bool files = false;             ///< selection files must be changed
+    bool selects = false;           ///< the selection changes to another generation
+    bool devices = false;           ///< only device nodes are missing or wrong
+    bool asked = false;             ///< the plan is for a request, not for apply
 
-    /// Returns true if the selected driver only has to be loaded, as at boot. Others that load a driver at
-    /// the same time, such as udev, then load the same one.
+    /// Returns whether the selected driver only has to be loaded, as at boot. Automatic loading is not
+    /// blocked then, because other programs, such as udev, load the same driver.
     [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
 };
 
@@ -120,8 +121,9 @@ Json select_args(const DriverChange& change) {
             {"selection_to", to_json(next)}};
 }
 
-/// Returns the GPUs that a new driver must serve; otherwise the swap is undone. Empty if nothing is unloaded,
-/// as at boot: one GPU that does not work must not disable the others.
+/// Returns the PCI addresses of the GPUs that the new driver must serve, else the swap is undone: all that
+/// the previous driver serves. Empty if no module is unloaded, as at boot: one GPU that does not work must
+/// not prevent the use of the others.
 std::vector<std::string> gpus_to_hold_open(const DriverChange& change) {
     return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
 }
@@ -138,7 +140,8 @@ Json converge_args(const DriverChange& change) {
             {"grace_usec", usec(change.settings.terminate_grace)}};
 }
 
-/// Returns the modules of both drivers, and nouveau, which would bind a GPU that has no driver for a moment.
+/// Returns the args of autoload.block and autoload.unblock: the modules of both drivers, and nouveau, which
+/// udev would load while GPUs have no driver.
 Json autoload_args(const DriverChange& change) {
     std::vector<std::string> names{"nouveau"};
     for (const ModuleGoal* goal : {&change.loaded, &change.goal})
@@ -176,14 +179,15 @@ void add_steps_before(const DriverChange& change, std::vector<Step>& steps) {
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
 
-/// Returns whether the GPUs need the fabric manager. GPUs connected by NVSwitches compute only while it runs,
-/// and it is a client that stops for a swap.
+/// Returns whether the plan stops the fabric manager, which is a client unit. GPUs that are connected by
+/// NVSwitches can compute only while it runs.
 bool waits_for_fabric(const DriverChange& change) {
     return change.unload &&
            std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
 }
 
-/// Adds driver.compute only if modules change. Otherwise the GPUs may be in use and lack the memory for it.
+/// Adds driver.compute with Validation=cuda, if modules are loaded. Otherwise GPUs may be in use, with too
+/// little free memory for the computation. Starts the fabric manager before it, if the plan stops that.
 void add_computing(const DriverChange& change, std::vector<Step>& steps) {
     if (change.settings.validation != "cuda" || !change.modules)
         return;
@@ -207,7 +211,8 @@ void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);
-    // From here on containers and clients may use the driver, so an undo could not unload it any more.
+    // Nothing is undone from here on: containers and clients may use the new driver, so that it could not be
+    // unloaded.
     if ((change.modules && !change.only_loads()) || change.observed.autoload_blocked)
         steps.push_back(
             {"autoload.unblock", "allow automatic loading of driver modules", autoload_args(change), true});
@@ -215,13 +220,14 @@ void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
     if (!change.unload || change.units.empty())
         return;
     steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
-    add(steps, change.around.after); // clients create sockets, by which others reach them
+    // Again, because client units have created sockets, which CDI specifications list.
+    add(steps, change.around.after);
 }
 
 std::vector<Step> make_steps(const DriverChange& change) {
     std::vector<Step> steps;
     const std::string version = change.goal.version;
-    if (change.selects) // first, since it takes a minute or more; its result stays valid
+    if (change.selects) // first, because it may last minutes, and its result does not become outdated
         add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
     if (change.unload && change.settings.holder_policy == "wait")
         steps.push_back({"holders.wait", "wait until no process holds the driver", holder_args(change)});
@@ -297,7 +303,7 @@ void name_plan(const DriverRequest& request, const Observed& observed, Plan& pla
     plan.kind = request.kind == DriverRequest::Kind::Rollback ? "driver.rollback"
                 : request.kind == DriverRequest::Kind::Swap   ? "driver.swap"
                                                               : "apply";
-    if (request.version.empty()) // a rollback without a target
+    if (request.version.empty()) // a rollback, but no driver was selected before
         plan.title = "roll back to the previous driver";
     else if (observed.loaded_version.empty())
         plan.title = "load driver " + request.version;
@@ -322,7 +328,8 @@ std::optional<Driver> choose(const DriverRequest& request, const Observed& obser
     return driver;
 }
 
-/// Chooses the flavour, except for a rollback: its target was chosen before.
+/// Sets the flavour in request.settings, and adds reasons or a problem to the plan. Does nothing for a
+/// rollback, which has the flavour of the previous generation.
 void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& plan) {
     if (request.kind == DriverRequest::Kind::Rollback)
         return;
@@ -333,7 +340,8 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
-    // One GPU that the selected driver does not support must not disable the others.
+    // In apply this is only a reason if the driver is selected already: one GPU that it does not support must
+    // not prevent the use of the others.
     if (request.kind == DriverRequest::Kind::Apply &&
         selected_driver(observed, request.settings, request.version))
         plan.reasons.push_back(choice.problem->text);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that brings the host to a driver. Pure: observed JSON (org.gpuhost1(5)) in, steps out.
+// The plan that makes the host load and boot a driver version, for the requests "swap" and "rollback" and for
+// apply. Pure: it is computed from an Observed.
 //
-// Order: everything that can fail without an effect on users is first. The wait precedes the preparation, so
-// that what is prepared is current. The driver is validated before others may load drivers again.
+// The order of the steps: those that can fail without an effect on users of the driver are first.
+// holders.wait, which may last hours, precedes driver.prepare, so that what is prepared is still right. The
+// driver is validated before autoload.unblock lets other programs load drivers again.
 //
 //   initramfs.clear → holders.wait → driver.prepare → autoload.block → units.stop → holders.clear →
 //   driver.devices (back) → modules.converge → units.quiesce (back) → driver.select → units.reload →
 //   driver.devices → driver.validate → driver.compute → autoload.unblock → units.start
 //
-// If nothing was requested and the selected driver only has to be loaded, as at boot, few steps remain:
-// modules.converge, driver.devices, driver.validate and, with Validation=cuda, driver.compute. Units that
-// start after the driver wait for each step.
+// If the selected driver only has to be loaded, as at boot, the plan has only modules.converge,
+// driver.devices, driver.validate and, with Validation=cuda, driver.compute. Units that start after the
+// driver wait for these steps, so there are no others.
 //
-// An undo from any point before autoload.unblock restores the previous driver. From autoload.unblock on,
-// containers and clients may use the new driver, which could not be unloaded. The operation then only
-// continues.
+// If a step before autoload.unblock fails, an undo restores the previous driver. From autoload.unblock on,
+// nothing is undone: containers and clients may use the new driver, so that it could not be unloaded.
 //
-// An undo reverts driver.select before modules.converge. If the new driver cannot be unloaded, the files
-// select the old one, and the host asks for a reboot into it. If the files cannot be restored, the modules
-// stay.
+// An undo reverts driver.select before modules.converge. If the new driver then cannot be unloaded, the files
+// select the old driver, and a reboot is required to load it. If the undo of driver.select fails, that of
+// modules.converge keeps the new modules loaded.
 #pragma once
 
 #include "daemon/core/component.hpp"
@@ -34,29 +35,35 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the modules of one set that should be loaded. Adds a problem if the set lacks one that the
-/// settings name.
+/// Returns the goal for one module set. Required are the modules in Modules= of the settings, with their
+/// dependencies in the set. Optional are modules of the set that are loaded now, and loaded modules of others
+/// that use the driver. Adds a problem for each required module that the set does not contain.
 [[nodiscard]] ModuleGoal goal_for(const ModuleSet& set, const std::string& version,
                                   const DriverSettings& settings, const Observed& observed,
                                   std::vector<core::Problem>& problems);
-/// Returns what is loaded now, with the files it was loaded from if the store has them. The parameters are
-/// those of the driver that was selected at that time; the settings may already be for the next driver.
+/// Returns the loaded modules as a goal, to which an undo returns. Their files are those in the store; a
+/// module that is not in the store has no path. Their parameters are read from options_file, because the
+/// settings may already be those for the next driver.
 [[nodiscard]] ModuleGoal goal_as_loaded(const Observed& observed);
 
-/// Returns the newest sets of a version.
+/// Returns the newest userland and module set of `version` for the running kernel, in the flavour of the
+/// settings. Returns nothing and adds a problem if the store has no modules for it.
 [[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
                                                 const std::string& version,
                                                 std::vector<core::Problem>& problems);
-/// Returns the selected sets, if they are of this version and of the configured flavour.
+/// Returns the driver that is selected for the running kernel, if it is of this version and of the flavour in
+/// the settings.
 [[nodiscard]] std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
                                                     const std::string& version);
+/// Returns a generation with the paths of its sets; nothing if a set is not in the store.
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
-/// Returns the step that creates the nodes of the loaded driver. Other subsystems use it too.
+/// Returns the step that creates the device nodes of the loaded driver. Plans of other subsystems contain it
+/// too.
 [[nodiscard]] core::Step driver_devices_step();
 
 /// Plans the driver component's requests "swap" and "rollback", and apply without a request. `around` are the
-/// steps of other subsystems, used if anything changes.
+/// steps of other subsystems (daemon/core/steps_around.hpp), which the plan contains if it has any steps.
 [[nodiscard]] core::Plan driver_plan(const core::Desired& desired, const Observed& observed,
                                      const core::StepsAround& around = {});
 

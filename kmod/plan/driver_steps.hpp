@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that change which driver runs (kmod/plan/driver_plan.hpp orders them):
+// The step kinds of plans that change the driver, each with its sandbox (kmod/plan/driver_plan.hpp has their
+// order):
 //
 //   holders.wait      Modules  waits until no process holds the driver (policy wait only)
 //   initramfs.clear   Boot     removes GPU drivers from the images with which the kernel boots
-//   driver.prepare    System   creates what the selection links to, and a module index beside the real one
-//   autoload.block, .open  System   blocks others from loading drivers, and allows it again
-//   units.stop,.start Units    stops known clients, and starts them again
-//   holders.clear     Units    fails if a process holds the driver, or ends it (policy terminate)
+//   driver.prepare    System   creates the files to which the selection links, and the new module index
+//   autoload.block,
+//   autoload.unblock  System   blocks the automatic loading of drivers, and allows it again
+//   units.stop,
+//   units.start       Units    stops client units (ClientUnits=), and starts them again
+//   holders.clear     Units    fails if a process holds the driver; policy terminate: ends it first
 //   modules.converge  Modules  unloads and loads modules
 //   driver.select     System   sets the driver that the host boots and uses
-//   units.quiesce     Units    on undo alone: stops client units that started again
-//   units.reload      Units    reloads systemd for the drop-ins that lead units to the driver's programs
+//   units.quiesce     Units    only in its undo: stops client units that were started again
+//   units.reload      Units    makes systemd read drop-ins with which units run the driver's programs
 //   driver.devices    Devices  creates the driver's nodes in /dev
 //   driver.validate   Devices  checks that the driver works
 //   driver.compute    Devices  runs a computation on each GPU

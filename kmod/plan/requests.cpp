@@ -44,7 +44,8 @@ Json source_json(const SourceSet& source) {
                 {"flavour", source.flavour}};
 }
 
-/// Prefers the open modules if there is a choice, as NVIDIA recommends for every GPU that they support.
+/// Returns the source to build from; null if there is none of this flavour. For "any" it is that of the open
+/// modules if present, which NVIDIA recommends for every GPU that they support.
 const SourceSet* choose_source(const DriverVersion& version, const std::string& flavour) {
     const std::string wanted = flavour == "any" ? "open" : flavour;
     const auto found = std::find_if(version.sources.begin(), version.sources.end(),
@@ -68,7 +69,8 @@ core::Problem no_source(const DriverVersion& version, const std::string& flavour
 }
 
 bool is_in_store(const Store& store, const std::string& version) {
-    return base::is_driver_version(version) && // problems may name other directories of the store
+    // Checked, because problems may be about other directories of the store.
+    return base::is_driver_version(version) &&
            (store.find(version) != nullptr ||
             std::any_of(store.problems.begin(), store.problems.end(),
                         [&](const std::string& problem) { return is_of_version(problem, version); }));
@@ -79,7 +81,8 @@ bool is_signed(const ModuleSet& set) {
                         [](const ModuleFile& module) { return module.signer.empty(); });
 }
 
-/// `set` is the set in the store to sign. Null: the set compiled by an earlier step.
+/// Returns a step build.sign. `set` is the module set in the store to sign; null: the set that build.compile
+/// makes in the same plan.
 core::Step sign_step(const std::string& version, const std::string& kernel, const std::string& flavour,
                      const SigningSettings& signing, const ModuleSet* set) {
     Json args{{"version", version}, {"kernel", kernel}, {"flavour", flavour}, {"signing", to_json(signing)}};
@@ -88,7 +91,7 @@ core::Step sign_step(const std::string& version, const std::string& kernel, cons
     return {"build.sign", "sign " + version + " (" + flavour + ") for " + kernel, std::move(args)};
 }
 
-/// Returns the kernels to build for, without duplicates.
+/// Returns the kernels to build for, each once: `kernels`, or the running one if that is empty.
 std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
     if (kernels.empty())
         return {base::string_or(observed, "kernel", {})};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for requests that import, build, remove and verify drivers. Pure: `observed` is the driver
-// component's (org.gpuhost1(5)). Checks that need the file system are left to the steps' preflight.
+// Plans for the driver component's requests "import", "build", "remove" and "verify". Pure: `observed` is the
+// JSON of an Observed (org.gpuhost1(5)). Checks that need the file system are in the preflight of the steps.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -12,27 +12,30 @@
 
 namespace gpuhost::kmod {
 
-/// Plans an import. `names` are the names of the descriptors passed with the request, in the same order: all
-/// packages or all modules. `protect` lists versions into which the caller may not import. File names of such
-/// a version, or without a version, are then a problem (AccessDenied). Publishing fails if the files turn out
-/// to be of such a version.
+/// Plans an import. `names` are the file names of the descriptors that were passed with the request, in the
+/// same order: either all packages or all modules. `protect` lists versions into which the caller may not
+/// import (null: none). A file name with such a version, or without a version, is then a problem
+/// (AccessDenied). If the files are of such a version in spite of their names, store.publish fails.
 [[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names,
                                      const std::vector<std::string>* protect = nullptr);
 
-/// Returns the versions that load without a further decision: configured, loaded, or selected for a kernel.
+/// Returns the driver versions in use: configured, loaded, or selected for a kernel. A host may load them
+/// without a further request, so only root may import into them.
 [[nodiscard]] std::vector<std::string> versions_in_use(const base::Json& observed);
 
-/// Plans a build. Empty `kernels`: the running one. `again`: also build what is in the store already, which
-/// replaces a damaged set. If `settings` name a key, unsigned modules are signed. Unsigned sets in the store
-/// are signed into another set.
+/// Plans a build of modules for `kernels`; empty: for the running kernel. With `again`, builds also if the
+/// store has the modules already, which replaces a damaged set. If `settings` name a signing key, built
+/// modules are signed. If the store has unsigned modules, they are not built again, but a signed copy of the
+/// set is made.
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
                                     bool again, const DriverSettings& settings, const base::Json& observed);
 
-/// Plans a removal. `pins` are versions that must stay.
+/// Plans the removal of a driver version from the store. `pins` are versions that must stay (Pin=).
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const std::vector<std::string>& pins,
                                      const base::Json& observed);
 
-/// Plans a verification. Empty `version`: every version in the store.
+/// Plans a comparison of the files of `version` in the store with their digests. Empty `version`: of every
+/// version.
 [[nodiscard]] core::Plan verify_plan(const std::string& version, const base::Json& observed);
 
 } // namespace gpuhost::kmod

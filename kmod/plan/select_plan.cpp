@@ -30,8 +30,9 @@ Json json_or_null(const std::optional<Selection>& selection) {
     return selection ? to_json(*selection) : Json();
 }
 
-/// Returns whether the plan changes only what the kernel boots. Libraries, programs and parameters belong to
-/// the running kernel; another kernel gets them when it boots.
+/// Returns whether a selection for `kernel` changes only the files of that kernel ("boots_only" of
+/// driver.select). Files that all kernels share (libraries, programs, options) belong to the running kernel,
+/// or to the one to which `current` leads. A plan at the boot of another kernel changes them.
 bool boots_only(const Observed& observed, const std::string& kernel) {
     return kernel != observed.kernel && observed.current != userland_link_of(kernel);
 }
@@ -51,8 +52,7 @@ Json args_for(const Observed& observed, const std::string& kernel, const std::op
             {"selection_to", json_or_null(next)}};
 }
 
-/// Adds the problem that Version= leaves the driver to others. The administrator chooses between both ways to
-/// resolve it.
+/// Adds the problem that gpuhostd does not manage the driver because of Version=`value`.
 void refuse(const std::string& value, Plan& plan) {
     plan.problems.push_back(
         {Errc::Refused, "Version=" + value + " in gpuhostd.conf: gpuhostd does not manage the driver",
@@ -88,8 +88,9 @@ void check_preinstalled(const Observed& observed, Plan& plan) {
              "Deselect it: gpuhostctl driver deselect."});
 }
 
-/// Returns the kernels to select for. An empty result is a reason, not a problem: a host may have one kernel
-/// only.
+/// Returns the installed kernels for which to select: `kernels`, or all others than the running one. Adds
+/// problems about kernels that are not valid. The result may be empty without a problem: a host may have only
+/// one kernel.
 std::vector<std::string> kernels_to_select(const std::vector<std::string>& kernels, const Observed& observed,
                                            Plan& plan) {
     std::vector<std::string> installed;
@@ -109,8 +110,8 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
-/// Returns the flavour that other kernels of this host boot, if the version has it for `kernel`; else "any".
-/// Used if no GPU is visible, as in an offline system.
+/// Returns the flavour of the modules that other kernels of this host boot, if `version` has modules of it
+/// for `kernel`; else "any". Used if no GPU is visible, as in a mounted system.
 std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
     for (const auto& [other, selection] : store.selected)
         if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)
@@ -231,8 +232,8 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                " stays loaded until the next boot; programs no longer find its libraries");
     else
         plan.reasons.emplace_back("the next boot loads another installed driver, or none");
-    // Files that all kernels share are removed last, with the kernel that `current` leads to. It may differ
-    // from the running kernel.
+    // The kernel to which the link `current` leads is last, because files that all kernels share are removed
+    // with it. It need not be the running kernel.
     const auto rank = [&](const std::string& kernel) {
         return observed.current == userland_link_of(kernel) ? 2 : boots_only(observed, kernel) ? 0 : 1;
     };

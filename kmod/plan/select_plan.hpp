@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans that set what a kernel boots, or that leave the driver to others. Pure. No module is loaded or
-// unloaded.
+// Plans that change which driver kernels boot, without loading or unloading a module. Also the plan for hosts
+// whose driver gpuhostd does not manage. Pure.
 #pragma once
 
 #include "kmod/plan/driver_plan.hpp"
@@ -10,24 +10,25 @@
 
 namespace gpuhost::kmod {
 
-/// Plans for a Version= that leaves the driver to others. `request` is the request's name. Empty: apply
-/// without a request, which reports what is wrong with that driver.
+/// Plans for Version=preinstalled and Version=off (`owner`). A request, whose name is `request`, is refused.
+/// Without a request (empty), the plan has no steps; its problems and reasons say what is wrong with the
+/// installed driver.
 [[nodiscard]] core::Plan hands_off_plan(DriverOwner owner, const std::string& request,
                                         const Observed& observed);
 
-/// Plans the selection of `version` for kernels other than the running one. Empty `version`: the one in use;
-/// empty `kernels`: all that are installed.
+/// Plans to select `version` for kernels other than the running one; empty `version`: version_in_use(). Empty
+/// `kernels`: all installed kernels but the running one.
 [[nodiscard]] core::Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
                                      const DriverSettings& settings, const Observed& observed);
 
-/// Plans to remove the selections of all kernels, so that none boots a driver of gpuhostd. A single kernel
-/// cannot be deselected: at its boot it would get the driver that the others have. `around` are the steps of
-/// other subsystems.
+/// Plans to remove the selections of all kernels, so that none boots a driver of gpuhost. A single kernel
+/// cannot be deselected, because at its boot gpuhostd would select the driver in use for it. `around` are the
+/// steps of other subsystems.
 [[nodiscard]] core::Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                                        const core::StepsAround& around = {});
 
-/// Returns the version in use: from Version=, else from the running kernel's selection, else from the kernel
-/// to which `current` leads. Empty: none.
+/// Returns the driver version in use: Version= of the settings. If that is empty, it is the version selected
+/// for the running kernel, else for the kernel to which the link `current` leads. Empty: none.
 [[nodiscard]] std::string version_in_use(const DriverSettings& settings, const Observed& observed);
 
 } // namespace gpuhost::kmod

@@ -11,7 +11,8 @@ using base::Errc;
 
 namespace {
 
-/// Returns the list of the newest userland that has one.
+/// Returns the list of GPUs that the open modules do not drive, from the newest userland with such a list;
+/// null if there is none.
 const std::vector<std::string>* list_of(const Store& store, const std::string& version) {
     const DriverVersion* const known = store.find(version);
     if (known == nullptr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses open or proprietary modules by the GPUs of this host. Pure.
+// Chooses the flavour of kernel modules, open or proprietary, by the GPUs of this host. Pure.
 #pragma once
 
 #include "daemon/core/plan.hpp"
@@ -13,18 +13,21 @@
 namespace gpuhost::kmod {
 
 struct FlavourChoice {
-    std::string flavour;              ///< "open", "proprietary", or "any": prefer the open ones
-    std::vector<std::string> reasons; ///< for the plan
+    /// "open", "proprietary", or "any": the open modules if the store has them, else the proprietary ones.
+    std::string flavour;
+    std::vector<std::string> reasons; ///< sentences for the plan
     std::optional<core::Problem> problem;
 };
 
-/// Chooses the flavour. `wanted` is Flavour= of the settings; "open" and "proprietary" are obeyed. "any"
-/// becomes "proprietary" if NVIDIA's list for this version says that the open modules drive none of this
-/// host's GPUs. It is a problem if they drive only some of them. Without a list "any" stays.
+/// Chooses the flavour for driver `version`. `wanted` is Flavour= of the settings; "open" and "proprietary"
+/// are returned unchanged. For "any", NVIDIA's list of GPUs (supported_gpus.hpp) of this version decides. If
+/// the open modules drive none of this host's GPUs, the result is "proprietary". If they drive only some, the
+/// result has a problem. Else, and without a list, the result is "any".
 [[nodiscard]] FlavourChoice choose_flavour(const Store& store, const std::string& version,
                                            const std::string& wanted, const std::vector<PciGpu>& gpus);
 
-/// Returns the modules of `version` that a swap uses for `kernel` on this host; null if the store has none.
+/// Returns the module set of `version` that a swap would use for `kernel` on this host. `wanted` and `gpus`
+/// are as for choose_flavour(). Returns null if the store has none.
 [[nodiscard]] const ModuleSet* modules_to_import(const Store& store, const std::string& version,
                                                  const std::string& kernel, const std::string& wanted,
                                                  const std::vector<PciGpu>& gpus);

@@ -28,7 +28,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t index_limit = 16U << 20;
-constexpr std::size_t module_limit = 512U << 20; ///< uncompressed, with debug information
+constexpr std::size_t module_limit = 512U << 20; ///< bytes of an uncompressed module with debug information
 
 #if defined(__aarch64__)
 constexpr std::string_view triplet = "/usr/lib/aarch64-linux-gnu";
@@ -36,8 +36,8 @@ constexpr std::string_view triplet = "/usr/lib/aarch64-linux-gnu";
 constexpr std::string_view triplet = "/usr/lib/x86_64-linux-gnu";
 #endif
 
-/// Programs of NVIDIA's drivers. Other programs begin with "nvidia-" too, such as those of its container
-/// toolkit.
+/// Names of the programs of NVIDIA's driver. Other names begin with "nvidia-" too, such as those of the
+/// container toolkit.
 constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
                                                          "nvidia-debugdump",
                                                          "nvidia-persistenced",
@@ -49,8 +49,8 @@ constexpr std::array<std::string_view, 10> program_names{"nvidia-smi",
                                                          "nvidia-ngx-updater",
                                                          "nvidia-pcc"};
 
-/// Units of NVIDIA's drivers. nvidia-fabricmanager, nvidia-dcgm and nvidia-cdi-refresh belong to other
-/// packages, which stay.
+/// Units of NVIDIA's driver. nvidia-fabricmanager, nvidia-dcgm and nvidia-cdi-refresh are not listed: they
+/// belong to other packages, which are not removed with the driver.
 constexpr std::array<std::string_view, 7> unit_names{
     "nvidia-persistenced.service", "nvidia-powerd.service",    "nvidia-suspend.service",
     "nvidia-resume.service",       "nvidia-hibernate.service", "nvidia-suspend-then-hibernate.service",
@@ -107,8 +107,8 @@ bool is_loaded(const ModuleInfo& info, const std::vector<LoadedModule>& loaded) 
     });
 }
 
-/// Returns the only nvidia module, or of several the one that is loaded. Null: there is none. Fails with
-/// BadContent if there are several and none is loaded.
+/// Returns the installed module nvidia; if there are several, the loaded one. Null: there is none. Fails with
+/// BadContent if there are several and none of them is loaded.
 Result<const Found*> chosen(const std::vector<Found>& modules, const std::string& kernel,
                             const std::vector<LoadedModule>& loaded) {
     std::vector<const Found*> candidates;
@@ -129,14 +129,15 @@ Result<const Found*> chosen(const std::vector<Found>& modules, const std::string
     return candidates.empty() ? nullptr : candidates.front();
 }
 
-/// Returns "/lib/modules/…/nvidia-current" of "…/nvidia-current.ko.xz".
+/// Returns a module's path without its suffix: "/lib/modules/…/nvidia-current.ko.xz" →
+/// "/lib/modules/…/nvidia-current".
 std::string stem(const std::string& path) {
     return path.substr(0, path.find(".ko", path.rfind('/')));
 }
 
-/// Adds the modules whose files are named like nvidia's: Debian has "nvidia-current-uvm.ko" beside
-/// "nvidia-current-open-uvm.ko". The licence does not identify them, because nvidia-peermem has another
-/// licence than the rest.
+/// Adds the modules that belong to the module `nvidia`, by their file names. Debian may have
+/// "nvidia-current-uvm.ko" and "nvidia-current-open-uvm.ko": with nvidia-current.ko, only the first belongs.
+/// The license cannot decide that, because that of nvidia-peermem differs from the others.
 void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
     driver.version = nvidia.info.version;
     driver.flavour = nvidia.info.flavour();
@@ -206,8 +207,8 @@ void add_surroundings(const base::Root& root, InstalledDriver& driver) {
         driver.uninstaller = "/usr/bin/nvidia-uninstall";
 }
 
-/// Returns whether apt.conf(5) has 'APT::Periodic::Unattended-Upgrade "1";'. The last one in order of file
-/// names counts.
+/// Returns whether the files of apt.conf(5) enable APT::Periodic::Unattended-Upgrade. If there are several
+/// values, the last one in order of file names is used.
 bool upgrades_unattended(const base::Root& root) {
     std::vector<std::string> names = list(root, "/etc/apt/apt.conf.d");
     std::sort(names.begin(), names.end());
@@ -274,6 +275,7 @@ Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& r
 
 namespace {
 
+/// Returns the links in the directories of `files` that lead to one of `files`, also through another link.
 std::vector<std::string> links_to(const base::Root& root, const std::vector<std::string>& files) {
     std::set<std::string> reached(files.begin(), files.end());
     std::set<std::string> directories;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver on this host outside gpuhostd's store, installed by packages, DKMS or NVIDIA's installer.
+// Finds a driver that is installed on this host outside of gpuhost's store: by packages, DKMS or NVIDIA's
+// installer.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -16,35 +17,38 @@ struct InstalledDriver {
     std::string version;
     std::string kernel;
     std::string flavour; ///< "open" or "proprietary"; empty without modules
-    bool loaded = false; ///< the kernel runs these modules
-    // Paths:
-    std::vector<std::string> modules;   ///< for this kernel, also compressed
-    std::vector<std::string> libraries; ///< files, not the links to them
+    bool loaded = false; ///< these modules are loaded
+    // The following are paths.
+    std::vector<std::string> modules;   ///< module files for `kernel`, also compressed ones
+    std::vector<std::string> libraries; ///< files of libraries, without links to them
     std::vector<std::string> programs;
     std::vector<std::string> firmware;
-    std::vector<std::string> units;      ///< of services that belong to it
-    std::vector<std::string> rules;      ///< of modprobe, that prevent another driver
-    std::vector<std::string> sources;    ///< dkms.conf of each source that modules are built from
-    std::vector<std::string> dkms;       ///< directories of DKMS, which builds it for each new kernel
-    std::string uninstaller;             ///< of NVIDIA's installer; empty: another method was used
-    std::vector<std::string> disturbers; ///< sentences on what may change it while it runs
+    std::vector<std::string> units;   ///< unit files of services that belong to the driver
+    std::vector<std::string> rules;   ///< files of modprobe with which another driver would not be loaded
+    std::vector<std::string> sources; ///< dkms.conf of each source of this version in /usr/src
+    /// Directories in /var/lib/dkms: DKMS builds the driver for each new kernel.
+    std::vector<std::string> dkms;
+    /// nvidia-uninstall of NVIDIA's installer; empty: the driver was installed in another way.
+    std::string uninstaller;
+    /// Not paths: sentences about programs that may change the driver while it is loaded.
+    std::vector<std::string> disturbers;
 
-    /// Returns the files of the driver itself, without units and rules.
+    /// Returns modules, libraries, programs and firmware.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// Returns all files installed with it. The packages that own any of them must be removed to remove the
-    /// driver.
+    /// Returns all these files, and units, rules and sources. To remove the driver, the packages that own any
+    /// of them must be removed.
     [[nodiscard]] std::vector<std::string> traces() const;
 };
 
-/// Returns the driver that `kernel` would load; without modules, the driver whose libraries are installed.
-/// Returns nothing if there is none. Fails with BadContent if modules of several versions are installed and
-/// none is loaded: it is unknown which one modprobe would load.
+/// Returns the driver that `kernel` would load. If no modules are installed, returns the driver whose
+/// libraries are installed. Returns nothing if there is no driver. Fails with BadContent if several nvidia
+/// modules are installed and none is loaded, because it is unknown which one modprobe would load.
 [[nodiscard]] base::Result<std::optional<InstalledDriver>> find_installed_driver(const base::Root& root,
                                                                                  const std::string& kernel);
 
-/// Returns all files to delete by hand if nothing else removes the driver. These are its files, and libraries
-/// of its version for other architectures. Links beside them that lead to one of them are included, also
-/// through another link ("libcuda.so.1").
+/// Returns all paths to delete by hand if neither a package manager nor an uninstaller removes the driver.
+/// These are its files(), and libraries of its version in the other library directories. Links in the same
+/// directories that lead to one of them are included ("libcuda.so.1"), also through another link.
 [[nodiscard]] std::vector<std::string> files_to_remove(const base::Root& root, const InstalledDriver& driver);
 
 [[nodiscard]] base::Json to_json(const InstalledDriver& driver);

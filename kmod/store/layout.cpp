@@ -11,7 +11,7 @@ using content::ArchiveEntry;
 
 namespace {
 
-/// Returns the path's components, without the usr/ of merged systems.
+/// Returns the components of a path, without a leading usr/: some packages have /lib, others /usr/lib.
 std::vector<std::string> components(std::string_view path) {
     if (base::starts_with(path, "usr/"))
         path.remove_prefix(4);
@@ -73,7 +73,8 @@ std::optional<std::string> version_in_path(std::string_view path) {
     if (parts.size() == 5 && parts[1] == "firmware" && base::is_driver_version(parts[3]))
         return parts[3];
     const std::string& name = parts.back();
-    // Libraries with a version of their own ("libnvidia-egl-wayland.so.1.1.10") have a small first number.
+    // Driver versions begin with three digits or more. Some libraries have a version of their own with a
+    // smaller first number ("libnvidia-egl-wayland.so.1.1.10").
     const auto suffix = name.find(".so.");
     if (suffix == std::string::npos)
         return std::nullopt;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest.json of a set in the driver store: the kind of the set, and every file with its digest.
+// The manifest.json of a set in the driver store: what the set is, and the digest of every file in it.
 //
-// Canonical: members in order of name, no blanks. The SHA-256 of this text is the set's name and thus covers
-// all of its content.
+// Its JSON is canonical: keys in order of name, no blanks. The SHA-256 of this text is the name of the set's
+// directory, and so depends on all content of the set.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -25,44 +25,49 @@ enum class SetKind { Userland, Modules, Source };
 struct Manifest {
     SetKind kind = SetKind::Userland;
     std::string version;
-    std::string kernel;                   ///< Modules
-    std::string flavour;                  ///< Modules, Source
-    std::string directory;                ///< Source: directory of the source in the package
-    std::vector<std::string> closed_gpus; ///< Userland: see supported_gpus.hpp; empty: it had no list
-    std::vector<content::TreeFile> files; ///< in order of path, without the manifest itself
+    std::string kernel;    ///< of Modules: release of the kernel
+    std::string flavour;   ///< of Modules and Source: "open" or "proprietary"
+    std::string directory; ///< Source: directory of the source in the package
+    /// Userland: parse_supported_gpus(). Empty: the packages had no list, or all GPUs work with the open
+    /// modules.
+    std::vector<std::string> closed_gpus;
+    std::vector<content::TreeFile> files; ///< all files of the set in order of path, without manifest.json
     std::vector<ModuleFile> modules;      ///< Modules: one for each file
 };
 
+/// Returns the canonical text of a manifest.
 [[nodiscard]] std::string encode(const Manifest& manifest);
 
-/// Parses a manifest strictly. Fails with BadContent if it is not canonical, has names that cannot be path
-/// components, or has modules that are not among its files.
+/// Parses a manifest. `what` names it in errors. Fails with BadContent if it is not canonical, has names that
+/// cannot be path components, or lists modules that are not among its files.
 [[nodiscard]] base::Result<Manifest> decode_manifest(std::string_view text, std::string_view what);
 
-/// Returns the directory of sets like this one, each below its digest:
-/// "550.163.01/modules/6.1.0-50-amd64-open".
+/// Returns the directory below the store that contains this set and others of the same kind, each in a
+/// directory named by its digest: "550.163.01/modules/6.1.0-50-amd64-open".
 [[nodiscard]] std::string set_place(const Manifest& manifest);
 
-/// Adds the written files to `manifest` and writes it.
+/// Adds the files that `writer` has written to `manifest`, and writes it as manifest.json.
 [[nodiscard]] base::Result<void> finish_set(content::SetWriter& writer, Manifest manifest);
 
-/// A set on disk with its manifest; its files are not read.
+/// An open set directory with its parsed manifest. Its files have not been read.
 struct SetOnDisk {
     base::UniqueFd directory;
     Manifest manifest;
-    std::string digest; ///< of the manifest
-    std::int64_t published_us = 0;
+    std::string digest;            ///< of the manifest
+    std::int64_t published_us = 0; ///< CLOCK_REALTIME
 };
-/// Reads a set's manifest. Follows no link below `path`. If the directory is named by a digest, fails with
-/// BadContent if the manifest has another one.
+/// Reads the manifest of the set in the directory `path`. Follows no links in it. If the directory's name is
+/// a digest, fails with BadContent if the manifest has another digest.
 [[nodiscard]] base::Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path);
 
 struct CheckedSet {
     SetOnDisk set;
-    /// files that differ, are missing or are not in the manifest; empty: intact
+    /// Texts about files that differ from the manifest, are missing, or are not in it. Empty: the set is
+    /// intact.
     std::vector<std::string> bad;
 };
-/// Hashes all files of the set at `path` and compares them with its manifest.
+/// Hashes all files of the set in the directory `path` and compares them with its manifest. Calls `on_bytes`
+/// with the bytes of each read.
 [[nodiscard]] base::Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
                                                     const content::OnBytes& on_bytes = {});
 

@@ -16,8 +16,9 @@ using content::SetWriter;
 
 namespace {
 
-constexpr std::uint64_t module_limit = std::uint64_t{1} << 30U; // unstripped nvidia.ko has 185 MB
-// the final place is known only after all of it is read
+// Bytes; nvidia.ko with debug information has 185 MB.
+constexpr std::uint64_t module_limit = std::uint64_t{1} << 30U;
+// The directory of the set until all modules are parsed, which determines its final name.
 constexpr const char* incoming = "/modules/incoming";
 
 struct Parsed {
@@ -27,8 +28,8 @@ struct Parsed {
     std::string signer;
 };
 
-/// Returns the file name from which the kernel and libkmod derive the module's name: "nvidia_drm" must be in
-/// nvidia-drm.ko, even if a distribution renamed the file.
+/// Returns the file name of a module in the set: "nvidia_drm" → "nvidia-drm.ko". A name that a distribution
+/// changed is not kept, because libkmod derives the module's name from the file's.
 std::string file_name(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     return name + ".ko";
@@ -40,7 +41,8 @@ bool is_module_identifier(std::string_view name) {
     });
 }
 
-/// Returns the signer's name for people. The signature itself is checked by the preflight and the kernel.
+/// Returns the signer's name in the module's signature, for messages. Does not verify the signature; the
+/// preflight of a swap and the kernel do.
 std::string signer_of(std::string_view image, const std::string& what) {
     const auto signature = content::read_module_signature(image, what);
     if (!signature || !*signature)
@@ -58,7 +60,7 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     GPUHOST_TRY(entry, archive.next());
     if (!entry)
         return base::fail(Errc::BadContent, input.name + ": is empty");
-    // Use a temporary name: the final name is in the file's content.
+    // Uses a temporary name, because the final one is determined by the file's content.
     const std::string temporary = std::string(incoming) + "/.unpacked";
     GPUHOST_CHECK(staging.remove(temporary));
     GPUHOST_TRY(fd, staging.open_file(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
@@ -73,8 +75,8 @@ Result<Parsed> stage_one(const base::Root& staging, SetWriter& writer, const Mod
     return Parsed{std::move(info), std::move(file), input.name, signer_of(mapped.view(), input.name)};
 }
 
-/// Returns nvidia's information, with which all modules must agree. Other modules may lack a version if they
-/// are not NVIDIA's.
+/// Returns the information of the module nvidia, with which check_agreement() compares the others. Fails with
+/// BadContent if it is missing or has no valid version or kernel.
 Result<const ModuleInfo*> reference(const std::vector<Parsed>& modules) {
     const auto found =
         std::find_if(modules.begin(), modules.end(), [](const auto& m) { return m.info.name == "nvidia"; });
@@ -88,6 +90,8 @@ Result<const ModuleInfo*> reference(const std::vector<Parsed>& modules) {
     return &found->info;
 }
 
+/// Fails with BadContent if a module is for another kernel than nvidia, or one of NVIDIA's modules has
+/// another version.
 Result<void> check_agreement(const std::vector<Parsed>& modules, const ModuleInfo& nvidia) {
     std::string problems;
     for (const Parsed& module : modules) {

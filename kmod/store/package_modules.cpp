@@ -12,7 +12,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_modules = 64; // of all kernels; each is an open file. A driver has five
+// Limit of modules for all kernels, each an open file; a driver has five.
+constexpr std::size_t most_modules = 64;
 
 } // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes module sets, one for each kernel, from built modules in packages (RPM's kmod packages).
+// Makes module sets from built modules in packages (RPM's kmod packages): one set for each kernel.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -17,11 +17,12 @@ class PackageModules {
   public:
     explicit PackageModules(const base::Root& staging) : staging_(staging) {}
 
-    /// Copies the current member of `archive` into an unnamed file: the set's name is known only after all of
-    /// it is read.
+    /// Copies the current member of `archive`, a module, into an unnamed file. The sets can be made only
+    /// after all modules are read.
     [[nodiscard]] base::Result<void> take(const ModulePlace& place, content::ArchiveReader& archive);
-    /// Makes sets from all copied modules, in the staging directory. Fails with BadContent if they are not of
-    /// `version`, or not for the kernel of their path. `space` is the number of bytes that may be written.
+    /// Makes sets of all copied modules in the staging directory, and returns their manifests. Fails with
+    /// BadContent if a module is not of driver `version`, or not for the kernel in its path. `space` is the
+    /// number of bytes that may be written.
     [[nodiscard]] base::Result<std::vector<Manifest>> stage(const std::string& version, std::uint64_t space);
 
   private:
@@ -30,8 +31,8 @@ class PackageModules {
         std::string file;
     };
     const base::Root& staging_;
-    std::map<std::string, std::vector<Stored>> kernels_;
-    std::size_t count_ = 0;
+    std::map<std::string, std::vector<Stored>> kernels_; ///< by kernel release
+    std::size_t count_ = 0;                              ///< modules in kernels_
 };
 
 } // namespace gpuhost::kmod

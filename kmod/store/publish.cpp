@@ -24,13 +24,13 @@ using core::StepContext;
 namespace {
 
 struct StagedSet {
-    std::string from; ///< in the staging directory
-    std::string to;   ///< its place in the store
+    std::string from; ///< its path in the staging directory
+    std::string to;   ///< its future path in the store
     Manifest manifest;
 };
 
-/// Returns whether the directory exists. Fails if the path is anything else: the parser created it, and a
-/// link could lead to sets elsewhere.
+/// Returns whether the directory exists. Fails with BadContent if the path is not a directory: the untrusted
+/// parser may have created a link to another place.
 Result<bool> is_staged(const Root& root, const std::string& path) {
     const auto st = root.lstat(path);
     if (st && !S_ISDIR(st->st_mode))
@@ -38,7 +38,8 @@ Result<bool> is_staged(const Root& root, const std::string& path) {
     return st.has_value();
 }
 
-/// Returns the directories in `directory`; empty if it does not exist.
+/// Returns the paths of the directories in `directory`; empty if it does not exist. Fails with BadContent if
+/// it contains anything else.
 Result<std::vector<std::string>> staged_in(const Root& root, const std::string& directory) {
     std::vector<std::string> paths;
     GPUHOST_TRY(staged, is_staged(root, directory));
@@ -63,8 +64,8 @@ Result<void> add_places(const Root& root, const std::string& staging, std::vecto
     return {};
 }
 
-/// Returns the staged sets of one import, and those of each driver of a bundle, which has a directory of its
-/// own.
+/// Returns the paths of all staged sets: those of an import, and those of drivers of a bundle, each of which
+/// has a subdirectory of bundled/.
 Result<std::vector<std::string>> staged_places(const Root& root, const std::string& staging) {
     std::vector<std::string> places;
     GPUHOST_CHECK(add_places(root, staging, places));
@@ -74,7 +75,8 @@ Result<std::vector<std::string>> staged_places(const Root& root, const std::stri
     return places;
 }
 
-/// Reads and hashes one staged set. Trusts the parser only for the purpose of the files.
+/// Reads one staged set and compares all its files with its manifest. The parser's manifest is trusted only
+/// for what each file is.
 Result<StagedSet> read_staged(const Root& root, const std::string& from, const content::OnBytes& on_bytes) {
     GPUHOST_TRY(checked, check_set_at(root, from, on_bytes));
     if (!checked.bad.empty())
@@ -86,7 +88,7 @@ Result<StagedSet> read_staged(const Root& root, const std::string& from, const c
 
 // --- phases
 
-/// Checks that the workers staged what was requested.
+/// Fails if the staged sets are not those that the args require.
 Result<void> check_wanted(const std::vector<StagedSet>& sets, const Json& args) {
     const std::string version = base::string_or(args, "version", {});
     const auto protect = base::strings_or_empty(args, "protect");
@@ -115,7 +117,8 @@ bool intact(const Root& root, const std::string& path) {
     return checked && checked->bad.empty();
 }
 
-/// Hashes and checks everything that was staged, and records its places in the store.
+/// Checks all staged sets, and records (durably) where each is moved in the store. An interrupted apply
+/// continues from this record.
 Result<Publication> check_staged(const StepContext& context, const Json& args) {
     std::vector<StagedSet> sets;
     std::uint64_t hashed = 0;
@@ -136,8 +139,8 @@ Result<Publication> check_staged(const StepContext& context, const Json& args) {
 
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_CHECK(content::claim_staging(context.root, context.staging));
-    // An earlier run that wrote its intent has checked everything, and the staged files have been root's
-    // since then.
+    // If an interrupted run has left that record, it has checked everything. The staged files belong to root
+    // since then, so they are not checked again.
     GPUHOST_TRY(known, content::read_publication(context.root, context.staging));
     if (!known) {
         GPUHOST_TRY(publication, check_staged(context, args));

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps store.publish and store.verify: give the files that the parser staged to root and publish them
-// unchanged, and check sets in the store.
+// Steps store.publish and store.verify. store.publish makes root the owner of the sets that an unprivileged
+// worker has staged, checks them and moves them into the store. store.verify checks sets in the store.
 #pragma once
 
 #include "daemon/core/step.hpp"
 
 namespace gpuhost::kmod {
 
-/// args: {} for everything that was staged, or {"version", "kernels"} that must be part of it. "protect":
-/// versions that must not be part of it, else AccessDenied. "optional": success if nothing was staged.
+/// Publishes all staged sets. args, all optional: {"version": all sets must be of it, "kernels": module sets
+/// for these must be staged, "protect": versions of which no set may be, else AccessDenied, "optional": true:
+/// success if nothing was staged}.
 [[nodiscard]] core::StepKind store_publish_kind();
 
-/// args: {"versions": […]}
+/// Hashes all files of these versions in the store and compares them with their manifests. args: {"versions":
+/// […]}; empty: all versions.
 [[nodiscard]] core::StepKind store_verify_kind();
 
 } // namespace gpuhost::kmod

@@ -23,16 +23,16 @@ namespace {
 const std::string trash_directory = std::string(store_directory) + "/.trash";
 
 struct Paths {
-    std::string store;   ///< the version, or the set, in the store
-    std::string removed; ///< the same in this transaction's trash
+    std::string store;   ///< path of the version, or of the module set, in the store
+    std::string removed; ///< its path in .trash/<transaction>
 };
 
-/// Returns the kernel of a module set. Empty: the whole version is removed.
+/// Returns the kernel whose module set is removed. Empty: the whole version is removed.
 std::string kernel_of(const Json& args) {
     return base::string_or(args, "kernel", {});
 }
 
-/// Returns the path below the store's directory.
+/// Returns the path of what is removed, relative to the store.
 Result<std::string> place_of(const Json& args) {
     GPUHOST_TRY(version, base::get_string(args, "version"));
     if (!base::is_driver_version(version))
@@ -96,8 +96,8 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
                             "Swap to another version first: gpuhostctl driver swap VERSION."});
 }
 
-/// Adds a problem if the kernel of a set is installed: it may have been installed again after the plan was
-/// made.
+/// Adds a problem if the kernel is installed. The plan removes only module sets of removed kernels, but the
+/// kernel may have been installed again since.
 Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std::vector<Problem>& problems) {
     GPUHOST_TRY(running, kernel_release(root));
     if (running == kernel || kernel_is_installed(root, kernel))
@@ -106,6 +106,7 @@ Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std:
     return {};
 }
 
+/// Adds a problem if a process or container uses a file below `directory`.
 Result<void> check_mapped(const Root& root, const std::string& directory, std::vector<Problem>& problems) {
     GPUHOST_TRY(mappers, find_mappers(root, directory));
     for (const Holder& holder : mappers)
@@ -137,7 +138,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         return Json::object();
-    GPUHOST_TRY(problems, preflight(context, args)); // it may be in use since the preflight
+    // Checks again, because it may be in use since the preflight.
+    GPUHOST_TRY(problems, preflight(context, args));
     if (!problems.empty())
         return base::fail(problems.front().code, problems.front().text, problems.front().hint);
     GPUHOST_CHECK(context.root.make_directories(parent(paths.removed), 0700));
@@ -156,19 +158,21 @@ Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
     if (context.root.exists(paths.removed))
         GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
-    // The trash may still have other parts that this transaction removed.
+    // Removes the trash directory only if it is empty: it may contain other directories that this transaction
+    // removed.
     return remove_empty(context.root, parent(paths.removed), trash_directory);
 }
 
 Result<Json> purge(StepContext& context, const Json& args) {
     GPUHOST_TRY(paths, paths_of(context, args));
-    // Not in store.remove: until this step begins everything must remain restorable.
+    // Changes the selections only here, not in store.remove, which can be undone.
     if (kernel_of(args).empty())
         GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));
     else
         GPUHOST_CHECK(remove_empty(context.root, parent(paths.store), store_directory));
     context.progress(-1, "deleting " + describe_what(args));
-    // Delete all of the trash: only one transaction runs at a time, so the rest could not be restored.
+    // Deletes the whole .trash, also what earlier transactions left. Only one transaction runs at a time, so
+    // nothing else can be restored from it.
     GPUHOST_CHECK(context.root.remove_tree(trash_directory));
     return Json::object();
 }
@@ -178,9 +182,9 @@ Result<Json> purge(StepContext& context, const Json& args) {
 core::StepKind store_remove_kind() {
     core::StepKind kind;
     kind.name = "store.remove";
-    // it reads the mappings of all processes, and waits for the disk
+    // Reads the mappings of all processes, and waits for the disk.
     kind.deadline = std::chrono::minutes(5);
-    kind.sandbox = core::Sandbox::Units; // sees the mappings of all processes; Sandbox::Store does not
+    kind.sandbox = core::Sandbox::Units; // can read the mappings of all processes; Sandbox::Store cannot
     kind.preflight = preflight;
     kind.apply = apply;
     kind.verify = verify;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps store.remove and store.purge: remove a version, or one of its module sets for a removed kernel. One
-// rename moves it out of the store; its files are deleted after that.
+// Steps store.remove and store.purge: remove a driver version from the store, or one of its module sets whose
+// kernel was removed. store.remove moves the directory to .trash by one rename, which it can undo.
+// store.purge deletes the files.
 #pragma once
 
 #include "daemon/core/step.hpp"
 
 namespace gpuhost::kmod {
 
-/// args: {"version"}, and for a module set also {"kernel", "flavour", "digest"}
+/// args: {"version"}; to remove only a module set, also {"kernel", "flavour", "digest"}
 [[nodiscard]] core::StepKind store_remove_kind();
 [[nodiscard]] core::StepKind store_purge_kind();
 

@@ -18,7 +18,8 @@ using core::StepContext;
 
 namespace {
 
-constexpr std::uint64_t module_growth = 8; ///< largest growth of real compressed modules when unpacked
+/// Largest factor by which real compressed modules grow when they are unpacked.
+constexpr std::uint64_t module_growth = 8;
 
 Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "names");
@@ -74,8 +75,8 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
     return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
-/// Checks only the sizes of the input files: it runs among steps with more rights than the parser, so it
-/// reads no input.
+/// Checks only the sizes of the input files. Does not read them, because the preflight runs with more
+/// privileges than the parser has.
 Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, inputs_of(context, args));
     GPUHOST_TRY(bytes, total_size(files));

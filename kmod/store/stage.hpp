@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step store.stage: makes checked, normalised sets from the input files, in the staging directory. Runs as a
-// user without other rights.
+// Step store.stage: makes sets in the staging directory from the files of an import. Runs in a sandbox
+// without privileges, because it parses untrusted files.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -11,46 +11,48 @@
 
 namespace gpuhost::kmod {
 
+/// A file to import.
 struct ImportFile {
     int fd = -1;
-    std::string name; ///< base name, for messages
+    std::string name; ///< file name for messages
 };
 
 struct ImportedPackage {
     std::string package;
     std::string version;
-    std::uint64_t kept = 0;
-    std::uint64_t ignored = 0; ///< files that a GPU host does not need
+    std::uint64_t kept = 0;    ///< number of files in the userland
+    std::uint64_t ignored = 0; ///< number of files that were left out, because a GPU host does not need them
 };
 
 struct Imported {
     std::string version;
-    std::string kernel;              ///< of built modules
-    std::string flavour;             ///< of built modules
-    std::vector<std::string> places; ///< "550.163.01/userland"
+    std::string kernel;              ///< of imported modules; empty for packages
+    std::string flavour;             ///< of imported modules; empty for packages
+    std::vector<std::string> places; ///< set_place() of each staged set: "550.163.01/userland"
     std::vector<ImportedPackage> packages;
 };
 
 using OnProgress = std::function<void(double fraction, std::string_view text)>;
 
+/// The hint of errors about space.
 inline constexpr std::string_view make_room =
     "Free some space in /var/lib/gpuhost, for example with 'gpuhostctl driver remove'.";
-/// Bytes to leave free on the disk for other users.
+/// Bytes on the disk that an import leaves free for other programs.
 inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 
-/// Stages packages of one driver version: at most one userland, one source set for each flavour, and one
-/// module set for each kernel. `space` is the number of bytes that may be written, regardless of what the
-/// packages declare.
+/// Makes the sets of packages, which must be of one driver version. They are at most one userland, one source
+/// set for each flavour, and one module set for each kernel. `space` is the number of bytes that may be
+/// written, whatever sizes the packages declare.
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);
 
-/// Stages the files of one import: packages, or built modules.
+/// Makes the sets of one import: `files` are either packages or built modules.
 [[nodiscard]] base::Result<Imported> stage_files(const base::Root& staging,
                                                  const std::vector<ImportFile>& files, std::uint64_t space,
                                                  const OnProgress& progress);
 
-/// Returns the number of bytes that an import may write now.
+/// Returns the number of bytes that an import may write now: the free space without import_reserve.
 [[nodiscard]] base::Result<std::uint64_t> usable_space(const base::Root& root);
 
 [[nodiscard]] core::StepKind store_stage_kind();

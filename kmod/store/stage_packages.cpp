@@ -39,8 +39,8 @@ Result<std::vector<Given>> look_at(const std::vector<ImportFile>& files) {
     return packages;
 }
 
-/// Returns the packages' version, if all have the same and are for this machine. The error names all
-/// versions.
+/// Returns the driver version of the packages. Fails with BadContent if they have several versions, or if one
+/// is for another architecture. The error has all versions.
 Result<std::string> common_version(const std::vector<Given>& packages) {
     std::map<std::string, std::vector<std::string>> by_version;
     for (const Given& package : packages) {
@@ -66,12 +66,13 @@ Result<std::string> common_version(const std::vector<Given>& packages) {
     return by_version.begin()->first;
 }
 
-/// Estimates the bytes that the packages may need on disk: unpacked, plus sealed unchanged.
+/// Estimates the bytes that the packages need on the disk: their unpacked files, and the packages themselves,
+/// which source sets contain.
 std::uint64_t needed_space(const std::vector<Given>& packages) {
     std::uint64_t bytes = 0;
     for (const Given& package : packages)
         if (package.info.form == content::PackageForm::Run)
-            bytes += 4 * package.bytes; // 610.57.04: 463 MB, unpacked 1.8 GB, of which much is not kept
+            bytes += 4 * package.bytes; // 610.57.04 has 463 MB, unpacked 1.8 GB, of which a part is not kept
         else
             bytes += package.bytes +
                      (package.info.installed_bytes != 0 ? package.info.installed_bytes : 10 * package.bytes);
@@ -127,7 +128,8 @@ class Stager {
                 GPUHOST_CHECK(keep(*entry, *placed, package, userland, name));
                 ++counts.kept;
             } else if (entry->type != ArchiveEntry::Type::Directory) {
-                advance(entry->size); // it is unpacked too, but not written
+                // Counted in the progress, because it is unpacked although it is not written.
+                advance(entry->size);
                 ++counts.ignored;
             }
         }
@@ -150,7 +152,8 @@ class Stager {
             links_.emplace(placed.path, entry.target);
             return {};
         }
-        GPUHOST_CHECK(reserve_space(entry.size, where)); // the archive's reader limits a member to its size
+        // The reader of the archive returns no more than entry.size bytes.
+        GPUHOST_CHECK(reserve_space(entry.size, where));
         GPUHOST_CHECK(userland.add(placed.path, placed.executable, package.data(),
                                    [this](std::uint64_t n) { advance(n); }));
         if (base::starts_with(placed.path, "lib/"))
@@ -173,9 +176,9 @@ class Stager {
         return {};
     }
 
-    /// Adds links for sonames, by which programs find libraries. Packages leave these links to ldconfig or
-    /// update-alternatives; here they are made from the libraries. The packages' own links ("libcuda.so") are
-    /// kept if they lead to one of the libraries.
+    /// Adds the links that are named by the sonames of libraries, through which programs find them
+    /// ("libcuda.so.1"). Packages do not contain these links, since ldconfig or update-alternatives create
+    /// them. Also adds links of the packages ("libcuda.so") that lead to one of the libraries.
     Result<void> link_libraries(SetWriter& userland) {
         for (const auto& [path, target] : sonames_)
             if (!userland.has(path))
@@ -186,7 +189,7 @@ class Stager {
         return {};
     }
 
-    /// Finishes the userland, or removes it if it has only copyright files.
+    /// Completes the userland set. Removes it if it has only files in doc/.
     Result<void> finish_userland(SetWriter& userland) {
         const bool useful =
             std::any_of(userland.files().begin(), userland.files().end(),
@@ -210,7 +213,8 @@ class Stager {
     }
 
     Result<void> pack_source(const Given& given, const ArchiveEntry& entry, content::Package& package) {
-        GPUHOST_CHECK(reserve_space(entry.size, given.file.name)); // compressed it needs less
+        // The uncompressed size, although the compressed tar needs less.
+        GPUHOST_CHECK(reserve_space(entry.size, given.file.name));
         if (auto packed = sources_.take(entry, package); !packed)
             return base::fail(packed.error().context(given.file.name));
         advance(entry.size);
@@ -245,8 +249,8 @@ class Stager {
         return {};
     }
 
-    /// Subtracts `bytes` from the space that is left. Fails with NoSpace if it is too small. The size that a
-    /// package declares is only an estimate.
+    /// Subtracts `bytes` from the space that may still be written. Fails with NoSpace if it is too small.
+    /// Called for each file, because the size that a package declares is only an estimate.
     Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(Errc::NoSpace,
@@ -263,15 +267,15 @@ class Stager {
 
     const base::Root& staging_;
     std::string version_;
-    std::uint64_t left_; ///< bytes of the space
+    std::uint64_t left_; ///< bytes that may still be written
     const OnProgress& progress_;
     std::uint64_t expected_;
     std::uint64_t done_ = 0;
     std::string text_;
     PackageModules modules_;
     SourcePacker sources_;
-    std::map<std::string, std::string> sonames_; ///< link → library
-    std::map<std::string, std::string> links_;   ///< the packages' own links
+    std::map<std::string, std::string> sonames_; ///< path of the link → file name of the library
+    std::map<std::string, std::string> links_;   ///< links in the packages: path in the userland → target
     std::vector<std::string> closed_gpus_;
     Imported result_;
 };

@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::string_view source_place = "usr/src/";
 constexpr std::string_view source_names = "usr/src/nvidia";
-constexpr std::string_view incoming = ".packed"; // the final name is known at the end
+constexpr std::string_view incoming = ".packed"; // name of the tar while it is written
 
-/// Returns the file name by the convention of the package format.
+/// Returns the package's file name by the convention of its format: NAME_VERSION_ARCHITECTURE.deb or
+/// NAME-VERSION.ARCHITECTURE.rpm.
 std::string sealed_name(const PackageInfo& info) {
     const std::string machine(content::machine_of(info.form));
     return info.form == content::PackageForm::Deb
@@ -27,8 +28,8 @@ std::string sealed_name(const PackageInfo& info) {
                : info.package + "-" + info.upstream + "." + machine + ".rpm";
 }
 
-/// Creates the set of the source's flavour. Fails if it exists, so that a second source cannot replace the
-/// first.
+/// Begins the source set for the flavour in `manifest`. Fails with BadContent if it exists, so that a second
+/// package cannot replace it.
 Result<SetWriter> writer_for(const base::Root& staging, const Manifest& manifest) {
     const std::string place = "/source/" + manifest.flavour;
     if (staging.exists(place))
@@ -66,6 +67,7 @@ Result<Manifest> stage_source(const base::Root& staging, const GivenPackage& giv
     return manifest;
 }
 
+/// A source set while its tar is written.
 struct SourcePacker::Packed {
     Manifest manifest;
     SetWriter set;

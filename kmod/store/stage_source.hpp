@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a set in the staging directory from the source of kernel modules in a package.
+// Makes source sets in the staging directory: the source of the kernel modules in a package.
 #pragma once
 
 #include "daemon/content/package/package.hpp"
@@ -12,33 +12,38 @@
 
 namespace gpuhost::kmod {
 
+/// A package to import, with its metadata.
 struct GivenPackage {
     ImportFile file;
     content::PackageInfo info;
-    std::uint64_t bytes = 0; ///< of the package itself
+    std::uint64_t bytes = 0; ///< size of the package
 };
 
-/// Seals the package unchanged: 200 MB of source in 36 MB are unpacked only for a build. `directory` is the
-/// source's directory in the package.
+/// Makes a source set with the whole package, unchanged: it is unpacked only for a build (36 MB contain 200
+/// MB of source). `directory` is the directory of the source in the package. Fails with BadContent if a set
+/// of its flavour was staged already.
 [[nodiscard]] base::Result<Manifest> stage_source(const base::Root& staging, const GivenPackage& given,
                                                   const std::string& version, const std::string& directory,
                                                   const content::OnBytes& on_bytes);
 
-/// Returns whether the source is packed again. NVIDIA's .run contains everything, 463 MB for 610.57.04, and
-/// would be stored twice, for either source. A set therefore gets a tar of its source alone. zstd packs the
-/// 251 MB of 550.163.01 into 57 MB in 1.5 s. xz, as in Debian's package, packs them into 37 MB in a minute. A
-/// tar of a source is packed again too, so that the result does not depend on who made it.
+/// Returns whether SourcePacker makes the source sets of this package; otherwise stage_source() does. It is
+/// true for NVIDIA's .run, which contains the whole driver (463 MB for 610.57.04) and the sources of both
+/// flavours. Its source sets get a tar of the source alone. It is compressed with zstd: 251 MB of 550.163.01
+/// become 57 MB in 1.5 s. With xz, as in Debian's package, they become 37 MB in a minute. It is also true for
+/// a tar of a source, so that the result does not depend on the program that made the tar.
 [[nodiscard]] bool is_packed_again(const content::PackageInfo& info);
 
-/// Packs sources again into sets.
+/// Makes source sets with a new tar of each source in a package.
 class SourcePacker {
   public:
     SourcePacker(const base::Root& staging, std::string version)
         : staging_(staging), version_(std::move(version)) {}
 
+    /// Returns whether this member of a package belongs to a source: usr/src/nvidia…/…
     [[nodiscard]] static bool is_source(const content::ArchiveEntry& entry);
-    /// Adds the current member of `package`.
+    /// Adds the current member of `package`, which is_source() accepts, to the tar of its source.
     [[nodiscard]] base::Result<void> take(const content::ArchiveEntry& entry, content::Package& package);
+    /// Completes the sets and returns their manifests.
     [[nodiscard]] base::Result<std::vector<Manifest>> finish();
 
   private:

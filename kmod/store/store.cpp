@@ -15,7 +15,7 @@ using base::Root;
 
 namespace {
 
-/// Reads one set and checks that it is in its place.
+/// Reads the set at `path`. Fails with BadContent if its manifest does not belong to this path.
 Result<SetOnDisk> read_set(const Root& root, const std::string& path, const std::string& digest) {
     auto set = read_set_at(root, path);
     if (!set)
@@ -60,7 +60,7 @@ std::vector<std::string> names(const Root& root, const std::string& path) {
     return found ? std::move(*found) : std::vector<std::string>{};
 }
 
-/// Returns the directories that hold sets, each named by its digest.
+/// Returns the directories of one version that contain sets.
 std::vector<std::string> set_parents(const Root& root, const std::string& version) {
     std::vector<std::string> parents{version + "/userland"};
     for (const char* kind : {"/modules", "/source"})
@@ -241,7 +241,8 @@ std::string mending_hint(std::string_view path) {
     const std::string import = parts[0] + " again: gpuhostctl driver import FILE….";
     if (parts.size() < 3 || parts[1] != "modules")
         return "Import " + import;
-    const std::string kernel = parts[2].substr(0, parts[2].rfind('-')); // without the flavour
+    // The directory's name without the flavour.
+    const std::string kernel = parts[2].substr(0, parts[2].rfind('-'));
     return "Build it again: gpuhostctl driver build " + parts[0] + " --kernel=" + kernel +
            " --again; or, if it was built elsewhere, import " + import;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver store: the content of /var/lib/gpuhost/driver, as values.
+// The driver store: reads the content of /var/lib/gpuhost/driver into values.
 //
 //   <version>/userland/<digest>/{manifest.json,lib,bin,firmware,doc}
 //   <version>/modules/<kernel>-<flavour>/<digest>/{manifest.json,*.ko}
@@ -10,9 +10,9 @@
 //   initramfs/<kernel>, <kernel>.log            records and log of its images (kmod/boot/initramfs.hpp)
 //   .trash/<transaction>                        what a transaction is removing
 //
-// A set (userland, modules, source) is named by the SHA-256 of its manifest, which names every file in it by
-// digest (kmod/store/manifest.hpp). It never changes once it is in place. Reading the store reads only the
-// manifests.
+// A set is a directory with a part of one driver version: userland, modules for one kernel, or source. Its
+// name is the SHA-256 of its manifest, which has the digest of every file in it (kmod/store/manifest.hpp). A
+// set in the store never changes. To read the store, only the manifests are read.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -32,15 +32,15 @@ inline constexpr std::string_view selected_directory = "/var/lib/gpuhost/driver/
 inline constexpr std::string_view build_logs_directory = "/var/lib/gpuhost/driver/build-logs";
 
 struct ModuleFile {
-    std::string name; ///< in the kernel's spelling: "nvidia_drm"
-    std::string file; ///< in the set's directory: "nvidia-drm.ko"
+    std::string name; ///< with underscores: "nvidia_drm"
+    std::string file; ///< file in the set's directory: "nvidia-drm.ko"
     std::string version;
     std::string srcversion;
     std::string vermagic;
-    std::vector<std::string> depends; ///< module names
+    std::vector<std::string> depends; ///< names of the modules that it needs
     std::uint64_t size = 0;
     std::string sha256;
-    std::string signer; ///< the signer according to the file; empty: unsigned, or unknown
+    std::string signer; ///< name of the signer in the file's signature; empty: unsigned, or not readable
 };
 
 struct Userland {
@@ -48,10 +48,11 @@ struct Userland {
     std::string path; ///< the set's directory
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
-    bool nvml = false;                      ///< has libnvidia-ml.so.1
-    std::vector<std::string> firmware;      ///< names in firmware/: "gsp_ga10x.bin"
-    std::int64_t published_us = 0;          ///< CLOCK_REALTIME
-    std::vector<std::string> closed_gpus{}; ///< "10de:1db6": known not to be driven by its open modules
+    bool nvml = false;                 ///< whether it has libnvidia-ml.so.1
+    std::vector<std::string> firmware; ///< names in firmware/: "gsp_ga10x.bin"
+    std::int64_t published_us = 0;     ///< CLOCK_REALTIME
+    /// GPUs that the open modules of this version do not drive: "10de:1db6".
+    std::vector<std::string> closed_gpus{};
 };
 
 struct ModuleSet {
@@ -63,11 +64,12 @@ struct ModuleSet {
     std::int64_t published_us = 0;
 };
 
+/// The source of the kernel modules of one version, in one flavour.
 struct SourceSet {
     std::string flavour;
     std::string digest;
     std::string path;
-    std::string file; ///< the sealed package in the set's directory
+    std::string file; ///< the package with the source, in the set's directory
     /// Directory of the source in that package: "usr/src/nvidia-current-open-550.163.01".
     std::string directory;
     std::uint64_t size = 0;
@@ -75,7 +77,8 @@ struct SourceSet {
     std::int64_t published_us = 0;
 };
 
-/// All sets of one version, each list newest first: the first match is the one to use.
+/// All sets of one driver version. Each list is in order of publication, the newest first, so callers use the
+/// first set that fits.
 struct DriverVersion {
     std::string version;
     std::vector<Userland> userland;
@@ -83,75 +86,80 @@ struct DriverVersion {
     std::vector<SourceSet> sources;
 };
 
-/// A matching userland and module set, by digest.
+/// The digests of a userland and a module set of the same driver version, which are selected together.
 struct Generation {
     std::string version;
-    std::string userland; ///< may be empty: modules alone
+    std::string userland; ///< empty: only modules
     std::string modules;
     friend bool operator==(const Generation&, const Generation&) = default;
 };
 
+/// The generation that one kernel boots, and the one before.
 struct Selection {
     Generation generation;
-    std::optional<Generation> previous; ///< the target of a rollback
+    /// The generation that was selected before; a rollback selects it again; none: no rollback.
+    std::optional<Generation> previous;
     friend bool operator==(const Selection&, const Selection&) = default;
 };
 
+/// The content of the store.
 struct Store {
     std::map<std::string, Selection> selected; ///< by kernel
     std::vector<DriverVersion> versions;       ///< newest version first
-    std::vector<std::string> problems;         ///< sentences on sets that cannot be read
+    std::vector<std::string> problems;         ///< sentences about sets and selections that cannot be read
 
     [[nodiscard]] const DriverVersion* find(std::string_view version) const;
     [[nodiscard]] const Userland* find_userland(std::string_view version, std::string_view digest) const;
     [[nodiscard]] const ModuleSet* find_modules(std::string_view version, std::string_view digest) const;
-    /// Returns the newest module set of `version` for `kernel`. With an empty `flavour` it prefers the open
-    /// one.
+    /// Returns the newest module set of `version` for `kernel` in this flavour; null if there is none. If
+    /// `flavour` is empty, an open set precedes a proprietary one.
     [[nodiscard]] const ModuleSet* modules_for(std::string_view version, std::string_view kernel,
                                                std::string_view flavour = {}) const;
 };
 
-/// Reads the store. A damaged set is a problem in the result, not an error. A store that does not exist is
-/// empty.
+/// Reads the store. A set or selection that cannot be read is left out, and reported in Store::problems. If
+/// the store does not exist, the result is empty.
 [[nodiscard]] base::Result<Store> read_store(const base::Root& root);
 
-/// Returns nothing if no driver is selected for `kernel`.
+/// Returns the selection of `kernel`; nothing if no driver is selected for it.
 [[nodiscard]] base::Result<std::optional<Selection>> read_selection(const base::Root& root,
                                                                     std::string_view kernel);
-/// Returns the selections of installed kernels, whose drivers must stay. Unlike read_store() it fails if one
-/// cannot be read.
+/// Returns the selections of all installed kernels, by release. Their drivers must stay in the store. Fails
+/// if one cannot be read, unlike read_store().
 [[nodiscard]] base::Result<std::map<std::string, Selection>> read_selections(const base::Root& root);
-/// Returns whether the kernel's own files are installed. Our link in updates/ keeps /lib/modules/<kernel>
-/// after its package is removed.
+/// Returns whether the kernel's own files are in /lib/modules/<kernel>. The directory alone is not enough:
+/// because of gpuhost's link in updates/, it remains after the kernel's package is removed.
 [[nodiscard]] bool kernel_is_installed(const base::Root& root, const std::string& kernel);
-/// Returns all installed kernels in order of name.
+/// Returns the releases of all installed kernels, sorted.
 [[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
-/// Removes `version` from all selections: no kernel boots it or rolls back to it afterwards.
+/// Removes the selections of `version`, and `version` as the target of a rollback, for all kernels. Changes
+/// only the records in selected/.
 [[nodiscard]] base::Result<void> forget_selected(const base::Root& root, std::string_view version);
 /// Writes the selection atomically and durably.
 [[nodiscard]] base::Result<void> write_selection(const base::Root& root, std::string_view kernel,
                                                  const Selection& selection);
 [[nodiscard]] base::Result<void> remove_selection(const base::Root& root, std::string_view kernel);
 
-/// Returns whether this problem of a store names something of `version`.
+/// Returns whether an element of Store::problems is about a set of `version`.
 [[nodiscard]] bool is_of_version(std::string_view problem, std::string_view version);
-/// Returns sentences on how to repair a damaged set. `path` is that of the set or of something in it. Text
-/// after the path, as in an error's message, is ignored.
+/// Returns a hint how to repair a damaged set or selection. `path` is its path, or one below it; text after
+/// the path is ignored, so that an error's message can be passed.
 [[nodiscard]] std::string mending_hint(std::string_view path);
 
-/// Returns the free bytes on the disk of the store, also before the store exists.
+/// Returns the free bytes on the file system of the store, also if the store does not exist yet.
 [[nodiscard]] base::Result<std::uint64_t> free_space(const base::Root& root);
 
-/// Returns whether a module that uses the driver is in none of the store's sets: gdrdrv, nvidia_fs, a third
-/// party's nvidia_peermem. It must be unloaded with the driver, and may work with the next one too. False for
-/// nouveau.
+/// Returns whether a loaded module `name` that uses the driver is not part of any set in the store, such as
+/// gdrdrv or nvidia_fs. A swap must unload it, and cannot know whether it can be loaded with the next driver.
+/// Returns false for nouveau.
 [[nodiscard]] bool is_others(const Store& store, const std::string& name);
 
-/// Returns -1, 0 or 1: "535.261.03" is older than "550.54.14".
+/// Compares driver versions number by number. Returns -1 if `a` is older than `b` ("535.261.03" and
+/// "550.54.14"), 0 if they are equal, else 1.
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
 
-/// Converts to the document of `driver list --json` (org.gpuhost1(5)), without "kernel", which the caller
-/// adds. Also converts back, for plans.
+/// Convert the store to the document of 'gpuhostctl driver list --json' (org.gpuhost1(5)) and back. The
+/// document's member "kernel" is added by the caller.
 [[nodiscard]] base::Json to_json(const Store& store);
 [[nodiscard]] Store store_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const Selection& selection);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view file_name = "supported-gpus.json";
 constexpr std::string_view open_feature = "kernelopen";
 
-/// Returns "10de:1db6" of "0x1DB6".
+/// Converts a "devid": "0x1DB6" → "10de:1db6". Returns nothing if it is invalid.
 std::optional<std::string> numbers_of(std::string_view device) {
     if (device.size() != 6 || !base::starts_with(device, "0x") || !base::parse_uint(device.substr(2), 16))
         return std::nullopt;
@@ -42,7 +42,8 @@ Result<std::vector<std::string>> parse_supported_gpus(std::string_view text, std
         return base::fail(Errc::BadContent, std::string(what) + ": has no list of GPUs",
                           "Download the package again: it is damaged.");
     std::set<std::string> closed;
-    std::set<std::string> open; // a device has an entry for each board with it
+    // A device may have several entries, one for each board; one with the feature is enough.
+    std::set<std::string> open;
     for (const Json& chip : chips) {
         const auto numbers = numbers_of(base::string_or(chip, "devid", {}));
         if (!numbers)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's supported-gpus.json, which its .run and some packages have: the GPUs of one driver version, with
-// their features.
+// Parses NVIDIA's supported-gpus.json, which its .run and some packages contain: the GPUs that one driver
+// version supports, with their features.
 //
 //   {"chips": [{"devid": "0x1DB6", "name": …, "features": ["kernelopen", …], "legacybranch": "470.xx"}, …]}
 #pragma once
@@ -13,13 +13,14 @@
 
 namespace gpuhost::kmod {
 
-/// real ones have about 500 KiB
+/// The largest file, in bytes; NVIDIA's have about 500 KiB.
 inline constexpr std::size_t supported_gpus_limit = std::size_t{8} << 20U;
 
 [[nodiscard]] bool is_supported_gpus(const content::ArchiveEntry& entry);
 
-/// Returns the GPUs that this version drives, but not with its open modules (no feature "kernelopen"), as
-/// "10de:1db6", in order. Ignores GPUs with a "legacybranch": this version does not drive them at all.
+/// Returns the GPUs that this driver version supports only with its proprietary modules (without feature
+/// "kernelopen"): "10de:1db6", sorted. Ignores GPUs with a "legacybranch", which this version does not
+/// support at all. `what` names the file in errors; fails with BadContent for an invalid one.
 [[nodiscard]] base::Result<std::vector<std::string>> parse_supported_gpus(std::string_view text,
                                                                           std::string_view what);
 

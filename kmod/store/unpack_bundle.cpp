@@ -27,6 +27,7 @@ bool is_driver(const Artifact& artifact) {
     return artifact.kind == packages || artifact.kind == modules;
 }
 
+/// Returns whether the store has this driver already, undamaged.
 bool has(const Store& store, const Artifact& artifact) {
     const DriverVersion* const version = store.find(artifact.name);
     const bool damaged =
@@ -39,7 +40,8 @@ bool has(const Store& store, const Artifact& artifact) {
                : !version->userland.empty() || !version->sources.empty();
 }
 
-/// Checks that the files match the bundle's declaration, on which people and policies rely.
+/// Fails with BadContent if version, kernel or flavour of the files differ from those in the bundle's
+/// manifest.
 Result<void> check(const Imported& imported, const Artifact& artifact) {
     if (imported.version != artifact.name)
         return base::fail(Errc::BadContent,
@@ -64,7 +66,7 @@ Result<Imported> take(const StepContext& context, const Artifact& artifact, cons
     std::vector<ImportFile> files;
     for (const core::ArtifactFile& file : artifact.files) {
         GPUHOST_TRY(fd, context.root.open_file(file.path, O_RDONLY | O_NOFOLLOW));
-        // The blob may have been stored for a long time, so check it again.
+        // Compares the blob with its digest again, because it may have been in the store for a long time.
         GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), file.name));
         if (digest.sha256 != file.sha256)
             return base::fail(Errc::BadContent,

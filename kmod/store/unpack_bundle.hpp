@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step driver.unpack: makes sets in the staging directory from a bundle's drivers for this host, as an import
-// of their files does. The bundle declares the hosts: by platform and GPU, and for built modules by kernel
-// and flavour.
+// Step driver.unpack: makes sets in the staging directory from the drivers in a received bundle that are for
+// this host. It does the same as an import of their files. The bundle's manifest states for which platform
+// and GPUs a driver is; for built modules also for which kernel, and in which flavour.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -12,7 +12,7 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] core::StepKind driver_unpack_kind();
 
-/// Returns the driver's steps of each import of a bundle.
+/// Returns the steps of the driver in an import of a bundle: driver.unpack and store.publish.
 [[nodiscard]] std::vector<core::Step> bundle_import_steps();
 
 } // namespace gpuhost::kmod

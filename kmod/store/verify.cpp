@@ -44,7 +44,7 @@ Wanted sets_of(const Store& store, const std::vector<std::string>& versions) {
     return wanted;
 }
 
-/// Returns the problems of these versions, or all problems if `versions` is empty.
+/// Returns the elements of Store::problems about these versions; all if `versions` is empty.
 std::vector<std::string> problems_of(const Store& store, const std::vector<std::string>& versions) {
     std::vector<std::string> problems = store.problems;
     if (!versions.empty())
@@ -99,7 +99,7 @@ core::StepKind store_verify_kind() {
     kind.deadline = std::chrono::minutes(30);
     kind.interruptible = true;
     kind.apply = apply;
-    // No verify: it changes nothing.
+    // No verify: apply changes nothing.
     return kind;
 }
 
