@@ -16,7 +16,7 @@ namespace gpuhost::images {
 struct PeersSettings {
     std::vector<std::string> peers;   ///< "HOST", "HOST:PORT", "[ADDRESS]:PORT"
     std::vector<std::string> domains; ///< domains whose DNS records name further peers
-    /// names or shell patterns of the bundles that gpuhost-fetch.timer fetches
+    /// Names or shell patterns of the bundles that gpuhost-fetch.timer fetches.
     std::vector<std::string> bundles;
     std::chrono::milliseconds timeout{0};
 };

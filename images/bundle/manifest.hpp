@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest of a bundle: the document inside its signature. gpuhost-bundle(5) describes it.
+// The manifest of a bundle: the signed JSON document that lists all its content. gpuhost-bundle(5) describes
+// it.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -22,7 +23,7 @@ struct Member {
     /// "kernel=6.1.0-50-amd64", "os=debian-12", "flavour=open", "gpu=nvidia". "linux/arm64,kernel=6.6.1"
     /// matches hosts with both properties. Empty: all hosts need it.
     std::vector<std::string> hosts;
-    /// not in this bundle's file (a delta): its hosts have the blob already, or do not need it
+    /// Not in this bundle's file (a delta): its hosts have the blob already, or do not need it.
     bool absent = false;
 
     [[nodiscard]] bool is_blob() const { return path.empty(); }
@@ -72,7 +73,7 @@ struct BundleArtifact {
     std::string flavour = {}; ///< of "driver-modules": "open" or "proprietary"; empty: not stated
 };
 
-/// Returns "application/vnd.gpuhost.driver-packages.v1".
+/// Returns the "artifactType" of its OCI manifest: "application/vnd.gpuhost.driver-packages.v1".
 [[nodiscard]] std::string artifact_type(const BundleArtifact& artifact);
 
 struct BundleManifest {

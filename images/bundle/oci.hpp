@@ -32,14 +32,14 @@ struct Descriptor {
     /// The annotations "io.containerd.image.name" and "org.opencontainers.image.ref.name", if present.
     std::vector<std::string> names;
     std::string title; ///< annotation "org.opencontainers.image.title": a file's name
-    /// has "urls": a layer that must not be redistributed, so its blob may be missing
+    /// True if it has "urls": a layer that must not be redistributed, so its blob may be missing.
     bool elsewhere = false;
 };
 
 struct Document {
     std::string media_type;
     bool index = false; ///< true: an image index; false: a manifest
-    /// of an index: its manifests; of a manifest: its configuration, then its layers
+    /// The manifests of an index; the configuration and then the layers of a manifest.
     std::vector<Descriptor> content;
     std::optional<Descriptor> subject;
     std::string artifact_type; ///< "artifactType", or the media type of a manifest's configuration

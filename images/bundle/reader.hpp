@@ -47,7 +47,7 @@ class BundleReader {
     BundleInput input_;
     BundleLayout layout_;
     SignedManifest signed_;
-    std::size_t member_ = 0; ///< index of the member that next() returns
+    std::size_t member_ = 0; ///< index in the manifest of the member that next() returns next
     std::uint64_t end_ = 0;  ///< offset in the input where the member that next() returned last ends
 };
 

@@ -32,8 +32,8 @@ struct Reference {
 [[nodiscard]] bool is_repository(std::string_view text);
 [[nodiscard]] bool is_tag(std::string_view text);
 
-/// Returns the hex digits of "sha256:<hex>"; empty for anything else. Callers check with this before they use
-/// a digest as a file name.
+/// Returns the hex digits of "sha256:<hex>"; empty for anything else. Callers that use a digest as a file
+/// name call this first, because the digest may be untrusted.
 [[nodiscard]] std::string_view digest_hex(std::string_view digest);
 
 enum class PullPolicy { Always, IfNotPresent, Never };

@@ -14,7 +14,7 @@ struct SignedManifest {
     content::Signer signer;
     /// identity() of the manifest: the same for every signer and for a delta of the bundle
     std::string digest;
-    /// the signed manifest (CMS, DER) unchanged; for an unsigned bundle the manifest's text
+    /// The signed manifest (CMS, DER) unchanged; for an unsigned bundle the manifest's text.
     std::string der;
 };
 

@@ -30,7 +30,7 @@ struct ArtifactSection {
     std::string_view key; ///< the key whose value lists the files
     bool (*is_name)(std::string_view) = nullptr;
     bool of_kernel = false; ///< the second word after the prefix is a kernel release
-    /// the key that names a whole directory instead of files; empty: not allowed
+    /// The key that names a whole directory instead of files; empty: not allowed.
     std::string_view directory = {};
 };
 constexpr std::array artifact_sections{
@@ -97,7 +97,7 @@ struct Section {
     }
 };
 
-/// Parses a section's header.
+/// Makes an image source from the header [Image NAME] or [Images]; set_image() adds the entries.
 Result<ImageSource> new_image(const Section& section) {
     ImageSource image;
     image.where = section.where;
@@ -136,7 +136,8 @@ Result<void> add_image(BundleSpec& spec, const Section& section) {
     return {};
 }
 
-/// Parses a section's header.
+/// Makes an artifact source from a header such as [Modules VERSION KERNEL PLATFORM]; set_artifact() adds the
+/// entries.
 Result<ArtifactSource> new_artifact(const Section& section, const ArtifactSection& kind) {
     const auto words = base::split_words(std::string_view(section.name).substr(kind.prefix.size()));
     const std::size_t least = kind.of_kernel ? 2 : 1;

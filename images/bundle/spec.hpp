@@ -51,7 +51,7 @@ namespace gpuhost::images {
 
 /// A section [Image …] or [Images]: a layout or an archive, and which of its images to include.
 struct ImageSource {
-    /// of [Image NAME], normalised. Empty for [Images]: all images, under their own names
+    /// NAME of [Image NAME], normalised. Empty for [Images]: all images, under their own names.
     std::string name;
     std::string layout;  ///< Layout=, a directory; empty if `archive` is set
     std::string archive; ///< Archive=, a file; empty if `layout` is set
@@ -68,7 +68,7 @@ struct ArtifactSource {
     std::string kind; ///< kind, name and kernel: see BundleArtifact
     std::string name;
     std::string kernel;
-    /// only for hosts of it; empty: the one that its packages state, or any
+    /// The platform of the hosts that need it; empty: the one that its packages state, or any.
     std::string platform;
     std::vector<std::string> patterns; ///< paths of files, as shell patterns
     std::string where;

@@ -54,7 +54,8 @@ struct Registries {
 
 struct Mirrors {
     std::vector<content::FileOperation> wrong; ///< the changes to make
-    std::vector<std::string> left;             ///< sentences about what stays as it is, and why
+    /// Sentences about registries and files that are not changed, and why.
+    std::vector<std::string> left;
 };
 /// Compares the runtimes' files with what they should be. Looks only at runtimes on this host: those with a
 /// directory in /etc; k3s and RKE2 also with only a directory of state.

@@ -35,7 +35,7 @@ constexpr std::string_view dnf_repositories = "/etc/yum.repos.d";
 struct Repositories {
     std::vector<std::string> bundles;          ///< names of the bundles with packages for this host
     std::vector<content::FileOperation> wrong; ///< the changes to make
-    std::vector<std::string> left;             ///< sentences about what stays as it is, and why
+    std::vector<std::string> left;             ///< sentences about files that are not changed, and why
 };
 /// Compares the package manager's files with what they should be. Only signed bundles have a file, and only
 /// for packages of the host's distribution. Looks only at package managers whose directory above exists.

@@ -19,7 +19,7 @@ class RateWatchdog {
   public:
     using Time = std::chrono::milliseconds; ///< monotonic, since any fixed point
     static constexpr Time period{120'000};
-    static constexpr std::uint64_t least = 8U << 20U; ///< bytes in each period
+    static constexpr std::uint64_t least = 8U << 20U; ///< bytes that peers must send in each period
 
     explicit RateWatchdog(Time now) : since_(now), last_(now) {}
 

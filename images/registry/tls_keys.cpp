@@ -28,7 +28,8 @@ Result<std::string> tls_keys_directory() {
 Result<TlsKeys> read_tls_keys() {
     GPUHOST_TRY(name, tls_keys_directory());
     GPUHOST_TRY(host,
-                base::Root::open("/")); // other roots need openat2(2), which the unit forbids
+                // Other roots are opened with openat2(2), which the unit's sandbox forbids.
+                base::Root::open("/"));
     GPUHOST_TRY(authorities, host.read(name + "/ca.pem", key_limit));
     GPUHOST_TRY(certificate, host.read(name + "/cert.pem", key_limit));
     GPUHOST_TRY(key, host.read(name + "/key.pem", key_limit));

@@ -80,7 +80,8 @@ class Catalogue {
 
     /// Returns the names of all bundles, sorted.
     [[nodiscard]] base::Result<std::vector<std::string>> names() const;
-    /// Fails with NotFound if there is no such bundle, and with BadContent if its record is damaged.
+    /// Returns the record of a bundle. Fails with NotFound if there is no such bundle, and with BadContent if
+    /// its record is damaged.
     [[nodiscard]] base::Result<BundleRecord> record(const std::string& name) const;
     /// Returns the record of the bundle that put() replaced. Fails with NotFound if put() replaced none, or
     /// after finalize().

@@ -5,7 +5,7 @@
 // the same image name ("claim" it). A signed bundle then precedes an unsigned one, then the bundle with the
 // later date, the higher generation, the greater name. An import of a newer bundle can therefore change the
 // image of a tag. The tag refers to an older image again only if the newer bundle is removed, a downgrade is
-// imported, or a newer generation lacks the tag.
+// imported, or a later generation lacks it.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -31,7 +31,7 @@ struct Damage {
     bool missing = false;
     bool readable = true; ///< false: read errors, or two reads with different bytes
     std::uint64_t inode = 0;
-    /// st_ctim in ns; with `inode` it identifies the file, so that a new one is not removed
+    /// st_ctim in ns. With `inode` it identifies the file, so that a new one is not removed.
     std::uint64_t changed_ns = 0;
     bool removed = false; ///< from the store
 };

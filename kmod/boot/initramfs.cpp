@@ -16,6 +16,7 @@ std::string record_of(const std::string& kernel) {
     return std::string(initramfs_directory) + "/" + kernel;
 }
 
+/// Returns what identifies the content of an image file: path, size, time and inode.
 Json stamp(const std::string& image, const struct stat& st) {
     return {{"path", image},
             {"size", static_cast<std::int64_t>(st.st_size)},
@@ -23,13 +24,14 @@ Json stamp(const std::string& image, const struct stat& st) {
             {"inode", static_cast<std::uint64_t>(st.st_ino)}};
 }
 
-/// Returns an array with one element for each image. An unreadable record counts as empty.
+/// Returns the recorded clean images of a kernel, one element for each, in the form of stamp(). An unreadable
+/// file counts as empty.
 Json stamps(const Root& root, const std::string& kernel) {
     const auto text = root.read(record_of(kernel));
     auto record = text ? base::parse_json(*text, record_of(kernel)) : base::fail(base::Errc::NotFound, "");
     if (!record)
         return Json::array();
-    // older records have one object
+    // Older files have one object.
     return record->is_array() ? *std::move(record) : Json::array({*std::move(record)});
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Divides the host's processors among several processes of make: a job server as in GNU make's manual
-// ("Sharing Job Slots with GNU make", POSIX Jobserver Interaction). Each make may run one job. For each
-// further job it reads one byte from a pipe, and writes it back at the job's end. The bytes of a make that is
-// killed are lost. Later makes then run fewer jobs at the same time, but at least one each.
+// ("Sharing Job Slots with GNU make"). Each make may run one job. For each further job it reads one byte from
+// a pipe, and writes it back at the job's end. The bytes of a make that is killed are lost. Later makes then
+// run fewer jobs at the same time, but at least one each.
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -340,7 +340,7 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
-    // In apply this is only a reason if the driver is selected already: one GPU that it does not support must
+    // In apply this is only a reason if the driver is selected already. One GPU that it does not support must
     // not prevent the use of the others.
     if (request.kind == DriverRequest::Kind::Apply &&
         selected_driver(observed, request.settings, request.version))

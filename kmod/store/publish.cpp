@@ -64,8 +64,8 @@ Result<void> add_places(const Root& root, const std::string& staging, std::vecto
     return {};
 }
 
-/// Returns the paths of all staged sets: those of an import, and those of drivers of a bundle, each of which
-/// has a subdirectory of bundled/.
+/// Returns the paths of all staged sets: those of an import, and those of drivers of a bundle, in
+/// subdirectories of bundled/.
 Result<std::vector<std::string>> staged_places(const Root& root, const std::string& staging) {
     std::vector<std::string> places;
     GPUHOST_CHECK(add_places(root, staging, places));

@@ -198,7 +198,7 @@ core::StepKind store_purge_kind() {
     kind.sandbox = core::Sandbox::Store;
     kind.deadline = std::chrono::minutes(10);
     kind.apply = purge;
-    // No undo: this is the point of no return.
+    // No undo: the files are deleted.
     return kind;
 }
 
