@@ -40,8 +40,8 @@ std::string own_link(const Root& root, const std::string& path) {
 }
 
 /// Returns the kernel in the args. Fails with InUse if it was installed again after the plan was made.
-Result<GoneKernel> still_gone(const StepContext& context, const Json& args) {
-    GoneKernel kernel = gone_kernel_from_json(args);
+Result<RemovedKernel> still_removed(const StepContext& context, const Json& args) {
+    RemovedKernel kernel = gone_kernel_from_json(args);
     if (!base::is_kernel_release(kernel.release))
         return base::fail(Errc::InvalidArgument, "'" + kernel.release + "' is not a kernel release");
     GPUHOST_TRY(running, kernel_release(context.root));
@@ -58,7 +58,7 @@ Result<void> remove_if_empty(const Root& root, const std::string& directory) {
 }
 
 Result<Json> forget(StepContext& context, const Json& args) {
-    GPUHOST_TRY(kernel, still_gone(context, args));
+    GPUHOST_TRY(kernel, still_removed(context, args));
     if (!kernel.modules.empty()) {
         GPUHOST_CHECK(
             content::perform(context.root, {FileOperation::Type::Remove, modules_path(kernel.release), {}}));
@@ -77,7 +77,7 @@ Result<Json> forget(StepContext& context, const Json& args) {
 
 /// Restores the files. If the kernel was installed again, it then boots the same driver as before.
 Result<void> remember(StepContext& context, const Json& args) {
-    const GoneKernel kernel = gone_kernel_from_json(args);
+    const RemovedKernel kernel = gone_kernel_from_json(args);
     if (!kernel.boot.empty())
         GPUHOST_CHECK(content::perform(context.root,
                                        {FileOperation::Type::Link, boot_path(kernel.release), kernel.boot}));
@@ -91,25 +91,25 @@ Result<void> remember(StepContext& context, const Json& args) {
 
 } // namespace
 
-Json to_json(const GoneKernel& kernel) {
+Json to_json(const RemovedKernel& kernel) {
     return {{"kernel", kernel.release},
             {"modules", kernel.modules},
             {"record", kernel.record},
             {"boot", kernel.boot}};
 }
 
-GoneKernel gone_kernel_from_json(const Json& value) {
+RemovedKernel gone_kernel_from_json(const Json& value) {
     return {base::string_or(value, "kernel", ""), base::string_or(value, "modules", ""),
             base::string_or(value, "record", ""), base::string_or(value, "boot", "")};
 }
 
-std::vector<GoneKernel> find_removed_kernels(const Root& root, const std::string& running) {
+std::vector<RemovedKernel> find_removed_kernels(const Root& root, const std::string& running) {
     std::set<std::string> releases;
     for (const std::string& directory : {boot_directory, std::string(selected_directory)})
         for (std::string& name : root.list(directory).value_or(std::vector<std::string>()))
             if (name != running && base::is_kernel_release(name) && !kernel_is_installed(root, name))
                 releases.insert(std::move(name));
-    std::vector<GoneKernel> gone;
+    std::vector<RemovedKernel> gone;
     gone.reserve(releases.size());
     for (const std::string& release : releases)
         gone.push_back({release, own_link(root, modules_path(release)),
@@ -123,7 +123,7 @@ core::StepKind store_forget_kind() {
     kind.name = "store.forget";
     kind.sandbox = core::Sandbox::System; // because one of the files is a link in /lib/modules
     kind.preflight = [](StepContext& context, const Json& args) -> Result<std::vector<core::Problem>> {
-        if (const auto gone = still_gone(context, args); !gone)
+        if (const auto gone = still_removed(context, args); !gone)
             return std::vector<core::Problem>{{gone.error().code, gone.error().message, gone.error().hint}};
         return std::vector<core::Problem>{};
     };

@@ -14,22 +14,22 @@ namespace gpuhost::kmod {
 
 /// The files for one removed kernel, with their content, so that undo can restore them. Empty: the file does
 /// not exist.
-struct GoneKernel {
+struct RemovedKernel {
     std::string release;
     std::string modules; ///< target of /lib/modules/<release>/updates/gpuhost
     std::string record;  ///< content of selected/<release> in the store
     std::string boot;    ///< target of boot/<release> in the store
 };
-[[nodiscard]] base::Json to_json(const GoneKernel& kernel);
-[[nodiscard]] GoneKernel gone_kernel_from_json(const base::Json& value);
+[[nodiscard]] base::Json to_json(const RemovedKernel& kernel);
+[[nodiscard]] RemovedKernel gone_kernel_from_json(const base::Json& value);
 
 /// Returns the kernels with such files that are not installed, in order of release. Never returns `running`,
 /// the release of the running kernel.
-[[nodiscard]] std::vector<GoneKernel> find_removed_kernels(const base::Root& root,
-                                                           const std::string& running);
+[[nodiscard]] std::vector<RemovedKernel> find_removed_kernels(const base::Root& root,
+                                                              const std::string& running);
 
 /// Step store.forget: removes the files for one kernel, a link before its target, and restores them on undo.
-/// Fails with InUse if the kernel is installed again. args: to_json() of a GoneKernel.
+/// Fails with InUse if the kernel is installed again. args: to_json() of a RemovedKernel.
 [[nodiscard]] core::StepKind store_forget_kind();
 
 } // namespace gpuhost::kmod

@@ -101,7 +101,7 @@ std::vector<content::FileOperation> tools_in(const base::Root& root, const std::
     std::set<std::string_view> units;
     for (const std::string& name : root.list(userland + "/bin").value_or(std::vector<std::string>())) {
         content::FileOperation link = tool_link(name);
-        const std::string_view unit = unit_of_locked_part(name);
+        const std::string_view unit = unit_of_companion_service(name);
         if (!unit.empty())
             units.insert(unit);
         if (unit.empty() || content::is_ours(root, link.path))

@@ -20,7 +20,7 @@ base::Json to_json(const Observed& observed) {
     for (const InstalledKernel& kernel : observed.kernels)
         kernels.push_back({{"release", kernel.release}, {"headers", kernel.headers}});
     base::Json gone = base::Json::array();
-    for (const GoneKernel& kernel : observed.removed_kernels)
+    for (const RemovedKernel& kernel : observed.removed_kernels)
         gone.push_back(to_json(kernel));
     return {{"kernel", observed.kernel},
             {"kernels", std::move(kernels)},

@@ -20,7 +20,7 @@ namespace gpuhost::kmod {
 struct Observed {
     std::string kernel;                   ///< release of the running kernel
     std::vector<InstalledKernel> kernels; ///< installed kernels, in order of release
-    std::vector<GoneKernel> removed_kernels;
+    std::vector<RemovedKernel> removed_kernels;
     std::vector<PciGpu> gpus;
     std::vector<LoadedModule> loaded; ///< loaded_driver()
     std::string loaded_version;       ///< served_version()

@@ -54,7 +54,7 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
 bool was_there(const std::string& kernel, const Observed& observed) {
     return ::strverscmp(kernel.c_str(), observed.kernel.c_str()) < 0 ||
            std::any_of(observed.removed_kernels.begin(), observed.removed_kernels.end(),
-                       [&](const GoneKernel& gone) { return gone.release == kernel; });
+                       [&](const RemovedKernel& gone) { return gone.release == kernel; });
 }
 
 /// Returns whether the kernel was removed. Returns false if no installed kernel was found at all, because
@@ -149,7 +149,7 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     if (plan.reasons.empty())
         plan.reasons.emplace_back("the driver store is empty");
     // First the links to sets, then the sets.
-    for (const GoneKernel& kernel : observed.removed_kernels)
+    for (const RemovedKernel& kernel : observed.removed_kernels)
         if (is_gone(kernel.release, observed)) {
             plan.reasons.push_back("kernel " + kernel.release + " is no longer installed");
             plan.steps.push_back(

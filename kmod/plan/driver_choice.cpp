@@ -10,8 +10,8 @@ namespace gpuhost::kmod {
 namespace {
 
 bool is_built(const Observed& observed, const DriverSettings& settings, const DriverVersion& version) {
-    return modules_to_import(observed.store, version.version, observed.kernel, settings.flavour,
-                             observed.gpus) != nullptr;
+    return modules_to_use(observed.store, version.version, observed.kernel, settings.flavour,
+                          observed.gpus) != nullptr;
 }
 
 std::string in_store(const Observed& observed) {

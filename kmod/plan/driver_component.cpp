@@ -145,7 +145,7 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
         gpus_to_drive(observed.gpus).empty())
         return std::nullopt;
-    if (modules_to_import(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
+    if (modules_to_use(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
         return std::nullopt;
     return build_plan(version, {observed.kernel}, false, driver, value);
 }

@@ -124,7 +124,7 @@ Json select_args(const DriverChange& change) {
 /// Returns the PCI addresses of the GPUs that the new driver must serve, else the swap is undone: all that
 /// the previous driver serves. Empty if no module is unloaded, as at boot: one GPU that does not work must
 /// not prevent the use of the others.
-std::vector<std::string> gpus_to_hold_open(const DriverChange& change) {
+std::vector<std::string> gpus_to_serve(const DriverChange& change) {
     return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
 }
 
@@ -132,7 +132,7 @@ Json converge_args(const DriverChange& change) {
     return {{"kernel", change.observed.kernel},
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
-            {"gpus", gpus_to_hold_open(change)},
+            {"gpus", gpus_to_serve(change)},
             {"selects", change.selects},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
@@ -198,7 +198,7 @@ void add_computing(const DriverChange& change, std::vector<Step>& steps) {
     steps.push_back({"driver.compute",
                      "compute on each GPU",
                      {{"userland", change.to.userland},
-                      {"gpus", gpus_to_hold_open(change)},
+                      {"gpus", gpus_to_serve(change)},
                       {"fabric", waits_for_fabric(change)}}});
 }
 
@@ -207,7 +207,7 @@ void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
                      "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
                      {{"level", change.settings.validation},
                       {"goal", to_json(change.goal)},
-                      {"gpus", gpus_to_hold_open(change)},
+                      {"gpus", gpus_to_serve(change)},
                       {"userland", change.to.userland},
                       {"units", change.unload ? change.units : std::vector<std::string>()}}});
     add_computing(change, steps);

@@ -56,8 +56,8 @@ FlavourChoice choose_flavour(const Store& store, const std::string& version, con
     return choice;
 }
 
-const ModuleSet* modules_to_import(const Store& store, const std::string& version, const std::string& kernel,
-                                   const std::string& wanted, const std::vector<PciGpu>& gpus) {
+const ModuleSet* modules_to_use(const Store& store, const std::string& version, const std::string& kernel,
+                                const std::string& wanted, const std::vector<PciGpu>& gpus) {
     const std::string flavour = choose_flavour(store, version, wanted, gpus).flavour;
     return store.modules_for(version, kernel, flavour == "any" ? "" : flavour);
 }

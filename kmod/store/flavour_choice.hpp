@@ -28,8 +28,8 @@ struct FlavourChoice {
 
 /// Returns the module set of `version` that a swap would use for `kernel` on this host. `wanted` and `gpus`
 /// are as for choose_flavour(). Returns null if the store has none.
-[[nodiscard]] const ModuleSet* modules_to_import(const Store& store, const std::string& version,
-                                                 const std::string& kernel, const std::string& wanted,
-                                                 const std::vector<PciGpu>& gpus);
+[[nodiscard]] const ModuleSet* modules_to_use(const Store& store, const std::string& version,
+                                              const std::string& kernel, const std::string& wanted,
+                                              const std::vector<PciGpu>& gpus);
 
 } // namespace gpuhost::kmod

@@ -98,7 +98,8 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
 
 /// Adds a problem if the kernel is installed. The plan removes only module sets of removed kernels, but the
 /// kernel may have been installed again since.
-Result<void> check_kernel_gone(const Root& root, const std::string& kernel, std::vector<Problem>& problems) {
+Result<void> check_kernel_removed(const Root& root, const std::string& kernel,
+                                  std::vector<Problem>& problems) {
     GPUHOST_TRY(running, kernel_release(root));
     if (running == kernel || kernel_is_installed(root, kernel))
         problems.push_back(
@@ -128,7 +129,7 @@ Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
         GPUHOST_CHECK(check_selected(context.root, version, problems));
         check_loaded(context.root, version, problems);
     } else {
-        GPUHOST_CHECK(check_kernel_gone(context.root, kernel_of(args), problems));
+        GPUHOST_CHECK(check_kernel_removed(context.root, kernel_of(args), problems));
     }
     GPUHOST_CHECK(check_mapped(context.root, paths.store, problems));
     return problems;

@@ -90,7 +90,7 @@ Result<SecureBoot> read_secure_boot(const base::Root& root, const DriverSettings
     const std::vector<PciGpu> gpus = nvidia_gpus(root);
     for (const DriverVersion& version : store.versions) {
         const ModuleSet* const taken =
-            modules_to_import(store, version.version, boot.kernel, settings.flavour, gpus);
+            modules_to_use(store, version.version, boot.kernel, settings.flavour, gpus);
         for (const ModuleSet& set : version.modules)
             if (&set == taken || (set.digest == chosen && set.kernel == boot.kernel)) {
                 boot.sets.push_back(verdict(root, version.version, set, boot.rules));

@@ -16,7 +16,7 @@ namespace {
 using base::Errc;
 using core::Problem;
 
-struct LockedPart {
+struct CompanionService {
     std::string_view unit;
     std::string_view program;
     std::string_view package;
@@ -25,11 +25,11 @@ struct LockedPart {
 constexpr std::string_view fabric_manager = "nvidia-fabricmanager.service";
 /// The companion services. nvidia-persistenced is not one: it works with every driver of its branch.
 constexpr std::array parts{
-    LockedPart{fabric_manager,
-               "nv-fabricmanager",
-               "nvidia-fabricmanager",
-               {"nvidia-fabricmanager-start.sh", "nvswitch-audit"}},
-    LockedPart{"nvidia-imex.service", "nvidia-imex", "nvidia-imex", {"nvidia-imex-ctl"}}};
+    CompanionService{fabric_manager,
+                     "nv-fabricmanager",
+                     "nvidia-fabricmanager",
+                     {"nvidia-fabricmanager-start.sh", "nvswitch-audit"}},
+    CompanionService{"nvidia-imex.service", "nvidia-imex", "nvidia-imex", {"nvidia-imex-ctl"}}};
 
 struct SwitchLibrary {
     std::string_view name;
@@ -46,7 +46,7 @@ bool is_of(const base::Root& root, const std::string& path, const std::string& v
     return file && file->view().find(version) != std::string_view::npos;
 }
 
-std::string host_path(const LockedPart& part) {
+std::string host_path(const CompanionService& part) {
     return "/usr/bin/" + std::string(part.program);
 }
 
@@ -68,8 +68,8 @@ std::string library_path(const base::Root& root, const std::string& userland, st
 
 } // namespace
 
-std::string_view unit_of_locked_part(std::string_view program) {
-    for (const LockedPart& part : parts)
+std::string_view unit_of_companion_service(std::string_view program) {
+    for (const CompanionService& part : parts)
         if (part.program == program ||
             std::find(part.others.begin(), part.others.end(), program) != part.others.end())
             return part.unit;
@@ -78,15 +78,15 @@ std::string_view unit_of_locked_part(std::string_view program) {
 
 std::vector<std::string> packaged_units(const base::Root& root) {
     std::vector<std::string> units;
-    for (const LockedPart& part : parts)
+    for (const CompanionService& part : parts)
         if (const std::string path = host_path(part); root.exists(path) && !content::is_ours(root, path))
             units.emplace_back(part.unit);
     return units;
 }
 
 content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory) {
-    const auto* const part =
-        std::find_if(parts.begin(), parts.end(), [&](const LockedPart& known) { return known.unit == unit; });
+    const auto* const part = std::find_if(parts.begin(), parts.end(),
+                                          [&](const CompanionService& known) { return known.unit == unit; });
     return {content::FileOperation::Type::Write,
             "/etc/systemd/system/" + std::string(unit) + ".d/50-gpuhost.conf",
             std::string(content::file_mark) + "[Service]\nBindReadOnlyPaths=-" + directory + "/" +
@@ -97,7 +97,7 @@ std::vector<Problem> check_companion_services(const base::Root& root, const std:
                                               const std::string& version,
                                               const std::vector<std::string>& units) {
     std::vector<Problem> problems;
-    for (const LockedPart& part : parts) {
+    for (const CompanionService& part : parts) {
         if (!contains(units, part.unit))
             continue;
         const std::string name(part.program);

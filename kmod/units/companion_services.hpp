@@ -18,7 +18,7 @@ namespace gpuhost::kmod {
 
 /// Returns the unit of the companion service to whose package this program belongs: for "nv-fabricmanager"
 /// "nvidia-fabricmanager.service". Empty: the program belongs to none.
-[[nodiscard]] std::string_view unit_of_locked_part(std::string_view program);
+[[nodiscard]] std::string_view unit_of_companion_service(std::string_view program);
 
 /// Returns the units of companion services whose program in /usr/bin was installed by a package of the host,
 /// not by gpuhost.

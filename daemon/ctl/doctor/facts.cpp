@@ -39,7 +39,7 @@ void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavou
     for (const std::string& kernel : images::installed_kernels(root))
         if (base::is_kernel_release(kernel))
             facts.kernels.push_back(
-                {kernel, kmod::modules_to_import(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
+                {kernel, kmod::modules_to_use(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
                  kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 

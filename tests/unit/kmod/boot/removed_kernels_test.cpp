@@ -29,7 +29,7 @@ class RemovedKernels : public StoreTest {
     }
     [[nodiscard]] base::Json found() const {
         base::Json found = base::Json::array();
-        for (const GoneKernel& kernel : find_removed_kernels(root_, test_kernel))
+        for (const RemovedKernel& kernel : find_removed_kernels(root_, test_kernel))
             found.push_back(to_json(kernel));
         return found;
     }

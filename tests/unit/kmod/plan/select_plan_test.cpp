@@ -319,7 +319,7 @@ TEST(CleanPlan, RemovesModulesOfRemovedKernels) {
     const Plan plan = clean_plan(settings(), host_after_an_upgrade());
     EXPECT_EQ(kinds(plan), "store.forget store.remove store.remove store.purge store.purge")
         << "links first, and no deletion before all sets are moved out";
-    EXPECT_EQ(plan.steps[0].args, to_json(GoneKernel{gone, "modules", "record", "boot"}));
+    EXPECT_EQ(plan.steps[0].args, to_json(RemovedKernel{gone, "modules", "record", "boot"}));
     EXPECT_EQ(plan.steps[1].args, (Json{{"version", "550.163.01"},
                                         {"kernel", gone},
                                         {"flavour", "open"},

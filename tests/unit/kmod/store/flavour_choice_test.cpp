@@ -98,7 +98,7 @@ TEST(FlavourChoiceTest, SwapUsesModulesForTheGpus) {
     const ModuleSet proprietary{"6.1", "proprietary", "p", "/p", {}, 0};
     made.versions[0].modules = {open};
     const auto taken = [&](const std::string& wanted, const PciGpu& gpu) {
-        const ModuleSet* const set = modules_to_import(made, version, "6.1", wanted, {gpu});
+        const ModuleSet* const set = modules_to_use(made, version, "6.1", wanted, {gpu});
         return set != nullptr ? set->digest : "none";
     };
     EXPECT_EQ(taken("any", hopper), "o");
