@@ -51,6 +51,7 @@ EXTRA_DIST += \
     %D%/scenarios/rescue.py \
     %D%/scenarios/runtimes.py \
     %D%/scenarios/swap.py \
+    %D%/scenarios/upgrade.py \
     tests/bench/vm_boot \
     tests/bench/vm_downtime
 

@@ -41,6 +41,11 @@ def add(name, function, start):
     _waiting.append(Case(name, function, start, None, False, True))
 
 
+def restrict(module):
+    """Removes the cases of all other modules. `module` imported them for their helpers."""
+    _waiting[:] = [one for one in _waiting if one.function.__module__ == module]
+
+
 class Sample:
     """Chooses the next of the `wanted` cases. Without `minutes` all run, in their order. With a limit the
     independent cases run last, in an order that SEED decides; report() names those that did not fit.

@@ -13,11 +13,13 @@ sys.path[:0] = [str(TESTS / "support"), str(TESTS / "host")]
 # pylint: disable=wrong-import-position
 import image_files  # noqa: E402
 import peer_files  # noqa: E402
+import toolkit_files  # noqa: E402
 
 from . import accel, guest, image, inputs, modules, payload, say
 from .host import Host
 
 OPTIONS = "fakegpu.gpus=2"
+TOOLKITS = ("1.17.9", "1.18.1")  # of NVIDIA's container toolkit; packages with its file names
 MADE_HERE = ".check-vm"
 
 
@@ -65,8 +67,8 @@ def make_pod(directory, tools):
     return directory
 
 
-def make_payload(deb, work, tools):
-    files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_version(deb, work)}
+def make_payload(deb, next_deb, work, tools, toolkits=()):
+    files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_deb}
     for version in modules.VERSIONS:
         built = modules.driver(version)
         files[f"modules/{version}"] = built / "modules"
@@ -74,6 +76,9 @@ def make_payload(deb, work, tools):
         for package in inputs.driver(version):
             files[f"debs/{version}/{package.name}"] = package
     files["images"] = make_images(work / "images")
+    for version in toolkits:
+        toolkit_files.write_debs(work / "toolkit" / version, version)
+        files["toolkit"] = work / "toolkit"
     files["containerd.deb"] = inputs.find("containerd").path
     files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
     if tools:
@@ -81,9 +86,11 @@ def make_payload(deb, work, tools):
     return payload.make(work / "payload.raw", files)
 
 
-def first_boot(deb, work, tools=None, server=None, emulated="tcg"):
+def first_boot(deb, work, tools=None, server=None, emulated="tcg", former=None):
+    """With a `former` package that one is installed first, and `deb` is its upgrade."""
     ready = image.guest()
-    drive = make_payload(deb, work, tools)
+    packages = (former, deb) if former else (deb, next_version(deb, work))
+    drive = make_payload(*packages, work, tools, TOOLKITS if former else ())
     how = accel.choose(ready, emulated)
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):

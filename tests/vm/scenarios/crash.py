@@ -20,7 +20,7 @@ SEED = int(os.environ.get("SEED", "535"))
 KILLS, CUTS, REBOOTS = 3, 4, 2  # number of each kind, without FULL=1
 
 # Waits in a tight loop without forks for record $1 of a journal that does not exist yet; then kills, or
-# reboots.
+# reboots. "package" keeps the daemon down until its package has changed.
 KILLER = r"""#!/bin/bash
 shopt -s nullglob
 declare -A old
@@ -33,6 +33,9 @@ done
 while mapfile -t lines <"$file"; (( ${#lines[@]} < $1 )); do :; done
 if [ "$2" = daemon ]; then
     kill -KILL "$pid"
+elif [ "$2" = package ]; then
+    kill -KILL "$pid"
+    systemctl mask -q --runtime gpuhostd # before systemd restarts it
 elif [ "$2" = host ]; then
     systemctl reboot
 else

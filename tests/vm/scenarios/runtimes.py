@@ -32,9 +32,9 @@ def pid(host):
     return host.check("systemctl show -P MainPID containerd").strip()
 
 
-def starts(host):
-    """Returns the number of containerd's starts in this boot."""
-    return host.check("journalctl -b -u containerd --grep='^Started containerd' -q -o cat | wc -l").strip()
+def starts(host, unit="containerd"):
+    """Returns the number of the unit's starts in this boot."""
+    return host.check(f"journalctl -b -u {unit} --grep='^Started {unit}' -q -o cat | wc -l").strip()
 
 
 @case("containerd is configured with one restart, a swap needs none", start="both")
