@@ -88,7 +88,7 @@ std::string general_help(const Screen& screen, std::string_view topic) {
     for (const Family& family : families())
         out += section(screen, family.heading, spelled(family.verbs));
     return out + section(screen, "Options of every verb:", spelled(common_options())) +
-           "\n'gpuhostctl VERB --help' describes a verb and its options; gpuhostctl(1) has the details.\n";
+           "\n'gpuhostctl VERB --help' describes a verb; gpuhostctl(1) has the details.\n";
 }
 
 std::string verb_help(const Screen& screen, const Verb& verb) {
