@@ -89,7 +89,9 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
         session.note("Pinned images are left alone (Manage=no in section [Images]).\n");
         if (!dry_run)
             GPUHOST_CHECK(images::CrioPins(root).notify()); // notifies CRI-O of changed mirrors
-        return conclude(session, images::PlacementReport{});
+        if (session.wants_json())
+            session.print_json(to_json(images::PlacementReport{}));
+        return 0;
     }
     const Place place = [&](const images::Placer& placer, const images::Placer::OnText& on_text) {
         return placer.ensure_pinned(images::read_pins(root), dry_run, on_text);
