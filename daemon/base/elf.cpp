@@ -23,7 +23,7 @@ template <class T>
 std::optional<T> at(std::string_view bytes, std::uint64_t offset) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
         return std::nullopt;
-    T value;
+    T value{};
     std::memcpy(&value, bytes.data() + offset, sizeof value);
     return value;
 }
