@@ -196,7 +196,7 @@ Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& ar
 
 Result<Problems> convert_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, foreign_input_of(context, args));
-    const auto checked = check_adoption(context.root, input, base::string_or(args, "name", ""));
+    const auto checked = check_foreign_input(context.root, input, base::string_or(args, "name", ""));
     if (!checked)
         return Problems{problem_of(checked.error())};
     warn_of_image_gc(context, args, unpacked_size(context.root, input));
@@ -215,12 +215,11 @@ Result<Json> convert_apply(StepContext& context, const Json& args) {
         told = done >> 20U;
         context.progress(-1, "unpacked " + std::to_string(told) + " MiB");
     };
-    GPUHOST_TRY(adopted, add_foreign_images(context.root, input, base::string_or(args, "name", ""),
-                                            host_facts_from_json(args), policy_of(args), on_bytes));
-    for (const std::string& warning : adopted.warnings)
+    GPUHOST_TRY(found, add_foreign_images(context.root, input, base::string_or(args, "name", ""),
+                                          host_facts_from_json(args), policy_of(args), on_bytes));
+    for (const std::string& warning : found.warnings)
         context.warn(warning);
-    return Json{
-        {"name", adopted.manifest.name}, {"unsigned", true}, {"images", adopted.manifest.images.size()}};
+    return Json{{"name", found.manifest.name}, {"unsigned", true}, {"images", found.manifest.images.size()}};
 }
 
 core::StepKind convert_kind() {

@@ -170,9 +170,9 @@ Result<ForeignBundle> read_directory(const Root& root, const ForeignInput& input
     // With the name "/", Root::is_host() would be true for the layout's directory.
     const LayoutDirectory layout(Root::of(std::move(fd), input.file == "/" ? "/." : input.file));
     GPUHOST_TRY(index, read_layout_index(layout.root()));
-    GPUHOST_TRY(adopted, choose(std::move(index), layout, input, bundle, host));
-    GPUHOST_CHECK(store_blobs(root, adopted.manifest, layout, host, blobs, on_bytes));
-    return std::move(adopted);
+    GPUHOST_TRY(found, choose(std::move(index), layout, input, bundle, host));
+    GPUHOST_CHECK(store_blobs(root, found.manifest, layout, host, blobs, on_bytes));
+    return std::move(found);
 }
 
 Result<ForeignBundle> unpack_archive(const ForeignInput& input, const std::string& bundle,
@@ -193,17 +193,17 @@ Result<struct stat> stat_of(const ForeignInput& input) {
                       "Save it to a file first.");
 }
 
-Result<ForeignBundle> adopt(const Root& root, const ForeignInput& input, const std::string& bundle,
-                            const HostFacts& host, const OnBytes& on_bytes) {
+Result<ForeignBundle> read_input(const Root& root, const ForeignInput& input, const std::string& bundle,
+                                 const HostFacts& host, const OnBytes& on_bytes) {
     GPUHOST_TRY(st, stat_of(input));
     GPUHOST_TRY(blobs, IncomingBlobs::create(root));
     if (!S_ISDIR(st.st_mode))
         return unpack_archive(input, bundle, host, blobs, on_bytes);
-    auto adopted = read_directory(root, input, bundle, host, blobs, on_bytes);
-    return adopted ? std::move(adopted) : base::fail(of_directory(std::move(adopted).error(), input.file));
+    auto found = read_directory(root, input, bundle, host, blobs, on_bytes);
+    return found ? std::move(found) : base::fail(of_directory(std::move(found).error(), input.file));
 }
 
-Result<void> leave(const Root& root, const BundleManifest& manifest, const ImportPolicy& policy) {
+Result<void> write_manifest(const Root& root, const BundleManifest& manifest, const ImportPolicy& policy) {
     const std::string digest = identity(manifest);
     const auto present = Catalogue(root).record(manifest.name);
     if (present && present->manifest != digest && !policy.allow_downgrade)
@@ -218,7 +218,7 @@ Result<void> leave(const Root& root, const BundleManifest& manifest, const Impor
 
 } // namespace
 
-Result<void> check_adoption(const Root& root, const ForeignInput& input, const std::string& bundle) {
+Result<void> check_foreign_input(const Root& root, const ForeignInput& input, const std::string& bundle) {
     GPUHOST_TRY(st, stat_of(input));
     const auto present = Catalogue(root).record(bundle);
     if (!present && present.error().code != Errc::NotFound) // a damaged record may be that of a signed bundle
@@ -252,13 +252,13 @@ Result<ForeignBundle> add_foreign_images(const Root& root, const ForeignInput& i
                                          const std::string& bundle, const HostFacts& host,
                                          const ImportPolicy& policy, const OnBytes& on_bytes) {
     GPUHOST_CHECK(remove_other_incoming(root, ""));
-    GPUHOST_CHECK(check_adoption(root, input, bundle));
-    auto adopted = adopt(root, input, bundle, host, on_bytes);
-    auto left = adopted ? leave(root, adopted->manifest, policy) : base::fail(adopted.error());
-    if (left)
-        return adopted;
+    GPUHOST_CHECK(check_foreign_input(root, input, bundle));
+    auto found = read_input(root, input, bundle, host, on_bytes);
+    auto written = found ? write_manifest(root, found->manifest, policy) : base::fail(found.error());
+    if (written)
+        return found;
     GPUHOST_CHECK(remove_other_incoming(root, ""));
-    return base::fail(std::move(left).error());
+    return base::fail(std::move(written).error());
 }
 
 std::string bundle_name_of(const std::string& file) {

@@ -24,8 +24,8 @@ struct ForeignBundle {
 
 /// Makes the checks that are possible before the input is read. Fails with Refused if a signed bundle has the
 /// name `bundle`. Fails with NoSpace if a new bundle's archive is larger than the free space.
-[[nodiscard]] base::Result<void> check_adoption(const base::Root& root, const ForeignInput& input,
-                                                const std::string& bundle);
+[[nodiscard]] base::Result<void> check_foreign_input(const base::Root& root, const ForeignInput& input,
+                                                     const std::string& bundle);
 
 /// Estimates the bytes that the import writes. For a layout: the blobs that are not in the store. For an
 /// archive: its size, which is too small if the archive is compressed.

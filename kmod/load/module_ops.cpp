@@ -74,14 +74,14 @@ int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& o
     return EINVAL;
 }
 
-[[noreturn]] void child(ModuleLoader& loader, const std::vector<ModuleOp>& moves,
+[[noreturn]] void child(ModuleLoader& loader, const std::vector<ModuleOp>& ops,
                         const ModuleOpOptions& options, int pipe) {
     ::signal(SIGPIPE, SIG_IGN);
-    for (std::size_t i = 0; i < moves.size(); ++i) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
         if (!tell(pipe, Report::Type::Begin, i, 0))
             break;
-        const int error = perform(loader, moves[i], options);
-        if (!tell(pipe, Report::Type::End, i, error) || (error != 0 && !moves[i].optional))
+        const int error = perform(loader, ops[i], options);
+        if (!tell(pipe, Report::Type::End, i, error) || (error != 0 && !ops[i].optional))
             break;
     }
     ::_exit(0);
@@ -90,8 +90,8 @@ int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& o
 /// The parent's side: follows the child's messages.
 class OpWatch {
   public:
-    OpWatch(const std::vector<ModuleOp>& moves, const ModuleOpOptions& options)
-        : ops_(moves), options_(options) {}
+    OpWatch(const std::vector<ModuleOp>& ops, const ModuleOpOptions& options)
+        : ops_(ops), options_(options) {}
 
     /// Reads the child's messages. Returns when all operations have ended, the child died, or one failed or
     /// exceeded its deadline.
@@ -168,9 +168,9 @@ void reap(pid_t pid) {
 
 } // namespace
 
-base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& moves,
+base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& ops,
                                              const ModuleOpOptions& options) {
-    if (moves.empty())
+    if (ops.empty())
         return ModuleOpsResult{};
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) < 0)
@@ -182,10 +182,10 @@ base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::ve
         return base::fail_errno("fork", errno);
     if (pid == 0) {
         reader.reset();
-        child(loader, moves, options, writer.get());
+        child(loader, ops, options, writer.get());
     }
     writer.reset();
-    ModuleOpsResult result = OpWatch(moves, options).follow(reader.get());
+    ModuleOpsResult result = OpWatch(ops, options).follow(reader.get());
     if (result.failure && result.failure->reason == ModuleOpFailure::Reason::Hung)
         ::kill(pid, SIGKILL);
     reap(pid);

@@ -49,11 +49,11 @@ struct ModuleOpOptions {
     std::function<void(std::size_t index)> on_begin; ///< called in the parent when an operation begins
 };
 
-/// Runs `moves`, the list of operations, in order in a child. Stops at the first failure of one that is not
-/// optional; that failure is in the result, not an error of this function. The child inherits all open
-/// descriptors, also those marked close-on-exec, such as the lock of module_lock.hpp.
+/// Runs `ops` in order in a child. Stops at the first failure of one that is not optional; that failure is in
+/// the result, not an error of this function. The child inherits all open descriptors, also those marked
+/// close-on-exec, such as the lock of module_lock.hpp.
 [[nodiscard]] base::Result<ModuleOpsResult>
-run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& moves, const ModuleOpOptions& options);
+run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& ops, const ModuleOpOptions& options);
 
 /// Returns "unloading nvidia_uvm", for progress and errors.
 [[nodiscard]] std::string describe(const ModuleOp& move);

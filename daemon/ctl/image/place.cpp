@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/image/place.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/progress.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
@@ -52,15 +53,16 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
 struct Seen {
     std::uint64_t catalogue_us = 0;
     std::vector<std::string> pins;
-    std::uint64_t untold_us = 0; ///< time of the last change that CRI-O has not been notified of; 0: none
+    /// The time of the last change that CRI-O has not been notified of; 0: none.
+    std::uint64_t reload_pending_us = 0;
 
     explicit Seen(const base::Root& root)
         : catalogue_us(images::catalogue_changed_us(root).value_or(0)), pins(images::read_pins(root)),
-          untold_us(images::CrioReload::marked_us(root)) {}
+          reload_pending_us(images::CrioReload::marked_us(root)) {}
     /// Returns true if nothing has changed since `before`, when the last run started.
     [[nodiscard]] bool is_done(const Seen& before) const {
         return catalogue_us == before.catalogue_us && pins == before.pins &&
-               (untold_us == 0 || untold_us == before.untold_us);
+               (reload_pending_us == 0 || reload_pending_us == before.reload_pending_us);
     }
 };
 

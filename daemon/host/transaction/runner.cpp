@@ -103,7 +103,7 @@ double whole(const core::StepKinds& kinds, const core::Transaction& transaction,
 
 Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
                                     std::vector<base::UniqueFd> inputs, bool check_only) {
-    if (looking_)
+    if (is_read_only_)
         return base::fail(Errc::Refused, "this system is open for reading only");
     if (current_)
         return base::fail(Errc::Busy,

@@ -171,12 +171,12 @@ class Runner {
     /// by hand.
     std::deque<Current> unfinished_;
     std::map<std::uint64_t, Operation> ended_;
-    std::set<std::uint64_t> rotten_; ///< ids of unreadable journals
+    std::set<std::uint64_t> unreadable_; ///< ids of unreadable journals
     std::uint64_t last_id_ = 0;
     base::UniqueFd lock_;
     Sweeper sweeper_;
     bool offline_ = false;
-    bool looking_ = false;
+    bool is_read_only_ = false;
     std::chrono::seconds journal_pause_{5};
     std::chrono::seconds launch_pause_{2};
 };

@@ -48,7 +48,7 @@ Result<void> Runner::resume() {
 }
 
 Result<void> Runner::inspect() {
-    looking_ = true;
+    is_read_only_ = true;
     GPUHOST_TRY(ids, core::list_journals(root_));
     for (const std::uint64_t id : ids)
         GPUHOST_CHECK(load(id));
@@ -102,10 +102,10 @@ Result<void> Runner::load(std::uint64_t id) {
     if (!read) {
         log::warning("can't read the journal of operation " + std::to_string(id) + ": " +
                      read.error().message + ", ignoring");
-        rotten_.insert(id);
+        unreadable_.insert(id);
         return {};
     }
-    if (operation.transaction.outcome() || looking_) {
+    if (operation.transaction.outcome() || is_read_only_) {
         operation.progress = operation.transaction.outcome() ? 1 : 0;
         if (!operation.transaction.outcome())
             log::notice("operation " + std::to_string(id) + " (" + operation.transaction.plan().title +
@@ -208,9 +208,9 @@ void Runner::prune() {
         remove_journal(oldest->first);
         ended_.erase(oldest);
     }
-    while (ended_.size() == kept && !rotten_.empty() && *rotten_.begin() < ended_.begin()->first) {
-        remove_journal(*rotten_.begin());
-        rotten_.erase(rotten_.begin());
+    while (ended_.size() == kept && !unreadable_.empty() && *unreadable_.begin() < ended_.begin()->first) {
+        remove_journal(*unreadable_.begin());
+        unreadable_.erase(unreadable_.begin());
     }
 }
 

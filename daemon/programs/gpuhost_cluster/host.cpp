@@ -354,14 +354,14 @@ void ClusterHost::follow_check(Described operation) {
 /// Finds the pods that use the driver, by a dry run of a swap. The dry run reports one problem for each pod,
 /// container or unit that has holders. Only gpuhostd's workers can see processes of other users.
 void ClusterHost::query_holders() {
-    query_is_stale_ = query_id_ != 0 || look_asks_;
+    query_is_stale_ = query_id_ != 0 || query_asks_;
     if (query_is_stale_) // a search is in progress: search again when it has ended
         return;
-    look_asks_ = true;
+    query_asks_ = true;
     daemon_.start(
         client::driver_call("Swap", {pods_version_}), {{"dry-run", true}, {"holders", std::string("refuse")}},
         [this](const Result<std::uint64_t>& started) {
-            look_asks_ = false;
+            query_asks_ = false;
             if (started && *started != 0) {
                 query_id_ = *started;
                 return;

@@ -81,7 +81,7 @@ class ClusterHost final : public cluster::UpgradeHost {
 
     std::string pods_version_;   ///< version of the swap for which pods must leave
     std::uint64_t query_id_ = 0; ///< ID of the dry run that finds the users of the driver; 0: none
-    bool look_asks_ = false;     ///< the reply to its start is pending
+    bool query_asks_ = false;    ///< the reply to its start is pending
     bool query_is_stale_ = false;
     std::set<std::uint64_t> dry_runs_; ///< operations that are dry runs, and so change nothing
 

@@ -43,30 +43,31 @@ MigDevices::MigDevices(const Root& host, const NodeReader& nodes, const DriverFi
     auto minors = read_minors(host);
     if (minors)
         minors_ = std::move(*minors);
-    auto told = minors ? ask(host, driver) : base::fail(minors.error());
-    if (told)
-        told_ = std::move(*told);
+    auto reported = minors ? ask(host, driver) : base::fail(minors.error());
+    if (reported)
+        reported_ = std::move(*reported);
     else
-        untold_ = told.error();
+        nvml_error_ = reported.error();
 }
 
 std::optional<std::vector<MigNodes>> MigDevices::instances(const Gpu& gpu) {
-    const auto told =
-        std::find_if(told_.begin(), told_.end(), [&](const NvmlGpu& one) { return one.minor == gpu.minor; });
-    if (told == told_.end() && split_.count(gpu.minor) == 0)
+    const auto reported = std::find_if(reported_.begin(), reported_.end(),
+                                       [&](const NvmlGpu& one) { return one.minor == gpu.minor; });
+    if (reported == reported_.end() && split_.count(gpu.minor) == 0)
         return std::nullopt;
-    if (told == told_.end()) {
+    if (reported == reported_.end()) {
         problems_.push_back("the MIG instances of GPU " + gpu.address + " are left out: " +
-                            (untold_ ? untold_->message : "NVML does not report the GPU"));
+                            (nvml_error_ ? nvml_error_->message : "NVML does not report the GPU"));
         return std::vector<MigNodes>();
     }
-    const bool is_unclear = !told->problem.empty();
+    const bool is_unclear = !reported->problem.empty();
     if (is_unclear)
-        problems_.push_back("MIG instances of GPU " + gpu.address + " are left out: NVML: " + told->problem);
-    if (!told->split && (!is_unclear || split_.count(gpu.minor) == 0))
+        problems_.push_back("MIG instances of GPU " + gpu.address +
+                            " are left out: NVML: " + reported->problem);
+    if (!reported->split && (!is_unclear || split_.count(gpu.minor) == 0))
         return std::nullopt;
     std::vector<MigNodes> found;
-    for (const NvmlInstance& instance : told->instances)
+    for (const NvmlInstance& instance : reported->instances)
         if (auto one = find(gpu, instance))
             found.push_back(std::move(*one));
     return found;

@@ -28,9 +28,9 @@ class MigDevices {
     [[nodiscard]] std::optional<MigNodes> find(const Gpu& gpu, const NvmlInstance& instance);
 
     const NodeReader& nodes_;
-    std::set<unsigned> split_;          ///< minors of GPUs that have MIG instances in /proc
-    std::vector<NvmlGpu> told_;         ///< GPUs as NVML reported them
-    std::optional<base::Error> untold_; ///< why NVML reported no GPU
+    std::set<unsigned> split_;              ///< minors of GPUs that have MIG instances in /proc
+    std::vector<NvmlGpu> reported_;         ///< GPUs as NVML reported them
+    std::optional<base::Error> nvml_error_; ///< why NVML reported no GPU
     MigMinors minors_;
     std::vector<std::string> problems_;
 };

@@ -31,9 +31,9 @@ std::vector<std::string> written(const std::vector<std::string>& paths) {
 
 /// Returns the offset after the file's leading comments. Comments directly above the first key belong to that
 /// key.
-std::size_t behind_leading_comments(std::string_view text) {
+std::size_t after_leading_comments(std::string_view text) {
     std::size_t at = line_begin(text, 0);
-    std::optional<std::size_t> behind_gap;
+    std::optional<std::size_t> after_gap;
     bool has_comment = false;
     while (at < text.size()) {
         const std::size_t next = next_line(text, at);
@@ -42,23 +42,23 @@ std::size_t behind_leading_comments(std::string_view text) {
             break;
         has_comment = has_comment || !line.empty();
         if (line.empty() && has_comment)
-            behind_gap = next;
+            after_gap = next;
         at = next;
     }
-    return at < text.size() && behind_gap ? *behind_gap : at;
+    return at < text.size() && after_gap ? *after_gap : at;
 }
 
 /// Inserts a line at `at`. If the last line of the text has no line end, the new last line has none either.
 std::string with_line(std::string_view text, std::size_t at, const std::string& line) {
     const std::string end = line_end(text, at == 0 ? 0 : at - 1);
-    const bool is_behind_open_line = at > line_begin(text, 0) && at == text.size() && text.back() != '\n';
-    return std::string(text.substr(0, at)) + (is_behind_open_line ? end + line : line + end) +
+    const bool is_after_open_line = at > line_begin(text, 0) && at == text.size() && text.back() != '\n';
+    return std::string(text.substr(0, at)) + (is_after_open_line ? end + line : line + end) +
            std::string(text.substr(at));
 }
 
 std::string with_key(std::string_view text, const TomlText& located, const std::vector<std::string>& values) {
     const auto version = located.places.find("version");
-    const std::size_t at = version == located.places.end() ? behind_leading_comments(text)
+    const std::size_t at = version == located.places.end() ? after_leading_comments(text)
                                                            : next_line(text, version->second.value.end);
     return with_line(text, at, assignment(values));
 }

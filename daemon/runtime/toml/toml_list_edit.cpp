@@ -17,7 +17,7 @@ std::string_view between(std::string_view text, std::size_t begin, std::size_t e
     return text.substr(begin, end - begin);
 }
 
-std::size_t behind_blanks(std::string_view text, std::size_t at) {
+std::size_t after_blanks(std::string_view text, std::size_t at) {
     return std::min(text.find_first_not_of(blanks, at), text.size());
 }
 
@@ -67,7 +67,7 @@ bool begins_line(const List& list, const TextRange& element) {
 void cut_element(const List& list, std::size_t i, bool is_first, std::vector<TextRange>& cuts) {
     const TextRange element = list.elements[i];
     const auto comma = list.commas[i];
-    const bool is_joined = comma && behind_blanks(list.text, element.end) == *comma;
+    const bool is_joined = comma && after_blanks(list.text, element.end) == *comma;
     const std::size_t end = is_joined ? *comma + 1 : element.end;
     const bool is_line = begins_line(list, element);
     if (is_line && (is_joined || !comma)) {
@@ -78,7 +78,7 @@ void cut_element(const List& list, std::size_t i, bool is_first, std::vector<Tex
         }
     }
     if (is_first || is_line)
-        cuts.push_back({element.begin, behind_blanks(list.text, end)});
+        cuts.push_back({element.begin, after_blanks(list.text, end)});
     else
         cuts.push_back({before_blanks(list.text, element.begin), end});
     if (comma && !is_joined)
