@@ -23,6 +23,7 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/interrupt.hpp \
     %D%/json.cpp \
     %D%/json.hpp \
+    %D%/json_fwd.hpp \
     %D%/local_users.cpp \
     %D%/local_users.hpp \
     %D%/log.cpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/yaml.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/yaml_scalar.hpp"
 
 #include <algorithm>

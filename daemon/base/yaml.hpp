@@ -2,7 +2,8 @@
 // Reads YAML files that other tools write, and returns the equivalent JSON.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <string_view>
 

@@ -2,6 +2,7 @@
 // The rules of YamlReader::Kubectl are those of resolve.go in go.yaml.in/yaml/v2.
 #include "daemon/base/yaml_scalar.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Connects sd-bus's C callbacks to methods that return a Result.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/host/bus_connection.hpp"
 #include "daemon/host/manager/manager.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client/async_client.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/client/client_bus.hpp"
 
 #include <algorithm>

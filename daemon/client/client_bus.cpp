@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client/client_bus.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client/fetch_socket.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
 
 #include <array>

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "daemon/base/handle.hpp"
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/artifact.hpp"
 
+#include "daemon/base/json.hpp"
+
 namespace gpuhost::core {
 
 using base::Json;

@@ -4,7 +4,7 @@
 // toolkit's subsystems import the files, before the step bundle.commit publishes the bundle.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <string>

@@ -2,7 +2,8 @@
 // The configuration that a cluster's policy sets for this host, as gpuhost-cluster sends it to the daemon.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <string>
 #include <string_view>

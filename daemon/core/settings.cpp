@@ -2,6 +2,7 @@
 #include "daemon/core/settings.hpp"
 
 #include "daemon/base/ini.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/cluster_desired.hpp"

@@ -8,7 +8,7 @@
 // their keys; any other key is rejected.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <chrono>

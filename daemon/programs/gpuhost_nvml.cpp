@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: lists the GPUs and their MIG instances, which only NVIDIA's management library (NVML) knows.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/runtime_settings.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <array>
 
 namespace gpuhost::runtime {

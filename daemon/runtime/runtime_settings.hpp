@@ -2,7 +2,7 @@
 // Section [Runtime] of gpuhostd.conf(5), and the parts of [CDI] that runtimes need.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/core/settings.hpp"
 
 #include <span>

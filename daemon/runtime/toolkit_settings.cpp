@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/toolkit_settings.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/core/cluster_desired.hpp"
 
 #include <array>

@@ -2,7 +2,7 @@
 // Section [Toolkit] of gpuhostd.conf(5).
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/core/settings.hpp"
 
 #include <span>

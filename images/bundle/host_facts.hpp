@@ -2,7 +2,7 @@
 // Decides whether a host needs a member of a bundle (Member::hosts).
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/core/driver_filter.hpp"
 #include "images/bundle/manifest.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle/oci.hpp"
 
+#include "daemon/base/json.hpp"
 #include "images/bundle/reference.hpp"
 
 #include <algorithm>

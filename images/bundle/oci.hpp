@@ -7,7 +7,7 @@
 // descriptor is refused too.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/host/image_documents.hpp"
 
+#include "daemon/base/json.hpp"
 #include "images/store/blob_store.hpp"
 
 #include <algorithm>

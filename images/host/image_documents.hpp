@@ -2,7 +2,7 @@
 // Makes the JSON documents about images that D-Bus methods return. org.gpuhost1(5) describes them.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "images/store/references.hpp"
 

@@ -2,6 +2,7 @@
 #include "images/host/placement.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/json.hpp"
 #include "images/bundle/host_facts.hpp"
 #include "images/host/crio_pins.hpp"
 #include "images/store/blob_store.hpp"

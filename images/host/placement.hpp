@@ -6,7 +6,7 @@
 // long. There is no undo: a runtime may have any image.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "images/host/image_runtime.hpp"
 #include "images/host/mirrors.hpp"
 #include "images/store/pins.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/base/handle.hpp"
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "images/registry/request.hpp"
 

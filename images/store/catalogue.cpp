@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/store/catalogue.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/layout.hpp"

@@ -12,7 +12,7 @@
 //   NAME/manifest.p7s   the signed manifest, unchanged; an unsigned bundle has manifest.json instead
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/content/crypto/cms.hpp"
 #include "images/bundle/manifest.hpp"

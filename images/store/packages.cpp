@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/store/packages.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle/distribution.hpp"
 #include "images/store/link_tree.hpp"

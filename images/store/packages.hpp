@@ -8,7 +8,8 @@
 //   gpuhost.asc                                                              the OpenPGP key that signs them
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <cstdint>
 #include <string>

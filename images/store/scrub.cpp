@@ -2,6 +2,7 @@
 #include "images/store/scrub.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/plain_file.hpp"

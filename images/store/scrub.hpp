@@ -9,7 +9,7 @@
 // and catalogue.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "images/store/catalogue.hpp"
 

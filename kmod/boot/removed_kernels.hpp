@@ -3,7 +3,7 @@
 // again, it would boot a driver of the store because of these files.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/core/step.hpp"
 

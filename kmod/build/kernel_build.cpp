@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/build/kernel_build.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "daemon/content/crypto/sha256.hpp"

@@ -2,7 +2,7 @@
 // Compiles the modules of one driver version for one kernel, in the staging directory.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "kmod/build/job_server.hpp"
 

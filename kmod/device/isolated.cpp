@@ -2,6 +2,7 @@
 #include "kmod/device/isolated.hpp"
 
 #include "daemon/base/handle.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 // affect the worker, which may have more steps to run.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <functional>

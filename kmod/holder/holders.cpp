@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/holder/holders.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device_node.hpp"
 #include "kmod/module/kernel_state.hpp"

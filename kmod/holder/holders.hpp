@@ -4,7 +4,7 @@
 // node can still be open. The nodes of the driver's GPUs in /dev/dri are included.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "kmod/holder/parse.hpp"
 

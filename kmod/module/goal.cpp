@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/module/goal.hpp"
 
+#include "daemon/base/json.hpp"
 #include "kmod/module/kernel_state.hpp"
 
 namespace gpuhost::kmod {

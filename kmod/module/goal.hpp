@@ -2,7 +2,7 @@
 // A goal: the modules of one driver that should be loaded. It is part of the args of steps, hence the JSON.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 // JSON of an Observed (org.gpuhost1(5)). Checks that need the file system are in the preflight of the steps.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/core/plan.hpp"
 #include "kmod/driver_settings.hpp"
 

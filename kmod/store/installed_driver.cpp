@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/store/installed_driver.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/archive/archive.hpp"

@@ -3,7 +3,7 @@
 // installer.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <optional>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the driver store to JSON and back, for 'gpuhostctl driver list --json' and for the observed state
 // from which plans are made.
+#include "daemon/base/json.hpp"
+
 #include "daemon/base/parse.hpp"
 #include "kmod/store/store.hpp"
 

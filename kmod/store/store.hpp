@@ -15,7 +15,7 @@
 // set in the store never changes. To read the store, only the manifests are read.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <cstdint>

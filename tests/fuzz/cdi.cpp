@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses specifications of other tools, in JSON and in YAML.
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/cdi/spec.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

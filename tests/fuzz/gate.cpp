@@ -2,6 +2,7 @@
 // Parses answers of Prometheus and a policy's gates.
 #include "daemon/cluster/policy/gate.hpp"
 
+#include "daemon/base/json.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <algorithm>

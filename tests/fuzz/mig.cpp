@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the driver's list of MIG minors, and answers of gpuhost-nvml.
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/gpu/mig_minors.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/fake_daemon.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <algorithm>
 #include <utility>
 

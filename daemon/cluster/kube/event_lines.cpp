@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/event_lines.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <utility>
 
 namespace gpuhost::cluster {

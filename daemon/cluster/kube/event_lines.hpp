@@ -2,7 +2,7 @@
 // Splits the stream of a watch into events: one JSON object per line, received in arbitrary pieces.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <functional>
 #include <string>

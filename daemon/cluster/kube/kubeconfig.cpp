@@ -3,6 +3,7 @@
 #include "daemon/cluster/kube/kubeconfig.hpp"
 
 #include "daemon/base/base64.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/yaml.hpp"
 #include "daemon/cluster/kube/credential_text.hpp"

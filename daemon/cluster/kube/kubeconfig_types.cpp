@@ -2,6 +2,7 @@
 #include "daemon/cluster/kube/kubeconfig_types.hpp"
 
 #include "daemon/base/base64.hpp"
+#include "daemon/base/json.hpp"
 
 #include <array>
 #include <set>

@@ -2,7 +2,8 @@
 // Checks the types of a kubeconfig's members against client-go's tools/clientcmd/api/v1.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 // Label selectors: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <map>

@@ -2,6 +2,7 @@
 #include "daemon/cluster/node/metrics.hpp"
 
 #include "config.h"
+#include "daemon/base/json.hpp"
 
 #include <array>
 #include <map>

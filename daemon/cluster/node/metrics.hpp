@@ -3,7 +3,7 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats/ 0.0.4.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <string>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/node/readiness.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/shortened.hpp"
 

@@ -3,7 +3,8 @@
 // results are conditions of the host's Node.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <optional>
 #include <string>

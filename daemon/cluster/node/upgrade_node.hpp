@@ -3,7 +3,7 @@
 // and from gpuhost's own.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/cluster/kube/selector.hpp"
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/node/write_damper.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <algorithm>
 #include <vector>
 

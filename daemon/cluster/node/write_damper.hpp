@@ -3,7 +3,7 @@
 // field of a Node would write as fast as the network allows.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/cluster/kube/backoff.hpp"
 
 #include <map>

@@ -3,7 +3,7 @@
 // fields below "rollout" are gpuhost's own. gpuhost-policy(5) describes them.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <span>
 #include <string>

@@ -4,7 +4,7 @@
 // https://prometheus.io/docs/prometheus/latest/querying/api/
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <chrono>

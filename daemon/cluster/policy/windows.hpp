@@ -3,7 +3,7 @@
 // system's time zones.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <array>

@@ -3,7 +3,7 @@
 // host can read these, so no leader is needed.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/cluster/rollout/admission.hpp"
 #include "daemon/cluster/rollout/grant.hpp"
 

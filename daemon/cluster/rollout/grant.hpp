@@ -4,7 +4,7 @@
 // https://kubernetes.io/docs/concepts/architecture/leases/
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/cluster/rollout/admission.hpp"
 
 #include <string>

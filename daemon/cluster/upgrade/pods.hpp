@@ -4,7 +4,7 @@
 // https://kubernetes.io/docs/tasks/administer-cluster/safely-drain-node/
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/cluster/upgrade/upgrade.hpp"
 
 #include <map>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/set/file_list.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/content/archive/archive.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 

@@ -4,7 +4,7 @@
 // of the manifest covers the whole set.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/content/archive/tree.hpp"
 
 #include <string>

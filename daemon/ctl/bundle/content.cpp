@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/bundle/content.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/bundle/host_inventory.hpp"
 #include "images/bundle/items.hpp"
 #include "images/bundle/oci.hpp"

@@ -2,7 +2,7 @@
 // Describes a bundle for 'bundle show': its contents, their sizes, and what a host would import.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "images/bundle/reader.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/ini.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/bundle/hosts.hpp"
 #include "daemon/ctl/bundle/output.hpp"

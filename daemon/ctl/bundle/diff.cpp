@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/bundle/files.hpp"
 #include "daemon/ctl/bundle/output.hpp"
 #include "daemon/ctl/bundle/signing.hpp"

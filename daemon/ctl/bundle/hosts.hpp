@@ -2,7 +2,7 @@
 // Reduces a bundle to what given hosts need, by their inventories, and reports what they would lack.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/ctl/cli/verb.hpp"
 #include "images/create/for_hosts.hpp"
 

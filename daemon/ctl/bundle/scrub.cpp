@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/store/scrub.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/bundle/verbs.hpp"
 #include "daemon/ctl/cli/byte_meter.hpp"

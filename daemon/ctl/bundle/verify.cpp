@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/base/page_buffer.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/bundle/files.hpp"

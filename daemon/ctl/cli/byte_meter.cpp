@@ -2,6 +2,7 @@
 #include "daemon/ctl/cli/byte_meter.hpp"
 
 #include "daemon/base/clock.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/text.hpp"
 
 namespace gpuhost::ctl {

@@ -2,7 +2,7 @@
 // Shows an operation's progress: a bar on a terminal, elsewhere one line for each step that begins.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <set>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/session.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"

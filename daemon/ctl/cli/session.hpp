@@ -2,7 +2,7 @@
 // The context of a running verb: its arguments, its output streams, and the connection to gpuhostd.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/client/client.hpp"
 #include "daemon/ctl/cli/arguments.hpp"
 #include "daemon/ctl/cli/mounted_daemon.hpp"

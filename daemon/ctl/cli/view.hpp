@@ -2,7 +2,7 @@
 // Renders gpuhostd's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/client/client.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 

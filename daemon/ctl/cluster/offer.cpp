@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cluster/offer.hpp"
 
+#include "daemon/base/json.hpp"
+
 namespace gpuhost::ctl {
 
 using base::Json;

@@ -3,7 +3,8 @@
 // of the facts, in the file of its group: service.cpp, driver.cpp, boot.cpp, place.cpp, cluster.cpp.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 #include "daemon/ctl/doctor/modprobe_rules.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/module/kernel_state.hpp"

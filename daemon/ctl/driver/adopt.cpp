@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/client/driver_call.hpp"
 #include "daemon/ctl/cli/follow.hpp"

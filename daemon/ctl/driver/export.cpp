@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/cli/byte_meter.hpp"

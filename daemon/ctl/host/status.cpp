@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/clock.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/host/verbs.hpp"

@@ -2,7 +2,7 @@
 // Decides whether this host is in order. The first line and the exit status of 'status' show this verdict.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/follow.hpp"
 #include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/operation/verbs.hpp"

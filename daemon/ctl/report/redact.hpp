@@ -3,7 +3,7 @@
 // masked, too. gpuhostctl(1) lists what is masked.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <string>
 #include <string_view>

@@ -2,7 +2,7 @@
 // Renders the documents of daemon/runtime/inspect/documents.hpp as text. Pure functions.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <string>

@@ -4,7 +4,7 @@
 // view.hpp.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <string>

@@ -2,6 +2,7 @@
 #include "daemon/host/manager/cluster_side.hpp"
 
 #include "daemon/base/ini.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 
 namespace gpuhost::host {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/manager/kubelet_files.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <cerrno>
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 // only root may read them, and gpuhost-cluster does not run as root. gpuhostd does not parse them.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <string>

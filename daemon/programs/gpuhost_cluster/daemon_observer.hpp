@@ -3,6 +3,7 @@
 // host. This order makes the host's state include the result of a swap that has ended.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/client/async_client.hpp"
 
 #include <cstdint>

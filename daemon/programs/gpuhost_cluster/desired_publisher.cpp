@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/gpuhost_cluster/desired_publisher.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <utility>
 
 namespace gpuhost {

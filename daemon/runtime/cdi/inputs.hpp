@@ -3,7 +3,7 @@
 // specifications must be written again.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 namespace gpuhost::runtime {

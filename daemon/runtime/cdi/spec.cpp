@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/cdi/spec.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <algorithm>
 
 namespace gpuhost::runtime {

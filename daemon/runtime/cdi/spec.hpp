@@ -3,7 +3,8 @@
 // container that requests one of its devices.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 
 #include <cstdint>
 #include <map>

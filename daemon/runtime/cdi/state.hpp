@@ -2,7 +2,7 @@
 // Compares the published specifications with the current driver.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
 

@@ -11,7 +11,7 @@
 // and the validator removes and rewrites it, the file still counts as gpuhost's.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/core/step.hpp"
 

@@ -2,7 +2,7 @@
 // Edits Docker's daemon.json and preserves its indentation and the order of its keys.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
 #include <map>

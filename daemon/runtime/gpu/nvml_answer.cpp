@@ -2,6 +2,7 @@
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 
 #include "daemon/base/installed.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/inspect/trusted_program.hpp"
 

@@ -3,7 +3,7 @@
 // because NVML may hang. It writes one JSON object to stdout: {"gpus": [...]} or {"error": text}.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
 #include <string>

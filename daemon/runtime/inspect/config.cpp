@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/inspect/config.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/inspect/cdi_support.hpp"
 #include "daemon/runtime/inspect/programs.hpp"

@@ -2,7 +2,7 @@
 // A runtime's effective configuration in a common form.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/runtime/inspect/version.hpp"
 
 #include <optional>

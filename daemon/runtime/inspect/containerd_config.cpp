@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/inspect/containerd_merge.hpp"
 #include "daemon/runtime/inspect/containerd_registries.hpp"

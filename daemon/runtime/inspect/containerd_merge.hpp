@@ -7,6 +7,7 @@
 // from 2.3 on each file is migrated before the merge.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/inspect/config.hpp"
 
 namespace gpuhost::runtime {

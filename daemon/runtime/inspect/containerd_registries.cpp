@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/inspect/containerd_registries.hpp"
 
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/set/file_operation.hpp"
 #include "daemon/core/registry_hosts.hpp"

@@ -2,7 +2,7 @@
 // JSON documents about runtimes for gpuhostctl. org.gpuhost1(5) describes them.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/runtime/inspect/state.hpp"
 
 #include <vector>

@@ -5,7 +5,8 @@
 // /var/lib/gpuhost/runtime.json is readable by root alone: Docker's file may contain credentials.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/runtime/inspect/state.hpp"
 

@@ -193,7 +193,7 @@ class Places {
         toml::source_position here{1, 1};
         std::size_t at = base::starts_with(text, "\xEF\xBB\xBF") ? 3 : 0;
         for (const auto& [position, offset] : wanted_) {
-            for (; at < text.size() && here < position; at = behind_code_point(text, at))
+            for (; at < text.size() && here < position; at = after_code_point(text, at))
                 here = text[at] == '\n' ? toml::source_position{here.line + 1, 1}
                                         : toml::source_position{here.line, here.column + 1};
             *offset = at;
@@ -201,7 +201,7 @@ class Places {
     }
 
   private:
-    static std::size_t behind_code_point(std::string_view text, std::size_t at) {
+    static std::size_t after_code_point(std::string_view text, std::size_t at) {
         for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;)
             ++at;
         return at;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/toml/toml_writer.hpp"
 
+#include "daemon/base/json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>

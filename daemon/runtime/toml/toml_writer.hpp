@@ -2,7 +2,7 @@
 // Writes TOML in gpuhost's style.
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 //   current               a link to one of them; runtimes use it, so another version needs no restart
 #pragma once
 
-#include "daemon/base/json.hpp"
+#include "daemon/base/json_fwd.hpp"
 #include "daemon/runtime/toolkit/set.hpp"
 
 #include <optional>

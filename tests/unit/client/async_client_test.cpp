@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/handle.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/client/async_client.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"

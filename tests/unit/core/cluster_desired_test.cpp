@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/core/cluster_desired.hpp"
 #include "daemon/core/settings.hpp"
 #include "tests/support/tmpdir.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/installed.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/cdi/mig_devices.hpp"
 #include "daemon/runtime/gpu/mig_minors.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"

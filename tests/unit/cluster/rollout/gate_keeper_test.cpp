@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/cluster/rollout/gate_keeper.hpp"
 #include "tests/support/tmpdir.hpp"

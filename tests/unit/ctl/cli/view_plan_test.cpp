@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/view.hpp"
 
 #include <gtest/gtest.h>

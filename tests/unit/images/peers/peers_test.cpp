@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "images/peers/peers.hpp"
 #include "images/registry/peer_service.hpp"
 #include "images/store/blob_store.hpp"

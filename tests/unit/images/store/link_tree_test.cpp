@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "images/store/catalogue.hpp"
 #include "images/store/link_tree.hpp"
 #include "tests/support/tmpdir.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "images/bundle/distribution.hpp"
 #include "images/bundle/host_facts.hpp"
 #include "images/host/repositories.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/store/blob_store.hpp"
 #include "images/store/scrub.hpp"

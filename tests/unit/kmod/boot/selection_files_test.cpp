@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "tests/support/tmpdir.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "kmod/device/devices.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/load/converge.hpp"

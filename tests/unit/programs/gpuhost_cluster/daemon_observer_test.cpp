@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
 #include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
 #include "tests/support/fake_daemon.hpp"
 

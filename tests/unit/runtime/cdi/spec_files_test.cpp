@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/installed.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/runtime/cdi/facts.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/cdi/spec_files.hpp"
