@@ -8,6 +8,7 @@
 #include "daemon/runtime/inspect/trusted_program.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -50,16 +51,18 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     return std::move(finished.output);
 }
 
-/// Returns true if the socket accepts connections.
-bool accepts(const Root& root, const std::string& path) {
+/// Fails if the socket does not accept connections.
+Result<void> connect_to(const Root& root, const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string whole = root.host_path(path);
     if (whole.size() >= sizeof address.sun_path)
-        return false;
+        return base::fail_errno(path, ENAMETOOLONG);
     std::memcpy(address.sun_path, whole.c_str(), whole.size());
     const base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    return fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return base::fail_errno(path, errno);
+    return {};
 }
 
 /// Returns the path of ctr: beside containerd, else in the usual places. Any version of ctr can query any
@@ -127,8 +130,8 @@ Result<void> ask_runtime(const Root& root, const RuntimeState& state) {
     if (state.instance.pid == 0)
         return base::fail(Errc::Failed, state.instance.name + " is not running",
                           "See 'journalctl --unit " + state.instance.unit + "'.");
-    if (!state.instance.socket.empty() && !accepts(root, state.instance.socket))
-        return base::fail(Errc::Timeout, state.instance.socket + ": connection failed");
+    if (!state.instance.socket.empty())
+        GPUHOST_CHECK(connect_to(root, state.instance.socket));
     if (is_containerd(state.instance.kind) && !state.instance.socket.empty())
         return ask_containerd(root, state);
     return {};
