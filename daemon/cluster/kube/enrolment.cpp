@@ -110,6 +110,8 @@ void Enrolment::submitted(ApiAnswer&& answer) {
 void Enrolment::follow() {
     const auto see = [this](const Json& request) { handle(request); };
     const auto lost = [this] {
+        if (due_)
+            return;
         // The controller manager removes requests that are not approved within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
         due_ = now() + backoff_.next();
@@ -125,7 +127,7 @@ void Enrolment::follow() {
 }
 
 void Enrolment::handle(const Json& request) {
-    if (ended_)
+    if (ended_ || due_) // with due_, this request has failed, and another one follows
         return;
     for (const char* type : {"Denied", "Failed"})
         if (const Json* condition = condition_of(request, type))
