@@ -17,7 +17,7 @@ Json to_json(const Plan& plan) {
                {"problems", to_json(plan.problems)},
                {"changes_host", plan.changes_host}};
     if (plan.undecided)
-        value["undecided"] = to_json(std::vector<Problem>{*plan.undecided}).front();
+        value["undecided"] = to_json(*plan.undecided);
     if (plan.driver)
         value["driver"] = {
             {"kernel", plan.driver->kernel}, {"from", plan.driver->from}, {"to", plan.driver->to}};
@@ -39,6 +39,8 @@ Result<Plan> plan_from_json(const Json& value) {
     }
     plan.reasons = base::strings_or_empty(value, "reasons");
     plan.problems = problems_from_json(base::member(value, "problems"));
+    if (const Json& undecided = base::member(value, "undecided"); undecided.is_object())
+        plan.undecided = problem_from_json(undecided);
     if (const Json& driver = base::member(value, "driver"); driver.is_object())
         plan.driver = DriverChange{base::string_or(driver, "kernel", ""), base::string_or(driver, "from", ""),
                                    base::string_or(driver, "to", "")};

@@ -626,6 +626,8 @@ TEST(DriverPlanHistory, SwapRecordsBothVersions) {
 
 TEST(DriverPlanHistory, JsonRoundTripKeepsThePlan) {
     core::Plan plan = plan_of(serving_535(), swap("550.163.01"));
+    plan.undecided = core::Problem{};
+    plan.undecided->text = "no driver is chosen";
     const auto read = core::plan_from_json(core::to_json(plan));
     ASSERT_TRUE(read);
     ASSERT_TRUE(read->driver);
