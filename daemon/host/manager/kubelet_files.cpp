@@ -38,8 +38,11 @@ Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& 
     Json files = Json::object();
     Json problems = Json::array();
     for (const std::string& path : paths) {
-        if (files.size() == most_files)
+        if (files.size() == most_files) {
+            problems.push_back("'" + path + "' and the files after it are left out: more than " +
+                               std::to_string(most_files) + " files");
             break;
+        }
         if (path.empty() || path.front() != '/') {
             problems.push_back("'" + path + "' is not an absolute path");
             continue;
