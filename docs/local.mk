@@ -5,6 +5,7 @@ EXTRA_DIST += \
     %D%/design/cluster.md \
     %D%/design/driver.md \
     %D%/design/gpuhostctl.md \
+    %D%/design/one-swap.md \
     %D%/design/runtimes.md \
     %D%/design/tests.md \
     %D%/design/transactions.md \
