@@ -72,11 +72,11 @@ ModuleOp load_op(const base::Root& root, const std::string& kernel, const Module
 
 /// Starts to read the files of the modules to load into the page cache, before anything is unloaded. A slow
 /// disk then does not lengthen the downtime.
-void read_ahead(const base::Root& root, const std::vector<ModuleOp>& moves) {
-    for (const ModuleOp& move : moves) {
-        if (move.type != ModuleOp::Type::Load)
+void read_ahead(const base::Root& root, const std::vector<ModuleOp>& ops) {
+    for (const ModuleOp& op : ops) {
+        if (op.type != ModuleOp::Type::Load)
             continue;
-        if (auto fd = root.open_file(move.path, O_RDONLY)) {
+        if (auto fd = root.open_file(op.path, O_RDONLY)) {
             struct stat st {};
             if (::fstat(fd->get(), &st) == 0)
                 (void)::readahead(fd->get(), 0, static_cast<std::size_t>(st.st_size));
@@ -132,7 +132,7 @@ class ModuleConverger {
         GPUHOST_TRY(modules, stable_modules(root_, options_.module_deadline));
         const std::vector<LoadedModule> going = to_unload(modules, goal_);
         GPUHOST_TRY(coming, missing(modules, going));
-        return going.empty() && coming.empty() ? Result<void>{} : move(going, coming);
+        return going.empty() && coming.empty() ? Result<void>{} : replace(going, coming);
     }
 
     /// Returns the modules that must be loaded for the goal after `going` were unloaded, in load order.
@@ -144,26 +144,26 @@ class ModuleConverger {
             return std::any_of(list.begin(), list.end(),
                                [&](const auto& module) { return module.name == name; });
         };
-        std::vector<ModuleOp> moves;
+        std::vector<ModuleOp> ops;
         for (const GoalModule& module : order)
             if (!has(modules, module.name) || has(going, module.name))
-                moves.push_back(load_op(root_, options_.kernel, others_, module));
-        return moves;
+                ops.push_back(load_op(root_, options_.kernel, others_, module));
+        return ops;
     }
 
-    Result<void> move(const std::vector<LoadedModule>& going, const std::vector<ModuleOp>& coming) {
+    Result<void> replace(const std::vector<LoadedModule>& going, const std::vector<ModuleOp>& coming) {
         GPUHOST_CHECK(load_dependencies());
         read_ahead(root_, coming);
-        std::vector<ModuleOp> moves = hide_console(going);
-        moves.reserve(moves.size() + going.size() + coming.size());
+        std::vector<ModuleOp> ops = hide_console(going);
+        ops.reserve(ops.size() + going.size() + coming.size());
         for (const LoadedModule& module : going)
-            moves.push_back({ModuleOp::Type::Unload, module.name, {}, {}, false});
-        moves.insert(moves.end(), coming.begin(), coming.end());
-        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
+            ops.push_back({ModuleOp::Type::Unload, module.name, {}, {}, false});
+        ops.insert(ops.end(), coming.begin(), coming.end());
+        GPUHOST_TRY(result, run_module_ops(loader_, ops, op_options(ops)));
         if (report_.first_unload_us == 0)
             report_.first_unload_us = result.first_unload_us;
-        report(moves, result);
-        return result.failure ? fail_op(moves[result.failure->index], *result.failure) : Result<void>{};
+        report(ops, result);
+        return result.failure ? fail_op(ops[result.failure->index], *result.failure) : Result<void>{};
     }
 
     /// Returns the operation that unbinds the console from nvidia_drm, if the console is bound to it and that
@@ -185,29 +185,28 @@ class ModuleConverger {
         const auto console = driver_console(root_);
         if (!console || console->bound || (!options_.console && !console_hidden_))
             return std::vector<std::string>{};
-        const std::vector<ModuleOp> moves{{ModuleOp::Type::BindConsole, console->name, {}, {}, true}};
-        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
+        const std::vector<ModuleOp> ops{{ModuleOp::Type::BindConsole, console->name, {}, {}, true}};
+        GPUHOST_TRY(result, run_module_ops(loader_, ops, op_options(ops)));
         if (result.failure)
-            return base::fail(op_error(moves.front(), *result.failure));
-        return notes_of(moves, result);
+            return base::fail(op_error(ops.front(), *result.failure));
+        return notes_of(ops, result);
     }
 
-    std::vector<std::string> notes_of(const std::vector<ModuleOp>& moves,
-                                      const ModuleOpsResult& result) const {
+    std::vector<std::string> notes_of(const std::vector<ModuleOp>& ops, const ModuleOpsResult& result) const {
         std::vector<std::string> notes;
         for (const ModuleOpFailure& note : result.notes)
-            notes.push_back(op_error(moves[note.index], note).message);
+            notes.push_back(op_error(ops[note.index], note).message);
         return notes;
     }
 
-    void report(const std::vector<ModuleOp>& moves, const ModuleOpsResult& result) {
+    void report(const std::vector<ModuleOp>& ops, const ModuleOpsResult& result) {
         std::size_t next_note = 0;
         for (std::size_t i = 0; i < result.done; ++i) {
             if (next_note < result.notes.size() && result.notes[next_note].index == i)
-                report_.notes.push_back(op_error(moves[i], result.notes[next_note++]).message);
-            else if (moves[i].type != ModuleOp::Type::UnbindConsole)
-                (moves[i].type == ModuleOp::Type::Unload ? report_.unloaded : report_.loaded)
-                    .push_back(moves[i].name);
+                report_.notes.push_back(op_error(ops[i], result.notes[next_note++]).message);
+            else if (ops[i].type != ModuleOp::Type::UnbindConsole)
+                (ops[i].type == ModuleOp::Type::Unload ? report_.unloaded : report_.loaded)
+                    .push_back(ops[i].name);
         }
     }
 
@@ -219,44 +218,44 @@ class ModuleConverger {
                                       [](const auto& module) { return module.optional; }),
                        required.end());
         const std::vector<std::string> needed = outside_dependencies(required);
-        std::vector<ModuleOp> moves;
+        std::vector<ModuleOp> ops;
         for (const std::string& name : outside_dependencies(goal_.modules))
-            moves.push_back({ModuleOp::Type::LoadByName,
-                             name,
-                             {},
-                             with_options(others_, name, {}),
-                             std::find(needed.begin(), needed.end(), name) == needed.end()});
-        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
-        return result.failure ? base::fail(op_error(moves[result.failure->index], *result.failure))
+            ops.push_back({ModuleOp::Type::LoadByName,
+                           name,
+                           {},
+                           with_options(others_, name, {}),
+                           std::find(needed.begin(), needed.end(), name) == needed.end()});
+        GPUHOST_TRY(result, run_module_ops(loader_, ops, op_options(ops)));
+        return result.failure ? base::fail(op_error(ops[result.failure->index], *result.failure))
                               : Result<void>{};
     }
 
-    ModuleOpOptions op_options(const std::vector<ModuleOp>& moves) const {
+    ModuleOpOptions op_options(const std::vector<ModuleOp>& ops) const {
         ModuleOpOptions options;
         options.deadline = options_.module_deadline;
         options.in_use_patience = options_.in_use_patience;
-        options.on_begin = [this, &moves](std::size_t index) {
+        options.on_begin = [this, &ops](std::size_t index) {
             if (options_.progress)
-                options_.progress(static_cast<double>(index) / static_cast<double>(moves.size()),
-                                  describe(moves[index]));
+                options_.progress(static_cast<double>(index) / static_cast<double>(ops.size()),
+                                  describe(ops[index]));
         };
         return options;
     }
 
-    base::Error op_error(const ModuleOp& move, const ModuleOpFailure& failure) const {
+    base::Error op_error(const ModuleOp& op, const ModuleOpFailure& failure) const {
         switch (failure.reason) {
         case ModuleOpFailure::Reason::Hung:
-            lock_->leave_hung(describe(move));
-            return hung_error(describe(move));
+            lock_->leave_hung(describe(op));
+            return hung_error(describe(op));
         case ModuleOpFailure::Reason::Died:
-            return {Errc::Interrupted, describe(move) + ": the child process died", {}};
+            return {Errc::Interrupted, describe(op) + ": the child process died", {}};
         case ModuleOpFailure::Reason::Refused:
             break;
         }
-        if (move.type == ModuleOp::Type::UnbindConsole || move.type == ModuleOp::Type::BindConsole)
-            return console_error(describe(move), failure.error);
-        return move.type == ModuleOp::Type::Unload ? unload_error(move.name, failure.error)
-                                                   : load_error(move.name, failure.error);
+        if (op.type == ModuleOp::Type::UnbindConsole || op.type == ModuleOp::Type::BindConsole)
+            return console_error(describe(op), failure.error);
+        return op.type == ModuleOp::Type::Unload ? unload_error(op.name, failure.error)
+                                                 : load_error(op.name, failure.error);
     }
 
     /// Describes what holds a module that could not be unloaded: processes, the console, or else the kernel
@@ -270,11 +269,11 @@ class ModuleConverger {
         return users.empty() ? "the kernel itself" : base::join(users, " and ");
     }
 
-    Result<void> fail_op(const ModuleOp& move, const ModuleOpFailure& failure) {
-        base::Error error = op_error(move, failure);
+    Result<void> fail_op(const ModuleOp& op, const ModuleOpFailure& failure) {
+        base::Error error = op_error(op, failure);
         if (error.code != Errc::InUse)
             return base::fail(std::move(error));
-        error.message += " by " + users_of(move.name);
+        error.message += " by " + users_of(op.name);
         const auto back = put_back();
         if (!back)
             error = back.error().context(error.message + "; loading the unloaded modules again");
@@ -287,15 +286,15 @@ class ModuleConverger {
     /// console again. Returns sentences about optional modules that could not be loaded.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
-        std::vector<ModuleOp> moves;
+        std::vector<ModuleOp> ops;
         for (const GoalModule& module : order)
             if (std::find(report_.unloaded.begin(), report_.unloaded.end(), module.name) !=
                 report_.unloaded.end())
-                moves.push_back(load_op(root_, options_.kernel, others_, module));
-        GPUHOST_TRY(result, run_module_ops(loader_, moves, op_options(moves)));
+                ops.push_back(load_op(root_, options_.kernel, others_, module));
+        GPUHOST_TRY(result, run_module_ops(loader_, ops, op_options(ops)));
         if (result.failure)
-            return base::fail(op_error(moves[result.failure->index], *result.failure));
-        std::vector<std::string> notes = notes_of(moves, result);
+            return base::fail(op_error(ops[result.failure->index], *result.failure));
+        std::vector<std::string> notes = notes_of(ops, result);
         GPUHOST_TRY(shown, show_console());
         notes.insert(notes.end(), shown.begin(), shown.end());
         return notes;

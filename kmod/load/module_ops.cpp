@@ -57,19 +57,19 @@ int patiently(std::chrono::milliseconds patience, Operation operation) {
 constexpr std::chrono::milliseconds console_patience{1000};
 
 /// Called in the child: performs one operation. Returns 0 or an errno.
-int perform(ModuleLoader& loader, const ModuleOp& move, const ModuleOpOptions& options) {
-    switch (move.type) {
+int perform(ModuleLoader& loader, const ModuleOp& op, const ModuleOpOptions& options) {
+    switch (op.type) {
     case ModuleOp::Type::Unload:
-        return patiently(options.in_use_patience, [&] { return loader.unload(move.name); });
+        return patiently(options.in_use_patience, [&] { return loader.unload(op.name); });
     case ModuleOp::Type::Load:
-        return loader.load(move.path, move.parameters);
+        return loader.load(op.path, op.parameters);
     case ModuleOp::Type::LoadByName:
-        return loader.load_by_name(move.name, move.parameters);
+        return loader.load_by_name(op.name, op.parameters);
     case ModuleOp::Type::UnbindConsole:
         return patiently(std::min(options.in_use_patience, console_patience),
-                         [&] { return loader.bind_console(move.name, false); });
+                         [&] { return loader.bind_console(op.name, false); });
     case ModuleOp::Type::BindConsole:
-        return loader.bind_console(move.name, true);
+        return loader.bind_console(op.name, true);
     }
     return EINVAL;
 }
@@ -192,19 +192,19 @@ base::Result<ModuleOpsResult> run_module_ops(ModuleLoader& loader, const std::ve
     return result;
 }
 
-std::string describe(const ModuleOp& move) {
-    switch (move.type) {
+std::string describe(const ModuleOp& op) {
+    switch (op.type) {
     case ModuleOp::Type::Unload:
-        return "unloading " + move.name;
+        return "unloading " + op.name;
     case ModuleOp::Type::UnbindConsole:
-        return "unbinding " + describe_console(move.name) + " from the driver";
+        return "unbinding " + describe_console(op.name) + " from the driver";
     case ModuleOp::Type::BindConsole:
-        return "binding " + describe_console(move.name) + " to the driver again";
+        return "binding " + describe_console(op.name) + " to the driver again";
     case ModuleOp::Type::Load:
     case ModuleOp::Type::LoadByName:
         break;
     }
-    return "loading " + move.name;
+    return "loading " + op.name;
 }
 
 } // namespace gpuhost::kmod

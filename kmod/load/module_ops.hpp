@@ -56,6 +56,6 @@ struct ModuleOpOptions {
 run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& ops, const ModuleOpOptions& options);
 
 /// Returns "unloading nvidia_uvm", for progress and errors.
-[[nodiscard]] std::string describe(const ModuleOp& move);
+[[nodiscard]] std::string describe(const ModuleOp& op);
 
 } // namespace gpuhost::kmod
