@@ -24,6 +24,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/json.cpp \
     %D%/json.hpp \
     %D%/json_fwd.hpp \
+    %D%/kernels.cpp \
+    %D%/kernels.hpp \
     %D%/local_users.cpp \
     %D%/local_users.hpp \
     %D%/log.cpp \

@@ -127,15 +127,6 @@ std::string host_platform(const base::Root& root) {
     return "linux/" + std::string(machine == "x86_64" ? "amd64" : machine == "aarch64" ? "arm64" : machine);
 }
 
-std::vector<std::string> installed_kernels(const base::Root& root) {
-    auto kernels = root.list("/lib/modules").value_or(std::vector<std::string>());
-    std::erase_if(kernels, [&](const std::string& kernel) {
-        const std::string directory = "/lib/modules/" + kernel;
-        return !root.exists(directory + "/kernel") && !root.exists(directory + "/modules.builtin");
-    });
-    return kernels;
-}
-
 std::optional<HostWord> parse_host_word(std::string_view word) {
     HostWord host;
     for (;;) {

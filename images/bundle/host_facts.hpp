@@ -51,10 +51,6 @@ struct HostFacts {
 /// Returns the OCI platform of this machine, "linux/amd64". If `root` is a mounted system, returns the
 /// platform of its programs.
 [[nodiscard]] std::string host_platform(const base::Root& root);
-/// Returns the releases of the installed kernels. These are the directories in /lib/modules that contain
-/// files of a kernel package. A directory that contains only modules of DKMS or gpuhostd is left out, since
-/// it may remain after its kernel is removed.
-[[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 
 /// Accepts the platforms that a specification may name: "linux/amd64", "linux/arm/v7".
 [[nodiscard]] bool is_platform(std::string_view text);

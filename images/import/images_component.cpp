@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/import/images_component.hpp"
 
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle/distribution.hpp"
 #include "images/bundle/reference.hpp"
@@ -230,7 +231,7 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     }
     const PeersSettings fetching = peers_settings(settings);
     const auto threshold = kubelet_threshold(root_);
-    Json observed = to_json(HostFacts{host_platform(root_), installed_kernels(root_),
+    Json observed = to_json(HostFacts{host_platform(root_), base::installed_kernels(root_),
                                       distributions_of(read_os_release(root_)),
                                       driver_filter_ ? driver_filter_(settings) : core::DriverFilter()});
     observed.update({{"bundles", std::move(bundles)},

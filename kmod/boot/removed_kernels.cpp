@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/boot/removed_kernels.hpp"
 
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/set/file_operation.hpp"
 #include "kmod/boot/initramfs.hpp"
@@ -45,7 +46,7 @@ Result<RemovedKernel> still_removed(const StepContext& context, const Json& args
     if (!base::is_kernel_release(kernel.release))
         return base::fail(Errc::InvalidArgument, "'" + kernel.release + "' is not a kernel release");
     GPUHOST_TRY(running, kernel_release(context.root));
-    if (running == kernel.release || kernel_is_installed(context.root, kernel.release))
+    if (running == kernel.release || base::kernel_is_installed(context.root, kernel.release))
         return base::fail(Errc::InUse, "kernel " + kernel.release + " is installed");
     return kernel;
 }
@@ -107,7 +108,7 @@ std::vector<RemovedKernel> find_removed_kernels(const Root& root, const std::str
     std::set<std::string> releases;
     for (const std::string& directory : {boot_directory, std::string(selected_directory)})
         for (std::string& name : root.list(directory).value_or(std::vector<std::string>()))
-            if (name != running && base::is_kernel_release(name) && !kernel_is_installed(root, name))
+            if (name != running && base::is_kernel_release(name) && !base::kernel_is_installed(root, name))
                 releases.insert(std::move(name));
     std::vector<RemovedKernel> gone;
     gone.reserve(releases.size());

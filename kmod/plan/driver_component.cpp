@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/plan/driver_component.hpp"
 
+#include "daemon/base/kernels.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/device/devices.hpp"
 #include "kmod/load/autoload_block.hpp"
@@ -73,7 +74,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     Observed observed;
     GPUHOST_TRY(kernel, kernel_release(root_));
     observed.kernel = kernel;
-    for (const std::string& release : installed_kernels(root_))
+    for (const std::string& release : base::installed_kernels(root_))
         observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
     observed.removed_kernels = find_removed_kernels(root_, kernel);
     observed.gpus = nvidia_gpus(root_);
@@ -85,7 +86,7 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.store = std::move(store);
     // Leaves out selections of kernels that are not installed; Observed::removed_kernels has these.
     std::erase_if(observed.store.selected, [&](const auto& selected) {
-        return selected.first != kernel && !kernel_is_installed(root_, selected.first);
+        return selected.first != kernel && !base::kernel_is_installed(root_, selected.first);
     });
     observed.configured = settings.string("Driver", "Version");
     observed.new_kernel = settings.string("Driver", "NewKernel");

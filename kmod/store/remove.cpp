@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/store/remove.hpp"
 
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "kmod/holder/mappers.hpp"
@@ -101,7 +102,7 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
 Result<void> check_kernel_removed(const Root& root, const std::string& kernel,
                                   std::vector<Problem>& problems) {
     GPUHOST_TRY(running, kernel_release(root));
-    if (running == kernel || kernel_is_installed(root, kernel))
+    if (running == kernel || base::kernel_is_installed(root, kernel))
         problems.push_back(
             {Errc::InUse, "kernel " + kernel + " is installed", "Run gpuhostctl driver clean again."});
     return {};

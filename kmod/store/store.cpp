@@ -2,6 +2,7 @@
 #include "kmod/store/store.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "kmod/store/manifest.hpp"
@@ -184,7 +185,7 @@ Result<std::map<std::string, Selection>> read_selections(const Root& root) {
     if (!kernels && kernels.error().code != Errc::NotFound)
         return base::fail(kernels.error());
     for (const std::string& kernel : kernels.value_or(std::vector<std::string>{})) {
-        if (!base::is_kernel_release(kernel) || !kernel_is_installed(root, kernel))
+        if (!base::kernel_is_installed(root, kernel))
             continue;
         GPUHOST_TRY(selection, read_selection(root, kernel));
         if (selection)
@@ -246,20 +247,6 @@ std::string mending_hint(std::string_view path) {
     const std::string kernel = parts[2].substr(0, parts[2].rfind('-'));
     return "Build it again: gpuhostctl driver build " + parts[0] + " --kernel=" + kernel +
            " --again; or, if it was built elsewhere, import " + import;
-}
-
-bool kernel_is_installed(const Root& root, const std::string& kernel) {
-    const std::string directory = "/lib/modules/" + kernel;
-    return root.exists(directory + "/kernel") || root.exists(directory + "/modules.builtin");
-}
-
-std::vector<std::string> installed_kernels(const Root& root) {
-    std::vector<std::string> kernels = root.list("/lib/modules").value_or(std::vector<std::string>());
-    std::erase_if(kernels, [&](const std::string& kernel) {
-        return !base::is_kernel_release(kernel) || !kernel_is_installed(root, kernel);
-    });
-    std::sort(kernels.begin(), kernels.end());
-    return kernels;
 }
 
 bool is_others(const Store& store, const std::string& name) {

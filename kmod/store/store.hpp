@@ -127,11 +127,6 @@ struct Store {
 /// Returns the selections of all installed kernels, by release. Their drivers must stay in the store. Fails
 /// if one cannot be read, unlike read_store().
 [[nodiscard]] base::Result<std::map<std::string, Selection>> read_selections(const base::Root& root);
-/// Returns whether the kernel's own files are in /lib/modules/<kernel>. The directory alone is not enough:
-/// because of gpuhost's link in updates/, it remains after the kernel's package is removed.
-[[nodiscard]] bool kernel_is_installed(const base::Root& root, const std::string& kernel);
-/// Returns the releases of all installed kernels, sorted.
-[[nodiscard]] std::vector<std::string> installed_kernels(const base::Root& root);
 /// Removes the selections of `version`, and `version` as the target of a rollback, for all kernels. Changes
 /// only the records in selected/.
 [[nodiscard]] base::Result<void> forget_selected(const base::Root& root, std::string_view version);

@@ -2,6 +2,7 @@
 #include "daemon/ctl/bundle/host_inventory.hpp"
 
 #include "config.h"
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/module/headers.hpp"
@@ -52,10 +53,9 @@ void for_each_line(std::string_view text, F use) {
 
 void add_kernels(Inventory& inventory, const Root& root) {
     const std::string running = kmod::kernel_release(root).value_or("");
-    for (const std::string& kernel : images::installed_kernels(root))
-        if (base::is_kernel_release(kernel))
-            inventory.kernels.push_back({kernel, kernel == running, kmod::check_headers(root, kernel).empty(),
-                                         kmod::check_tools(root, kernel, root).empty()});
+    for (const std::string& kernel : base::installed_kernels(root))
+        inventory.kernels.push_back({kernel, kernel == running, kmod::check_headers(root, kernel).empty(),
+                                     kmod::check_tools(root, kernel, root).empty()});
 }
 
 void add_runtimes(Inventory& inventory, const Root& root) {
@@ -153,7 +153,7 @@ std::map<std::string, std::string, std::less<>> debian_packages(const Root& root
 
 images::HostFacts read_host_facts(const Root& root) {
     const core::Settings settings = core::load_settings(root, {kmod::driver_setting_keys()}).settings;
-    return {images::host_platform(root), images::installed_kernels(root),
+    return {images::host_platform(root), base::installed_kernels(root),
             images::distributions_of(images::read_os_release(root)), kmod::driver_filter(root, settings)};
 }
 

@@ -3,13 +3,13 @@
 
 #include "config.h"
 #include "daemon/base/clock.hpp"
+#include "daemon/base/kernels.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
 #include "daemon/ctl/runtime/wanted.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/configure/plan.hpp"
-#include "images/bundle/host_facts.hpp"
 #include "images/bundle/trust.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -36,11 +36,10 @@ bool has_nouveau(const Root& root, const std::string& kernel) {
 
 void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavour) {
     const std::string wanted = wanted_version(facts);
-    for (const std::string& kernel : images::installed_kernels(root))
-        if (base::is_kernel_release(kernel))
-            facts.kernels.push_back(
-                {kernel, kmod::modules_to_use(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
-                 kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
+    for (const std::string& kernel : base::installed_kernels(root))
+        facts.kernels.push_back(
+            {kernel, kmod::modules_to_use(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
+             kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
 }
 
 /// Adds the boot images of a kernel that contain a GPU driver. Skips images in which a worker has found none.
@@ -132,7 +131,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     if (facts.kernel.empty() && !facts.store.selected.empty())
         facts.kernel = facts.store.selected.rbegin()->first;        // on a mounted system no kernel runs
     std::erase_if(facts.store.selected, [&](const auto& selected) { // the same filter as gpuhostd's
-        return selected.first != facts.kernel && !kmod::kernel_is_installed(root, selected.first);
+        return selected.first != facts.kernel && !base::kernel_is_installed(root, selected.first);
     });
     facts.owner = settings.owner;
     facts.configured = settings.version;
