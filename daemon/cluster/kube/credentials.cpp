@@ -2,7 +2,7 @@
 #include "daemon/cluster/kube/credentials.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/kube/credential_text.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
 
 namespace gpuhost::cluster {
 
@@ -50,9 +50,11 @@ std::string stamp(const base::Root& root, const std::string& path) {
 } // namespace
 
 Result<Credentials> read_credentials(const base::Root& root, const Kubeconfig& config) {
-    GPUHOST_TRY(authorities, read_pem(root, config.authority, "certificate-authority", check_certificates));
-    GPUHOST_TRY(certificate, read_pem(root, config.certificate, "client-certificate", check_certificates));
-    GPUHOST_TRY(key, read_pem(root, config.key, "client-key", check_private_key));
+    GPUHOST_TRY(authorities,
+                read_pem(root, config.authority, "certificate-authority", content::check_certificate));
+    GPUHOST_TRY(certificate,
+                read_pem(root, config.certificate, "client-certificate", content::check_certificate));
+    GPUHOST_TRY(key, read_pem(root, config.key, "client-key", content::check_private_key));
     GPUHOST_TRY(token, read_token(root, config.token));
     return Credentials{std::move(authorities), std::move(certificate), std::move(key), std::move(token)};
 }

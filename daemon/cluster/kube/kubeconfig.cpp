@@ -6,9 +6,9 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/yaml.hpp"
-#include "daemon/cluster/kube/credential_text.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
 #include "daemon/cluster/kube/kubeconfig_types.hpp"
+#include "daemon/content/crypto/client_certificate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,18 +176,30 @@ Result<void> read_user(const Entry& user, const std::string& directory, Kubeconf
 /// Checks the inline values. Files are checked when they are read.
 Result<void> check_texts(const Kubeconfig& config, const Entry& cluster, const Entry& user) {
     if (!config.authority.text.empty())
-        GPUHOST_CHECK(
-            check_certificates(config.authority.text, cluster.where + ": certificate-authority-data"));
+        GPUHOST_CHECK(content::check_certificate(config.authority.text,
+                                                 cluster.where + ": certificate-authority-data"));
     if (!config.certificate.text.empty())
-        GPUHOST_CHECK(check_certificates(config.certificate.text, user.where + ": client-certificate-data"));
+        GPUHOST_CHECK(
+            content::check_certificate(config.certificate.text, user.where + ": client-certificate-data"));
     if (!config.key.text.empty())
-        GPUHOST_CHECK(check_private_key(config.key.text, user.where + ": client-key-data"));
+        GPUHOST_CHECK(content::check_private_key(config.key.text, user.where + ": client-key-data"));
     if (!config.token.text.empty())
         GPUHOST_CHECK(check_token(config.token.text, user.where + ": token"));
     return {};
 }
 
 } // namespace
+
+Result<void> check_token(std::string_view token, std::string_view what) {
+    const bool printable =
+        std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+    if (!token.empty() && printable)
+        return {};
+    return base::fail(Errc::BadContent,
+                      std::string(what) +
+                          (token.empty() ? ": is empty" : ": has blanks or control characters"),
+                      "Provide only the token, as kubectl create token prints it.");
+}
 
 Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                     const std::string& directory) {

@@ -40,4 +40,8 @@ struct Kubeconfig {
 [[nodiscard]] base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                                         const std::string& directory);
 
+/// Fails with BadContent if the token is empty or cannot be sent in an HTTP header. `what` begins the error
+/// message.
+[[nodiscard]] base::Result<void> check_token(std::string_view token, std::string_view what);
+
 } // namespace gpuhost::cluster

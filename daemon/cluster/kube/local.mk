@@ -4,8 +4,6 @@ daemon_cluster_libcluster_a_SOURCES += \
     %D%/api.cpp \
     %D%/api.hpp \
     %D%/backoff.hpp \
-    %D%/credential_text.cpp \
-    %D%/credential_text.hpp \
     %D%/credentials.cpp \
     %D%/credentials.hpp \
     %D%/endpoint.cpp \

@@ -40,6 +40,12 @@ Result<std::string> digest_of(const X509_PUBKEY* key) {
     return sha256(bytes);
 }
 
+/// OpenSSL's pem_password_cb: sets the bool `asked`.
+extern "C" int refuse_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* asked) {
+    *static_cast<bool*>(asked) = true;
+    return -1;
+}
+
 } // namespace
 
 Result<std::string> make_private_key() {
@@ -67,6 +73,27 @@ Result<CertificateRequest> request_certificate(std::string_view key, const Subje
         return failed("creating a certificate request");
     GPUHOST_TRY(digest, digest_of(X509_REQ_get_X509_PUBKEY(request.get())));
     return CertificateRequest{std::string(written(out.get())), std::move(digest)};
+}
+
+Result<void> check_certificate(std::string_view pem, std::string_view what) {
+    if (read_certificate(pem, what))
+        return {};
+    return base::fail(
+        Errc::BadContent, std::string(what) + ": has no valid certificate in PEM",
+        "Provide one with '-----BEGIN CERTIFICATE-----'; convert DER with openssl x509 -inform DER.");
+}
+
+Result<void> check_private_key(std::string_view pem, std::string_view what) {
+    bool asked = false;
+    const BioPtr in = memory_bio(pem);
+    if (const KeyPtr key(PEM_read_bio_PrivateKey(in.get(), nullptr, refuse_passphrase, &asked)); key)
+        return {};
+    ERR_clear_error();
+    if (asked)
+        return base::fail(Errc::Refused, std::string(what) + ": is encrypted with a passphrase",
+                          "Remove the passphrase with openssl pkey -in FILE -out FILE.new.");
+    return base::fail(Errc::BadContent, std::string(what) + ": has no valid private key in PEM",
+                      "Provide one with '-----BEGIN PRIVATE KEY-----'.");
 }
 
 Result<CertificateFacts> read_certificate(std::string_view pem, std::string_view what) {

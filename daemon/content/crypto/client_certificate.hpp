@@ -34,6 +34,14 @@ struct CertificateFacts {
     std::string digest; ///< see CertificateRequest
 };
 
+/// Fails with BadContent if the first certificate of `pem` is missing or invalid. Other blocks, and text
+/// around them, are allowed. `what` begins the error message.
+[[nodiscard]] base::Result<void> check_certificate(std::string_view pem, std::string_view what);
+
+/// Fails with BadContent if `pem` has no valid private key, and with Refused if the key is encrypted with a
+/// passphrase.
+[[nodiscard]] base::Result<void> check_private_key(std::string_view pem, std::string_view what);
+
 /// Reads the first certificate in `pem`.
 [[nodiscard]] base::Result<CertificateFacts> read_certificate(std::string_view pem, std::string_view what);
 

@@ -2,20 +2,30 @@
 // Kubeconfigs for tests. tests/support/kubeconfigs.py has those that are compared with kubectl.
 #pragma once
 
+#include "daemon/base/base64.hpp"
+
 #include <string>
 
 namespace gpuhost::cluster::tests {
 
-/// Returns well-formed PEM; no test parses the five bytes in it.
-inline std::string pem(const std::string& label, const std::string& body = "MAMCAQE=\n") {
-    return "-----BEGIN " + label + "-----\n" + body + "-----END " + label + "-----\n";
-}
+/// A self-signed certificate and its key, for tests only.
+inline const std::string certificate = "-----BEGIN CERTIFICATE-----\n"
+                                       "MIIBADCBqAIBATAKBggqhkjOPQQDAjAMMQowCAYDVQQDDAFhMCAXDTI2MTEyNzIx\n"
+                                       "MDAxOVoYDzIxMjYxMTAzMjEwMDE5WjAMMQowCAYDVQQDDAFhMFkwEwYHKoZIzj0C\n"
+                                       "AQYIKoZIzj0DAQcDQgAEzHijcUVV19SFZhkC2A/Zhrx+3INy5Ewoz42EcOBSv+6k\n"
+                                       "RhOyGhevZgsLt6ag1sBJMW5rGqnWh2bFvp7sMbiIWDAKBggqhkjOPQQDAgNHADBE\n"
+                                       "AiBTzeo1/1yAnPVtldd1iJBf5w7LDv3FUpKwCuv2qCljNQIgHZKHCT58iqtcNYnJ\n"
+                                       "V27Rxmivmc+JtuT6C4+1Ghbo0bQ=\n"
+                                       "-----END CERTIFICATE-----\n";
+inline const std::string key = "-----BEGIN PRIVATE KEY-----\n"
+                               "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6Zfvhfe4V2ebUFZb\n"
+                               "bUDaiB1MB2fiF8gMWOpeQSqcFxGhRANCAATMeKNxRVXX1IVmGQLYD9mGvH7cg3Lk\n"
+                               "TCjPjYRw4FK/7qRGE7IaF69mCwu3pqDWwEkxbmsaqdaHZsW+nuwxuIhY\n"
+                               "-----END PRIVATE KEY-----\n";
 
-/// pem("CERTIFICATE") and pem("PRIVATE KEY") in base64, as in a kubeconfig.
-inline const std::string certificate_data =
-    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1BTUNBUUU9Ci0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K";
-inline const std::string key_data =
-    "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1BTUNBUUU9Ci0tLS0tRU5EIFBSSVZBVEUgS0VZLS0tLS0K";
+/// The two in base64, as in a kubeconfig.
+inline const std::string certificate_data = base::encode_base64(certificate);
+inline const std::string key_data = base::encode_base64(key);
 
 inline std::string cluster_members(const std::string& server = "https://10.0.0.1:6443") {
     return "server: '" + server + "', certificate-authority-data: " + certificate_data;

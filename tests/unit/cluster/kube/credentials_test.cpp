@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/cluster/kube/credential_text.hpp"
 #include "daemon/cluster/kube/credentials.hpp"
 #include "tests/support/tmpdir.hpp"
 #include "tests/unit/cluster/kubeconfigs.hpp"
@@ -12,13 +11,14 @@
 namespace gpuhost::cluster {
 namespace {
 
-using tests::pem;
+using tests::certificate;
+using tests::key;
 
 class CredentialsTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        write("ca.crt", pem("CERTIFICATE"));
-        write("node.pem", pem("CERTIFICATE") + pem("PRIVATE KEY"));
+        write("ca.crt", certificate);
+        write("node.pem", certificate + key);
         write("token", " secret\n");
         write("k.conf", "");
     }
@@ -52,8 +52,8 @@ class CredentialsTest : public ::testing::Test {
 TEST_F(CredentialsTest, ReadsCredentialsFromFiles) {
     const auto credentials = read_credentials(root_, config_);
     ASSERT_TRUE(credentials) << credentials.error().message;
-    const std::string node = pem("CERTIFICATE") + pem("PRIVATE KEY");
-    EXPECT_EQ(*credentials, (Credentials{pem("CERTIFICATE"), node, node, "secret"}));
+    const std::string node = certificate + key;
+    EXPECT_EQ(*credentials, (Credentials{certificate, node, node, "secret"}));
 }
 
 TEST_F(CredentialsTest, ReadsCredentialsEmbeddedInTheKubeconfig) {
@@ -66,12 +66,12 @@ TEST_F(CredentialsTest, ReadsCredentialsEmbeddedInTheKubeconfig) {
 }
 
 TEST_F(CredentialsTest, ErrorsNameTheWrongFile) {
-    write("ca.crt", pem("PRIVATE KEY"));
-    EXPECT_EQ(problem(), "certificate-authority: /etc/ca.crt: has no certificate in PEM");
-    write("ca.crt", pem("CERTIFICATE"));
-    write("node.pem", pem("CERTIFICATE"));
-    EXPECT_EQ(problem(), "client-key: /etc/node.pem: has no private key in PEM");
-    write("node.pem", pem("CERTIFICATE") + pem("PRIVATE KEY"));
+    write("ca.crt", key);
+    EXPECT_EQ(problem(), "certificate-authority: /etc/ca.crt: has no valid certificate in PEM");
+    write("ca.crt", certificate);
+    write("node.pem", certificate);
+    EXPECT_EQ(problem(), "client-key: /etc/node.pem: has no valid private key in PEM");
+    write("node.pem", certificate + key);
     write("token", "\n");
     EXPECT_EQ(problem(), "tokenFile: /etc/token: is empty");
     write("token", "two words");
@@ -86,7 +86,7 @@ TEST_F(CredentialsTest, SizesAreLimited) {
     write("token", std::string((64U << 10U) + 1, 'x'));
     EXPECT_NE(problem().find("/etc/token"), std::string::npos);
     write("token", "x");
-    write("ca.crt", pem("CERTIFICATE") + std::string(1U << 20U, '\n'));
+    write("ca.crt", certificate + std::string(1U << 20U, '\n'));
     EXPECT_NE(problem().find("/etc/ca.crt"), std::string::npos);
 }
 
@@ -133,36 +133,6 @@ TEST_F(CredentialsTest, WorldReadableSecretsAreNoted) {
                   "every user of this host can read /etc/k.conf, which has a private key: chmod o-r "
                   "/etc/k.conf"});
     EXPECT_EQ(credentials_notes(root_, "/etc/absent", config_), std::vector<std::string>());
-}
-
-TEST(CredentialText, CertificatesAreFoundBetweenOtherText) {
-    EXPECT_TRUE(check_certificates("Subject: me\n" + pem("CERTIFICATE"), "x"));
-    EXPECT_TRUE(check_certificates(pem("PRIVATE KEY") + pem("CERTIFICATE"), "x"));
-    EXPECT_TRUE(check_certificates(pem("CERTIFICATE", "!\n") + pem("CERTIFICATE"), "x"));
-    std::string windows = pem("CERTIFICATE");
-    for (std::size_t at = 0; (at = windows.find('\n', at)) != std::string::npos; at += 2)
-        windows.insert(at, "\r");
-    EXPECT_TRUE(check_certificates(windows, "x"));
-    for (const std::string& text :
-         {std::string(), std::string("-----BEGIN CERTIFICATE-----"), pem("CERTIFICATE", ""),
-          pem("CERTIFICATE", "!\n"), pem("CERTIFICATE", "AAAA\n"), pem("CERTIFICATE", "A: b\n\nMAMCAQE=\n"),
-          pem("TRUSTED CERTIFICATE"), " " + pem("CERTIFICATE"), pem("CERTIFICATE").substr(0, 50),
-          std::string("0\x03\x02\x01\x01")})
-        EXPECT_FALSE(check_certificates(text, "x")) << text;
-}
-
-TEST(CredentialText, AcceptsAllKeyLabelsButNotEncryptedKeys) {
-    for (const char* label : {"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"})
-        EXPECT_TRUE(check_private_key(pem("EC PARAMETERS", "BgUrgQQAIg==\n") + pem(label), "x")) << label;
-    const std::string locked = pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES\n\nMAMCAQE=\n");
-    for (const std::string& text : {pem("ENCRYPTED PRIVATE KEY"), locked}) {
-        const auto checked = check_private_key(text, "x");
-        ASSERT_FALSE(checked);
-        EXPECT_EQ(checked.error().code, base::Errc::Refused);
-    }
-    for (const std::string& text :
-         {pem("PUBLIC KEY"), pem("CERTIFICATE"), std::string(), pem("PRIVATE KEY", "-\n")})
-        EXPECT_FALSE(check_private_key(text, "x")) << text;
 }
 
 } // namespace

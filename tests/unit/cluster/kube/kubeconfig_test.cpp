@@ -30,7 +30,7 @@ TEST(Kubeconfig, ReadsTheCurrentContext) {
     EXPECT_EQ(config->cluster, "site");
     EXPECT_EQ(config->user, "host");
     EXPECT_EQ(config->server, "https://10.0.0.1:6443");
-    EXPECT_EQ(config->authority, (Material{tests::pem("CERTIFICATE"), ""}));
+    EXPECT_EQ(config->authority, (Material{tests::certificate, ""}));
     EXPECT_EQ(config->token, (Material{"secret", ""}));
     EXPECT_TRUE(config->certificate.empty() && config->key.empty());
 }
@@ -97,8 +97,13 @@ TEST(Kubeconfig, SizeIsLimited) {
 
 TEST(Kubeconfig, EncryptedKeysAreRefused) {
     const std::string locked =
-        "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tLQpNQU1DQVFFPQotLS0tLUVORCBFTkNSWVBURUQg"
-        "UFJJVkFURSBLRVktLS0tLQo=";
+        base::encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
+                            "MIHrMFYGCSqGSIb3DQEFDTBJMCgGCSqGSIb3DQEFDDAbBAiA/bZs9hDNJgIBATAM\n"
+                            "BggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBAgQQ2OHagMzA0LJXEzFh0W0HgwSBkFOj\n"
+                            "Tg487ybp5RUNZoag8/6Ra2AhZuBD2rkxgouNg52AKRbzwC/QbMUz0PVqlWG1mwgd\n"
+                            "gzJwLHleSRB2HxhSs4PTUoLwk6deqTFfdepswBNSJQFCsy8D9TewtrF8ECBGCEEb\n"
+                            "uVBCWIwEytkHEVtE+hL2VQB35cF513SD//ph3qTXVY/Zv4y1g4gMN27FqfQczQ==\n"
+                            "-----END ENCRYPTED PRIVATE KEY-----\n");
     const base::Error error =
         refusal(kubeconfig(cluster_members(), "client-certificate-data: " + tests::certificate_data +
                                                   ", client-key-data: " + locked));
