@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules are those of client-go's tools/clientcmd (loader.go, client_config.go, validation.go).
+// The members that are read follow client-go's tools/clientcmd (loader.go, client_config.go, validation.go).
+// Contexts, clusters and users other than the current ones are not checked.
 #include "daemon/cluster/kube/kubeconfig.hpp"
 
 #include "daemon/base/base64.hpp"
 #include "daemon/base/json.hpp"
-#include "daemon/base/parse.hpp"
 #include "daemon/base/yaml.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
-#include "daemon/cluster/kube/kubeconfig_types.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 namespace gpuhost::cluster {
 
 using base::Errc;
 using base::Json;
 using base::Result;
-using base::string_or;
 
 namespace {
 
@@ -34,157 +33,171 @@ std::string quote(std::string name) {
     return "'" + name + "'";
 }
 
-/// An element of the lists "contexts", "clusters" and "users".
+/// The document, a context, a cluster or a user.
 struct Entry {
-    const Json& value;
-    std::string where; ///< prefix of error messages about this entry
+    const Json& members;
+    std::string where; ///< prefix of error messages: the file and the entry
+
+    [[nodiscard]] tl::unexpected<base::Error> fail(const std::string& problem, std::string hint = {},
+                                                   Errc code = Errc::BadContent) const {
+        return base::fail(code, where + ": " + problem, std::move(hint));
+    }
+
+    /// Returns the string `key`; "" if it is absent or null.
+    [[nodiscard]] Result<std::string> text(const std::string& key) const {
+        const Json& value = base::member(members, key);
+        if (!value.is_null() && !value.is_string())
+            return fail(key + " is not a string", "Put it in quotes.");
+        return value.is_null() ? std::string() : value.get<std::string>();
+    }
+
+    /// Returns the absolute path in the member `key`; "" if the member is absent or empty.
+    [[nodiscard]] Result<std::string> path_in(const std::string& key, const std::string& directory) const {
+        GPUHOST_TRY(path, text(key));
+        if (std::any_of(path.begin(), path.end(), is_control))
+            return fail(key + " is not a valid path");
+        return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
+    }
+
+    /// Reads the member KEY-data, which `check` must accept, or KEY, a path. Fails if both are set, like
+    /// other Kubernetes clients. Files are checked when they are read.
+    [[nodiscard]] Result<Material> material(const std::string& key, const std::string& directory,
+                                            Result<void> (*check)(std::string_view, std::string_view)) const {
+        GPUHOST_TRY(path, path_in(key, directory));
+        GPUHOST_TRY(data, text(key + "-data"));
+        if (data.empty())
+            return Material{"", path};
+        if (!path.empty())
+            return fail("has both " + key + " and " + key + "-data", "Remove one of them.");
+        const auto pem = base::decode_base64(data);
+        if (!pem)
+            return fail(key + "-data is not valid base64", "Encode the file with base64 -w0 FILE.");
+        GPUHOST_CHECK(check(*pem, where + ": " + key + "-data"));
+        return Material{*pem, ""};
+    }
 };
 
-Result<Entry> find_entry(const Json& document, std::string_view kind, const std::string& name,
-                         std::string_view what) {
-    const std::string where = std::string(what) + ": " + std::string(kind) + " " + quote(name);
-    for (const Json& entry : base::member(document, std::string(kind) + "s"))
-        if (string_or(entry, "name", "") == name)
-            return Entry{base::member(entry, kind), where};
-    return base::fail(Errc::BadContent, where + " not found",
-                      "List them with kubectl config view --kubeconfig " + std::string(what) + ".");
+/// Finds the entry `name` in the list of this kind: "contexts", "clusters" or "users". Names must be unique.
+Result<Entry> find_entry(const Entry& document, const std::string& kind, const std::string& name) {
+    const Json& list = base::member(document.members, kind + "s");
+    if (!list.is_null() && !list.is_array())
+        return document.fail(kind + "s is not a list", "Begin each of its entries with '- '.");
+    std::set<std::string> names;
+    const Json* found = nullptr;
+    for (const Json& entry : list) {
+        const auto [at, is_first] = names.insert(base::string_or(entry, "name", ""));
+        if (!is_first)
+            return document.fail(kind + " " + quote(*at) + " is defined twice", "Remove one of the two.");
+        if (*at == name)
+            found = &base::member(entry, kind);
+    }
+    const std::string what = kind + " " + quote(name);
+    if (found == nullptr)
+        return document.fail(what + " not found",
+                             "List them with kubectl config view --kubeconfig " + document.where + ".");
+    return Entry{*found, document.where + ": " + what};
 }
 
 /// Finds the cluster or the user that the context names, and sets `name` to its name.
-Result<Entry> follow(const Json& document, std::string_view kind, const Entry& context, std::string& name,
-                     std::string_view what) {
-    name = string_or(context.value, kind, "");
+Result<Entry> follow(const Entry& document, const Entry& context, const std::string& kind,
+                     std::string& name) {
+    GPUHOST_TRY(text, context.text(kind));
+    name = text;
     if (name.empty())
-        return base::fail(Errc::BadContent, context.where + ": has no " + std::string(kind),
-                          "Set it with kubectl config set-context NAME --" + std::string(kind) + "=…");
-    return find_entry(document, kind, name, what);
+        return context.fail("has no " + kind, "Set it with kubectl config set-context NAME --" + kind + "=…");
+    return find_entry(document, kind, name);
 }
 
-/// Returns the absolute path in the member `key`; "" if the member is absent or empty.
-Result<std::string> parse_path(const Entry& entry, const std::string& key, const std::string& directory) {
-    const std::string path = string_or(entry.value, key, "");
-    if (std::any_of(path.begin(), path.end(), is_control))
-        return base::fail(Errc::BadContent, entry.where + ": " + key + " is not a valid path");
-    return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
-}
-
-/// Reads the member KEY-data (the text itself) or KEY (a path). Fails if both are set, like other Kubernetes
-/// clients.
-Result<Material> read_material(const Entry& entry, const std::string& key, const std::string& directory) {
-    GPUHOST_TRY(path, parse_path(entry, key, directory));
-    const std::string data = string_or(entry.value, key + "-data", "");
-    if (!data.empty() && !path.empty())
-        return base::fail(Errc::BadContent, entry.where + ": has both " + key + " and " + key + "-data",
-                          "Remove one of them.");
-    return Material{base::decode_base64(data).value_or(""), path};
-}
-
-Result<void> check_kind(const Json& document, std::string_view what) {
-    const std::string version = string_or(document, "apiVersion", "");
-    const std::string kind = string_or(document, "kind", "");
+Result<void> check_kind(const Entry& document) {
+    if (!document.members.is_object())
+        return document.fail("is not a kubeconfig: it is not a map");
+    GPUHOST_TRY(version, document.text("apiVersion"));
+    GPUHOST_TRY(kind, document.text("kind"));
     if ((version.empty() || version == "v1") && (kind.empty() || kind == "Config"))
         return {};
-    return base::fail(Errc::BadContent,
-                      std::string(what) + ": is not a kubeconfig, but of kind " + quote(kind) +
-                          " and apiVersion " + quote(version),
-                      "A kubeconfig has kind: Config and apiVersion: v1.");
+    return document.fail("is not a kubeconfig, but of kind " + quote(kind) + " and apiVersion " +
+                             quote(version),
+                         "A kubeconfig has kind: Config and apiVersion: v1.");
 }
 
-Result<void> read_cluster(const Entry& cluster, const std::string& directory, Kubeconfig& config) {
-    const std::string server = string_or(cluster.value, "server", "");
+/// Reads how to reach the server of the cluster.
+Result<void> read_server(const Entry& cluster, Kubeconfig& config) {
+    GPUHOST_TRY(server, cluster.text("server"));
     if (server.empty())
-        return base::fail(Errc::BadContent, cluster.where + ": has no server",
-                          "Set it with kubectl config set-cluster NAME --server=https://HOST:6443.");
+        return cluster.fail("has no server",
+                            "Set it with kubectl config set-cluster NAME --server=https://HOST:6443.");
     const auto url = parse_server_url(server);
     if (!url)
         return base::fail(url.error().context(cluster.where + ": server " + quote(server)));
     config.server = *url;
-    if (const std::string proxy = string_or(cluster.value, "proxy-url", ""); !proxy.empty()) {
+    GPUHOST_TRY(proxy, cluster.text("proxy-url"));
+    if (!proxy.empty()) {
         const auto proxy_url = parse_proxy_url(proxy);
         if (!proxy_url)
             return base::fail(proxy_url.error().context(cluster.where + ": proxy-url"));
         config.proxy = *proxy_url;
     }
-    config.server_name = string_or(cluster.value, "tls-server-name", "");
-    if (std::any_of(config.server_name.begin(), config.server_name.end(),
-                    [](char c) { return is_control(c) || c == ' ' || c == '/'; }))
-        return base::fail(Errc::BadContent, cluster.where + ": tls-server-name is not a valid host name");
-    if (base::bool_or(cluster.value, "insecure-skip-tls-verify", false))
-        return base::fail(Errc::Refused, cluster.where + ": has insecure-skip-tls-verify",
-                          "Set certificate-authority-data instead: the server is always verified.");
-    GPUHOST_TRY(authority, read_material(cluster, "certificate-authority", directory));
+    GPUHOST_TRY(name, cluster.text("tls-server-name"));
+    if (std::any_of(name.begin(), name.end(), [](char c) { return is_control(c) || c == ' ' || c == '/'; }))
+        return cluster.fail("tls-server-name is not a valid host name");
+    config.server_name = name;
+    return {};
+}
+
+/// Reads how to verify the server of the cluster.
+Result<void> read_authority(const Entry& cluster, const std::string& directory, Kubeconfig& config) {
+    if (const Json& insecure = base::member(cluster.members, "insecure-skip-tls-verify");
+        !insecure.is_null() && insecure != false)
+        return cluster.fail("has insecure-skip-tls-verify",
+                            "Remove it and set certificate-authority-data: the server is always verified.",
+                            Errc::Refused);
+    GPUHOST_TRY(authority, cluster.material("certificate-authority", directory, content::check_certificate));
     if (authority.empty())
-        return base::fail(Errc::Refused,
-                          cluster.where + ": has no certificate-authority: any authority that this host "
-                                          "trusts could issue the server's certificate",
-                          "Set certificate-authority-data to the cluster's own; kubeadm stores it in "
-                          "/etc/kubernetes/pki/ca.crt.");
+        return cluster.fail("has no certificate-authority: any authority that this host trusts could issue "
+                            "the server's certificate",
+                            "Set certificate-authority-data to the cluster's own; kubeadm stores it in "
+                            "/etc/kubernetes/pki/ca.crt.",
+                            Errc::Refused);
     config.authority = authority;
     return {};
 }
 
 /// Fails if the user entry impersonates another user, has a password or runs a program.
 Result<void> refuse_user(const Entry& user) {
-    struct Refused {
-        std::string_view key;
-        std::string_view hint;
-    };
-    static constexpr std::string_view run =
+    static constexpr const char* run =
         "Use a client certificate or a token file: gpuhost-cluster runs no other program.";
-    static constexpr std::string_view password =
+    static constexpr const char* password =
         "Use a client certificate or a token file: API servers accept no passwords.";
-    static constexpr std::string_view as =
-        "Give this host credentials of its own, with the rights that it needs.";
-    static constexpr std::array refused{Refused{"exec", run},
-                                        Refused{"auth-provider", run},
-                                        Refused{"username", password},
-                                        Refused{"password", password},
-                                        Refused{"as", as},
-                                        Refused{"as-uid", as},
-                                        Refused{"as-groups", as},
-                                        Refused{"as-user-extra", as}};
+    static constexpr const char* as = "Give this host credentials of its own, with the rights that it needs.";
+    static constexpr std::pair<const char*, const char*> refused[] = {
+        {"exec", run}, {"auth-provider", run}, {"username", password}, {"password", password},
+        {"as", as},    {"as-uid", as},         {"as-groups", as},      {"as-user-extra", as}};
     for (const auto& [key, hint] : refused)
-        if (const Json& value = base::member(user.value, key); !value.is_null()) {
-            const bool nothing = (value.is_string() && value.get_ref<const std::string&>().empty()) ||
-                                 (hint == as && value.empty());
-            if (!nothing)
-                return base::fail(Errc::Refused, user.where + ": has " + std::string(key), std::string(hint));
-        }
+        if (const Json& value = base::member(user.members, key); !value.is_null() && value != "")
+            return user.fail(std::string("has ") + key, hint, Errc::Refused);
     return {};
 }
 
 Result<void> read_user(const Entry& user, const std::string& directory, Kubeconfig& config) {
     GPUHOST_CHECK(refuse_user(user));
-    GPUHOST_TRY(certificate, read_material(user, "client-certificate", directory));
-    GPUHOST_TRY(key, read_material(user, "client-key", directory));
+    GPUHOST_TRY(certificate, user.material("client-certificate", directory, content::check_certificate));
+    GPUHOST_TRY(key, user.material("client-key", directory, content::check_private_key));
     if (certificate.empty() != key.empty())
-        return base::fail(Errc::BadContent,
-                          user.where + (key.empty() ? ": has a client-certificate without its client-key"
-                                                    : ": has a client-key without its client-certificate"),
-                          "Set both, or neither of them and a token.");
-    GPUHOST_TRY(token_file, parse_path(user, "tokenFile", directory));
-    const Material token{token_file.empty() ? string_or(user.value, "token", "") : "", token_file};
-    if (certificate.empty() && token.empty())
-        return base::fail(Errc::BadContent, user.where + ": has neither a client-certificate nor a token",
-                          "Set client-certificate-data with client-key-data, tokenFile or token.");
+        return user.fail(key.empty() ? "has a client-certificate without its client-key"
+                                     : "has a client-key without its client-certificate",
+                         "Set both, or neither of them and a token.");
+    GPUHOST_TRY(token, user.text("token"));
+    GPUHOST_TRY(token_file, user.path_in("tokenFile", directory));
+    if (!token_file.empty())
+        token.clear();
+    if (certificate.empty() && token.empty() && token_file.empty())
+        return user.fail("has neither a client-certificate nor a token",
+                         "Set client-certificate-data with client-key-data, tokenFile or token.");
+    if (!token.empty())
+        GPUHOST_CHECK(check_token(token, user.where + ": token"));
     config.certificate = certificate;
     config.key = key;
-    config.token = token;
-    return {};
-}
-
-/// Checks the inline values. Files are checked when they are read.
-Result<void> check_texts(const Kubeconfig& config, const Entry& cluster, const Entry& user) {
-    if (!config.authority.text.empty())
-        GPUHOST_CHECK(content::check_certificate(config.authority.text,
-                                                 cluster.where + ": certificate-authority-data"));
-    if (!config.certificate.text.empty())
-        GPUHOST_CHECK(
-            content::check_certificate(config.certificate.text, user.where + ": client-certificate-data"));
-    if (!config.key.text.empty())
-        GPUHOST_CHECK(content::check_private_key(config.key.text, user.where + ": client-key-data"));
-    if (!config.token.text.empty())
-        GPUHOST_CHECK(check_token(config.token.text, user.where + ": token"));
+    config.token = {token, token_file};
     return {};
 }
 
@@ -206,21 +219,22 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what
     if (text.size() > largest)
         return base::fail(Errc::BadContent, std::string(what) + ": is larger than 1 MiB",
                           "Keep only this host's context in it: kubectl config view --raw --minify.");
-    GPUHOST_TRY(document, base::parse_yaml(text, what, base::YamlReader::Kubectl));
-    GPUHOST_CHECK(check_kubeconfig_types(document, what));
-    GPUHOST_CHECK(check_kind(document, what));
+    GPUHOST_TRY(members, base::parse_yaml(text, what, base::YamlReader::Kubectl));
+    const Entry document{members, std::string(what)};
+    GPUHOST_CHECK(check_kind(document));
     Kubeconfig config;
-    config.context = string_or(document, "current-context", "");
-    if (config.context.empty())
-        return base::fail(Errc::BadContent, std::string(what) + ": has no current-context",
-                          "Choose one with kubectl config use-context NAME --kubeconfig " +
-                              std::string(what));
-    GPUHOST_TRY(context, find_entry(document, "context", config.context, what));
-    GPUHOST_TRY(cluster, follow(document, "cluster", context, config.cluster, what));
-    GPUHOST_TRY(user, follow(document, "user", context, config.user, what));
-    GPUHOST_CHECK(read_cluster(cluster, directory, config));
+    GPUHOST_TRY(name, document.text("current-context"));
+    config.context = name;
+    if (name.empty())
+        return document.fail("has no current-context",
+                             "Choose one with kubectl config use-context NAME --kubeconfig " +
+                                 document.where);
+    GPUHOST_TRY(context, find_entry(document, "context", name));
+    GPUHOST_TRY(cluster, follow(document, context, "cluster", config.cluster));
+    GPUHOST_TRY(user, follow(document, context, "user", config.user));
+    GPUHOST_CHECK(read_server(cluster, config));
+    GPUHOST_CHECK(read_authority(cluster, directory, config));
     GPUHOST_CHECK(read_user(user, directory, config));
-    GPUHOST_CHECK(check_texts(config, cluster, user));
     return config;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a kubeconfig like kubectl: the API server, how to verify it, and this host's credentials for it.
+// Reads the current context of a kubeconfig: the API server, how to verify it, and this host's credentials.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -34,9 +34,10 @@ struct Kubeconfig {
 };
 
 /// Parses the current context of `text`: YAML or JSON, at most 1 MiB. Relative paths in it are relative to
-/// `directory`, which is absolute. kubectl gives each accepted file the same meaning. Features of kubectl
-/// that are not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the feature.
-/// If both are set, the token file takes precedence over the token.
+/// `directory`, which is absolute. If kubectl accepts the file too, the content is the same. Features of
+/// kubectl that are not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the
+/// feature. Other members, and the entries of other contexts, are ignored. If both are set, the token file
+/// takes precedence over the token.
 [[nodiscard]] base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                                         const std::string& directory);
 

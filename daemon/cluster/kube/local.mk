@@ -16,8 +16,6 @@ daemon_cluster_libcluster_a_SOURCES += \
     %D%/kube_time.hpp \
     %D%/kubeconfig.cpp \
     %D%/kubeconfig.hpp \
-    %D%/kubeconfig_types.cpp \
-    %D%/kubeconfig_types.hpp \
     %D%/paths.hpp \
     %D%/selector.cpp \
     %D%/selector.hpp \

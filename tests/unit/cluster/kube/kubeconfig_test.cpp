@@ -59,6 +59,8 @@ TEST(Kubeconfig, ErrorsHaveCodeMessageAndHint) {
           "/etc/k.conf: cluster 'site': server 'http://10.0.0.1:8080': does not begin with https://"}},
         {kubeconfig(cluster_members(), "exec: {command: aws}"),
          {Errc::Refused, "/etc/k.conf: user 'host': has exec"}},
+        {kubeconfig(cluster_members(), "as-groups: [a]"),
+         {Errc::Refused, "/etc/k.conf: user 'host': has as-groups"}},
         {kubeconfig(cluster_members(), "tokn: x"),
          {Errc::BadContent, "/etc/k.conf: user 'host': has neither a client-certificate nor a token"}},
     };
