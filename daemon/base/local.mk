@@ -51,9 +51,7 @@ noinst_LIBRARIES += %D%/libyaml.a
 %C%_libyaml_a_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 %C%_libyaml_a_SOURCES = \
     %D%/yaml.cpp \
-    %D%/yaml.hpp \
-    %D%/yaml_scalar.cpp \
-    %D%/yaml_scalar.hpp
+    %D%/yaml.hpp
 
 # A separate library, because of its compiler flags.
 noinst_LIBRARIES += %D%/libinstalled.a

@@ -2,13 +2,13 @@
 #include "daemon/base/yaml.hpp"
 
 #include "daemon/base/json.hpp"
-#include "daemon/base/yaml_scalar.hpp"
+#include "daemon/base/parse.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -35,11 +35,51 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
+/// Returns true for UTF-8 without control characters, which Go's readers of YAML require.
+bool is_yaml_text(std::string_view text) {
+    const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r') || c == '\x7f';
+    });
+    if (control)
+        return false;
+    const Json value = std::string(text);
+    const Json again = Json::parse(dump(value), nullptr, false); // dump() replaces invalid UTF-8
+    return again == value;
+}
+
+bool is_one_of(std::string_view text, const std::array<std::string_view, 3>& words) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+std::optional<std::uint64_t> unsigned_number(std::string_view text) {
+    if (text.size() > 2 && text[0] == '0') {
+        if (text[1] == 'x')
+            return parse_uint(text.substr(2), 16);
+        if (text[1] == 'o')
+            return parse_uint(text.substr(2), 8);
+        if (text[1] == 'b')
+            return parse_uint(text.substr(2), 2);
+    }
+    return parse_uint(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
+}
+
+/// Returns a boolean, an integer or a string. The parser reports null itself.
+Json plain_scalar(const std::string& text) {
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (is_one_of(text, {"true", "True", "TRUE"}))
+        return true;
+    if (is_one_of(text, {"false", "False", "FALSE"}))
+        return false;
+    if (const auto number = unsigned_number(text))
+        return *number;
+    const auto number = starts_with(text, "-") ? unsigned_number(text.substr(1)) : std::nullopt;
+    return number && *number <= most ? Json(-static_cast<std::int64_t>(*number)) : Json(text);
+}
+
 /// Builds JSON from the parser's events. Throws an exception to stop the parser, as the parser itself does:
 /// otherwise the parser would recurse as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
-    explicit JsonBuilder(YamlReader reader) : reader_(reader) {}
     [[nodiscard]] Json take() && { return std::move(document_); }
 
     void OnDocumentStart(const YAML::Mark&) override {}
@@ -57,11 +97,13 @@ class JsonBuilder final : public YAML::EventHandler {
         spend(mark, made_, cost);
         refuse_tag(mark, tag);
         if (!is_key_next())
-            return put(mark, {value_of(mark, tag, text), cost}, anchor);
+            return put(mark, {tag == plain ? plain_scalar(text) : Json(text), cost}, anchor);
+        if (tag == plain && text == "<<")
+            throw YAML::ParserException(mark, "merges maps with '<<', which is not supported");
         Open& map = open_.back();
-        map.merges = reader_ == YamlReader::Kubectl && tag == plain && text == "<<";
-        if (!map.merges)
-            map.key = key_of(mark, tag, text);
+        if (map.value.contains(text))
+            throw YAML::ParserException(mark, "has the key '" + text + "' twice in one map");
+        map.key = text;
     }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -70,8 +112,6 @@ class JsonBuilder final : public YAML::EventHandler {
         if (named == anchors_.end())
             throw YAML::ParserException(mark, "has an alias inside its own anchor");
         spend(mark, made_, named->second.cost);
-        if (!open_.empty() && open_.back().merges && !named->second.value.is_object())
-            refuse_to_merge(mark);
         put(mark, named->second, 0);
     }
 
@@ -98,56 +138,17 @@ class JsonBuilder final : public YAML::EventHandler {
         YAML::Mark mark;
         YAML::anchor_t anchor;
         std::size_t made_before;
-        std::set<std::string> keys = {};     ///< without merged keys
         std::optional<std::string> key = {}; ///< key of the next value
-        bool merges = false;                 ///< the next value is merged into this map
     };
 
     [[nodiscard]] bool is_key_next() const {
-        return !open_.empty() && open_.back().value.is_object() && !open_.back().key && !open_.back().merges;
+        return !open_.empty() && open_.back().value.is_object() && !open_.back().key;
     }
 
-    [[nodiscard]] Json value_of(const YAML::Mark& mark, const std::string& tag,
-                                const std::string& text) const {
-        Json value = tag == plain ? plain_scalar(text, reader_) : Json(text);
-        if (value.is_number_float() && !std::isfinite(value.get<double>()))
-            throw YAML::ParserException(mark, "has the number " + text + ", which JSON does not support");
-        return value;
-    }
-
-    [[nodiscard]] std::string key_of(const YAML::Mark& mark, const std::string& tag,
-                                     const std::string& text) {
-        const auto key = tag == plain ? plain_key(text, reader_) : std::optional(text);
-        if (!key)
-            throw YAML::ParserException(mark, "has a key that is not a string");
-        if (!open_.back().keys.insert(*key).second)
-            throw YAML::ParserException(mark, "has the key '" + *key + "' twice in one map");
-        return *key;
-    }
-
-    /// With Kubectl's rules, refuses tags other than !!str. They convert the text to another type, and are
-    /// not used in practice.
-    void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
-        if (reader_ == YamlReader::Kubectl && tag != plain && tag != quoted && tag != text_tag)
+    /// Refuses tags other than !!str. They convert the text to another type, and are not used in practice.
+    static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+        if (tag != plain && tag != quoted && tag != text_tag)
             throw YAML::ParserException(mark, "has the tag '" + tag + "', which is not supported");
-    }
-
-    [[noreturn]] static void refuse_to_merge(const YAML::Mark& mark) {
-        throw YAML::ParserException(mark, "has '<<' with a value that is not a map or a list of maps");
-    }
-
-    /// Merges a value of "<<" into a map at its position in the text, like Go's reader: merged members
-    /// replace earlier ones.
-    static void merge(const YAML::Mark& mark, Json& into, const Json& value) {
-        if (value.is_object())
-            return into.update(value);
-        if (!value.is_array())
-            refuse_to_merge(mark);
-        for (auto one = value.rbegin(); one != value.rend(); ++one) { // the first has precedence
-            if (!one->is_object())
-                refuse_to_merge(mark);
-            into.update(*one);
-        }
     }
 
     void refuse_as_key(const YAML::Mark& mark) const {
@@ -186,13 +187,10 @@ class JsonBuilder final : public YAML::EventHandler {
             document_ = std::move(made.value);
         else if (Open& outer = open_.back(); outer.value.is_array())
             outer.value.push_back(std::move(made.value));
-        else if (std::exchange(outer.merges, false))
-            merge(mark, outer.value, made.value);
         else
             outer.value[*std::exchange(outer.key, std::nullopt)] = std::move(made.value);
     }
 
-    YamlReader reader_;
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
@@ -202,13 +200,13 @@ class JsonBuilder final : public YAML::EventHandler {
 
 } // namespace
 
-Result<Json> parse_yaml(std::string_view text, std::string_view what, YamlReader reader) {
-    if (reader == YamlReader::Kubectl && !is_yaml_text(text))
+Result<Json> parse_yaml(std::string_view text, std::string_view what) {
+    if (!is_yaml_text(text))
         return fail(Errc::BadContent, std::string(what) + ": is not UTF-8 text");
     std::istringstream input{std::string(text)};
     try {
         YAML::Parser parser(input);
-        JsonBuilder builder(reader);
+        JsonBuilder builder;
         (void)parser.HandleNextDocument(builder); // null without a document
         return std::move(builder).take();
     } catch (const YAML::Exception& error) {

@@ -316,7 +316,6 @@ fuzz_corpus = \
     %D%/corpus/kubeconfig/exec.yaml \
     %D%/corpus/kubeconfig/files.yaml \
     %D%/corpus/kubeconfig/impersonation.yaml \
-    %D%/corpus/kubeconfig/infinite.yaml \
     %D%/corpus/kubeconfig/key-newline.yaml \
     %D%/corpus/kubeconfig/kubeadm.yaml \
     %D%/corpus/kubeconfig/map-newline.yaml \

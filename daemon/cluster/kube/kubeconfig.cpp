@@ -219,7 +219,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what
     if (text.size() > largest)
         return base::fail(Errc::BadContent, std::string(what) + ": is larger than 1 MiB",
                           "Keep only this host's context in it: kubectl config view --raw --minify.");
-    GPUHOST_TRY(members, base::parse_yaml(text, what, base::YamlReader::Kubectl));
+    GPUHOST_TRY(members, base::parse_yaml(text, what));
     const Entry document{members, std::string(what)};
     GPUHOST_CHECK(check_kind(document));
     Kubeconfig config;

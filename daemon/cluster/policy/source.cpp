@@ -37,7 +37,7 @@ class Layers {
     void text(const std::string& name, const std::string& text) {
         if (text.size() > longest)
             return problem(name, "is longer than 256 KiB");
-        auto spec = base::parse_yaml(text, name, base::YamlReader::Kubectl);
+        auto spec = base::parse_yaml(text, name);
         if (!spec)
             return problem(name, spec.error().message);
         layers.push_back({name, std::move(*spec)});

@@ -294,9 +294,8 @@ bool is_spec_file(std::string_view name) {
 }
 
 Result<Spec> parse_spec(std::string_view text, std::string_view name) {
-    GPUHOST_TRY(document, base::ends_with(name, ".json")
-                              ? parse_json_once(text, name)
-                              : base::parse_yaml(text, name, base::YamlReader::ContainerRuntime));
+    GPUHOST_TRY(document,
+                base::ends_with(name, ".json") ? parse_json_once(text, name) : base::parse_yaml(text, name));
     return spec_from_json(document, name);
 }
 

@@ -2,25 +2,19 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/yaml.hpp"
 
-#include <limits>
-#include <utility>
-
 #include <gtest/gtest.h>
 
 namespace gpuhost::base {
 namespace {
 
-constexpr auto as_runtime = YamlReader::ContainerRuntime;
-constexpr auto as_kubectl = YamlReader::Kubectl;
-
-Json parsed(const std::string& text, YamlReader reader = as_runtime) {
-    const auto value = parse_yaml(text, "x.yaml", reader);
+Json parsed(const std::string& text) {
+    const auto value = parse_yaml(text, "x.yaml");
     EXPECT_TRUE(value) << value.error().message;
     return value ? *value : Json("not parsed");
 }
 
-std::string refusal(const std::string& text, YamlReader reader = as_runtime) {
-    const auto value = parse_yaml(text, "x.yaml", reader);
+std::string refusal(const std::string& text) {
+    const auto value = parse_yaml(text, "x.yaml");
     if (value)
         return "taken as " + value->dump();
     EXPECT_EQ(value.error().code, Errc::BadContent);
@@ -38,99 +32,30 @@ TEST(Yaml, PlainScalarsHaveTypesAndQuotedAreStrings) {
             R"([18446744073709551615, "18446744073709551616", "-9223372036854775808", ".5", "yes", true])"));
 }
 
-TEST(Yaml, KubectlReadsBooleansAsYaml11) {
-    for (const char* word : {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"})
-        EXPECT_EQ(parsed(word, as_kubectl), Json(true)) << word;
-    for (const char* word : {"n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"})
-        EXPECT_EQ(parsed(word, as_kubectl), Json(false)) << word;
-    for (const char* word : {"yES", "oN", "nO", "tRUE", "'y'", "\"no\"", "!!str yes", "|-\n  on"})
-        EXPECT_TRUE(parsed(word, as_kubectl).is_string()) << word;
+TEST(Yaml, MergedMapsAreRefused) {
+    EXPECT_EQ(refusal("a: &a {x: 1}\nb: {<<: *a}\n"),
+              "x.yaml: line 2: merges maps with '<<', which is not supported");
+    EXPECT_EQ(parsed("{'<<': 1, a: <<}"), Json::parse(R"({"<<": 1, "a": "<<"})"));
 }
 
-TEST(Yaml, KubectlReadsNumbersAsGo) {
-    const std::pair<const char*, Json> rows[] = {
-        {"0", 0},
-        {"-0", 0},
-        {"+5", 5},
-        {"1_000", 1000},
-        {"0b1", 1},
-        {"0B11", 3},
-        {"0x1", 1},
-        {"0XfF", 255},
-        {"-0x10", -16},
-        {"010", 8},
-        {"0o17", 15},
-        {"0O7", 7},
-        {"08", 8.0},
-        {"1.5", 1.5},
-        {".5", .5},
-        {"-.5e1", -5.0},
-        {"+1.", 1.0},
-        {"1e3", 1000.0},
-        {"1_0.5", 10.5},
-        {"2.E-1", .2},
-        {".5_0", .5},
-        {"1e-999", 0.0},
-        {"18446744073709551615", 18446744073709551615U},
-        {"-9223372036854775808", std::numeric_limits<std::int64_t>::min()},
-        {"18446744073709551616", 18446744073709551616.0},
-    };
-    for (const auto& [text, number] : rows) {
-        EXPECT_EQ(parsed(text, as_kubectl), number) << text;
-        EXPECT_EQ(parsed(text, as_kubectl).is_number_float(), number.is_number_float()) << text;
-    }
-    for (const char* text : {"0x", "0b2", "+-1", "1e", "e1", ".", "._5", ".5_", "1.2.3", "1e999", "0xg", "_1",
-                             "<<", "2026-01-02", "1:30", "-inf", "nan", "abc"})
-        EXPECT_EQ(parsed(text, as_kubectl), Json(text)) << text;
-    for (const char* text : {".inf", "-.INF", "+.Inf", ".nan", ".NaN"})
-        EXPECT_NE(refusal(text, as_kubectl).find(", which JSON does not support"), std::string::npos) << text;
-}
-
-TEST(Yaml, KubectlConvertsScalarKeysToStrings) {
-    EXPECT_EQ(parsed("{y: 1, 0x10: 2, '0x10': 3, -1: 4, a: 5}", as_kubectl),
-              Json::parse(R"({"true": 1, "16": 2, "0x10": 3, "-1": 4, "a": 5})"));
-    EXPECT_EQ(refusal("{yes: 1, on: 2}", as_kubectl), "x.yaml: line 1: has the key 'true' twice in one map");
-    for (const char* key : {"1.5", "18446744073709551615", "~", "[a]", ".inf"})
-        EXPECT_EQ(refusal(std::string(key) + " : 1", as_kubectl),
-                  "x.yaml: line 1: has a key that is not a string");
-    EXPECT_EQ(parsed("{y: 1, 0x10: 2}"), Json::parse(R"({"y": 1, "0x10": 2})"));
-}
-
-TEST(Yaml, KubectlMergesKeysInTextOrder) {
-    const std::string base = "base: &b {x: 1, y_: 2}\nother: &o {x: 3, z: 4}\nof: ";
-    const std::pair<const char*, const char*> rows[] = {
-        {"{<<: *b, x: 9}", R"({"x": 9, "y_": 2})"},         {"{x: 9, <<: *b}", R"({"x": 1, "y_": 2})"},
-        {"{<<: [*b, *o]}", R"({"x": 1, "y_": 2, "z": 4})"}, {"{<<: [*o, {x: 5}]}", R"({"x": 3, "z": 4})"},
-        {"{<<: {x: 7}, <<: *o}", R"({"x": 3, "z": 4})"},    {"{'<<': *b}", R"({"<<": {"x": 1, "y_": 2}})"},
-    };
-    for (const auto& [text, made] : rows)
-        EXPECT_EQ(parsed(base + text, as_kubectl)["of"], Json::parse(made)) << text;
-    for (const char* text : {"{<<: 1}", "{<<: }", "{<<: [1]}", "{<<: [[{x: 1}]]}", "{<<: *l}"})
-        EXPECT_EQ(refusal("l: &l [{x: 1}]\na: " + std::string(text), as_kubectl),
-                  "x.yaml: line 2: has '<<' with a value that is not a map or a list of maps");
-    EXPECT_EQ(parsed(base + "{<<: *b}")["of"], Json::parse(R"({"<<": {"x": 1, "y_": 2}})"));
-}
-
-TEST(Yaml, KubectlRefusesInvalidUtf8) {
+TEST(Yaml, InvalidUtf8IsRefused) {
     for (const char* text : {"a: \xff", "a: \x01", "a: \xc3", "a: \x7f",
                              "\xff\xfe"
                              "a"})
-        EXPECT_EQ(refusal(text, as_kubectl), "x.yaml: is not UTF-8 text");
-    EXPECT_EQ(parsed("a: \xc3\xa4\r\nb: \"\\u00e4\\0\"\n", as_kubectl),
-              Json::parse(R"({"a": "ä", "b": "ä\u0000"})"));
+        EXPECT_EQ(refusal(text), "x.yaml: is not UTF-8 text");
+    EXPECT_EQ(parsed("a: \xc3\xa4\r\nb: \"\\u00e4\\0\"\n"), Json::parse(R"({"a": "ä", "b": "ä\u0000"})"));
 }
 
-TEST(Yaml, KubectlRefusesTagsExceptStr) {
+TEST(Yaml, TagsExceptStrAreRefused) {
     for (const char* tag : {"!!int", "!!binary", "!mine", "!!bool"})
-        EXPECT_NE(refusal("a: " + std::string(tag) + " '1'", as_kubectl).find("', which is not supported"),
+        EXPECT_NE(refusal("a: " + std::string(tag) + " '1'").find("', which is not supported"),
                   std::string::npos);
-    EXPECT_EQ(parsed("a: !!str 1", as_kubectl), Json::parse(R"({"a": "1"})"));
+    EXPECT_EQ(parsed("a: !!str 1"), Json::parse(R"({"a": "1"})"));
 }
 
 TEST(Yaml, JsonIsYaml) {
     const std::string text = "{\n\t\"a\": [1, {\"b\": \"2\\/3\"}],\n\t\"c\": {}, \"d\": \"no\"\n}\n";
     EXPECT_EQ(parsed(text), Json::parse(text));
-    EXPECT_EQ(parsed(text, as_kubectl), Json::parse(text));
 }
 
 TEST(Yaml, AliasIsReplacedByItsAnchor) {
@@ -180,13 +105,13 @@ TEST(Yaml, AliasInsideItsAnchorIsRefused) {
 
 TEST(Yaml, DepthIsLimited) {
     EXPECT_EQ(refusal(std::string(65, '[') + std::string(65, ']')), "x.yaml: line 1: is nested too deeply");
-    EXPECT_TRUE(parse_yaml(std::string(64, '[') + std::string(64, ']'), "x.yaml", as_runtime));
+    EXPECT_TRUE(parse_yaml(std::string(64, '[') + std::string(64, ']'), "x.yaml"));
     std::string dashes;
     for (int i = 0; i < 200'000; ++i)
         dashes += "- ";
     EXPECT_EQ(refusal(dashes), "x.yaml: line 1: is nested too deeply");
     for (const char bracket : {'[', '{'})
-        EXPECT_FALSE(parse_yaml(std::string(200'000, bracket), "x.yaml", as_runtime));
+        EXPECT_FALSE(parse_yaml(std::string(200'000, bracket), "x.yaml"));
 }
 
 TEST(Yaml, DuplicateAndNonTextKeysAreRefused) {
