@@ -188,6 +188,12 @@ bool Root::exists(std::string_view path) const {
     return lstat(path).has_value();
 }
 
+std::string_view Root::existing_part(std::string_view path) const {
+    while (path.size() > 1 && !exists(path))
+        path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+    return path;
+}
+
 Result<std::uint64_t> Root::free_bytes(std::string_view path) const {
     GPUHOST_TRY(fd, open_file(path, O_PATH));
     struct statvfs st {};

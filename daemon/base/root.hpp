@@ -49,6 +49,8 @@ class Root {
     [[nodiscard]] Result<struct stat> stat(std::string_view path) const;  ///< follows links
     [[nodiscard]] Result<struct stat> lstat(std::string_view path) const; ///< does not follow the last one
     [[nodiscard]] bool exists(std::string_view path) const;               ///< without following the last link
+    /// Returns `path`, or its nearest parent that exists.
+    [[nodiscard]] std::string_view existing_part(std::string_view path) const;
     /// Returns the bytes that unprivileged users can still write to the file system of `path`.
     [[nodiscard]] Result<std::uint64_t> free_bytes(std::string_view path) const;
 

@@ -23,7 +23,7 @@ constexpr std::array image_file_systems{
     std::string_view("/var/lib/docker"), std::string_view("/var/lib/rancher")};
 
 bool shares_file_system(const base::Root& root) {
-    const auto store = root.stat(store_place(root));
+    const auto store = root.stat(root.existing_part(blobs_directory));
     return store &&
            std::any_of(image_file_systems.begin(), image_file_systems.end(), [&](std::string_view path) {
                const auto images = root.stat(path);
@@ -62,7 +62,7 @@ std::optional<unsigned> kubelet_threshold(const base::Root& root) {
 std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::optional<unsigned> threshold) {
     if (bytes == 0 || !threshold || !shares_file_system(root))
         return {};
-    const auto store = root.open_file(store_place(root), O_RDONLY | O_DIRECTORY);
+    const auto store = root.open_file(root.existing_part(blobs_directory), O_RDONLY | O_DIRECTORY);
     struct statvfs space {};
     if (!store || ::fstatvfs(store->get(), &space) < 0 || space.f_blocks == 0)
         return {};

@@ -244,7 +244,7 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
 } // namespace
 
 Result<void> check_space(const Root& root, std::uint64_t missing, const std::string& digest) {
-    GPUHOST_TRY(free_now, root.free_bytes(store_place(root)));
+    GPUHOST_TRY(free_now, root.free_bytes(root.existing_part(blobs_directory)));
     const std::uint64_t free = free_now + left_by_others(root, digest);
     if (missing == 0 || missing + store_reserve <= free)
         return {};

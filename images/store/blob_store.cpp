@@ -194,11 +194,4 @@ Result<void> Incoming::remove() const {
     return root_->remove_tree(path_);
 }
 
-std::string_view store_place(const base::Root& root) {
-    std::string_view directory = blobs_directory;
-    while (directory.size() > 1 && !root.exists(directory))
-        directory = directory.substr(0, std::max<std::size_t>(directory.rfind('/'), 1));
-    return directory;
-}
-
 } // namespace gpuhost::images

@@ -106,8 +106,4 @@ class Incoming {
     base::UniqueFd directory_;
 };
 
-/// Returns blobs_directory, or its nearest existing parent: a path on the store's file system even before the
-/// store exists.
-[[nodiscard]] std::string_view store_place(const base::Root& root);
-
 } // namespace gpuhost::images

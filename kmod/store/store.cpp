@@ -225,10 +225,7 @@ Result<void> remove_selection(const Root& root, std::string_view kernel) {
 }
 
 Result<std::uint64_t> free_space(const Root& root) {
-    std::string path(store_directory);
-    while (path.size() > 1 && !root.exists(path))
-        path.resize(std::max<std::size_t>(path.rfind('/'), 1));
-    return root.free_bytes(path);
+    return root.free_bytes(root.existing_part(store_directory));
 }
 
 bool is_of_version(std::string_view problem, std::string_view version) {
