@@ -143,6 +143,18 @@ bool ends_with(std::string_view text, std::string_view suffix) {
     return text.ends_with(suffix);
 }
 
+int compare_numbers(std::string_view a, std::string_view b) {
+    const auto left = split(a, '.');
+    const auto right = split(b, '.');
+    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+        const auto x = i < left.size() ? parse_uint(left[i]).value_or(0) : 0;
+        const auto y = i < right.size() ? parse_uint(right[i]).value_or(0) : 0;
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
 bool is_driver_version(std::string_view text) {
     const auto parts = split(text, '.');
     if (text.size() > 32 || parts.size() < 2 || parts.size() > 4)

@@ -27,6 +27,9 @@ namespace gpuhost::base {
 [[nodiscard]] bool starts_with(std::string_view text, std::string_view prefix);
 [[nodiscard]] bool ends_with(std::string_view text, std::string_view suffix);
 
+/// Compares versions number by number. Returns -1 if `a` is older than `b` ("535.261.03" and "550.54.14"), 0
+/// if they are equal, else 1.
+[[nodiscard]] int compare_numbers(std::string_view a, std::string_view b);
 /// Returns true for a driver version in NVIDIA's notation: two to four groups of digits ("535.261.03").
 [[nodiscard]] bool is_driver_version(std::string_view text);
 /// Returns true for a version of NVIDIA's container toolkit, which may be a release candidate: "1.18.1",

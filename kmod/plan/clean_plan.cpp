@@ -45,7 +45,7 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
         return "it is pinned";
     if (in_use.empty() || observed.store.find(in_use) == nullptr)
         return "no version of the store is in use yet";
-    const int order = compare_versions(version, in_use);
+    const int order = base::compare_numbers(version, in_use);
     return order == 0 ? "it is configured" : order > 0 ? "it is newer than " + in_use : std::string();
 }
 

@@ -151,7 +151,7 @@ Result<Store> read_store(const Root& root) {
             store.versions.push_back(std::move(version));
     }
     std::sort(store.versions.begin(), store.versions.end(),
-              [](const auto& a, const auto& b) { return compare_versions(a.version, b.version) > 0; });
+              [](const auto& a, const auto& b) { return base::compare_numbers(a.version, b.version) > 0; });
     for (const std::string& kernel : names(root, std::string(selected_directory))) {
         if (!base::is_kernel_release(kernel))
             continue;
@@ -255,18 +255,6 @@ bool is_others(const Store& store, const std::string& name) {
                 if (module.name == name)
                     return false;
     return true;
-}
-
-int compare_versions(std::string_view a, std::string_view b) {
-    const auto left = base::split(a, '.');
-    const auto right = base::split(b, '.');
-    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
-        const auto x = i < left.size() ? base::parse_uint(left[i]).value_or(0) : 0;
-        const auto y = i < right.size() ? base::parse_uint(right[i]).value_or(0) : 0;
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
-    return 0;
 }
 
 } // namespace gpuhost::kmod

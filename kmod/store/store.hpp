@@ -149,10 +149,6 @@ struct Store {
 /// Returns false for nouveau.
 [[nodiscard]] bool is_others(const Store& store, const std::string& name);
 
-/// Compares driver versions number by number. Returns -1 if `a` is older than `b` ("535.261.03" and
-/// "550.54.14"), 0 if they are equal, else 1.
-[[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
-
 /// Convert the store to the document of 'gpuhostctl driver list --json' (org.gpuhost1(5)) and back. The
 /// document's member "kernel" is added by the caller.
 [[nodiscard]] base::Json to_json(const Store& store);

@@ -18,18 +18,6 @@ std::vector<std::string> names(const Root& root, const std::string& path) {
     return root.list(path).value_or(std::vector<std::string>());
 }
 
-int compare_numbers(std::string_view a, std::string_view b) {
-    const auto left = base::split(a, '.');
-    const auto right = base::split(b, '.');
-    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
-        const auto x = i < left.size() ? base::parse_uint(left[i]).value_or(0) : 0;
-        const auto y = i < right.size() ? base::parse_uint(right[i]).value_or(0) : 0;
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
-    return 0;
-}
-
 bool is_candidate(std::string_view version) {
     return version.find('~') != std::string_view::npos;
 }
@@ -106,11 +94,11 @@ std::string link_to_toolkit(const std::string& path) {
 int compare_toolkit_versions(std::string_view a, std::string_view b) {
     const auto number = [](std::string_view text) { return text.substr(0, text.find('~')); };
     const auto candidate = [](std::string_view text) { return text.substr(text.rfind('.') + 1); };
-    if (const int order = compare_numbers(number(a), number(b)); order != 0)
+    if (const int order = base::compare_numbers(number(a), number(b)); order != 0)
         return order;
     if (is_candidate(a) != is_candidate(b))
         return is_candidate(a) ? -1 : 1;
-    return is_candidate(a) ? compare_numbers(candidate(a), candidate(b)) : 0;
+    return is_candidate(a) ? base::compare_numbers(candidate(a), candidate(b)) : 0;
 }
 
 Json to_json(const ToolkitStore& store, const std::string& current) {

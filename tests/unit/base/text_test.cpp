@@ -89,6 +89,14 @@ TEST(Parse, DriverVersionHasTwoOrThreeNumbers) {
         EXPECT_FALSE(is_driver_version(bad)) << bad;
 }
 
+TEST(Parse, ComparesVersionsByNumbers) {
+    EXPECT_LT(compare_numbers("535.261.03", "550.54.14"), 0);
+    EXPECT_LT(compare_numbers("550.54.14", "550.163.01"), 0);
+    EXPECT_GT(compare_numbers("1000.1", "999.9"), 0);
+    EXPECT_EQ(compare_numbers("550.163.01", "550.163.1"), 0);
+    EXPECT_LT(compare_numbers("550.163", "550.163.01"), 0);
+}
+
 TEST(Parse, KernelReleaseRefusesPathsAndSpaces) {
     EXPECT_TRUE(is_kernel_release("6.1.0-50-amd64"));
     EXPECT_TRUE(is_kernel_release("5.14.0-503.el9.x86_64+rt"));

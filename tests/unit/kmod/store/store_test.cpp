@@ -130,13 +130,5 @@ TEST(SelectionTest, DamageIsReportedAndPathsAreRefused) {
     EXPECT_EQ(read_selection(root, "../6.1").error().code, base::Errc::InvalidArgument);
 }
 
-TEST(VersionTest, ComparesByNumbers) {
-    EXPECT_LT(compare_versions("535.261.03", "550.54.14"), 0);
-    EXPECT_LT(compare_versions("550.54.14", "550.163.01"), 0);
-    EXPECT_GT(compare_versions("1000.1", "999.9"), 0);
-    EXPECT_EQ(compare_versions("550.163.01", "550.163.1"), 0);
-    EXPECT_LT(compare_versions("550.163", "550.163.01"), 0);
-}
-
 } // namespace
 } // namespace gpuhost::kmod
