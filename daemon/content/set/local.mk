@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/content/archive daemon/content/crypto
+# may include: daemon/base daemon/content/archive daemon/content/crypto daemon/core
 daemon_content_libcontent_a_SOURCES += \
     %D%/file_list.cpp \
     %D%/file_list.hpp \
@@ -7,5 +7,7 @@ daemon_content_libcontent_a_SOURCES += \
     %D%/file_operation.hpp \
     %D%/publication.cpp \
     %D%/publication.hpp \
+    %D%/removal.cpp \
+    %D%/removal.hpp \
     %D%/set_writer.cpp \
     %D%/set_writer.hpp

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/content/set/removal.hpp"
+
+#include <functional>
+
+namespace gpuhost::content {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+struct Paths {
+    std::string store;   ///< path of the directory in the store
+    std::string removed; ///< its path in .trash/TRANSACTION
+    std::string trash;
+};
+
+Result<Paths> paths_of(const Removing& removing, const StepContext& context, const Json& args) {
+    GPUHOST_TRY(place, removing.place(args));
+    const std::string store(removing.store);
+    const std::string trash = store + "/.trash";
+    const std::string transaction = context.staging.substr(context.staging.rfind('/'));
+    return Paths{store + "/" + place, trash + transaction + "/" + place, trash};
+}
+
+std::string parent(const std::string& path) {
+    return path.substr(0, path.rfind('/'));
+}
+
+Result<std::vector<core::Problem>> preflight(const Removing& removing, StepContext& context,
+                                             const Json& args) {
+    GPUHOST_TRY(paths, paths_of(removing, context, args));
+    return removing.check(context, args, paths.store);
+}
+
+Result<Json> apply(const Removing& removing, StepContext& context, const Json& args) {
+    GPUHOST_TRY(paths, paths_of(removing, context, args));
+    if (context.root.exists(paths.removed))
+        return Json::object();
+    GPUHOST_TRY(problems, removing.check(context, args, paths.store));
+    if (!problems.empty())
+        return base::fail(problems.front().code, problems.front().text, problems.front().hint);
+    GPUHOST_CHECK(context.root.make_directories(parent(paths.removed), 0700));
+    GPUHOST_CHECK(context.root.rename(paths.store, paths.removed));
+    return Json::object();
+}
+
+Result<void> verify(const Removing& removing, const StepContext& context, const Json& args) {
+    GPUHOST_TRY(paths, paths_of(removing, context, args));
+    if (context.root.exists(paths.store))
+        return base::fail(base::Errc::Failed, paths.store + ": still exists");
+    return {};
+}
+
+Result<void> undo(const Removing& removing, const StepContext& context, const Json& args) {
+    GPUHOST_TRY(paths, paths_of(removing, context, args));
+    if (context.root.exists(paths.removed))
+        GPUHOST_CHECK(context.root.rename(paths.removed, paths.store));
+    // Removes the trash directory only if it is empty: it may contain other directories that this transaction
+    // removed.
+    return remove_empty(context.root, parent(paths.removed), paths.trash);
+}
+
+Result<Json> purge(const Removing& removing, StepContext& context, const Json& args) {
+    GPUHOST_TRY(paths, paths_of(removing, context, args));
+    GPUHOST_CHECK(removing.before_purge(context, args));
+    GPUHOST_CHECK(remove_empty(context.root, parent(paths.store), removing.store));
+    // Deletes the whole .trash, also what earlier transactions left. Only one transaction runs at a time, so
+    // nothing else can be restored from it.
+    GPUHOST_CHECK(context.root.remove_tree(paths.trash));
+    return Json::object();
+}
+
+} // namespace
+
+Result<void> remove_empty(const base::Root& root, std::string directory, std::string_view top) {
+    for (; directory.size() > top.size(); directory = parent(directory)) {
+        const auto left = root.list(directory);
+        if (left && !left->empty())
+            break;
+        GPUHOST_CHECK(root.remove(directory));
+    }
+    return {};
+}
+
+core::StepKind remove_kind(const Removing& removing) {
+    core::StepKind kind;
+    kind.preflight = std::bind_front(preflight, removing);
+    kind.apply = std::bind_front(apply, removing);
+    kind.verify = std::bind_front(verify, removing);
+    kind.undo = std::bind_front(undo, removing);
+    return kind;
+}
+
+core::StepKind purge_kind(const Removing& removing) {
+    core::StepKind kind;
+    kind.sandbox = core::Sandbox::Store;
+    kind.deadline = std::chrono::minutes(10);
+    kind.apply = std::bind_front(purge, removing);
+    // No undo: the files are deleted.
+    return kind;
+}
+
+} // namespace gpuhost::content

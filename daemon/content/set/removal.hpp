@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a store that remove directories from it. The first one moves a directory to
+// STORE/.trash/TRANSACTION by one rename, which it can undo. The second one deletes .trash and has no undo.
+#pragma once
+
+#include "daemon/core/step.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::content {
+
+struct Removing {
+    std::string_view store; ///< directory of the store
+    /// Returns the path below `store` of what is removed. Fails with InvalidArgument for invalid args.
+    std::function<base::Result<std::string>(const base::Json& args)> place;
+    /// Returns the reasons why the directory `path` may not be removed. Runs again before the rename, because
+    /// the directory may be in use since the preflight.
+    std::function<base::Result<std::vector<core::Problem>>(core::StepContext& context, const base::Json& args,
+                                                           const std::string& path)>
+        check;
+    /// Reports what is deleted, and changes what refers to it.
+    std::function<base::Result<void>(core::StepContext& context, const base::Json& args)> before_purge;
+};
+
+/// Returns a step kind that moves a directory to the trash. The caller adds the name, and a deadline and a
+/// sandbox for Removing::check.
+[[nodiscard]] core::StepKind remove_kind(const Removing& removing);
+
+/// Returns a step kind that deletes the whole trash, and directories above the removed one that became empty.
+/// The caller adds the name.
+[[nodiscard]] core::StepKind purge_kind(const Removing& removing);
+
+/// Removes `directory` and its parents up to `top`, without `top`, as long as they are empty.
+[[nodiscard]] base::Result<void> remove_empty(const base::Root& root, std::string directory,
+                                              std::string_view top);
+
+} // namespace gpuhost::content
