@@ -5,10 +5,6 @@
 #include "kmod/step_kind.hpp"
 #include "kmod/store/module_set.hpp"
 
-#include <cerrno>
-
-#include <sys/stat.h>
-
 namespace gpuhost::kmod {
 
 using base::Errc;
@@ -20,30 +16,6 @@ namespace {
 
 /// Largest factor by which real compressed modules grow when they are unpacked.
 constexpr std::uint64_t module_growth = 8;
-
-Result<std::vector<ImportFile>> inputs_of(const StepContext& context, const Json& args) {
-    const auto names = base::strings_or_empty(args, "names");
-    if (names.empty() || names.size() != context.inputs.size())
-        return base::fail(Errc::Interrupted, "the files to import are no longer open",
-                          "Start the import again.");
-    std::vector<ImportFile> files;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        files.push_back({context.inputs[i].get(), names[i]});
-    return files;
-}
-
-Result<std::uint64_t> total_size(const std::vector<ImportFile>& files) {
-    std::uint64_t bytes = 0;
-    for (const ImportFile& file : files) {
-        struct stat st {};
-        if (::fstat(file.fd, &st) < 0)
-            return base::fail_errno(file.name, errno);
-        if (!S_ISREG(st.st_mode))
-            return base::fail(Errc::InvalidArgument, file.name + ": not a regular file");
-        bytes += static_cast<std::uint64_t>(st.st_size);
-    }
-    return bytes;
-}
 
 Json to_json(const Imported& imported) {
     Json packages = Json::array();
@@ -57,7 +29,7 @@ Json to_json(const Imported& imported) {
 
 Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
                                 std::uint64_t space, const OnProgress& progress) {
-    GPUHOST_TRY(total, total_size(files));
+    GPUHOST_TRY(total, content::total_size(files));
     if (total * module_growth > space)
         return base::fail(Errc::NoSpace,
                           "these modules may need " + std::to_string(total * module_growth >> 20U) +
@@ -75,36 +47,15 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
     return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
-/// Checks only the sizes of the input files. Does not read them, because the preflight runs with more
-/// privileges than the parser has.
-Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& args) {
-    GPUHOST_TRY(files, inputs_of(context, args));
-    GPUHOST_TRY(bytes, total_size(files));
-    GPUHOST_TRY(space, usable_space(context.root));
-    std::vector<core::Problem> problems;
-    if (bytes > space)
-        problems.push_back({Errc::NoSpace,
-                            "the files have " + std::to_string(bytes >> 20U) + " MiB, but only " +
-                                std::to_string(space >> 20U) + " MiB are free in " +
-                                std::string(store_directory),
-                            std::string(make_room)});
-    return problems;
-}
-
 Result<Json> apply(StepContext& context, const Json& args) {
-    GPUHOST_TRY(files, inputs_of(context, args));
-    GPUHOST_TRY(space, usable_space(context.root));
+    GPUHOST_TRY(files, content::passed_files(context, args));
+    GPUHOST_TRY(space, content::usable_space(context.root, store_directory));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
     GPUHOST_TRY(imported, stage_files(staging, files, space, context.progress));
     return to_json(imported);
 }
 
 } // namespace
-
-Result<std::uint64_t> usable_space(const base::Root& root) {
-    GPUHOST_TRY(free, free_space(root));
-    return free - std::min(free, import_reserve);
-}
 
 Result<Imported> stage_files(const base::Root& staging, const std::vector<ImportFile>& files,
                              std::uint64_t space, const OnProgress& progress) {
@@ -120,7 +71,9 @@ core::StepKind store_stage_kind() {
     kind.sandbox = core::Sandbox::Parse;
     kind.deadline = std::chrono::minutes(15);
     kind.interruptible = true;
-    kind.preflight = preflight;
+    kind.preflight = [](const StepContext& context, const Json& args) {
+        return content::check_passed_files(context, args, store_directory, make_room);
+    };
     kind.apply = apply;
     // No verify: store.publish hashes all files again.
     // No undo: the staging directory is deleted with its transaction.

@@ -3,6 +3,7 @@
 // without privileges, because it parses untrusted files.
 #pragma once
 
+#include "daemon/content/set/import_files.hpp"
 #include "daemon/core/step.hpp"
 #include "kmod/store/manifest.hpp"
 
@@ -11,11 +12,7 @@
 
 namespace gpuhost::kmod {
 
-/// A file to import.
-struct ImportFile {
-    int fd = -1;
-    std::string name; ///< file name for messages
-};
+using content::ImportFile;
 
 struct ImportedPackage {
     std::string package;
@@ -37,8 +34,6 @@ using OnProgress = std::function<void(double fraction, std::string_view text)>;
 /// The hint of errors about space.
 inline constexpr std::string_view make_room =
     "Free some space in /var/lib/gpuhost, for example with 'gpuhostctl driver remove'.";
-/// Bytes on the disk that an import leaves free for other programs.
-inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 
 /// Makes the sets of packages, which must be of one driver version. They are at most one userland, one source
 /// set for each flavour, and one module set for each kernel. `space` is the number of bytes that may be
@@ -51,9 +46,6 @@ inline constexpr std::uint64_t import_reserve = std::uint64_t{64} << 20U;
 [[nodiscard]] base::Result<Imported> stage_files(const base::Root& staging,
                                                  const std::vector<ImportFile>& files, std::uint64_t space,
                                                  const OnProgress& progress);
-
-/// Returns the number of bytes that an import may write now: the free space without import_reserve.
-[[nodiscard]] base::Result<std::uint64_t> usable_space(const base::Root& root);
 
 [[nodiscard]] core::StepKind store_stage_kind();
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/store/unpack_bundle.hpp"
 
-#include "daemon/content/crypto/sha256.hpp"
-#include "daemon/core/artifact.hpp"
 #include "kmod/store/stage.hpp"
 #include "kmod/store/store.hpp"
 
 #include <algorithm>
-
-#include <fcntl.h>
 
 namespace gpuhost::kmod {
 
@@ -62,24 +58,12 @@ Result<void> check(const Imported& imported, const Artifact& artifact) {
 
 Result<Imported> take(const StepContext& context, const Artifact& artifact, const std::string& place,
                       const OnProgress& progress) {
-    std::vector<base::UniqueFd> opened;
-    std::vector<ImportFile> files;
-    for (const core::ArtifactFile& file : artifact.files) {
-        GPUHOST_TRY(fd, context.root.open_file(file.path, O_RDONLY | O_NOFOLLOW));
-        // Compares the blob with its digest again, because it may have been in the store for a long time.
-        GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), file.name));
-        if (digest.sha256 != file.sha256)
-            return base::fail(Errc::BadContent,
-                              file.name + ": its blob sha256:" + file.sha256 + " is damaged",
-                              "Remove the bundle and import it again.");
-        files.push_back({fd.get(), file.name});
-        opened.push_back(std::move(fd));
-    }
+    GPUHOST_TRY(opened, content::open_artifact(context.root, artifact));
     const std::string directory = context.staging + "/" + place;
     GPUHOST_CHECK(context.root.make_directories(directory));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(directory)));
-    GPUHOST_TRY(space, usable_space(context.root));
-    GPUHOST_TRY(imported, stage_files(staging, files, space, progress));
+    GPUHOST_TRY(space, content::usable_space(context.root, store_directory));
+    GPUHOST_TRY(imported, stage_files(staging, opened.files, space, progress));
     GPUHOST_CHECK(check(imported, artifact));
     return std::move(imported);
 }

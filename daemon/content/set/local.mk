@@ -5,6 +5,8 @@ daemon_content_libcontent_a_SOURCES += \
     %D%/file_list.hpp \
     %D%/file_operation.cpp \
     %D%/file_operation.hpp \
+    %D%/import_files.cpp \
+    %D%/import_files.hpp \
     %D%/publication.cpp \
     %D%/publication.hpp \
     %D%/removal.cpp \

@@ -6,6 +6,7 @@
 // gpuhost does not need other files (units, scripts, files below /etc).
 #pragma once
 
+#include "daemon/content/set/import_files.hpp"
 #include "daemon/core/step.hpp"
 
 #include <cstdint>
@@ -14,11 +15,6 @@
 #include <vector>
 
 namespace gpuhost::runtime {
-
-struct ToolkitFile {
-    int fd = -1;
-    std::string name; ///< file name, for messages
-};
 
 struct StagedToolkit {
     std::string version;
@@ -33,8 +29,9 @@ inline constexpr std::string_view staged_toolkits = "/toolkits";
 /// Unpacks one toolkit into the set `place`. All files must be of one version and for this architecture.
 /// `space` limits the bytes to write, whatever sizes the packages declare.
 [[nodiscard]] base::Result<StagedToolkit>
-stage_toolkit(const base::Root& staging, const std::string& place, const std::vector<ToolkitFile>& files,
-              std::uint64_t space, const std::function<void(double, std::string_view)>& progress);
+stage_toolkit(const base::Root& staging, const std::string& place,
+              const std::vector<content::ImportFile>& files, std::uint64_t space,
+              const std::function<void(double, std::string_view)>& progress);
 
 [[nodiscard]] core::StepKind toolkit_stage_kind();
 [[nodiscard]] core::StepKind toolkit_unpack_kind();

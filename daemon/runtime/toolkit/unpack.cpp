@@ -50,7 +50,7 @@ class Unpacker {
         : staging_(staging), writer_(writer), left_(space), progress_(progress) {}
 
     /// Unpacks a file. `is_inner`: it was a member of a tar, so it may not contain packages itself.
-    Result<void> take(const ToolkitFile& file, bool is_inner) {
+    Result<void> take(const content::ImportFile& file, bool is_inner) {
         GPUHOST_TRY(package, ToolkitPackage::open(file.fd, file.name));
         progress_(-1, "unpacking " + package.name().package);
         std::uint64_t kept = 0;
@@ -181,13 +181,13 @@ class Unpacker {
 } // namespace
 
 Result<StagedToolkit> stage_toolkit(const base::Root& staging, const std::string& place,
-                                    const std::vector<ToolkitFile>& files, std::uint64_t space,
+                                    const std::vector<content::ImportFile>& files, std::uint64_t space,
                                     const std::function<void(double, std::string_view)>& progress) {
     if (files.empty())
         return base::fail(Errc::BadContent, "it has no files");
     GPUHOST_TRY(writer, content::SetWriter::create(staging, place));
     Unpacker unpacker(staging, writer, space, progress);
-    for (const ToolkitFile& file : files)
+    for (const content::ImportFile& file : files)
         GPUHOST_CHECK(unpacker.take(file, false));
     return unpacker.finish();
 }
