@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/set/file_list.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "kmod/module/index.hpp"
 #include "kmod/module/info.hpp"
@@ -8,7 +9,6 @@
 #include "kmod/module/modprobe_rules.hpp"
 #include "kmod/select/driver_preflight.hpp"
 #include "kmod/store/layout.hpp"
-#include "kmod/store/manifest.hpp"
 #include "kmod/trust/module_trust.hpp"
 
 #include <algorithm>
@@ -56,12 +56,12 @@ void add_in_the_way(const std::vector<std::string>& paths, const Verdict& verdic
 /// Adds a problem for each file of a set that differs from its manifest. `way_out` is appended to the hint.
 void check_set_of(const StepContext& context, const std::string& path, std::string_view way_out,
                   std::vector<Problem>& problems) {
-    const auto checked = check_set_at(context.root, path);
+    const auto checked = content::check_set(context.root, path);
     const std::string hint = mending_hint(path) + std::string(way_out);
     if (!checked)
         problems.push_back({Errc::BadContent, checked.error().message, hint});
     else
-        for (const std::string& difference : checked->bad)
+        for (const std::string& difference : *checked)
             problems.push_back({Errc::BadContent, path + "/" + difference, hint});
 }
 

@@ -3,21 +3,15 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/crypto/sha256.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace gpuhost::kmod {
 
 using base::Errc;
 using base::Json;
 using base::Result;
-using base::UniqueFd;
 using content::TreeFile;
 
 namespace {
@@ -140,29 +134,9 @@ Result<void> finish_set(content::SetWriter& writer, Manifest manifest) {
 }
 
 Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path) {
-    const std::string name(manifest_name);
-    const std::string file = path + "/" + name;
-    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    UniqueFd fd(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat st {};
-    if (!fd || ::fstat(fd.get(), &st) < 0)
-        return base::fail_errno(file, errno);
-    GPUHOST_TRY(text, base::read_all(fd.get(), manifest_limit, file));
-    std::string digest = content::sha256(text);
-    const std::string own_name = path.substr(path.rfind('/') + 1);
-    if (content::is_sha256(own_name) && own_name != digest)
-        return base::fail(Errc::BadContent, file + ": digest mismatch");
-    GPUHOST_TRY(manifest, decode_manifest(text, file));
-    const std::int64_t published = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
-    return SetOnDisk{std::move(directory), std::move(manifest), std::move(digest), published};
-}
-
-Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
-                                const content::OnBytes& on_bytes) {
-    GPUHOST_TRY(set, read_set_at(root, path));
-    GPUHOST_TRY(found, content::hash_tree(set.directory.get(), path, on_bytes));
-    auto bad = content::differences(set.manifest.files, std::move(found));
-    return CheckedSet{std::move(set), std::move(bad)};
+    GPUHOST_TRY(set, content::open_set(root, path));
+    GPUHOST_TRY(manifest, decode_manifest(set.manifest, set.file()));
+    return SetOnDisk{std::move(set.directory), std::move(manifest), std::move(set.digest), set.published_us};
 }
 
 } // namespace gpuhost::kmod

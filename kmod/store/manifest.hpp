@@ -16,7 +16,6 @@
 
 namespace gpuhost::kmod {
 
-using content::manifest_limit;
 using content::manifest_name;
 
 enum class SetKind { Userland, Modules, Source };
@@ -56,19 +55,7 @@ struct SetOnDisk {
     std::string digest;            ///< of the manifest
     std::int64_t published_us = 0; ///< CLOCK_REALTIME
 };
-/// Reads the manifest of the set in the directory `path`. Follows no links in it. If the directory's name is
-/// a digest, fails with BadContent if the manifest has another digest.
+/// Opens the set in the directory `path` as content::open_set() does, and parses its manifest.
 [[nodiscard]] base::Result<SetOnDisk> read_set_at(const base::Root& root, const std::string& path);
-
-struct CheckedSet {
-    SetOnDisk set;
-    /// Texts about files that differ from the manifest, are missing, or are not in it. Empty: the set is
-    /// intact.
-    std::vector<std::string> bad;
-};
-/// Hashes all files of the set in the directory `path` and compares them with its manifest. Calls `on_bytes`
-/// with the bytes of each read.
-[[nodiscard]] base::Result<CheckedSet> check_set_at(const base::Root& root, const std::string& path,
-                                                    const content::OnBytes& on_bytes = {});
 
 } // namespace gpuhost::kmod

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/content/set/file_list.hpp"
 #include "kmod/step_kind.hpp"
-#include "kmod/store/manifest.hpp"
 #include "kmod/store/publish.hpp"
 #include "kmod/store/store.hpp"
 
@@ -73,7 +73,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     std::vector<std::string> bad = problems_of(store, versions);
     std::uint64_t done = 0;
     for (const std::string& path : wanted.paths) {
-        auto checked = check_set_at(context.root, path, [&](std::uint64_t n) {
+        auto checked = content::check_set(context.root, path, [&](std::uint64_t n) {
             done += n;
             context.progress(static_cast<double>(done) / static_cast<double>(wanted.bytes + 1),
                              "checking " + path);
@@ -81,7 +81,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         if (!checked)
             bad.push_back(checked.error().message);
         else
-            for (const std::string& file : checked->bad)
+            for (const std::string& file : *checked)
                 bad.push_back(path + "/" + file);
     }
     if (!bad.empty())

@@ -5,7 +5,11 @@
 #include "daemon/content/archive/archive.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 
+#include <cerrno>
 #include <map>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace gpuhost::content {
 
@@ -14,6 +18,8 @@ using base::Json;
 using base::Result;
 
 namespace {
+
+constexpr std::size_t manifest_limit = std::size_t{4} << 20U;
 
 Json to_json(const TreeFile& file) {
     if (!file.target.empty())
@@ -77,13 +83,38 @@ Result<std::vector<TreeFile>> files_from_json(const Json& array) {
     return files;
 }
 
-std::vector<std::string> differences(const std::vector<TreeFile>& listed, std::vector<TreeFile> found) {
+Result<OpenSet> open_set(const base::Root& root, const std::string& path) {
+    OpenSet set;
+    set.path = path;
+    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    const base::UniqueFd fd(::openat(directory.get(), std::string(manifest_name).c_str(),
+                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat st {};
+    if (!fd || ::fstat(fd.get(), &st) < 0)
+        return base::fail_errno(set.file(), errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), manifest_limit, set.file()));
+    set.digest = sha256(text);
+    const std::string own_name = path.substr(path.rfind('/') + 1);
+    if (is_sha256(own_name) && own_name != set.digest)
+        return base::fail(Errc::BadContent, set.file() + ": digest mismatch");
+    set.directory = std::move(directory);
+    set.manifest = std::move(text);
+    set.published_us = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
+    return set;
+}
+
+Result<std::vector<std::string>> changed_files(const OpenSet& set, const OnBytes& on_bytes) {
+    GPUHOST_TRY(value, base::parse_json(set.manifest, set.file()));
+    const auto listed = files_from_json(base::member(value, "files"));
+    if (!listed)
+        return base::fail(listed.error().context(set.file()));
+    GPUHOST_TRY(found, hash_tree(set.directory.get(), set.path, on_bytes));
     std::map<std::string, TreeFile> left;
     for (TreeFile& file : found)
         if (file.path != manifest_name)
             left.emplace(file.path, std::move(file));
     std::vector<std::string> bad;
-    for (const TreeFile& wanted : listed) {
+    for (const TreeFile& wanted : *listed) {
         const auto file = left.find(wanted.path);
         if (file == left.end()) {
             bad.push_back(wanted.path + ": is missing");
@@ -96,6 +127,12 @@ std::vector<std::string> differences(const std::vector<TreeFile>& listed, std::v
     for (const auto& [path, file] : left)
         bad.push_back(path + ": is not in the manifest");
     return bad;
+}
+
+Result<std::vector<std::string>> check_set(const base::Root& root, const std::string& path,
+                                           const OnBytes& on_bytes) {
+    GPUHOST_TRY(set, open_set(root, path));
+    return changed_files(set, on_bytes);
 }
 
 } // namespace gpuhost::content

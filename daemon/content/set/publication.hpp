@@ -1,49 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves sets (file_list.hpp) from a transaction's staging directory to their places in a store. A run that
-// was interrupted at any point can be repeated or undone.
+// The step of a store that moves sets (file_list.hpp) from a transaction's staging directory to their places.
+// A run that was interrupted at any point can be repeated or undone.
 //
-// The worker that parsed the input owned the staging directory, and may have left any file in it.
-// claim_staging() therefore runs first. Afterwards a record of moves is trusted only if this process's user
-// wrote it.
+// The worker that parsed the input owned the staging directory, and may have left any file in it. The step
+// therefore first gives that directory to root, checks the sets, and records the moves durably. Afterwards a
+// record is trusted only if this process's user wrote it.
 #pragma once
 
-#include "daemon/base/root.hpp"
+#include "daemon/content/set/file_list.hpp"
+#include "daemon/core/step.hpp"
 
-#include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpuhost::content {
 
-struct Publication {
-    std::map<std::string, std::string> places; ///< path in the staging directory → path in the store
-    std::vector<std::string> added;            ///< paths in the store at which nothing existed before
+struct Publishing {
+    std::string_view store; ///< directory of the store
+    /// Directory of the sets, below the transaction's staging directory: "/toolkits". Stores that publish in
+    /// one transaction have different ones.
+    std::string_view staged;
+    /// Places of sets below `staged`: "/modules/*". Another file there than a directory is an error.
+    std::vector<std::string_view> patterns;
+    /// Parses the manifests of all staged sets, whose files match them. Returns the directory below the store
+    /// that will contain each set. Fails if a set may not be published. The manifests are trusted only for
+    /// what each file is.
+    std::function<base::Result<std::vector<std::string>>(const std::vector<OpenSet>& sets,
+                                                         const base::Json& args)>
+        parents;
 };
 
-/// Gives the staging directory to root, and denies access to others. Before the call, the worker that parsed
-/// the input has ended with its whole cgroup.
-[[nodiscard]] base::Result<void> claim_staging(const base::Root& root, const std::string& staging);
-
-/// Returns what an earlier run passed to write_publication(); nullopt if none did, so that no set was moved.
-[[nodiscard]] base::Result<std::optional<Publication>> read_publication(const base::Root& root,
-                                                                        const std::string& staging);
-/// Records the planned moves in the staging directory. Call before the first move: the record shows an undo
-/// which sets in the store this transaction may have added.
-[[nodiscard]] base::Result<Publication> write_publication(const base::Root& root, const std::string& staging,
-                                                          std::map<std::string, std::string> places);
-
-/// Seals the set at `from` and moves it to `to`. If an intact set is already at `to`, keeps that one and
-/// marks it as the newest. Gives the same result if repeated after an interruption.
-[[nodiscard]] base::Result<void> put_in_place(const base::Root& root, const std::string& from,
-                                              const std::string& to,
-                                              const std::function<bool(const std::string& path)>& is_intact);
-
-/// Undoes a publication: moves the sets in Publication::added back into the staging directory. Removes
-/// directories above them that become empty, up to `store`. Does nothing if nothing was published.
-[[nodiscard]] base::Result<void> withdraw_publication(const base::Root& root, const std::string& staging,
-                                                      std::string_view store);
+/// Returns a step kind that publishes all staged sets. If an intact set is already at a place, it is kept,
+/// and counts as the newest. args: {"optional": true: success if nothing was staged}. The caller adds the
+/// name and the deadline.
+[[nodiscard]] core::StepKind publish_kind(const Publishing& publishing);
 
 } // namespace gpuhost::content

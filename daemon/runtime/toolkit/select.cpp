@@ -107,8 +107,7 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
     if (path.empty())
         return problems;
     GPUHOST_TRY(goal, goal_of(context, args));
-    GPUHOST_TRY(set, read_toolkit(context.root, path));
-    GPUHOST_TRY(bad, check_toolkit(context.root, set));
+    GPUHOST_TRY(bad, content::check_set(context.root, path));
     if (!bad.empty())
         problems.push_back({Errc::BadContent, path + " is damaged: " + bad.front(),
                             "Import this version of the toolkit again."});

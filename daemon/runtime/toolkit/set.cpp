@@ -3,13 +3,8 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/content/crypto/sha256.hpp"
 
 #include <algorithm>
-#include <cerrno>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace gpuhost::runtime {
 
@@ -70,28 +65,9 @@ std::string ToolkitSet::libraries() const {
 }
 
 Result<ToolkitSet> read_toolkit(const base::Root& root, const std::string& path) {
-    const std::string file = path + "/" + std::string(content::manifest_name);
-    GPUHOST_TRY(directory, root.open_file(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    const base::UniqueFd fd(::openat(directory.get(), std::string(content::manifest_name).c_str(),
-                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    struct stat st {};
-    if (!fd || ::fstat(fd.get(), &st) < 0)
-        return base::fail_errno(file, errno);
-    GPUHOST_TRY(text, base::read_all(fd.get(), content::manifest_limit, file));
-    std::string digest = content::sha256(text);
-    const std::string own_name = path.substr(path.rfind('/') + 1);
-    if (content::is_sha256(own_name) && own_name != digest)
-        return base::fail(Errc::BadContent, file + ": digest mismatch");
-    GPUHOST_TRY(manifest, decode_toolkit_manifest(text, file));
-    const std::int64_t published = std::int64_t{st.st_mtim.tv_sec} * 1'000'000 + st.st_mtim.tv_nsec / 1000;
-    return ToolkitSet{std::move(manifest), std::move(digest), path, published};
-}
-
-Result<std::vector<std::string>> check_toolkit(const base::Root& root, const ToolkitSet& set,
-                                               const content::OnBytes& on_bytes) {
-    GPUHOST_TRY(directory, root.open_file(set.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    GPUHOST_TRY(found, content::hash_tree(directory.get(), set.path, on_bytes));
-    return content::differences(set.manifest.files, std::move(found));
+    GPUHOST_TRY(set, content::open_set(root, path));
+    GPUHOST_TRY(manifest, decode_toolkit_manifest(set.manifest, set.file()));
+    return ToolkitSet{std::move(manifest), std::move(set.digest), path, set.published_us};
 }
 
 } // namespace gpuhost::runtime

@@ -43,8 +43,4 @@ struct ToolkitSet {
 /// Reads the manifest, and checks its digest. Does not examine the files. Follows no link at or below `path`.
 [[nodiscard]] base::Result<ToolkitSet> read_toolkit(const base::Root& root, const std::string& path);
 
-/// Hashes all files of a set and returns the differences from its manifest.
-[[nodiscard]] base::Result<std::vector<std::string>>
-check_toolkit(const base::Root& root, const ToolkitSet& set, const content::OnBytes& on_bytes = {});
-
 } // namespace gpuhost::runtime

@@ -445,6 +445,13 @@ TEST_F(ImportTest, LinksToSetsElsewhereAreNotPublished) {
     EXPECT_TRUE(root_.exists("/elsewhere/userland"));
 }
 
+TEST_F(ImportTest, TemporaryFileOfAnInterruptedPublishIsIgnored) {
+    ASSERT_TRUE(stage(modules()));
+    directory_.write(staging_.substr(1) + "/modules/.published.json.1.tmp", "{");
+    ASSERT_TRUE(apply("store.publish"));
+    EXPECT_EQ(store().versions[0].modules.size(), 1U);
+}
+
 TEST_F(ImportTest, SecondPublishChangesNothing) {
     ASSERT_TRUE(stage(packages()));
     ASSERT_TRUE(apply("store.publish"));

@@ -101,22 +101,22 @@ TEST(CheckSetTest, NamesEveryFileThatDiffers) {
     directory.write("set/nvidia.ko", "");
     directory.write("set/manifest.json", encode(modules()));
     const base::Root root = directory.root();
-    EXPECT_EQ(check_set_at(root, "/set")->bad, std::vector<std::string>{});
+    EXPECT_EQ(content::check_set(root, "/set").value(), std::vector<std::string>{});
 
     directory.write("set/nvidia-drm.ko", "abd");
     ASSERT_TRUE(root.remove("/set/nvidia.ko"));
     directory.write("set/extra", "x");
-    EXPECT_EQ(check_set_at(root, "/set")->bad,
+    EXPECT_EQ(content::check_set(root, "/set").value(),
               (std::vector<std::string>{"nvidia-drm.ko: digest mismatch", "nvidia.ko: is missing",
                                         "extra: is not in the manifest"}));
     directory.write("set/nvidia-drm.ko", "ab");
     directory.write("set/nvidia.ko", "");
     ASSERT_TRUE(root.remove("/set/extra"));
-    EXPECT_EQ(check_set_at(root, "/set")->bad,
+    EXPECT_EQ(content::check_set(root, "/set").value(),
               std::vector<std::string>{"nvidia-drm.ko: size mismatch (manifest: 3, found: 2)"});
     directory.write("set/nvidia-drm.ko", "abc");
     ASSERT_EQ(::chmod(directory.path("set/nvidia.ko").c_str(), 0755), 0);
-    EXPECT_EQ(check_set_at(root, "/set")->bad, std::vector<std::string>{"nvidia.ko: mode differs"});
+    EXPECT_EQ(content::check_set(root, "/set").value(), std::vector<std::string>{"nvidia.ko: mode differs"});
 }
 
 } // namespace
