@@ -17,6 +17,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/file_users.cpp \
     %D%/file_users.hpp \
     %D%/handle.hpp \
+    %D%/hex.cpp \
+    %D%/hex.hpp \
     %D%/ini.cpp \
     %D%/ini.hpp \
     %D%/interrupt.cpp \

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/journal.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <optional>
 
+#include <endian.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,12 +40,8 @@ std::uint32_t crc32(std::string_view text) {
 }
 
 std::string checksum(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    const std::uint32_t crc = crc32(text);
-    std::string hex;
-    for (int shift = 28; shift >= 0; shift -= 4)
-        hex += digits[(crc >> static_cast<unsigned>(shift)) & 0xfU];
-    return hex;
+    const std::uint32_t crc = htobe32(crc32(text));
+    return base::to_hex({reinterpret_cast<const std::uint8_t*>(&crc), sizeof crc});
 }
 
 /// Decodes one line; nullopt if it has no valid checksum. Fails if the record itself is not valid.

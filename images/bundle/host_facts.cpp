@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle/host_facts.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle/distribution.hpp"
@@ -70,12 +71,6 @@ bool fits_gpu(const core::DriverFilter& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;
     return gpu == any_gpu || std::find(driver.gpus.begin(), driver.gpus.end(), gpu) != driver.gpus.end();
-}
-
-bool is_hex(std::string_view text) {
-    return text.size() == 4 && std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-           });
 }
 
 } // namespace
@@ -154,7 +149,8 @@ bool is_flavour(std::string_view text) {
 }
 
 bool is_gpu(std::string_view text) {
-    return text.size() == 9 && text[4] == ':' && is_hex(text.substr(0, 4)) && is_hex(text.substr(5));
+    return text.size() == 9 && text[4] == ':' && base::is_hex(text.substr(0, 4)) &&
+           base::is_hex(text.substr(5));
 }
 
 bool is_platform(std::string_view text) {

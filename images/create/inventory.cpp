@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/create/inventory.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
@@ -268,23 +269,11 @@ void add_blobs(Inventory& inventory, const base::Root& root, const std::vector<O
             inventory.blobs.add(blob.hex);
 }
 
-int value_of(char digit) {
-    return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 } // namespace
-
-bool BlobSet::decode(std::string_view hex, Digest& digest) {
-    if (!content::is_sha256(hex))
-        return false;
-    for (std::size_t i = 0; i < digest.size(); ++i)
-        digest[i] = static_cast<std::uint8_t>(value_of(hex[2 * i]) * 16 + value_of(hex[2 * i + 1]));
-    return true;
-}
 
 void BlobSet::add(std::string_view hex) {
     Digest digest{};
-    if (decode(hex, digest))
+    if (base::from_hex(hex, digest))
         digests_.push_back(digest);
 }
 
@@ -295,20 +284,14 @@ void BlobSet::finish() {
 
 bool BlobSet::has(std::string_view hex) const {
     Digest digest{};
-    return decode(hex, digest) && std::binary_search(digests_.begin(), digests_.end(), digest);
+    return base::from_hex(hex, digest) && std::binary_search(digests_.begin(), digests_.end(), digest);
 }
 
 std::vector<std::string> BlobSet::list() const {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::vector<std::string> texts;
     texts.reserve(digests_.size());
-    for (const Digest& digest : digests_) {
-        std::string& text = texts.emplace_back();
-        for (const std::uint8_t byte : digest) {
-            text += digits[byte / 16];
-            text += digits[byte % 16];
-        }
-    }
+    for (const Digest& digest : digests_)
+        texts.push_back(base::to_hex(digest));
     return texts;
 }
 

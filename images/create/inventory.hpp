@@ -78,7 +78,6 @@ class BlobSet {
 
   private:
     using Digest = std::array<std::uint8_t, 32>;
-    [[nodiscard]] static bool decode(std::string_view hex, Digest& digest);
     std::vector<Digest> digests_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/host/repositories.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/distribution.hpp"
@@ -125,7 +126,6 @@ void observe_manager(const Root& root, const PackageManager& manager, const Sign
 
 /// Encodes a path with the characters that dnf allows in a repository's ID: "/a+b" becomes ":a_2bb".
 std::string id_of(const std::string& path) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string id;
     for (const char c : path) {
         const auto byte = static_cast<unsigned char>(c);
@@ -134,7 +134,7 @@ std::string id_of(const std::string& path) {
         else if (std::isalnum(byte) != 0 || c == '.' || c == '-')
             id += c;
         else
-            id += {'_', digits[byte >> 4U], digits[byte & 15U]};
+            id += "_" + base::to_hex({&byte, 1});
     }
     return id;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry/request.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle/reference.hpp"
 
@@ -65,7 +66,7 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
 bool is_sha512(std::string_view text) {
     constexpr std::string_view algorithm = "sha512:";
     return base::starts_with(text, algorithm) && text.size() == algorithm.size() + 128 &&
-           text.find_first_not_of("0123456789abcdef", algorithm.size()) == std::string_view::npos;
+           base::is_hex(text.substr(algorithm.size()));
 }
 
 Parsed<void> parse_digest(RegistryRequest& request, std::string_view text) {

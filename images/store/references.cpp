@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/store/references.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
@@ -12,24 +13,6 @@ namespace gpuhost::images {
 using base::Result;
 
 namespace {
-
-std::array<std::uint8_t, 32> bytes_of(std::string_view hex) {
-    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-    std::array<std::uint8_t, 32> bytes{};
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<std::uint8_t>(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
-    return bytes;
-}
-
-std::string hex_of(const std::array<std::uint8_t, 32>& bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string hex;
-    for (const std::uint8_t byte : bytes) {
-        hex += digits[byte >> 4U];
-        hex += digits[byte & 15U];
-    }
-    return hex;
-}
 
 Result<BundleClaims> claims_of(const Catalogue& catalogue, const std::string& name) {
     GPUHOST_TRY(record, catalogue.record(name));
@@ -111,7 +94,7 @@ Result<void> References::add(const BundleImage& image, Interner& interner) {
     GPUHOST_TRY(reference, parse_reference(image.name));
     const std::string repository = with_registry(reference);
     Row row;
-    row.digest = bytes_of(image.hex);
+    (void)base::from_hex(image.hex, row.digest); // valid, as all digests of the catalogue
     row.size = image.size;
     row.at = static_cast<std::uint32_t>(text_.size());
     row.repository_length = static_cast<std::uint16_t>(repository.size());
@@ -163,9 +146,14 @@ bool References::same_name(const Row& a, const Row& b) const {
 
 Claim References::claim_of(const Row& row) const {
     const Bundle& bundle = bundles_[row.bundle];
-    return {
-        repository_of(row),         tag_of(row), hex_of(row.digest), media_types_[row.media_type], row.size,
-        &platforms_[row.platforms], bundle.name, bundle.generation};
+    return {repository_of(row),
+            tag_of(row),
+            base::to_hex(row.digest),
+            media_types_[row.media_type],
+            row.size,
+            &platforms_[row.platforms],
+            bundle.name,
+            bundle.generation};
 }
 
 /// Returns the first row with this repository and tag, or else the first row after them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/holder/parse.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::size_t container_id_length = 64;
 
-bool is_hex(std::string_view text) {
-    return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 /// Returns the container ID in one component of a cgroup path: "cri-containerd-<id>.scope",
 /// "docker-<id>.scope", "crio-<id>" or "<id>". Empty for others.
 std::string container_id(std::string_view component) {
@@ -22,8 +19,8 @@ std::string container_id(std::string_view component) {
         component = component.substr(0, scope);
     if (const auto dash = component.rfind('-'); dash != std::string_view::npos)
         component = component.substr(dash + 1);
-    return component.size() == container_id_length && is_hex(component) ? std::string(component)
-                                                                        : std::string();
+    return component.size() == container_id_length && base::is_hex(component) ? std::string(component)
+                                                                              : std::string();
 }
 
 /// Returns the pod's UID in one component of a cgroup path: "pod<uid>" or "kubepods-burstable-pod<uid with

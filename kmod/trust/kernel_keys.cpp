@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/trust/kernel_keys.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
@@ -20,10 +21,6 @@ std::string_view next_word(std::string_view& line) {
     return word;
 }
 
-bool is_hexadecimal(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 /// Returns whether a key is usable, by the second column of /proc/keys: "I------" is instantiated, and not
 /// revoked, dead, under construction, negative or invalidated.
 bool is_usable(std::string_view flags) {
@@ -38,9 +35,12 @@ std::optional<KernelKey> x509_key(std::uint32_t serial, std::string_view text) {
         return std::nullopt;
     text = text.substr(0, kind);
     const auto colon = text.rfind(": ");
-    if (colon == std::string_view::npos || !is_hexadecimal(text.substr(colon + 2)))
+    if (colon == std::string_view::npos)
         return std::nullopt;
-    return KernelKey{serial, std::string(text.substr(0, colon)), std::string(text.substr(colon + 2)), {}};
+    const std::string_view id = text.substr(colon + 2);
+    if (id.empty() || !base::is_hex(id))
+        return std::nullopt;
+    return KernelKey{serial, std::string(text.substr(0, colon)), std::string(id), {}};
 }
 
 /// Parses the description of a keyring: ".builtin_trusted_keys: 2" or ".machine: empty". Returns nothing for

@@ -16,6 +16,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/base/base64_test.cpp \
     %D%/base/become_test.cpp \
     %D%/base/elf_test.cpp \
+    %D%/base/hex_test.cpp \
     %D%/base/kernels_test.cpp \
     %D%/base/process_test.cpp \
     %D%/base/root_sync_test.cpp \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/crypto/openssl.hpp"
 
+#include "daemon/base/hex.hpp"
+
 #include <algorithm>
 #include <ctime>
 
@@ -45,14 +47,7 @@ std::string common_name(const X509_NAME* name) {
 }
 
 std::string hexadecimal(const ASN1_OCTET_STRING* bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    const unsigned char* const data = ASN1_STRING_get0_data(bytes);
-    for (int i = 0; i < ASN1_STRING_length(bytes); ++i) {
-        text += digits[data[i] >> 4U];
-        text += digits[data[i] & 0xfU];
-    }
-    return text;
+    return base::to_hex({ASN1_STRING_get0_data(bytes), static_cast<std::size_t>(ASN1_STRING_length(bytes))});
 }
 
 std::string serial_text(const ASN1_INTEGER* serial) {

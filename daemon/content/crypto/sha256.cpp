@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/crypto/sha256.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/page_buffer.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -38,17 +38,10 @@ void Sha256::update(std::string_view data) {
 }
 
 std::string Sha256::finish() {
-    static constexpr std::string_view digits = "0123456789abcdef";
     std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
     unsigned size = 0;
     require(EVP_DigestFinal_ex(context_.get(), raw.data(), &size) == 1);
-    std::string hex;
-    hex.reserve(std::size_t{2} * size);
-    for (const unsigned char byte : std::span(raw).first(size)) {
-        hex += digits[byte >> 4U];
-        hex += digits[byte & 15U];
-    }
-    return hex;
+    return base::to_hex(std::span(raw).first(size));
 }
 
 std::string sha256(std::string_view data) {
@@ -79,9 +72,7 @@ base::Result<FileDigest> sha256_of_file(int fd, std::string_view what,
 }
 
 bool is_sha256(std::string_view text) noexcept {
-    return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-           });
+    return text.size() == 64 && base::is_hex(text);
 }
 
 } // namespace gpuhost::content

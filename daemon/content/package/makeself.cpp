@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/package/makeself.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 
@@ -140,12 +141,10 @@ Result<MakeselfHeader> parse_makeself_header(std::string_view start, std::uint64
     GPUHOST_TRY(found, assignments(start, what));
     if (!value_of(found, "decrypt_cmd").empty())
         return unsupported(what, "is encrypted");
-    constexpr std::string_view decimal = "0123456789";
-    constexpr std::string_view hexadecimal = "0123456789abcdef";
     MakeselfHeader header;
-    GPUHOST_TRY(crc, sum_of(found, "CRCsum", decimal, 10, what));
-    GPUHOST_TRY(md5, sum_of(found, "MD5", hexadecimal, 32, what));
-    GPUHOST_TRY(sha256, sum_of(found, "SHA", hexadecimal, 64, what));
+    GPUHOST_TRY(crc, sum_of(found, "CRCsum", base::hex_digits.substr(0, 10), 10, what));
+    GPUHOST_TRY(md5, sum_of(found, "MD5", base::hex_digits, 32, what));
+    GPUHOST_TRY(sha256, sum_of(found, "SHA", base::hex_digits, 64, what));
     header.label = value_of(found, "label");
     header.crc = std::move(crc);
     header.md5 = std::move(md5);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/hex.hpp"
 #include "daemon/base/page_buffer.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/openssl.hpp"
@@ -7,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include <openssl/evp.h>
 #include <unistd.h>
@@ -68,13 +70,7 @@ class Md5 {
         unsigned size = 0;
         if (!context_ || EVP_DigestFinal_ex(context_.get(), raw.data(), &size) != 1)
             return {};
-        constexpr std::string_view digits = "0123456789abcdef";
-        std::string hex;
-        for (unsigned i = 0; i < size; ++i) {
-            hex += digits[raw[i] >> 4U];
-            hex += digits[raw[i] & 15U];
-        }
-        return hex;
+        return base::to_hex(std::span(raw).first(size));
     }
 
   private:
