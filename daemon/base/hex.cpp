@@ -24,4 +24,19 @@ bool is_hex(std::string_view text) noexcept {
     return text.find_first_not_of(hex_digits) == std::string_view::npos;
 }
 
+std::string percent_encoded(std::string_view text, std::string_view also) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    constexpr std::string_view unreserved =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    std::string encoded;
+    for (const char c : text) {
+        const auto byte = static_cast<std::uint8_t>(c);
+        if (unreserved.find(c) != std::string_view::npos || also.find(c) != std::string_view::npos)
+            encoded += c;
+        else
+            encoded += {'%', digits[byte >> 4U], digits[byte & 15U]};
+    }
+    return encoded;
+}
+
 } // namespace gpuhost::base

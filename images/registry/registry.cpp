@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry/registry.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "images/bundle/oci.hpp"
@@ -83,24 +84,10 @@ tl::expected<std::string, RegistryError> find_repository(const RegistryRequest& 
     return std::move(found.front());
 }
 
-std::string escape(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/";
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (plain.find(c) != std::string_view::npos)
-            out += c;
-        else
-            out += {'%', digits[byte >> 4U], digits[byte & 15U]};
-    }
-    return out;
-}
-
 std::string next_page(const RegistryRequest& request, std::size_t most, std::string_view last) {
-    const std::string ns = request.ns.empty() ? "" : "&ns=" + escape(request.ns);
-    return "</v2/" + request.name + "/tags/list?n=" + std::to_string(most) + "&last=" + escape(last) + ns +
-           ">; rel=\"next\"";
+    const std::string ns = request.ns.empty() ? "" : "&ns=" + base::percent_encoded(request.ns, ":/");
+    return "</v2/" + request.name + "/tags/list?n=" + std::to_string(most) +
+           "&last=" + base::percent_encoded(last, ":/") + ns + ">; rel=\"next\"";
 }
 
 } // namespace

@@ -231,21 +231,4 @@ void Api::finish(std::vector<http::Answer>&& answers) {
     }
 }
 
-std::string percent_encoded(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-            std::string_view("-._~").find(c) != std::string_view::npos) {
-            encoded += c;
-            continue;
-        }
-        encoded += '%';
-        encoded += digits[byte >> 4U];
-        encoded += digits[byte & 15U];
-    }
-    return encoded;
-}
-
 } // namespace gpuhost::cluster

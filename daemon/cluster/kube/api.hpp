@@ -15,7 +15,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gpuhost::cluster {
@@ -88,8 +87,5 @@ class Api {
     http::Client client_;
     std::map<std::uint64_t, Done> waiting_;
 };
-
-/// Encodes `text` as a part of a path or of a query.
-[[nodiscard]] std::string percent_encoded(std::string_view text);
 
 } // namespace gpuhost::cluster

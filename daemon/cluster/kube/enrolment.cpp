@@ -2,6 +2,7 @@
 #include "daemon/cluster/kube/enrolment.hpp"
 
 #include "daemon/base/base64.hpp"
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
 
@@ -117,7 +118,7 @@ void Enrolment::follow() {
         due_ = now() + backoff_.next();
     };
     watch_ = std::make_unique<Watch>(
-        api_, collection, "fieldSelector=metadata.name%3D" + percent_encoded(name_),
+        api_, collection, "fieldSelector=metadata.name%3D" + base::percent_encoded(name_),
         WatchHandlers{[see](Json&& request) { see(request); },
                       [lost](const std::set<std::string>& names) {
                           if (names.empty())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/watch.hpp"
 
+#include "daemon/base/hex.hpp"
+
 #include <random>
 #include <utility>
 
@@ -79,7 +81,7 @@ void Watch::list() {
     if (!selector_.empty())
         query += "&" + selector_;
     if (!continue_.empty())
-        query += "&continue=" + percent_encoded(continue_);
+        query += "&continue=" + base::percent_encoded(continue_);
     request_ = api_.get(collection_ + query, [this](ApiAnswer&& answer) { listed(std::move(answer)); });
 }
 
@@ -123,10 +125,10 @@ void Watch::listed(ApiAnswer&& answer) {
 void Watch::follow() {
     began_.reset();
     heard_.reset();
-    const std::string query = "?watch=1&allowWatchBookmarks=true" +
-                              (version_.empty() ? "" : "&resourceVersion=" + percent_encoded(version_)) +
-                              "&timeoutSeconds=" + timeout_seconds() +
-                              (selector_.empty() ? "" : "&" + selector_);
+    const std::string query =
+        "?watch=1&allowWatchBookmarks=true" +
+        (version_.empty() ? "" : "&resourceVersion=" + base::percent_encoded(version_)) +
+        "&timeoutSeconds=" + timeout_seconds() + (selector_.empty() ? "" : "&" + selector_);
     request_ = api_.watch(
         collection_ + query,
         [this] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/node/host_agent.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/node/upgrade_node.hpp"
@@ -48,7 +49,7 @@ Json to_json(const Condition& condition) {
 HostAgent::HostAgent(Api& api, std::string node, NodeDesired desired, LogLine log_line, NodeAuthor* author)
     : api_(api), name_(std::move(node)), desired_(std::move(desired)), log_(std::move(log_line)),
       author_(author), backoff_(first_wait, most_wait),
-      watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + percent_encoded(name_),
+      watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + base::percent_encoded(name_),
              {[this](Json&& listed) { on_node(std::move(listed)); },
               [this](const std::set<std::string>& names) {
                   if (names.count(name_) == 0)
@@ -174,7 +175,7 @@ void HostAgent::note_held() {
 
 void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
     writes_ = true;
-    (void)api_.patch("/api/v1/nodes/" + percent_encoded(name_) + (status ? "/status" : "") +
+    (void)api_.patch("/api/v1/nodes/" + base::percent_encoded(name_) + (status ? "/status" : "") +
                          "?fieldManager=gpuhost",
                      status ? PatchType::Strategic : PatchType::Merge, patch.body,
                      [this, status, authored, patch](ApiAnswer&& answer) {

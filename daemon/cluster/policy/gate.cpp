@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/policy/gate.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/api.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
@@ -227,7 +228,7 @@ Result<Gate> parse_gate(const Json& value) {
 }
 
 std::string gate_target(const Gate& gate) {
-    return gate.url + "/api/v1/query?query=" + percent_encoded(gate.query);
+    return gate.url + "/api/v1/query?query=" + base::percent_encoded(gate.query);
 }
 
 std::string why_shut(const Gate& gate, std::string_view problem) {

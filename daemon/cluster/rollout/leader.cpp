@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/rollout/leader.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/cluster/rollout/fleet_document.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 
 std::string lease_path(const std::string& name) {
-    return std::string(leases_path) + "/" + percent_encoded(name);
+    return std::string(leases_path) + "/" + base::percent_encoded(name);
 }
 
 std::string name_of(const Json& object) {

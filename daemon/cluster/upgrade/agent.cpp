@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade/agent.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/cluster/upgrade/patch.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Time as_time(Seconds seconds) {
 }
 
 std::string only(const std::string& name) {
-    return "fieldSelector=metadata.name%3D" + percent_encoded(name);
+    return "fieldSelector=metadata.name%3D" + base::percent_encoded(name);
 }
 
 void sooner(std::optional<Time>& due, std::optional<Time> other) {
@@ -286,7 +287,7 @@ void UpgradeAgent::confirm() {
 void UpgradeAgent::renew() {
     asks_ = true;
     const Time asked = now();
-    (void)api_.patch(std::string(leases_path) + "/" + percent_encoded(lease_->name), PatchType::Merge,
+    (void)api_.patch(std::string(leases_path) + "/" + base::percent_encoded(lease_->name), PatchType::Merge,
                      renewal(*lease_, base::realtime_us()),
                      [this, asked, uid = lease_->uid](ApiAnswer&& answer) {
                          asks_ = false;
@@ -314,7 +315,7 @@ void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();
     const Json object = {{"metadata", {{"uid", lease_->uid}, {"resourceVersion", lease_->version}}}};
-    (void)api_.remove(std::string(leases_path) + "/" + percent_encoded(lease_->name), object,
+    (void)api_.remove(std::string(leases_path) + "/" + base::percent_encoded(lease_->name), object,
                       [this, uid = lease_->uid](ApiAnswer&& answer) {
                           asks_ = false;
                           if (!lease_ || lease_->uid != uid)

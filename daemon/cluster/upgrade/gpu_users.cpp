@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade/gpu_users.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ bool is_of_gpu(const Json& devices) {
 }
 
 std::string claim_path(const PodFacts& pod, const std::string& claim) {
-    return "/namespaces/" + percent_encoded(pod.space) + "/resourceclaims/" + percent_encoded(claim);
+    return "/namespaces/" + base::percent_encoded(pod.space) + "/resourceclaims/" +
+           base::percent_encoded(claim);
 }
 
 } // namespace

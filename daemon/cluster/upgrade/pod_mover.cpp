@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade/pod_mover.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
@@ -50,7 +51,8 @@ std::string list_text(const std::vector<std::string>& all) {
 }
 
 std::string pod_path(const PodFacts& pod) {
-    return "/api/v1/namespaces/" + percent_encoded(pod.space) + "/pods/" + percent_encoded(pod.name);
+    return "/api/v1/namespaces/" + base::percent_encoded(pod.space) + "/pods/" +
+           base::percent_encoded(pod.name);
 }
 
 } // namespace
@@ -136,7 +138,7 @@ void PodMover::begin() {
     api_ = *opened;
     users_.begin(*api_);
     watch_ = std::make_unique<Watch>(
-        *api_, "/api/v1/pods", "fieldSelector=spec.nodeName%3D" + percent_encoded(node_),
+        *api_, "/api/v1/pods", "fieldSelector=spec.nodeName%3D" + base::percent_encoded(node_),
         WatchHandlers{[this](Json&& pod) { handle(pod_facts(pod)); },
                       [this](const std::set<std::string>& names) { keep(names); },
                       [this](Json&& pod) {

@@ -3,6 +3,7 @@
 // gpuhostd gives it the state of the host.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/become.hpp"
+#include "daemon/base/hex.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/cluster/kube/enrolment.hpp"
 #include "daemon/cluster/node/cluster_settings.hpp"
@@ -90,7 +91,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
 Result<int> check(cluster::Api& api, const std::string& node) {
     const std::string& server = api.config().server;
     std::optional<cluster::ApiAnswer> answer;
-    (void)api.get("/api/v1/nodes/" + cluster::percent_encoded(node),
+    (void)api.get("/api/v1/nodes/" + base::percent_encoded(node),
                   [&answer](cluster::ApiAnswer&& got) { answer = std::move(got); });
     const Time end = cluster::now() + check_allowed;
     while (!answer) {

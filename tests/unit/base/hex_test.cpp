@@ -34,5 +34,12 @@ TEST(Hex, DigitsAreLowerCase) {
         EXPECT_FALSE(is_hex(text)) << text;
 }
 
+TEST(PercentEncoding, KeepsUnreservedAndNamedCharacters) {
+    EXPECT_EQ(percent_encoded("AZaz09-._~"), "AZaz09-._~");
+    EXPECT_EQ(percent_encoded("a b/c:%\n\xff"), "a%20b%2Fc%3A%25%0A%FF");
+    EXPECT_EQ(percent_encoded(std::string_view("\0", 1)), "%00");
+    EXPECT_EQ(percent_encoded("a b/c:%", ":/"), "a%20b/c:%25");
+}
+
 } // namespace
 } // namespace gpuhost::base
