@@ -42,6 +42,8 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/parse.hpp \
     %D%/process.cpp \
     %D%/process.hpp \
+    %D%/prometheus.cpp \
+    %D%/prometheus.hpp \
     %D%/rate_limit.cpp \
     %D%/rate_limit.hpp \
     %D%/result.hpp \

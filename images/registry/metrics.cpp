@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry/metrics.hpp"
 
+#include "daemon/base/prometheus.hpp"
+
 namespace gpuhost::images {
-
-namespace {
-
-std::string head(std::string_view name, std::string_view type, std::string_view help) {
-    return "# HELP " + std::string(name) + " " + std::string(help) + "\n# TYPE " + std::string(name) + " " +
-           std::string(type) + "\n";
-}
-
-std::string single(std::string_view name, std::string_view type, std::string_view help, std::uint64_t value) {
-    return head(name, type, help) + std::string(name) + " " + std::to_string(value) + "\n";
-}
-
-} // namespace
 
 void RegistryMetrics::count(std::string_view endpoint, unsigned status) {
     const std::lock_guard lock(mutex_);
@@ -22,26 +11,24 @@ void RegistryMetrics::count(std::string_view endpoint, unsigned status) {
 }
 
 std::string RegistryMetrics::text(const References& references) const {
-    std::string text =
-        head("gpuhost_registry_requests_total", "counter", "Requests since the registry was started.");
+    base::PrometheusText metrics;
+    metrics.family("gpuhost_registry_requests_total", "Requests since the registry was started.", "counter");
     {
         const std::lock_guard lock(mutex_);
         for (const auto& [key, count] : requests_)
-            text += "gpuhost_registry_requests_total{endpoint=\"" + std::string(key.first) + "\",code=\"" +
-                    std::to_string(key.second) + "\"} " + std::to_string(count) + "\n";
+            metrics.sample(count,
+                           {{"endpoint", std::string(key.first)}, {"code", std::to_string(key.second)}});
     }
-    return text +
-           single("gpuhost_registry_sent_bytes_total", "counter",
-                  "Bytes of all bodies that were sent completely.", sent_) +
-           single("gpuhost_registry_connections", "gauge", "Open connections.",
-                  static_cast<std::uint64_t>(connections_)) +
-           single("gpuhost_registry_images", "gauge", "Image names that resolve to an image.",
-                  references.size()) +
-           single("gpuhost_registry_bundles", "gauge", "Bundles in the catalogue.", references.bundles()) +
-           single("gpuhost_registry_unreadable_records", "gauge", "Problems with records of bundles.",
-                  references.problems().size()) +
-           single("gpuhost_registry_newest_bundle_timestamp_seconds", "gauge", "Date of the newest bundle.",
-                  references.newest());
+    metrics.one("gpuhost_registry_sent_bytes_total", "Bytes of all bodies that were sent completely.", sent_,
+                "counter");
+    metrics.one("gpuhost_registry_connections", "Open connections.", connections_);
+    metrics.one("gpuhost_registry_images", "Image names that resolve to an image.", references.size());
+    metrics.one("gpuhost_registry_bundles", "Bundles in the catalogue.", references.bundles());
+    metrics.one("gpuhost_registry_unreadable_records", "Problems with records of bundles.",
+                references.problems().size());
+    metrics.one("gpuhost_registry_newest_bundle_timestamp_seconds", "Date of the newest bundle.",
+                references.newest());
+    return std::move(metrics.text);
 }
 
 } // namespace gpuhost::images

@@ -19,6 +19,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/base/hex_test.cpp \
     %D%/base/kernels_test.cpp \
     %D%/base/process_test.cpp \
+    %D%/base/prometheus_test.cpp \
     %D%/base/root_sync_test.cpp \
     %D%/base/root_test.cpp \
     %D%/base/text_test.cpp \

@@ -3,60 +3,20 @@
 
 #include "config.h"
 #include "daemon/base/json.hpp"
+#include "daemon/base/prometheus.hpp"
 
 #include <array>
 #include <map>
 #include <utility>
-#include <vector>
 
 namespace gpuhost::cluster {
 
 using base::Json;
 using base::member;
+using base::PrometheusText;
 using base::string_or;
 
 namespace {
-
-using Labels = std::vector<std::pair<const char*, std::string>>;
-
-std::string escaped(const std::string& text) {
-    std::string made;
-    for (const char c : text) {
-        if (c == '\n') {
-            made += "\\n";
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            made += '\\';
-        made += c;
-    }
-    return made;
-}
-
-class Text {
-  public:
-    /// Begins a family. All samples of one family must be consecutive.
-    void family(const char* name, const char* help) {
-        name_ = name;
-        text += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " gauge\n";
-    }
-    void sample(std::int64_t value, const Labels& labels = {}) {
-        text += name_;
-        for (std::size_t i = 0; i < labels.size(); ++i)
-            text += (i == 0 ? "{" : ",") + std::string(labels[i].first) + "=\"" + escaped(labels[i].second) +
-                    "\"";
-        text += (labels.empty() ? " " : "} ") + std::to_string(value) + "\n";
-    }
-    void one(const char* name, const char* help, std::int64_t value) {
-        family(name, help);
-        sample(value);
-    }
-
-    std::string text;
-
-  private:
-    std::string name_;
-};
 
 const Json& elements(const Json& object, std::string_view key) {
     static const Json none = Json::array();
@@ -64,7 +24,7 @@ const Json& elements(const Json& object, std::string_view key) {
     return found.is_array() ? found : none;
 }
 
-void add_host(Text& text, const Json& status) {
+void add_host(PrometheusText& text, const Json& status) {
     text.family("gpuhost_build_info", "Always 1, with the version of gpuhost-cluster.");
     text.sample(1, {{"version", PACKAGE_VERSION}});
     text.one("gpuhost_connected", "Whether this host's Node is watched at the API server.",
@@ -105,7 +65,7 @@ constexpr std::array numbers{
     Number{"pending", "gpu_operator_nodes_upgrades_pending", "Nodes that wait to be upgraded."},
 };
 
-void add_fleet(Text& text, const Json& leader) {
+void add_fleet(PrometheusText& text, const Json& leader) {
     const bool leads = base::bool_or(leader, "leads", false);
     text.one("gpuhost_leader", "Whether this host leads the rollout.", leads ? 1 : 0);
     if (!leads)
@@ -144,7 +104,7 @@ void add_fleet(Text& text, const Json& leader) {
 } // namespace
 
 std::string metrics_text(const Json& status) {
-    Text text;
+    PrometheusText text;
     add_host(text, status);
     if (const Json& leader = member(status, "leader"); leader.is_object())
         add_fleet(text, leader);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the metrics of gpuhost-cluster for Prometheus:
-// https://prometheus.io/docs/instrumenting/exposition_formats/ 0.0.4.
+// Writes the metrics of gpuhost-cluster for Prometheus.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"
