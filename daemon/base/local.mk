@@ -4,8 +4,6 @@ noinst_LIBRARIES += %D%/libbase.a
 %C%_libbase_a_SOURCES = \
     %D%/arguments.cpp \
     %D%/arguments.hpp \
-    %D%/base64.cpp \
-    %D%/base64.hpp \
     %D%/become.cpp \
     %D%/become.hpp \
     %D%/clock.cpp \

@@ -13,7 +13,6 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_base_tests_LDADD = $(test_libs) $(test_inputs) $(yaml_libs)
 %C%_base_tests_SOURCES = \
     %D%/base/arguments_test.cpp \
-    %D%/base/base64_test.cpp \
     %D%/base/become_test.cpp \
     %D%/base/elf_test.cpp \
     %D%/base/hex_test.cpp \
@@ -48,6 +47,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/content/archive/tar_writer_test.cpp \
     %D%/content/archive/tree_test.cpp \
     %D%/content/archive/unified_image_test.cpp \
+    %D%/content/crypto/base64_test.cpp \
     %D%/content/crypto/client_certificate_test.cpp \
     %D%/content/crypto/cms_test.cpp \
     %D%/content/crypto/module_signature_test.cpp \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/enrolment.hpp"
 
-#include "daemon/base/base64.hpp"
 #include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/content/crypto/base64.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
 
 #include <random>
@@ -93,7 +93,7 @@ Result<void> Enrolment::submit() {
                     {"spec",
                      {{"signerName", "kubernetes.io/kube-apiserver-client"},
                       {"usages", {"digital signature", "client auth"}},
-                      {"request", base::encode_base64(request.pem)}}}};
+                      {"request", content::encode_base64(request.pem)}}}};
     (void)api_.create(collection, body, [this](ApiAnswer&& answer) { submitted(std::move(answer)); });
     return {};
 }
@@ -136,7 +136,7 @@ void Enrolment::handle(const Json& request) {
     const std::string encoded = string_or(member(request, "status"), "certificate", "");
     if (encoded.empty())
         return;
-    const auto certificate = base::decode_base64(encoded);
+    const auto certificate = content::decode_base64(encoded);
     const auto kept = certificate ? keep(*certificate)
                                   : base::fail(Errc::BadContent, "the certificate is not valid base64");
     if (!kept)
@@ -199,7 +199,7 @@ Result<std::uint64_t> renewal_due(const base::Root& root) {
 
 Json kubeconfig_of(const Kubeconfig& bootstrap, const std::string& authorities) {
     Json cluster{{"server", bootstrap.server},
-                 {"certificate-authority-data", base::encode_base64(authorities)}};
+                 {"certificate-authority-data", content::encode_base64(authorities)}};
     if (!bootstrap.server_name.empty())
         cluster["tls-server-name"] = bootstrap.server_name;
     if (!bootstrap.proxy.empty())

@@ -3,10 +3,10 @@
 // Contexts, clusters and users other than the current ones are not checked.
 #include "daemon/cluster/kube/kubeconfig.hpp"
 
-#include "daemon/base/base64.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/yaml.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
+#include "daemon/content/crypto/base64.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ struct Entry {
             return Material{"", path};
         if (!path.empty())
             return fail("has both " + key + " and " + key + "-data", "Remove one of them.");
-        const auto pem = base::decode_base64(data);
+        const auto pem = content::decode_base64(data);
         if (!pem)
             return fail(key + "-data is not valid base64", "Encode the file with base64 -w0 FILE.");
         GPUHOST_CHECK(check(*pem, where + ": " + key + "-data"));

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base
 daemon_content_libcontent_a_SOURCES += \
+    %D%/base64.cpp \
+    %D%/base64.hpp \
     %D%/client_certificate.cpp \
     %D%/client_certificate.hpp \
     %D%/cms.hpp \

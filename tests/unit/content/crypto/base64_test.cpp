@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/base/base64.hpp"
+#include "daemon/content/crypto/base64.hpp"
 
 #include <utility>
 
 #include <gtest/gtest.h>
 
-namespace gpuhost::base {
+namespace gpuhost::content {
 namespace {
 
 TEST(Base64, DecodesPaddedTextAndIgnoresLineBreaks) {
@@ -27,11 +27,19 @@ TEST(Base64, DecodesPaddedTextAndIgnoresLineBreaks) {
         EXPECT_EQ(decode_base64(text), bytes) << text;
 }
 
+TEST(Base64, EncodesWithPaddingOnOneLine) {
+    for (const char* text : {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "+/+/"})
+        EXPECT_EQ(encode_base64(decode_base64(text).value()), text);
+    EXPECT_EQ(encode_base64(std::string(300, '\0')), std::string(400, 'A'));
+}
+
 TEST(Base64, RefusesBadPaddingAndOtherCharacters) {
-    for (const char* text : {"Z", "Zg", "Zg=", "Zm9", "Zg===", "====", "=",
-                             "Z===", "Zg==Zg==", "Z=g=", "Zm9v Zm9v", "-_-_", "Zm9v!", "\xff\xff\xff\xff"})
+    for (const char* text :
+         {"Z",        "Zg",       "Zg=",       "Zm9",       "Zg===", "====",     "=",
+          "Z===",     "Zg==Zg==", "Z=g=",      "Zm9v Zm9v", "-_-_",  "Zm9v!",    "Zm9v    ",
+          "    Zm9v", "Zm9v----", "Zm9\tZm9v", "Zm9 ",      "Zm9-",  "Zg== Zg=", "\xff\xff\xff\xff"})
         EXPECT_EQ(decode_base64(text), std::nullopt) << text;
 }
 
 } // namespace
-} // namespace gpuhost::base
+} // namespace gpuhost::content
