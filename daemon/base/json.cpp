@@ -75,6 +75,12 @@ const Json& member(const Json& object, std::string_view key) {
     return it == object.end() ? null : *it;
 }
 
+const Json& list_of(const Json& object, std::string_view key) {
+    static const Json empty = Json::array();
+    const Json& value = member(object, key);
+    return value.is_array() ? value : empty;
+}
+
 Result<std::string> get_string(const Json& object, std::string_view key) {
     const Json& value = member(object, key);
     if (!value.is_string())

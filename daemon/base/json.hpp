@@ -44,6 +44,8 @@ using Json = nlohmann::json;
 /// Returns the string members of the object that is the member `key`; empty if `key` is missing.
 [[nodiscard]] std::map<std::string, std::string> string_map_or_empty(const Json& object,
                                                                      std::string_view key);
+/// Returns the member if it is a list, else an empty list.
+[[nodiscard]] const Json& list_of(const Json& object, std::string_view key);
 /// Returns the member; a null value if it is missing.
 [[nodiscard]] const Json& member(const Json& object, std::string_view key);
 

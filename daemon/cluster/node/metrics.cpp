@@ -12,24 +12,19 @@
 namespace gpuhost::cluster {
 
 using base::Json;
+using base::list_of;
 using base::member;
 using base::PrometheusText;
 using base::string_or;
 
 namespace {
 
-const Json& elements(const Json& object, std::string_view key) {
-    static const Json none = Json::array();
-    const Json& found = member(object, key);
-    return found.is_array() ? found : none;
-}
-
 void add_host(PrometheusText& text, const Json& status) {
     text.family("gpuhost_build_info", "Always 1, with the version of gpuhost-cluster.");
     text.sample(1, {{"version", PACKAGE_VERSION}});
     text.one("gpuhost_connected", "Whether this host's Node is watched at the API server.",
              string_or(status, "state", "") == "connected" ? 1 : 0);
-    if (const Json& conditions = elements(status, "conditions"); !conditions.empty()) {
+    if (const Json& conditions = list_of(status, "conditions"); !conditions.empty()) {
         text.family("gpuhost_condition",
                     "1 for the status of each condition that this host sets on its Node.");
         for (const Json& condition : conditions)
@@ -74,7 +69,7 @@ void add_fleet(PrometheusText& text, const Json& leader) {
     // The first name is from the GPU Operator's documentation, the second from its code.
     for (const char* name : {"gpu_operator_auto_upgrade_enabled", "gpu_operator_driver_auto_upgrade_enabled"})
         text.one(name, "Whether drivers are upgraded automatically.", automatic);
-    const Json& pools = elements(leader, "pools");
+    const Json& pools = list_of(leader, "pools");
     for (const Number& number : numbers) {
         std::int64_t sum = 0;
         for (const Json& pool : pools)
@@ -88,7 +83,7 @@ void add_fleet(PrometheusText& text, const Json& leader) {
                         {{"pool", string_or(pool, "name", "")}, {"state", state}});
     // for each name, whether all gates with it are open: gates of several pools may share a name
     std::map<std::string, bool> gates;
-    for (const Json& gate : elements(leader, "gates")) {
+    for (const Json& gate : list_of(leader, "gates")) {
         const bool open = base::bool_or(gate, "open", false);
         const auto [known, is_new] = gates.emplace(string_or(gate, "name", ""), open);
         known->second = known->second && open;

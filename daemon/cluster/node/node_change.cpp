@@ -11,18 +11,13 @@
 namespace gpuhost::cluster {
 
 using base::Json;
+using base::list_of;
 using base::member;
 using base::string_or;
 
 namespace {
 
 constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< the GPU Operator's label
-
-const Json& elements(const Json& object, std::string_view key) {
-    static const Json none = Json::array();
-    const Json& found = member(object, key);
-    return found.is_array() ? found : none;
-}
 
 bool has(const std::vector<std::string>& words, const std::string& word) {
     return std::find(words.begin(), words.end(), word) != words.end();
@@ -88,7 +83,7 @@ void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready
     if (!add && (!ready || there.empty()))
         return;
     Json taints = Json::array();
-    for (const Json& taint : elements(member(node, "spec"), "taints"))
+    for (const Json& taint : list_of(member(node, "spec"), "taints"))
         if (!ready || !has(desired.taints, string_or(taint, "key", "")))
             taints.push_back(taint);
     if (add)
@@ -129,7 +124,7 @@ Json status_of(const Json& node, Json&& conditions) {
 /// single write.
 void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
                        const std::string& now) {
-    const Json& conditions = elements(member(node, "status"), "conditions");
+    const Json& conditions = list_of(member(node, "status"), "conditions");
     const std::vector<Condition> before = conditions_of(node);
     Json unchanged = Json::array();
     bool old = false;
@@ -154,7 +149,7 @@ void change_conditions(NodeChange& change, const Json& node, const Readiness& re
 
 std::vector<Condition> conditions_of(const Json& node) {
     std::vector<Condition> ours;
-    for (const Json& condition : elements(member(node, "status"), "conditions"))
+    for (const Json& condition : list_of(member(node, "status"), "conditions"))
         if (std::string type = string_or(condition, "type", ""); base::starts_with(type, "gpuhost.io/"))
             ours.push_back({std::move(type), string_or(condition, "status", ""),
                             string_or(condition, "reason", ""), string_or(condition, "message", "")});
@@ -163,7 +158,7 @@ std::vector<Condition> conditions_of(const Json& node) {
 
 std::vector<std::string> taints_of(const Json& node, const NodeDesired& desired) {
     std::vector<std::string> there;
-    for (const Json& taint : elements(member(node, "spec"), "taints"))
+    for (const Json& taint : list_of(member(node, "spec"), "taints"))
         if (std::string key = string_or(taint, "key", ""); has(desired.taints, key) && !has(there, key))
             there.push_back(std::move(key));
     return there;

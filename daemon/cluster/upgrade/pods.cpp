@@ -9,16 +9,11 @@
 namespace gpuhost::cluster {
 
 using base::Json;
+using base::list_of;
 using base::member;
 using base::string_or;
 
 namespace {
-
-const Json& elements(const Json& object, std::string_view key) {
-    static const Json none = Json::array();
-    const Json& found = member(object, key);
-    return found.is_array() ? found : none;
-}
 
 bool is_gpu_resource(const std::string& name) {
     return base::starts_with(name, "nvidia.com/gpu") || base::starts_with(name, "nvidia.com/mig-");
@@ -39,12 +34,12 @@ bool asks_for_gpu(const Json& container) {
 /// class, or with NVIDIA's device files as host paths.
 bool uses_gpu(const Json& spec) {
     for (const char* kind : {"containers", "initContainers"})
-        for (const Json& container : elements(spec, kind))
+        for (const Json& container : list_of(spec, kind))
             if (asks_for_gpu(container))
                 return true;
     if (base::starts_with(string_or(spec, "runtimeClassName", ""), "nvidia"))
         return true;
-    for (const Json& volume : elements(spec, "volumes"))
+    for (const Json& volume : list_of(spec, "volumes"))
         if (base::starts_with(string_or(member(volume, "hostPath"), "path", ""), "/dev/nvidia"))
             return true;
     return false;
@@ -53,7 +48,7 @@ bool uses_gpu(const Json& spec) {
 /// Returns the names of the resource claims in the spec, and of those that were created for the pod.
 std::vector<std::string> claims_of(const Json& spec, const Json& status) {
     std::vector<std::string> names;
-    for (const Json* list : {&elements(spec, "resourceClaims"), &elements(status, "resourceClaimStatuses")})
+    for (const Json* list : {&list_of(spec, "resourceClaims"), &list_of(status, "resourceClaimStatuses")})
         for (const Json& claim : *list)
             if (std::string name = string_or(claim, "resourceClaimName", ""); !name.empty())
                 names.push_back(std::move(name));
@@ -66,14 +61,14 @@ std::vector<std::string> claims_of(const Json& spec, const Json& status) {
 
 const Json& controller_of(const Json& metadata) {
     static const Json none;
-    for (const Json& owner : elements(metadata, "ownerReferences"))
+    for (const Json& owner : list_of(metadata, "ownerReferences"))
         if (base::bool_or(owner, "controller", false))
             return owner;
     return none;
 }
 
 bool is_ready(const Json& status) {
-    const Json& containers = elements(status, "containerStatuses");
+    const Json& containers = list_of(status, "containerStatuses");
     return string_or(status, "phase", "") == "Running" && !containers.empty() &&
            std::all_of(containers.begin(), containers.end(),
                        [](const Json& container) { return base::bool_or(container, "ready", false); });
@@ -181,7 +176,7 @@ PodFacts pod_facts(const Json& pod) {
     facts.is_operand = selects_operand(spec);
     facts.started = kube_seconds(string_or(status, "startTime", "")).value_or(0);
     facts.grace_ends = kube_seconds(string_or(metadata, "deletionTimestamp", "")).value_or(0);
-    const Json& volumes = elements(spec, "volumes");
+    const Json& volumes = list_of(spec, "volumes");
     facts.has_empty_dir = std::any_of(volumes.begin(), volumes.end(),
                                       [](const Json& v) { return v.is_object() && v.contains("emptyDir"); });
     return facts;
@@ -196,7 +191,7 @@ PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct ac
 }
 
 std::string budget_in_the_way(const Json& status) {
-    for (const Json& cause : elements(member(status, "details"), "causes"))
+    for (const Json& cause : list_of(member(status, "details"), "causes"))
         if (string_or(cause, "reason", "") == "DisruptionBudget")
             return string_or(cause, "message", "");
     return {};

@@ -12,16 +12,11 @@
 
 namespace gpuhost::ctl {
 
+using base::list_of;
+
 /// Returns the member as printable text; empty if it is absent or not a string.
 [[nodiscard]] inline std::string text_of(const base::Json& object, std::string_view key) {
     return printable(base::string_or(object, key, ""));
-}
-
-/// Returns the member if it is a list, else an empty list.
-[[nodiscard]] inline const base::Json& list_of(const base::Json& object, std::string_view key) {
-    static const base::Json empty = base::Json::array();
-    const base::Json& value = base::member(object, key);
-    return value.is_array() ? value : empty;
 }
 
 /// Returns the member, which is a size, a count or a time; 0 if it is absent, negative or not a number.

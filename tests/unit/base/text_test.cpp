@@ -167,6 +167,8 @@ TEST(Json, GettersNameTheKey) {
     EXPECT_FALSE(get_bool(object, "none"));
     EXPECT_EQ(string_or(Json(5), "s", "fallback"), "fallback");
     EXPECT_TRUE(member(object, "none").is_null());
+    EXPECT_EQ(list_of(object, "l").size(), 2U);
+    EXPECT_EQ(list_of(object, "s"), Json::array());
 }
 
 TEST(Json, DumpReplacesInvalidUtf8) {
