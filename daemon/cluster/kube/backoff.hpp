@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <random>
 
 namespace gpuhost::cluster {
@@ -15,6 +16,12 @@ using Time = std::chrono::milliseconds; ///< on the monotonic clock
 
 [[nodiscard]] inline Time now() {
     return Time(static_cast<Time::rep>(base::monotonic_us() / 1000));
+}
+
+/// Sets `due` to `other` if that is earlier.
+inline void sooner(std::optional<Time>& due, std::optional<Time> other) {
+    if (other)
+        due = due ? std::min(*due, *other) : *other;
 }
 
 class Backoff {

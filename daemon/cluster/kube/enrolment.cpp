@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/enrolment.hpp"
 
-#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/base64.hpp"
 #include "daemon/content/crypto/client_certificate.hpp"
@@ -117,14 +116,14 @@ void Enrolment::follow() {
         error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
         due_ = now() + backoff_.next();
     };
-    watch_ = std::make_unique<Watch>(
-        api_, collection, "fieldSelector=metadata.name%3D" + base::percent_encoded(name_),
-        WatchHandlers{[see](Json&& request) { see(request); },
-                      [lost](const std::set<std::string>& names) {
-                          if (names.empty())
-                              lost();
-                      },
-                      [lost](Json&&) { lost(); }, [this](const Error& trouble) { error_ = trouble; }});
+    watch_ = std::make_unique<Watch>(api_, collection, name_selector(name_),
+                                     WatchHandlers{[see](Json&& request) { see(request); },
+                                                   [lost](const std::set<std::string>& names) {
+                                                       if (names.empty())
+                                                           lost();
+                                                   },
+                                                   [lost](Json&&) { lost(); },
+                                                   [this](const Error& trouble) { error_ = trouble; }});
 }
 
 void Enrolment::handle(const Json& request) {

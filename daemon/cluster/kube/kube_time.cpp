@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/kube/kube_time.hpp"
 
+#include "daemon/base/clock.hpp"
+
 #include <cstdio>
 #include <ctime>
 
@@ -19,6 +21,10 @@ std::string without_zone(std::uint64_t realtime_us) {
 }
 
 } // namespace
+
+std::int64_t unix_now() {
+    return static_cast<std::int64_t>(base::realtime_us() / second_us);
+}
 
 std::string kube_time(std::uint64_t realtime_us) {
     return without_zone(realtime_us) + "Z";

@@ -8,6 +8,7 @@
 
 namespace gpuhost::cluster {
 
+[[nodiscard]] std::int64_t unix_now();                                ///< seconds since 1970
 [[nodiscard]] std::string kube_time(std::uint64_t realtime_us);       ///< "2026-11-23T16:00:00Z"
 [[nodiscard]] std::string kube_micro_time(std::uint64_t realtime_us); ///< "2026-11-23T16:00:00.123456Z"
 /// Parses either format into seconds since 1970.

@@ -39,10 +39,18 @@ std::string name_within(const std::string& collection, const Json& object) {
     const Json& metadata = base::member(object, "metadata");
     const std::string space = base::string_or(metadata, "namespace", "");
     const bool spans = !space.empty() && collection.find("/namespaces/") == std::string::npos;
-    return (spans ? space + "/" : "") + base::string_or(metadata, "name", "");
+    return (spans ? space + "/" : "") + object_name(object);
 }
 
 } // namespace
+
+std::string name_selector(std::string_view name) {
+    return "fieldSelector=metadata.name%3D" + base::percent_encoded(name);
+}
+
+std::string object_name(const Json& object) {
+    return base::string_or(base::member(object, "metadata"), "name", "");
+}
 
 Watch::Watch(Api& api, std::string collection, std::string selector, WatchHandlers handlers, Begin begin)
     : api_(api), collection_(std::move(collection)), selector_(std::move(selector)),

@@ -11,8 +11,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace gpuhost::cluster {
+
+/// Returns the selector of a Watch for the object with this name.
+[[nodiscard]] std::string name_selector(std::string_view name);
+/// Returns the object's metadata.name; empty if it is missing.
+[[nodiscard]] std::string object_name(const base::Json& object);
 
 struct WatchHandlers {
     std::function<void(base::Json&&)> on_object; ///< an existing object: listed, new or changed

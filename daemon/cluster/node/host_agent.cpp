@@ -49,7 +49,7 @@ Json to_json(const Condition& condition) {
 HostAgent::HostAgent(Api& api, std::string node, NodeDesired desired, LogLine log_line, NodeAuthor* author)
     : api_(api), name_(std::move(node)), desired_(std::move(desired)), log_(std::move(log_line)),
       author_(author), backoff_(first_wait, most_wait),
-      watch_(api, "/api/v1/nodes", "fieldSelector=metadata.name%3D" + base::percent_encoded(name_),
+      watch_(api, "/api/v1/nodes", name_selector(name_),
              {[this](Json&& listed) { on_node(std::move(listed)); },
               [this](const std::set<std::string>& names) {
                   if (names.count(name_) == 0)
@@ -86,7 +86,7 @@ void HostAgent::turn() {
 }
 
 void HostAgent::on_node(Json&& node) {
-    if (string_or(member(node, "metadata"), "name", "") != name_)
+    if (object_name(node) != name_)
         return; // another Node: the server ignored the field selector
     if (!is_known_ || node_.is_null())
         log_("node '" + name_ + "' found");

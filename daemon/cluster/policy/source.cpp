@@ -20,14 +20,10 @@ constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
 /// How often to check for a kind (ClusterPolicy) that the server does not serve.
 constexpr Time kind_interval{30 * 60'000};
 
-std::string name_of(const Json& object) {
-    return string_or(member(object, "metadata"), "name", "");
-}
-
 /// Returns the members that the policy depends on. The status does not count, and may change every minute.
 Json without_status(Json&& object) {
     return {{"metadata",
-             {{"name", name_of(object)},
+             {{"name", object_name(object)},
               {"creationTimestamp", string_or(member(object, "metadata"), "creationTimestamp", "")}}},
             {"spec", member(object, "spec")}};
 }
@@ -59,7 +55,7 @@ MergedPolicy merge_texts(const PolicyTexts& texts) {
         all.text(policy_file, *texts.file);
     if (!texts.cluster_policy.is_null())
         all.layers.push_back(
-            {"ClusterPolicy " + name_of(texts.cluster_policy), member(texts.cluster_policy, "spec")});
+            {"ClusterPolicy " + object_name(texts.cluster_policy), member(texts.cluster_policy, "spec")});
     if (!texts.config_map.is_null()) {
         const std::string name = "ConfigMap gpuhost/" + std::string(config_map);
         const Json& data = member(texts.config_map, "data");
@@ -76,9 +72,9 @@ MergedPolicy merge_texts(const PolicyTexts& texts) {
 
 PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
     : api_(api), root_(root), log_(std::move(log_line)),
-      config_map_watch_(api, config_maps_path, "fieldSelector=metadata.name%3D" + std::string(config_map),
+      config_map_watch_(api, config_maps_path, name_selector(config_map),
                         {[this](Json&& object) {
-                             if (name_of(object) != config_map)
+                             if (object_name(object) != config_map)
                                  return; // another ConfigMap: the server ignored the field selector
                              texts_.config_map = std::move(object);
                              merge();
@@ -120,7 +116,7 @@ void PolicySource::watch_cluster_policies() {
     cluster_policies_watch_ = std::make_unique<Watch>(
         api_, cluster_policies_path, "",
         WatchHandlers{[this](Json&& object) {
-                          const std::string name = name_of(object);
+                          const std::string name = object_name(object);
                           cluster_policies_[name] = without_status(std::move(object));
                           choose();
                       },
@@ -131,7 +127,7 @@ void PolicySource::watch_cluster_policies() {
                           choose();
                       },
                       [this](Json&& object) {
-                          cluster_policies_.erase(name_of(object));
+                          cluster_policies_.erase(object_name(object));
                           choose();
                       },
                       [this](const Error& trouble) {

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t most_text = 1024; ///< longest text stored from a Node, because there may be many Nodes
 
-std::string name_of(const Json& object) {
-    return base::string_or(base::member(object, "metadata"), "name", "");
-}
-
 UpgradeNode cut(UpgradeNode node) {
     UpgradeRecord& record = node.record;
     for (std::string* const text :
@@ -42,13 +38,13 @@ FleetWatch::FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine l
       leases_(api, leases_path, "",
               {[this](Json&& lease) { on_lease(std::move(lease)); },
                [this](const std::set<std::string>& names) { retain_leases(names); },
-               [this](Json&& lease) { forget_lease(name_of(lease)); },
+               [this](Json&& lease) { forget_lease(object_name(lease)); },
                [this](const Error& trouble) { leases_trouble_ = trouble; }}),
       nodes_(api, "/api/v1/nodes", "",
              {[this](Json&& node) { on_node(std::move(node)); },
               [this](const std::set<std::string>& names) { retain_nodes(names); },
               [this](Json&& node) {
-                  if (facts_.fleet.hosts.erase(name_of(node)) != 0)
+                  if (facts_.fleet.hosts.erase(object_name(node)) != 0)
                       changed();
               },
               [this](const Error& trouble) { nodes_trouble_ = trouble; }}) {}

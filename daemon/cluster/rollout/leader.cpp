@@ -2,6 +2,7 @@
 #include "daemon/cluster/rollout/leader.hpp"
 
 #include "daemon/base/hex.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/rollout/fleet_document.hpp"
 
 #include <algorithm>
@@ -36,14 +37,6 @@ std::string lease_path(const std::string& name) {
     return std::string(leases_path) + "/" + base::percent_encoded(name);
 }
 
-std::string name_of(const Json& object) {
-    return base::string_or(base::member(object, "metadata"), "name", "");
-}
-
-std::string only(const char* name) {
-    return "fieldSelector=metadata.name%3D" + std::string(name);
-}
-
 std::string packed(const Labels& labels) {
     std::string text;
     for (const auto& [name, value] : labels)
@@ -62,17 +55,12 @@ Labels unpacked(const std::string& text) {
     return labels;
 }
 
-void sooner(std::optional<Time>& due, std::optional<Time> other) {
-    if (other)
-        due = due ? std::min(*due, *other) : *other;
-}
-
 } // namespace
 
 Leader::Leader(Api& api, GateKeeper& gates, std::string node, LogLine log_line)
     : api_(api), gates_(gates), name_(std::move(node)), log_(std::move(log_line)),
       backoff_(first_wait, most_wait),
-      own_(api, leases_path, only(leader_lease),
+      own_(api, leases_path, name_selector(leader_lease),
            {[this](Json&& lease) { on_lease(lease_facts(lease)); },
             [this](const std::set<std::string>& names) {
                 if (names.empty())
@@ -231,13 +219,13 @@ void Leader::watch_fleet() {
         api_, nodes_path, "",
         WatchHandlers{[this](Json&& node) { on_node(std::move(node)); },
                       [this](const std::set<std::string>& names) { retain_nodes(names); },
-                      [this](Json&& node) { lose_node(name_of(node)); },
+                      [this](Json&& node) { lose_node(object_name(node)); },
                       [this](const Error& trouble) { note_trouble("nodes", trouble); }});
     grants_ = std::make_unique<Watch>(
         api_, leases_path, "",
         WatchHandlers{[this](Json&& lease) { on_grant(std::move(lease)); },
                       [this](const std::set<std::string>& names) { retain_grants(names); },
-                      [this](Json&& lease) { forget_grant(name_of(lease)); },
+                      [this](Json&& lease) { forget_grant(object_name(lease)); },
                       [this](const Error& trouble) { note_trouble("leases", trouble); }});
 }
 
@@ -377,16 +365,14 @@ void Leader::decide() {
         return;
     decided_ = now();
     mark_time();
-    admission_ =
-        admit(fleet_, *policy_, gates_.states(), static_cast<std::int64_t>(base::realtime_us() / 1'000'000));
+    admission_ = admit(fleet_, *policy_, gates_.states(), unix_now());
     gates_.want(admission_.asks);
     if (!fleet_.grants.empty()) {
         const Seconds silence = policy_->silence.count() == 0 ? claim_deadline : policy_->silence;
         decide_due_ = now() + std::chrono::duration_cast<Time>(std::min(silence, claim_deadline)) / 4;
     }
     if (admission_.again) {
-        const std::int64_t left =
-            *admission_.again - static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+        const std::int64_t left = *admission_.again - unix_now();
         constexpr std::int64_t most = 3'600; // an hour: the clock may be set meanwhile
         sooner(decide_due_, now() + Time(std::clamp<std::int64_t>(left, 0, most) * 1000 + 10));
     }

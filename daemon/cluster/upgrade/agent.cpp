@@ -2,9 +2,9 @@
 #include "daemon/cluster/upgrade/agent.hpp"
 
 #include "daemon/base/hex.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/upgrade/patch.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace gpuhost::cluster {
@@ -22,21 +22,8 @@ constexpr Time between_reasons{10'000};
 constexpr Time leader_answers{60'000};
 constexpr unsigned not_found = 404;
 
-std::int64_t unix_now() {
-    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
-}
-
 Time as_time(Seconds seconds) {
     return std::chrono::duration_cast<Time>(seconds);
-}
-
-std::string only(const std::string& name) {
-    return "fieldSelector=metadata.name%3D" + base::percent_encoded(name);
-}
-
-void sooner(std::optional<Time>& due, std::optional<Time> other) {
-    if (other)
-        due = due ? std::min(*due, *other) : *other;
 }
 
 } // namespace
@@ -213,7 +200,7 @@ void UpgradeAgent::mind_grant(const UpgradeDecision& move, bool under_way) {
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
-        std::make_unique<Watch>(api_, leases_path, only(grant_name(name_)),
+        std::make_unique<Watch>(api_, leases_path, name_selector(grant_name(name_)),
                                 WatchHandlers{[this](Json&& lease) { on_lease(lease_facts(lease)); },
                                               [this](const std::set<std::string>& names) {
                                                   lease_known_ = true;
@@ -232,7 +219,7 @@ void UpgradeAgent::watch_waits(bool wanted) {
     waits_watch_.reset();
     if (wanted)
         waits_watch_ = std::make_unique<Watch>(
-            api_, leases_path, only(rollout_lease),
+            api_, leases_path, name_selector(rollout_lease),
             WatchHandlers{
                 [this](Json&& lease) { waits_ = base::string_or(lease_facts(lease).waits, pool_, ""); },
                 [](const std::set<std::string>&) {}, [this](Json&&) { waits_.clear(); }, [](const Error&) {}},

@@ -3,6 +3,7 @@
 
 #include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,10 +36,6 @@ constexpr unsigned too_many = 429;
 Time with_jitter(Time wait) {
     static std::minstd_rand random{std::random_device{}()};
     return wait + Time(std::uniform_int_distribution<Time::rep>(0, wait.count() / 2)(random));
-}
-
-std::int64_t unix_now() {
-    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
 }
 
 std::string list_text(const std::vector<std::string>& all) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cluster/fleet.hpp"
 
-#include "daemon/base/clock.hpp"
 #include "daemon/base/interrupt.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/live_screen.hpp"
 #include "daemon/ctl/cluster/fleet_source.hpp"
@@ -77,7 +77,7 @@ class FleetShow {
         FleetView view;
         view.all = options_.all;
         view.rows = rows;
-        view.now = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+        view.now = cluster::unix_now();
         view.problem = problem_;
         // Read the width again: the window may have been resized.
         return render_fleet(screen_of(STDOUT_FILENO), document_, view);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/gpuhost_cluster/fleet.hpp"
 
-#include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -28,10 +28,6 @@ constexpr Time between_stats{30'000}; ///< between two checks of the files of th
 constexpr Time patience{3'000};
 /// How long the server may send nothing before the first document; then the program fails.
 constexpr Time silence{20'000};
-
-std::int64_t clock_seconds() {
-    return static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
-}
 
 class FleetProgram {
   public:
@@ -62,7 +58,7 @@ class FleetProgram {
                (watch_.changes() != seen_ || error_printed_ || silent() != silent_printed_);
     }
 
-    [[nodiscard]] bool silent() const { return cluster::is_silent(watch_.leader(), clock_seconds()); }
+    [[nodiscard]] bool silent() const { return cluster::is_silent(watch_.leader(), cluster::unix_now()); }
 
     Result<void> report() {
         const Error& trouble = watch_.trouble();
@@ -95,7 +91,7 @@ class FleetProgram {
     void show() {
         seen_ = watch_.changes();
         silent_printed_ = silent();
-        Json document = watch_.document(clock_seconds());
+        Json document = watch_.document(cluster::unix_now());
         document["server"] = api_.config().server;
         std::string text = base::dump(document);
         if (!std::exchange(error_printed_, false) && text == shown_)
