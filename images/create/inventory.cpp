@@ -363,7 +363,7 @@ Result<void> add_store(Inventory& inventory, const base::Root& root) {
         inventory.removed.push_back({name, generation});
     GPUHOST_TRY(references, References::load(root));
     for (const Claim& claim : references.all())
-        inventory.images.push_back({std::string(claim.repository) + ":" + std::string(claim.tag), claim.hex});
+        inventory.images.push_back({claim.name(), claim.hex});
     inventory.blobs.finish();
     return {};
 }

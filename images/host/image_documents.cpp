@@ -16,12 +16,8 @@ using base::Result;
 
 namespace {
 
-std::string name_of(const Claim& claim) {
-    return std::string(claim.repository) + ":" + std::string(claim.tag);
-}
-
 Json to_json(const Claim& claim) {
-    return {{"name", name_of(claim)},         {"digest", "sha256:" + claim.hex},
+    return {{"name", claim.name()},           {"digest", "sha256:" + claim.hex},
             {"media_type", claim.media_type}, {"platforms", *claim.platforms},
             {"bundle", claim.bundle},         {"generation", claim.generation}};
 }
@@ -37,7 +33,7 @@ bool fits_pattern(const std::string& name, const std::string& pattern) {
 Json list_images(const References& references, const std::string& pattern) {
     Json images = Json::array();
     for (const Claim& claim : references.all()) {
-        const std::string name = name_of(claim);
+        const std::string name = claim.name();
         if (fits_pattern(name, pattern))
             images.push_back(to_json(claim));
     }

@@ -24,10 +24,6 @@ using State = Placement::State;
 constexpr std::string_view hosts_directory = "/run/gpuhost/hosts.d";
 constexpr std::size_t placement_limit = 16U << 20U;
 
-std::string full_name(const Claim& claim) {
-    return std::string(claim.repository) + ":" + std::string(claim.tag);
-}
-
 Json to_json(const Placement& placement) {
     Json json{{"name", placement.image.name},
               {"digest", placement.image.digest},
@@ -204,7 +200,7 @@ PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, boo
     std::vector<bool> fits(pins.size());
     const HostFacts host{host_platform(*root_), {}};
     for (const Claim& claim : references_.all()) {
-        const std::string image = full_name(claim);
+        const std::string image = claim.name();
         bool any = false;
         for (std::size_t i = 0; i < pins.size(); ++i)
             if (pins[i].fits(image))

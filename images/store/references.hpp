@@ -40,6 +40,8 @@ struct Claim {
     const std::vector<std::string>* platforms = nullptr;
     std::string_view bundle;
     std::uint64_t generation = 0;
+
+    [[nodiscard]] std::string name() const { return std::string(repository) + ":" + std::string(tag); }
 };
 
 /// The image names of all bundles on this host. Returned views and pointers are valid as long as the object.
