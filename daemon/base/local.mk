@@ -8,6 +8,7 @@ noinst_LIBRARIES += %D%/libbase.a
     %D%/become.hpp \
     %D%/clock.cpp \
     %D%/clock.hpp \
+    %D%/contains.hpp \
     %D%/elf.cpp \
     %D%/elf.hpp \
     %D%/error.cpp \

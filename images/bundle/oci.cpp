@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/bundle/oci.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/json.hpp"
 #include "images/bundle/reference.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace gpuhost::images {
@@ -23,11 +23,6 @@ constexpr std::array configs{std::string_view("application/vnd.oci.image.config.
                              std::string_view("application/vnd.docker.container.image.v1+json")};
 constexpr std::size_t most_descriptors = 10'000;
 constexpr std::size_t most_shown = 100; ///< characters of an untrusted text in messages
-
-template <std::size_t N>
-bool is_one_of(const std::array<std::string_view, N>& types, std::string_view type) {
-    return std::find(types.begin(), types.end(), type) != types.end();
-}
 
 /// Reports whether `digest` is well-formed, but of an algorithm other than SHA-256, which is not supported
 /// here.
@@ -122,7 +117,7 @@ Result<std::string> type_of(const Json& document, std::string_view media_type, b
     std::string type = own.empty() ? std::string(media_type) : own;
     if (type.empty())
         type = index ? indexes[0] : manifests[0];
-    if (index ? !is_one_of(indexes, type) : !is_one_of(manifests, type))
+    if (index ? !base::contains(indexes, type) : !base::contains(manifests, type))
         return base::fail(Errc::BadContent, std::string(what) + ": is " +
                                                 (index ? "an index" : "a manifest") +
                                                 ", but its media type is '" + type + "'");
@@ -144,11 +139,11 @@ std::string platform_of(const Json& value) {
 }
 
 bool is_image_config(std::string_view media_type) {
-    return is_one_of(configs, media_type);
+    return base::contains(configs, media_type);
 }
 
 bool is_document(std::string_view media_type) {
-    return is_one_of(indexes, media_type) || is_one_of(manifests, media_type);
+    return base::contains(indexes, media_type) || base::contains(manifests, media_type);
 }
 
 Result<Document> parse_document(std::string_view text, std::string_view media_type, std::string_view what) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/contains.hpp"
 #include "kmod/module/graph.hpp"
 #include "kmod/plan/driver_plan.hpp"
 
@@ -7,13 +8,10 @@
 namespace gpuhost::kmod {
 namespace {
 
+using base::contains;
 using base::Errc;
 using core::Problem;
 using Parameters = std::map<std::string, std::string>;
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::string parameters_of(const Parameters& parameters, const std::string& module) {
     const auto found = parameters.find(module);

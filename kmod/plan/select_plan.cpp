@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/plan/select_plan.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/store/flavour_choice.hpp"
@@ -10,13 +11,10 @@
 namespace gpuhost::kmod {
 namespace {
 
+using base::contains;
 using base::Errc;
 using base::Json;
 using core::Plan;
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 const Selection* selection_of(const Observed& observed, const std::string& kernel) {
     const auto found = observed.store.selected.find(kernel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/trust/module_trust.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/module/kernel_config.hpp"
 #include "kmod/module/kernel_state.hpp"
@@ -10,6 +11,7 @@
 
 namespace gpuhost::kmod {
 
+using base::contains;
 using base::Errc;
 using content::ModuleCertificate;
 using content::ModuleSigner;
@@ -22,10 +24,6 @@ constexpr std::string_view way_out = "Import a set that is signed with a key of 
                                      "gpuhostctl driver build) and enroll the key: gpuhostctl secure-boot "
                                      "enroll, or mokutil --import CERTIFICATE.der.";
 
-bool has(const std::vector<std::string>& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Returns whether a key has the signer's name. The kernel's name of the key with CN=Site modules and O=Site
 /// is "Site: Site modules" (x509_fabricate_name in the kernel).
 bool is_called(const KernelKey& key, const std::string& name) {
@@ -34,13 +32,14 @@ bool is_called(const KernelKey& key, const std::string& name) {
 
 /// Returns the Trust in a module that is signed with this key, from the keyrings that contain the key.
 Trust trust_in(const KernelKey& key, const KernelKeys& keys) {
-    if (has(key.keyrings, ".blacklist"))
+    if (contains(key.keyrings, ".blacklist"))
         return Trust::Blacklisted;
-    const bool trusted = has(key.keyrings, ".builtin_trusted_keys") ||
-                         has(key.keyrings, ".secondary_trusted_keys") || has(key.keyrings, ".machine");
+    const bool trusted = contains(key.keyrings, ".builtin_trusted_keys") ||
+                         contains(key.keyrings, ".secondary_trusted_keys") ||
+                         contains(key.keyrings, ".machine");
     if (trusted || !keys.in_keyrings)
         return Trust::Known;
-    return has(key.keyrings, ".platform") ? Trust::Distributor : Trust::Unknown;
+    return contains(key.keyrings, ".platform") ? Trust::Distributor : Trust::Unknown;
 }
 
 /// Returns the best Trust of all keys for which `is` returns true; Blacklisted if one of them is.

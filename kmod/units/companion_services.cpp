@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/units/companion_services.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/mapped_file.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/store/layout.hpp"
@@ -13,6 +14,7 @@
 namespace gpuhost::kmod {
 namespace {
 
+using base::contains;
 using base::Errc;
 using core::Problem;
 
@@ -50,10 +52,6 @@ std::string host_path(const CompanionService& part) {
     return "/usr/bin/" + std::string(part.program);
 }
 
-bool contains(const std::vector<std::string>& units, std::string_view name) {
-    return std::find(units.begin(), units.end(), name) != units.end();
-}
-
 /// Returns the path of a library in the driver's userland, else in the host's library directories. Empty: not
 /// found.
 std::string library_path(const base::Root& root, const std::string& userland, std::string_view name) {
@@ -70,8 +68,7 @@ std::string library_path(const base::Root& root, const std::string& userland, st
 
 std::string_view unit_of_companion_service(std::string_view program) {
     for (const CompanionService& part : parts)
-        if (part.program == program ||
-            std::find(part.others.begin(), part.others.end(), program) != part.others.end())
+        if (part.program == program || contains(part.others, program))
             return part.unit;
     return {};
 }

@@ -6,17 +6,17 @@
 // units.quiesce stops client units, but only in its undo: udev, a socket or an administrator may have started
 // them during the swap. The undo of units.stop, which runs later, starts them again. args: {"units"}. Step
 // units.reload makes systemd read new drop-ins of "units". A failure is only a warning.
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
 #include "kmod/step_kind.hpp"
 #include "kmod/units/client_units.hpp"
 #include "kmod/units/companion_services.hpp"
 
-#include <algorithm>
-
 namespace gpuhost::kmod {
 namespace {
 
+using base::contains;
 using base::Errc;
 using base::Result;
 using core::StepContext;
@@ -40,10 +40,6 @@ Result<std::string> systemctl(const StepContext& context, const std::string& ver
         return base::fail(Errc::Failed, "systemctl " + verb + ": " + std::string(base::trim(finished.output)),
                           "See: systemctl status " + base::join(units, " ") + ".");
     return std::move(finished.output);
-}
-
-bool contains(const std::vector<std::string>& units, const std::string& name) {
-    return std::find(units.begin(), units.end(), name) != units.end();
 }
 
 /// Returns whether systemd reports the unit as active; it may have no processes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/node/node_change.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
 
@@ -18,10 +19,6 @@ using base::string_or;
 namespace {
 
 constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< the GPU Operator's label
-
-bool has(const std::vector<std::string>& words, const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// Returns a patch that applies only to this version of the Node.
 Json patch_of(const Json& node) {
@@ -84,7 +81,7 @@ void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready
         return;
     Json taints = Json::array();
     for (const Json& taint : list_of(member(node, "spec"), "taints"))
-        if (!ready || !has(desired.taints, string_or(taint, "key", "")))
+        if (!ready || !base::contains(desired.taints, string_or(taint, "key", "")))
             taints.push_back(taint);
     if (add)
         taints.push_back({{"key", desired.taints.front()}, {"effect", "NoSchedule"}});
@@ -133,7 +130,7 @@ void change_conditions(NodeChange& change, const Json& node, const Readiness& re
             return string_or(c, "type", "") == condition.type;
         });
         Json made = condition_json(condition, known == conditions.end() ? nullptr : &*known, now);
-        if (std::find(before.begin(), before.end(), condition) != before.end()) {
+        if (base::contains(before, condition)) {
             old = old || is_old(*known, now);
             unchanged.push_back(std::move(made));
             continue;
@@ -159,7 +156,8 @@ std::vector<Condition> conditions_of(const Json& node) {
 std::vector<std::string> taints_of(const Json& node, const NodeDesired& desired) {
     std::vector<std::string> there;
     for (const Json& taint : list_of(member(node, "spec"), "taints"))
-        if (std::string key = string_or(taint, "key", ""); has(desired.taints, key) && !has(there, key))
+        if (std::string key = string_or(taint, "key", "");
+            base::contains(desired.taints, key) && !base::contains(there, key))
             there.push_back(std::move(key));
     return there;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/content/package/run_manifest.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/archive/archive.hpp"
 
@@ -32,11 +33,6 @@ constexpr std::array<std::string_view, 13> libraries{"CUDA_LIB",
                                                      "OPENGL_SYMLINK"};
 constexpr std::array<std::string_view, 2> programs{"UTILITY_BINARY", "NVIDIA_MODPROBE"};
 constexpr std::array<std::string_view, 2> programs_of_x11{"nvidia-settings", "nvidia-xconfig"};
-
-template <std::size_t Size>
-bool is_one_of(const std::array<std::string_view, Size>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 tl::unexpected<base::Error> bad(std::string_view what, std::size_t line, const std::string& reason) {
     return base::fail(Errc::BadContent,
@@ -89,9 +85,9 @@ std::string installed_path(std::string_view name, const RunFile& file, std::stri
     const std::string base(base_name(name));
     if (file.compat32)
         return {};
-    if (is_one_of(libraries, file.type))
+    if (base::contains(libraries, file.type))
         return "usr/lib64/" + base;
-    if (is_one_of(programs, file.type) && !is_one_of(programs_of_x11, base))
+    if (base::contains(programs, file.type) && !base::contains(programs_of_x11, base))
         return "usr/bin/" + base;
     if (file.type == "FIRMWARE")
         return "usr/lib/firmware/nvidia/" + std::string(version) + "/" + base;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/hook/search_path.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
@@ -31,10 +31,6 @@ constexpr std::string_view musl_path = "/etc/ld-musl-" GPUHOST_ARCH ".path";
 constexpr std::string_view musl_default = "/lib:/usr/local/lib:/usr/lib\n";
 constexpr std::size_t max_confs = 1024; ///< limit of files, and of includes: the image decides their number
 constexpr std::array ours{compat_conf, folders_conf, system_conf};
-
-bool is_ours(std::string_view path) {
-    return std::find(ours.begin(), ours.end(), path) != ours.end();
-}
 
 std::vector<std::string> system_folders(const ContainerRoot& root) {
     if (root.exists("/etc/debian_version"))
@@ -66,7 +62,7 @@ Result<void> add_matching(const ContainerRoot& root, const std::string& pattern,
         if (::fnmatch(name.c_str(), entry.c_str(), FNM_PERIOD) != 0)
             continue;
         std::string file = directory + "/" + entry;
-        if (is_ours(file) || std::find(files.begin(), files.end(), file) != files.end())
+        if (base::contains(ours, file) || base::contains(files, file))
             continue;
         if (files.size() == max_confs)
             return fail_too_much();

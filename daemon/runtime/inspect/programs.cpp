@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/runtime/inspect/programs.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 
-#include <algorithm>
-
 namespace gpuhost::runtime {
+
+using base::contains;
 
 namespace {
 
@@ -13,22 +14,18 @@ std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1); // npos + 1 is the beginning
 }
 
-bool has(const std::vector<std::string>& command, std::string_view word) {
-    return std::find(command.begin(), command.end(), word) != command.end();
-}
-
 /// Returns true if the command only prints something and exits: "containerd --config FILE config dump",
 /// "dockerd --validate".
 bool only_answers(const std::vector<std::string>& command) {
-    return has(command, "config") || has(command, "--version") || has(command, "-v") ||
-           has(command, "--validate") || has(command, "--help") || has(command, "-h");
+    return contains(command, "config") || contains(command, "--version") || contains(command, "-v") ||
+           contains(command, "--validate") || contains(command, "--help") || contains(command, "-h");
 }
 
 /// Returns true if the command, "k3s server" or "k3s agent", starts its own containerd and does not use
 /// another runtime.
 bool is_node(const std::vector<std::string>& command) {
     return command.size() > 1 && (command[1] == "server" || command[1] == "agent") &&
-           !has(command, "--docker") && !has(command, "--disable-agent") &&
+           !contains(command, "--docker") && !contains(command, "--disable-agent") &&
            option_value(command, {"--container-runtime-endpoint"}).empty();
 }
 
@@ -37,7 +34,7 @@ bool is_node(const std::vector<std::string>& command) {
 bool is_k0s_worker(const std::vector<std::string>& command) {
     const std::string_view role = command.size() > 1 ? command[1] : "";
     const auto is_set = [&](const std::string& option) {
-        return has(command, option) || has(command, option + "=true");
+        return contains(command, option) || contains(command, option + "=true");
     };
     return (role == "worker" ||
             (role == "controller" && (is_set("--enable-worker") || is_set("--single")))) &&
@@ -70,7 +67,7 @@ std::optional<RuntimeProgram> program_of(const std::vector<std::string>& command
         return RuntimeProgram::K3s;
     if (program == "rke2" && is_node(command))
         return RuntimeProgram::Rke2;
-    if (program == "snap" && has(command, "microk8s.daemon-containerd"))
+    if (program == "snap" && contains(command, "microk8s.daemon-containerd"))
         return RuntimeProgram::Microk8s;
     return std::nullopt;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/contains.hpp"
 #include "daemon/base/error.hpp"
 #include "daemon/base/ini.hpp"
 #include "daemon/base/json.hpp"
@@ -109,6 +110,13 @@ TEST(Parse, SplitsJoinsAndTrimsText) {
     EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
     EXPECT_EQ(join({"a", "b"}, ", "), "a, b");
     EXPECT_EQ(trim(" \t x y \n"), "x y");
+}
+
+TEST(Contains, ComparesEachElement) {
+    const std::vector<std::string> words{"a", "b"};
+    EXPECT_TRUE(contains(words, "b"));
+    EXPECT_FALSE(contains(words, std::string_view("c")));
+    EXPECT_FALSE(contains(std::vector<int>(), 1));
 }
 
 TEST(Ini, ReadsSectionsCommentsAndContinuations) {
