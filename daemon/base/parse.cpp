@@ -101,6 +101,11 @@ std::string_view trim(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string last_line(std::string_view text) {
+    text = trim(text);
+    return std::string(text.substr(text.rfind('\n') + 1));
+}
+
 std::vector<std::string> split_words(std::string_view text) {
     std::vector<std::string> words;
     for (;;) {

@@ -24,11 +24,6 @@ namespace {
 constexpr std::chrono::seconds answer_time{20};
 constexpr mode_t secret = 0600; ///< Docker's and CRI-O's files may contain credentials
 
-std::string last_line(std::string_view output) {
-    output = base::trim(output);
-    return std::string(output.substr(output.rfind('\n') + 1));
-}
-
 /// Runs the program and returns its stdout.
 Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, const std::string& what) {
     GPUHOST_TRY(answer, run_trusted(root, argv, answer_time, true));
@@ -37,8 +32,8 @@ Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, 
     if (answer.exit_status == 0)
         return std::move(answer.output);
     const auto again = run_trusted(root, argv, answer_time); // stderr has the reason
-    return base::fail(Errc::Refused,
-                      argv.front() + " can't load " + what + ": " + last_line(again ? again->output : ""));
+    return base::fail(Errc::Refused, argv.front() + " can't load " + what + ": " +
+                                         base::last_line(again ? again->output : ""));
 }
 
 // --- containerd

@@ -32,11 +32,6 @@ constexpr std::chrono::seconds one_answer{15};
 constexpr std::chrono::seconds settling{2}; ///< a runtime that fails after its start exits within this time
 constexpr std::chrono::milliseconds pause{200};
 
-std::string last_line(std::string_view output) {
-    output = base::trim(output);
-    return std::string(output.substr(output.rfind('\n') + 1));
-}
-
 Result<std::string> systemctl(const Root& root, std::vector<std::string> words) {
     base::Command command;
     command.argv = {root.host_path("/usr/bin/systemctl")};
@@ -47,7 +42,7 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
         return base::fail(Errc::Timeout, "systemctl " + base::join(words, " ") + ": timed out");
     if (finished.exit_status != 0)
         return base::fail(Errc::Failed,
-                          "systemctl " + base::join(words, " ") + ": " + last_line(finished.output));
+                          "systemctl " + base::join(words, " ") + ": " + base::last_line(finished.output));
     return std::move(finished.output);
 }
 
@@ -94,7 +89,7 @@ Result<void> ask_containerd(const Root& root, const RuntimeState& state) {
                                     one_answer));
     if (answer.timed_out || answer.exit_status != 0)
         return base::fail(Errc::Timeout,
-                          state.instance.name + " does not respond: " + last_line(answer.output));
+                          state.instance.name + " does not respond: " + base::last_line(answer.output));
     if (state.config.serves_cri && !is_cri_well(answer.output))
         return base::fail(Errc::Failed, "the CRI plugin of " + state.instance.name + " did not start",
                           "See 'journalctl --unit " + state.instance.unit + "'.");

@@ -110,6 +110,9 @@ TEST(Parse, SplitsJoinsAndTrimsText) {
     EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
     EXPECT_EQ(join({"a", "b"}, ", "), "a, b");
     EXPECT_EQ(trim(" \t x y \n"), "x y");
+    EXPECT_EQ(last_line(" a\n b c\n\n"), " b c");
+    EXPECT_EQ(last_line("a\n"), "a");
+    EXPECT_EQ(last_line(" \n"), "");
 }
 
 TEST(Contains, ComparesEachElement) {
