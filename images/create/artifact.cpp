@@ -155,18 +155,17 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
 
 Result<NewArtifact::File> read_file(const std::string& name, const std::string& found) {
     std::error_code error;
-    const std::string path =
-        // Contents::open() opens this path later and follows no link.
-        std::filesystem::canonical(found, error).string();
+    // Contents::open() opens this path later and follows no link.
+    const std::filesystem::path path = std::filesystem::canonical(found, error);
     if (error)
         return base::fail_errno(found, error.value());
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat st {};
     if (!fd || ::fstat(fd.get(), &st) < 0)
-        return base::fail_errno(path, errno);
+        return base::fail_errno(path.native(), errno);
     if (!S_ISREG(st.st_mode))
-        return base::fail(Errc::InvalidArgument, path + ": is not a regular file");
-    GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), path));
+        return base::fail(Errc::InvalidArgument, path.native() + ": is not a regular file");
+    GPUHOST_TRY(digest, content::sha256_of_file(fd.get(), path.native()));
     return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
 

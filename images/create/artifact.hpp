@@ -16,13 +16,12 @@ struct NewArtifact {
         std::string name; ///< title of its layer: a file name, or a path in a tree
         std::string hex;
         std::uint64_t size = 0;
-        std::string path; ///< the file on this machine; empty: the content is in `texts`
+        Content content;
     };
     BundleArtifact artifact;
-    std::string document;                     ///< the OCI manifest
-    std::vector<File> files;                  ///< sorted by name
-    std::map<std::string, std::string> texts; ///< content that was generated here, by its SHA-256
-    std::vector<std::string> hosts;           ///< words of Member::hosts
+    std::string document;           ///< the OCI manifest
+    std::vector<File> files;        ///< sorted by name
+    std::vector<std::string> hosts; ///< words of Member::hosts
 };
 
 /// Reports whether one host might import both artifacts although they have the same kind, name, kernel and

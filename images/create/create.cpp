@@ -167,7 +167,7 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     if (found->size != descriptor.size)
         return base::fail(Errc::BadContent, "blob sha256:" + descriptor.hex + ": size mismatch");
     GPUHOST_CHECK(note_blob(descriptor.hex, descriptor.size, platform));
-    contents_.blobs.try_emplace(descriptor.hex, walk.stock.blobs);
+    contents_.by_digest.try_emplace(descriptor.hex, walk.stock.blobs);
     return {};
 }
 
@@ -289,12 +289,10 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
         for (const NewArtifact::File& file : made.files)
             GPUHOST_CHECK(note_blob(file.hex, file.size, host));
     }
-    for (const NewArtifact::File& file : made.files)
-        if (!file.path.empty())
-            contents_.files.try_emplace(file.hex, file.path);
-    contents_.texts.merge(std::move(made.texts));
-    contents_.texts[made.artifact.hex] = std::move(made.document);
-    contents_.texts[config] = empty_config;
+    for (NewArtifact::File& file : made.files)
+        contents_.by_digest.insert_or_assign(file.hex, std::move(file.content));
+    contents_.by_digest.insert_or_assign(made.artifact.hex, std::move(made.document));
+    contents_.by_digest.insert_or_assign(config, std::string(empty_config));
     const auto same = [&](const NewArtifact& other) {
         return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
                other.artifact.flavour == made.artifact.flavour;
@@ -311,7 +309,7 @@ void Collector::add_text(const std::string& path, std::string text) {
     member.hex = content::sha256(text);
     member.size = text.size();
     member.path = path;
-    contents_.texts[member.hex] = std::move(text);
+    contents_.by_digest.insert_or_assign(member.hex, std::move(text));
     contents_.manifest.members.push_back(std::move(member));
 }
 
@@ -354,21 +352,19 @@ void Collector::finish() {
 } // namespace
 
 Result<MemberBytes> Contents::open(const Member& member) const {
-    if (const auto text = texts.find(member.hex); text != texts.end()) {
-        UniqueFd fd(::memfd_create("member", MFD_CLOEXEC));
-        if (!fd)
-            return base::fail_errno(member.place(), errno);
-        GPUHOST_CHECK(base::write_all(fd.get(), text->second, member.place()));
-        return bytes_of(std::move(fd), 0, member.place());
-    }
-    if (const auto source = blobs.find(member.hex); source != blobs.end()) {
-        GPUHOST_TRY(bytes, source->second->open(member.hex));
+    const Content& content = by_digest.at(member.hex);
+    if (const auto* const source = std::get_if<const BlobSource*>(&content)) {
+        GPUHOST_TRY(bytes, (*source)->open(member.hex));
         return bytes_of(std::move(bytes.fd), bytes.offset, member.place());
     }
-    const auto file = files.find(member.hex);
-    UniqueFd fd(file == files.end() ? -1 : ::open(file->second.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const auto* const text = std::get_if<std::string>(&content);
+    UniqueFd fd(text != nullptr ? ::memfd_create("member", MFD_CLOEXEC)
+                                : ::open(std::get<std::filesystem::path>(content).c_str(),
+                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd)
-        return base::fail_errno(member.place(), file == files.end() ? ENOENT : errno);
+        return base::fail_errno(member.place(), errno);
+    if (text != nullptr)
+        GPUHOST_CHECK(base::write_all(fd.get(), *text, member.place()));
     return bytes_of(std::move(fd), 0, member.place());
 }
 

@@ -10,22 +10,25 @@
 #include "images/store/blob_source.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace gpuhost::images {
 
+/// The content of a member: in a layout or archive, in a file on this machine, or a text that was generated.
+using Content = std::variant<const BlobSource*, std::filesystem::path, std::string>;
+
 /// The manifest of a new bundle, and where the content of its members is.
 struct Contents {
     BundleManifest manifest;
-    std::vector<std::unique_ptr<BlobSource>> sources;
-    std::map<std::string, const BlobSource*> blobs; ///< digest of a blob → the source that has it
-    std::map<std::string, std::string> files;       ///< digest of a blob → path of a file with its content
-    std::map<std::string, std::string> texts;       ///< digest → content that was generated here
+    std::vector<std::unique_ptr<BlobSource>> sources; ///< the layouts and archives
+    std::map<std::string, Content> by_digest;         ///< has the digest of each member
 
-    /// Opens the content of a member, for write_bundle().
+    /// Opens the content of a member of `manifest`, for write_bundle().
     [[nodiscard]] base::Result<MemberBytes> open(const Member& member) const;
 };
 

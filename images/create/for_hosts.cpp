@@ -83,7 +83,8 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
             offer.kernels.insert(artifact.kernel);
             continue;
         }
-        GPUHOST_TRY(document, parse_document(contents.texts.at(artifact.hex), "", artifact.name));
+        const auto& text = std::get<std::string>(contents.by_digest.at(artifact.hex));
+        GPUHOST_TRY(document, parse_document(text, "", artifact.name));
         offer.packages = true;
         offer.source = offer.source || has_source(document, host.driver.flavour);
     }

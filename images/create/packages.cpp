@@ -89,9 +89,7 @@ Result<void> add_text(NewArtifact& made, const std::string& name, const std::str
     if (!fd)
         return base::fail_errno(path, errno);
     GPUHOST_TRY(text, base::read_all(fd.get(), index_limit, path));
-    std::string hex = content::sha256(text);
-    made.files.push_back({name, hex, text.size(), {}});
-    made.texts.emplace(std::move(hex), std::move(text));
+    made.files.push_back({name, content::sha256(text), text.size(), std::move(text)});
     return {};
 }
 
@@ -127,7 +125,7 @@ Result<void> make_repository(NewArtifact& made, const Workshop& shop, const Arti
                              const CollectOptions& options) {
     GPUHOST_TRY(kind, kind_of(made.files));
     for (const NewArtifact::File& file : made.files)
-        if (::symlink(file.path.c_str(), (shop.tree() + "/" + file.name).c_str()) < 0)
+        if (::symlink(std::get<fs::path>(file.content).c_str(), (shop.tree() + "/" + file.name).c_str()) < 0)
             return base::fail_errno(file.name, errno);
     GPUHOST_CHECK(kind == ".deb" ? make_apt(shop, source, options) : make_dnf(shop, source, options));
     return add_made(made, shop.tree());

@@ -109,7 +109,7 @@ TEST_F(Create, AddsEverythingThatAnImageNames) {
         EXPECT_EQ(content::sha256(content_of(*contents, member)), member.hex);
     }
     EXPECT_TRUE(parse_bundle_manifest(to_text(manifest), "x"));
-    const auto index = parse_document(contents->texts.at(manifest.members[1].hex), "", "index.json");
+    const auto index = parse_document(content_of(*contents, manifest.members[1]), "", "index.json");
     ASSERT_TRUE(index);
     EXPECT_EQ(index->content[0].names, (std::vector<std::string>{"r.io/app:v1", "r.io/app:v1"}));
 }
@@ -208,8 +208,7 @@ TEST_F(CreateReferrers, AreAddedWithoutAName) {
     EXPECT_EQ(found.count(content::sha256("timestamp")), 1U);
     EXPECT_EQ(found.count(content::sha256("signature of another")), 0U);
     EXPECT_TRUE(parse_bundle_manifest(to_text(contents->manifest), "x"));
-    const auto index =
-        parse_document(contents->texts.at(contents->manifest.members[1].hex), "", "index.json");
+    const auto index = parse_document(content_of(*contents, contents->manifest.members[1]), "", "index.json");
     ASSERT_TRUE(index);
     EXPECT_TRUE(index->content[1].names.empty());
     EXPECT_EQ(index->content[1].artifact_type, "application/example");
