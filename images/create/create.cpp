@@ -46,18 +46,15 @@ class Collector {
   private:
     struct Blob {
         std::uint64_t size = 0;
-        std::set<std::string> hosts;
-        bool for_all = false;
+        std::set<std::string> hosts; ///< words of Member::hosts; with an empty one, all hosts need the blob
         std::size_t order = 0;
     };
     struct Walk {
         const ImageStock& stock;
         const ImageSource& source;
         std::set<std::string> platforms; ///< platforms of the visited documents and blobs
-        /// Digests of the visited indexes and manifests, each with the platform for which it was visited.
-        std::set<std::pair<std::string, std::string>> documents;
-
-        [[nodiscard]] std::vector<std::string> platforms_of(const std::string& document) const;
+        /// Digest of each visited index or manifest → platforms for which it was visited.
+        std::map<std::string, std::set<std::string>> documents;
     };
 
     Result<void> add_all(const ImageSource& source, const ImageStock& stock);
@@ -72,9 +69,8 @@ class Collector {
     Contents& contents_;
     std::vector<NewArtifact> artifacts_;
     std::map<std::string, Blob> blobs_;
-    /// Name of an image → its digest; without a name: digest → digest.
+    /// Name of an image in the manifest → its digest; without a name: digest → digest.
     std::map<std::string, std::string> names_;
-    std::set<std::string> referrers_; ///< digests of images with a subject that are in the manifest
 };
 
 bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
@@ -126,21 +122,12 @@ std::string platform_of(const ImageStock& stock, const Descriptor& image, const 
     return parent.empty() ? configured_platform(*stock.blobs, image) : parent;
 }
 
-std::vector<std::string> Collector::Walk::platforms_of(const std::string& document) const {
-    std::vector<std::string> found;
-    for (auto one = documents.lower_bound({document, ""}); one != documents.end() && one->first == document;
-         ++one)
-        found.push_back(one->second);
-    return found;
-}
-
 /// Records that hosts need a blob. `host` is a word of Member::hosts; empty: all hosts need the blob. May be
 /// called several times for one blob.
 Result<void> Collector::note_blob(const std::string& hex, std::uint64_t size, const std::string& host) {
-    Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, false, blobs_.size()}).first->second;
+    Blob& blob = blobs_.try_emplace(hex, Blob{size, {}, blobs_.size()}).first->second;
     if (blob.size != size)
         return base::fail(Errc::BadContent, "blob sha256:" + hex + ": size mismatch between descriptors");
-    blob.for_all = blob.for_all || host.empty();
     blob.hosts.insert(host);
     // Limits the work: for each platform, everything below the blob is visited again.
     if (blob.hosts.size() > most_platforms)
@@ -171,6 +158,8 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     return {};
 }
 
+/// Visits a document or blob, and everything below a document. Recursive, because the members of a bundle are
+/// in this order: each document precedes what it names. `depth` is limited, so the stack is too.
 Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
                              unsigned depth) {
     if (!platform.empty() && !is_platform(platform))
@@ -180,7 +169,7 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
         walk.platforms.insert(platform);
     if (!is_document(descriptor.media_type))
         return {};
-    if (!walk.documents.emplace(descriptor.hex, platform).second)
+    if (!walk.documents[descriptor.hex].insert(platform).second)
         return {};
     if (depth > most_nesting)
         return base::fail(Errc::BadContent, "indexes are nested too deeply");
@@ -254,17 +243,18 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
 }
 
 /// Adds the images whose subject is a visited index or manifest, such as signatures. Repeats that for the
-/// added images, which may have signatures too.
+/// added images, which may have signatures too. The passes keep the order of the stock, whatever the order in
+/// which the subjects were visited.
 Result<void> Collector::add_referrers(Walk& walk) {
     for (bool grew = true; grew;) {
         grew = false;
         for (const auto& [descriptor, document] : walk.stock.referrers)
-            for (const std::string& platform : walk.platforms_of(document.subject->hex)) {
-                if (walk.documents.count({descriptor.hex, platform}) != 0)
+            for (const std::string& platform : std::set(walk.documents[document.subject->hex])) {
+                if (walk.documents[descriptor.hex].count(platform) != 0)
                     continue;
                 GPUHOST_CHECK(this->walk(walk, descriptor, platform, 0));
                 grew = true;
-                if (!referrers_.insert(descriptor.hex).second)
+                if (!names_.emplace(descriptor.hex, descriptor.hex).second)
                     continue;
                 GPUHOST_TRY(image, make_image("", descriptor, document));
                 contents_.manifest.images.push_back(std::move(image));
@@ -336,17 +326,18 @@ std::string index_text(const BundleManifest& manifest) {
 }
 
 void Collector::finish() {
+    std::vector<Member>& members = contents_.manifest.members;
     add_text("oci-layout", std::string(layout_text));
     add_text("index.json", index_text(contents_.manifest));
-    std::vector<Member> members(blobs_.size());
+    const std::size_t texts = members.size();
+    members.resize(texts + blobs_.size());
     for (const auto& [hex, blob] : blobs_) {
-        Member& member = members[blob.order];
+        Member& member = members[texts + blob.order];
         member.hex = hex;
         member.size = blob.size;
-        if (!blob.for_all)
+        if (blob.hosts.count("") == 0)
             member.hosts.assign(blob.hosts.begin(), blob.hosts.end());
     }
-    std::move(members.begin(), members.end(), std::back_inserter(contents_.manifest.members));
 }
 
 } // namespace
