@@ -177,34 +177,22 @@ Result<void> read_files(NewArtifact& made, const std::map<std::string, std::stri
     return {};
 }
 
-Result<NewArtifact> make_driver(const ArtifactSource& source, const std::string& directory) {
+/// Makes a driver or the NVIDIA Container Toolkit. The toolkit is for all hosts of one platform, also those
+/// without a GPU: it has no effect there.
+Result<NewArtifact> make_driver_or_toolkit(const ArtifactSource& source, const std::string& directory) {
     GPUHOST_TRY(names, find_files(source, directory));
+    const bool toolkit = source.kind == toolkit_kind;
     const auto platforms =
         source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
-    if (platforms.size() > 1)
-        return base::fail(Errc::InvalidArgument,
-                          "its packages are for several platforms: " + base::join(platforms, ", "),
-                          "Make a section for each: [Driver " + source.name + " linux/amd64].");
-    NewArtifact made;
-    made.hosts = driver_hosts(source, platforms.empty() ? "" : platforms.front());
-    GPUHOST_CHECK(read_files(made, names));
-    return made;
-}
-
-/// Makes the artifact of the NVIDIA Container Toolkit, for all hosts of one platform, also those without a
-/// GPU: it has no effect there.
-Result<NewArtifact> make_toolkit(const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
-    const auto platforms =
-        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
-    if (platforms.size() != 1)
+    if (platforms.size() > 1 || (toolkit && platforms.empty()))
         return base::fail(Errc::InvalidArgument,
                           platforms.empty()
                               ? "the names of its files do not state a platform"
                               : "its packages are for several platforms: " + base::join(platforms, ", "),
-                          "Make a section for each: [Toolkit " + source.name + " linux/amd64].");
+                          std::string("Make a section for each: [") + (toolkit ? "Toolkit " : "Driver ") +
+                              source.name + " linux/amd64].");
     NewArtifact made;
-    made.hosts = platforms;
+    made.hosts = toolkit ? platforms : driver_hosts(source, platforms.empty() ? "" : platforms.front());
     GPUHOST_CHECK(read_files(made, names));
     return made;
 }
@@ -278,10 +266,9 @@ Result<void> add_tree(NewArtifact& made, const std::string& directory,
 }
 
 Result<NewArtifact> make_artifact(const ArtifactSource& source, const CollectOptions& options) {
-    GPUHOST_TRY(made, source.kind == packages_kind  ? make_packages(source, options)
-                      : source.kind == files_kind   ? make_files(source, options)
-                      : source.kind == toolkit_kind ? make_toolkit(source, options.directory)
-                                                    : make_driver(source, options.directory));
+    GPUHOST_TRY(made, source.kind == packages_kind ? make_packages(source, options)
+                      : source.kind == files_kind  ? make_files(source, options)
+                                                   : make_driver_or_toolkit(source, options.directory));
     for (const NewArtifact::File& file : made.files)
         if (!can_be_carried(file.name))
             return not_carried(file.name);
