@@ -73,16 +73,16 @@ std::string escaped(const std::string& directory) {
 }
 
 /// Returns the platforms in the names of these files; empty if no name states one.
-std::vector<std::string> platforms_of(const std::map<std::string, std::string>& files) {
+std::vector<std::string> platforms_of(const std::vector<NewArtifact::File>& files) {
     std::set<std::string> platforms;
-    for (const auto& [name, path] : files) {
+    for (const NewArtifact::File& file : files) {
         for (const Architecture& architecture : architectures)
-            if (base::ends_with(name, architecture.suffix))
+            if (base::ends_with(file.name, architecture.suffix))
                 platforms.emplace(architecture.platform);
         for (const Architecture& word : archive_words)
-            if (name.find("_" + std::string(word.suffix) + ".tar") != std::string::npos ||
-                (base::starts_with(name, "NVIDIA-Linux-" + std::string(word.suffix) + "-") &&
-                 base::ends_with(name, ".run")))
+            if (file.name.find("_" + std::string(word.suffix) + ".tar") != std::string::npos ||
+                (base::starts_with(file.name, "NVIDIA-Linux-" + std::string(word.suffix) + "-") &&
+                 base::ends_with(file.name, ".run")))
                 platforms.emplace(word.platform);
     }
     return {platforms.begin(), platforms.end()};
@@ -169,21 +169,14 @@ Result<NewArtifact::File> read_file(const std::string& name, const std::string& 
     return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
 
-Result<void> read_files(NewArtifact& made, const std::map<std::string, std::string>& names) {
-    for (const auto& [name, path] : names) {
-        GPUHOST_TRY(file, read_file(name, path));
-        made.files.push_back(std::move(file));
-    }
-    return {};
-}
-
 /// Makes a driver or the NVIDIA Container Toolkit. The toolkit is for all hosts of one platform, also those
 /// without a GPU: it has no effect there.
 Result<NewArtifact> make_driver_or_toolkit(const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
+    NewArtifact made;
+    GPUHOST_CHECK(add_files(made, source, directory));
     const bool toolkit = source.kind == toolkit_kind;
     const auto platforms =
-        source.platform.empty() ? platforms_of(names) : std::vector<std::string>{source.platform};
+        source.platform.empty() ? platforms_of(made.files) : std::vector<std::string>{source.platform};
     if (platforms.size() > 1 || (toolkit && platforms.empty()))
         return base::fail(Errc::InvalidArgument,
                           platforms.empty()
@@ -191,9 +184,7 @@ Result<NewArtifact> make_driver_or_toolkit(const ArtifactSource& source, const s
                               : "its packages are for several platforms: " + base::join(platforms, ", "),
                           std::string("Make a section for each: [") + (toolkit ? "Toolkit " : "Driver ") +
                               source.name + " linux/amd64].");
-    NewArtifact made;
     made.hosts = toolkit ? platforms : driver_hosts(source, platforms.empty() ? "" : platforms.front());
-    GPUHOST_CHECK(read_files(made, names));
     return made;
 }
 
@@ -238,8 +229,12 @@ bool is_for_same_host(const NewArtifact& a, const NewArtifact& b) {
 }
 
 Result<void> add_files(NewArtifact& made, const ArtifactSource& source, const std::string& directory) {
-    GPUHOST_TRY(names, find_files(source, directory));
-    return read_files(made, names);
+    GPUHOST_TRY(found, find_files(source, directory));
+    for (const auto& [name, path] : found) {
+        GPUHOST_TRY(file, read_file(name, path));
+        made.files.push_back(std::move(file));
+    }
+    return {};
 }
 
 Result<void> add_tree(NewArtifact& made, const std::string& directory,
