@@ -41,14 +41,13 @@ Result<std::string> get_text(const Json& object, std::string_view key) {
     return text;
 }
 
-/// Parses the objects of a list, which may be absent, each with `parse`.
+/// Parses the objects of a list, which may be absent, each with `parse`, and adds them to `rows`.
 template <class T>
-Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result<T> (*parse)(const Json&),
-                                std::size_t most = most_rows) {
-    std::vector<T> rows;
+Result<void> get_rows(const Json& object, std::string_view key, Result<T> (*parse)(const Json&),
+                      std::vector<T>& rows, std::size_t most = most_rows) {
     const Json& list = base::member(object, key);
     if (list.is_null())
-        return rows;
+        return {};
     if (!list.is_array() || list.size() > most)
         return base::fail(bad("key '" + std::string(key) + "': not a list, or too long"));
     for (const Json& value : list) {
@@ -57,7 +56,7 @@ Result<std::vector<T>> get_rows(const Json& object, std::string_view key, Result
         GPUHOST_TRY(row, parse(value));
         rows.push_back(std::move(row));
     }
-    return rows;
+    return {};
 }
 
 Result<InventoryKernel> parse_kernel(const Json& value) {
@@ -98,22 +97,19 @@ Result<InventoryDriver> parse_driver(const Json& value) {
                            base::bool_or(value, "source", false), std::move(kernels)};
 }
 
-Result<InventoryBundle> parse_bundle(const Json& value) {
-    GPUHOST_TRY(name, get_text(value, "name"));
-    GPUHOST_TRY(manifest, get_text(value, "manifest"));
-    const std::int64_t generation = base::int_or(value, "generation", 0);
-    if (!is_bundle_name(name) || generation < 0)
-        return base::fail(bad("'" + name + "': invalid bundle name or generation"));
-    return InventoryBundle{std::move(name), static_cast<std::uint64_t>(generation), std::move(manifest),
-                           base::bool_or(value, "unsigned", false)};
-}
-
 Result<RemovedBundle> parse_removed(const Json& value) {
     GPUHOST_TRY(name, get_text(value, "name"));
     const std::int64_t generation = base::int_or(value, "generation", 0);
     if (!is_bundle_name(name) || generation < 0)
         return base::fail(bad("'" + name + "': invalid bundle name or generation"));
     return RemovedBundle{std::move(name), static_cast<std::uint64_t>(generation)};
+}
+
+Result<InventoryBundle> parse_bundle(const Json& value) {
+    GPUHOST_TRY(bundle, parse_removed(value));
+    GPUHOST_TRY(manifest, get_text(value, "manifest"));
+    return InventoryBundle{std::move(bundle.name), bundle.generation, std::move(manifest),
+                           base::bool_or(value, "unsigned", false)};
 }
 
 Result<InventoryImage> parse_image(const Json& value) {
@@ -125,8 +121,7 @@ Result<InventoryImage> parse_image(const Json& value) {
     return InventoryImage{std::move(name), hex};
 }
 
-Result<BlobSet> parse_blobs(const Json& object) {
-    BlobSet blobs;
+Result<void> parse_blobs(const Json& object, BlobSet& blobs) {
     const Json& list = base::member(object, "blobs");
     if (!list.is_null() && !list.is_array())
         return base::fail(bad("key 'blobs': not a list"));
@@ -137,7 +132,7 @@ Result<BlobSet> parse_blobs(const Json& object) {
         blobs.add(*hex);
     }
     blobs.finish();
-    return blobs;
+    return {};
 }
 
 Result<void> parse_host(const Json& json, Inventory& inventory) {
@@ -178,22 +173,14 @@ Result<Inventory> parse(std::string_view text) {
                           "Update gpuhost on this machine.");
     Inventory inventory;
     GPUHOST_CHECK(parse_host(json, inventory));
-    GPUHOST_TRY(kernels, get_rows(json, "kernels", parse_kernel));
-    GPUHOST_TRY(gpus, get_rows(json, "gpus", parse_gpu));
-    GPUHOST_TRY(runtimes, get_rows(json, "runtimes", parse_runtime));
-    GPUHOST_TRY(drivers, get_rows(json, "drivers", parse_driver));
-    GPUHOST_TRY(bundles, get_rows(json, "bundles", parse_bundle));
-    GPUHOST_TRY(removed, get_rows(json, "removed_bundles", parse_removed));
-    GPUHOST_TRY(images, get_rows(json, "images", parse_image, most_images));
-    GPUHOST_TRY(blobs, parse_blobs(json));
-    inventory.kernels = std::move(kernels);
-    inventory.gpus = std::move(gpus);
-    inventory.runtimes = std::move(runtimes);
-    inventory.drivers = std::move(drivers);
-    inventory.bundles = std::move(bundles);
-    inventory.removed = std::move(removed);
-    inventory.images = std::move(images);
-    inventory.blobs = std::move(blobs);
+    GPUHOST_CHECK(get_rows(json, "kernels", parse_kernel, inventory.kernels));
+    GPUHOST_CHECK(get_rows(json, "gpus", parse_gpu, inventory.gpus));
+    GPUHOST_CHECK(get_rows(json, "runtimes", parse_runtime, inventory.runtimes));
+    GPUHOST_CHECK(get_rows(json, "drivers", parse_driver, inventory.drivers));
+    GPUHOST_CHECK(get_rows(json, "bundles", parse_bundle, inventory.bundles));
+    GPUHOST_CHECK(get_rows(json, "removed_bundles", parse_removed, inventory.removed));
+    GPUHOST_CHECK(get_rows(json, "images", parse_image, inventory.images, most_images));
+    GPUHOST_CHECK(parse_blobs(json, inventory.blobs));
     return inventory;
 }
 
