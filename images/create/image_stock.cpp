@@ -71,22 +71,15 @@ std::multimap<std::string, std::size_t> names_of(const std::vector<Descriptor>& 
     return names;
 }
 
-/// Returns the images that `reference` selects, in the order of the index. Several with the same digest count
-/// as one.
-std::vector<Descriptor> called(const ImageStock& stock, const std::string& reference) {
-    std::set<std::size_t> places;
-    const auto add = [&](const std::string& name) {
-        for (auto [at, end] = stock.by_name.equal_range(name); at != end; ++at)
-            places.insert(at->second);
-    };
-    add(reference);
-    if (const auto full = parse_reference(reference))
-        add(full->text());
-    std::vector<Descriptor> found;
-    std::set<std::string> seen;
-    for (const std::size_t place : places)
-        if (seen.insert(stock.images[place].hex).second)
-            found.push_back(stock.images[place]);
+/// Returns the images that `reference` selects: digest → its first position in the index.
+std::map<std::string, std::size_t> called(const ImageStock& stock, const std::string& reference) {
+    std::map<std::string, std::size_t> found;
+    const auto full = parse_reference(reference);
+    for (const std::string& name : {reference, full ? full->text() : reference})
+        for (auto [at, end] = stock.by_name.equal_range(name); at != end; ++at) {
+            const auto image = found.emplace(stock.images[at->second].hex, at->second).first;
+            image->second = std::min(image->second, at->second);
+        }
     return found;
 }
 
@@ -116,7 +109,7 @@ Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& sour
     const std::string& reference = source.reference.empty() ? source.name : source.reference;
     const auto found = called(stock, reference);
     if (found.size() == 1)
-        return found.front();
+        return images[found.begin()->second];
     if (found.size() > 1)
         return base::fail(Errc::InvalidArgument,
                           "has " + std::to_string(found.size()) + " images '" + reference + "'",
