@@ -6,7 +6,6 @@
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/host_facts.hpp"
 #include "images/bundle/oci.hpp"
-#include "images/bundle/reference.hpp"
 #include "images/create/artifact.hpp"
 #include "images/create/image_stock.hpp"
 #include "images/foreign/foreign.hpp"
