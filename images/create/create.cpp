@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <tuple>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -54,6 +55,11 @@ class Collector {
         std::set<std::string> platforms; ///< platforms of the visited documents and blobs
         /// Digest of each visited index or manifest → platforms for which it was visited.
         std::map<std::string, std::set<std::string>> documents;
+        /// Referrers to visit: pass over the stock's referrers, position there, platform. A referrer that
+        /// precedes its subject there is due in the next pass.
+        std::set<std::tuple<std::size_t, std::size_t, std::string>> due;
+        std::size_t pass = 0;
+        std::size_t next = 0; ///< position after the referrer that is visited in this pass
     };
 
     Result<void> add_all(const ImageSource& source, const ImageStock& stock);
@@ -170,6 +176,8 @@ Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std
         return {};
     if (!walk.documents[descriptor.hex].insert(platform).second)
         return {};
+    for (auto [one, end] = walk.stock.by_subject.equal_range(descriptor.hex); one != end; ++one)
+        walk.due.emplace(walk.pass + (one->second < walk.next ? 1 : 0), one->second, platform);
     if (depth > most_nesting)
         return base::fail(Errc::BadContent, "indexes are nested too deeply");
     GPUHOST_TRY(document, read_document(*walk.stock.blobs, descriptor));
@@ -194,7 +202,7 @@ Result<void> Collector::add_image(const std::string& name, const Descriptor& ima
                           "Give each image of a bundle its own name.");
     if (!is_new)
         return {};
-    Walk walk{stock, source, {}, {}};
+    Walk walk{stock, source, {}, {}, {}};
     GPUHOST_CHECK(this->walk(walk, image, platform_of(stock, image, {}), 0));
     for (const std::string& platform : source.platforms)
         if (std::none_of(walk.platforms.begin(), walk.platforms.end(),
@@ -241,23 +249,21 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
     return add_image(source.name, chosen, source, stock);
 }
 
-/// Adds the images whose subject is a visited index or manifest, such as signatures. Repeats that for the
-/// added images, which may have signatures too. The passes keep the order of the stock, whatever the order in
-/// which the subjects were visited.
+/// Adds the images whose subject is a visited index or manifest, such as signatures. These may have
+/// signatures too. Their order is that of the stock, whatever the order in which the subjects were visited.
 Result<void> Collector::add_referrers(Walk& walk) {
-    for (bool grew = true; grew;) {
-        grew = false;
-        for (const auto& [descriptor, document] : walk.stock.referrers)
-            for (const std::string& platform : std::set(walk.documents[document.subject->hex])) {
-                if (walk.documents[descriptor.hex].count(platform) != 0)
-                    continue;
-                GPUHOST_CHECK(this->walk(walk, descriptor, platform, 0));
-                grew = true;
-                if (!names_.emplace(descriptor.hex, descriptor.hex).second)
-                    continue;
-                GPUHOST_TRY(image, make_image("", descriptor, document));
-                contents_.manifest.images.push_back(std::move(image));
-            }
+    while (!walk.due.empty()) {
+        const auto [pass, at, platform] = walk.due.extract(walk.due.begin()).value();
+        const auto& [descriptor, document] = walk.stock.referrers[at];
+        if (walk.documents[descriptor.hex].count(platform) != 0)
+            continue;
+        walk.pass = pass;
+        walk.next = at + 1;
+        GPUHOST_CHECK(this->walk(walk, descriptor, platform, 0));
+        if (!names_.emplace(descriptor.hex, descriptor.hex).second)
+            continue;
+        GPUHOST_TRY(image, make_image("", descriptor, document));
+        contents_.manifest.images.push_back(std::move(image));
     }
     return {};
 }

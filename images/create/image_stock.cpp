@@ -97,10 +97,12 @@ std::vector<Descriptor> distinct(const std::vector<Descriptor>& images, Matches 
 } // namespace
 
 Result<ImageStock> make_stock(Document index, const BlobSource& blobs) {
-    ImageStock stock{std::move(index.content), &blobs, {}, std::move(index.left_out), {}};
+    ImageStock stock{std::move(index.content), &blobs, {}, std::move(index.left_out), {}, {}};
     stock.by_name = names_of(stock.images);
     GPUHOST_TRY(referrers, find_referrers(blobs, stock.images));
     stock.referrers = std::move(referrers);
+    for (std::size_t i = 0; i < stock.referrers.size(); ++i)
+        stock.by_subject.emplace(stock.referrers[i].document.subject->hex, i);
     return stock;
 }
 

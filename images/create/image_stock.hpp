@@ -29,6 +29,7 @@ struct ImageStock {
     std::vector<std::string> left_out; ///< Document::left_out of the index
     /// Name in the index, full name or "sha256:…" → position in `images`. An image may have several entries.
     std::multimap<std::string, std::size_t> by_name;
+    std::multimap<std::string, std::size_t> by_subject; ///< digest of a subject → position in `referrers`
 
     /// Reports whether the image has a subject, as a signature has, or is a list of such images.
     [[nodiscard]] bool is_about_another(const Descriptor& image) const;

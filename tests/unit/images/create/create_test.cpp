@@ -249,6 +249,20 @@ TEST_F(CreateReferrers, HaveTheHostsOfTheirSubject) {
     EXPECT_EQ(found.at(content::sha256("of the list")), std::vector<std::string>{}) << "all hosts";
 }
 
+TEST_F(CreateReferrers, KeepTheOrderOfTheLayout) {
+    const Json app = image({"one"}, "config");
+    const Json list = index({on(app, "amd64")});
+    const Json of_app = about(app, "of the app");
+    const Json of_list = about(list, "of the list");
+    layout({about(of_list, "of a signature"), of_app, list, of_list});
+    const auto contents = collected("Reference=" + list["digest"].get<std::string>() + "\n");
+    ASSERT_TRUE(contents) << contents.error().message;
+    ASSERT_EQ(contents->manifest.images.size(), 4U);
+    EXPECT_EQ(contents->manifest.images[1].hex, hex_of(of_app)) << "although its subject is visited later";
+    EXPECT_EQ(contents->manifest.images[2].hex, hex_of(of_list));
+    EXPECT_EQ(contents->manifest.images[3].subject, hex_of(of_list));
+}
+
 TEST_F(CreateReferrers, AreAddedOnceForTwoNames) {
     const Json app = image({"one"});
     layout({named(app, "v1"), about(app, "signature")});
