@@ -2,7 +2,7 @@
 // Kubeconfigs for tests. tests/support/kubeconfigs.py has those that are compared with kubectl.
 #pragma once
 
-#include "daemon/base/base64.hpp"
+#include "daemon/content/crypto/base64.hpp"
 
 #include <string>
 
@@ -24,8 +24,8 @@ inline const std::string key = "-----BEGIN PRIVATE KEY-----\n"
                                "-----END PRIVATE KEY-----\n";
 
 /// The two in base64, as in a kubeconfig.
-inline const std::string certificate_data = base::encode_base64(certificate);
-inline const std::string key_data = base::encode_base64(key);
+inline const std::string certificate_data = content::encode_base64(certificate);
+inline const std::string key_data = content::encode_base64(key);
 
 inline std::string cluster_members(const std::string& server = "https://10.0.0.1:6443") {
     return "server: '" + server + "', certificate-authority-data: " + certificate_data;
