@@ -99,7 +99,7 @@ TEST(Kubeconfig, SizeIsLimited) {
 
 TEST(Kubeconfig, EncryptedKeysAreRefused) {
     const std::string locked =
-        base::encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
+        content::encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
                             "MIHrMFYGCSqGSIb3DQEFDTBJMCgGCSqGSIb3DQEFDDAbBAiA/bZs9hDNJgIBATAM\n"
                             "BggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBAgQQ2OHagMzA0LJXEzFh0W0HgwSBkFOj\n"
                             "Tg487ybp5RUNZoag8/6Ra2AhZuBD2rkxgouNg52AKRbzwC/QbMUz0PVqlWG1mwgd\n"
