@@ -46,17 +46,20 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     return std::move(finished.output);
 }
 
-/// Fails if the socket does not accept connections.
+/// Fails with Timeout if the socket does not accept connections: an undo that fails so is repeated.
 Result<void> connect_to(const Root& root, const std::string& path) {
+    const auto failed = [&](int error) {
+        return base::fail(Errc::Timeout, path + ": " + std::strerror(error));
+    };
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string whole = root.host_path(path);
     if (whole.size() >= sizeof address.sun_path)
-        return base::fail_errno(path, ENAMETOOLONG);
+        return failed(ENAMETOOLONG);
     std::memcpy(address.sun_path, whole.c_str(), whole.size());
     const base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd || ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        return base::fail_errno(path, errno);
+        return failed(errno);
     return {};
 }
 
