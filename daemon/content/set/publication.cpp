@@ -148,6 +148,7 @@ Result<Places> check_staged(const Publishing& publishing, const StepContext& con
         if (!bad.empty())
             return base::fail(Errc::BadContent,
                               path + " does not match its manifest: " + base::join(bad, "; "));
+        set.directory = {}; // a transaction may stage more sets than a process may have descriptors
         sets.push_back(std::move(set));
     }
     GPUHOST_TRY(parents, publishing.parents(sets, args));

@@ -23,9 +23,9 @@ struct Publishing {
     std::string_view staged;
     /// Places of sets below `staged`: "/modules/*". Another file there than a directory is an error.
     std::vector<std::string_view> patterns;
-    /// Parses the manifests of all staged sets, whose files match them. Returns the directory below the store
-    /// that will contain each set. Fails if a set may not be published. The manifests are trusted only for
-    /// what each file is.
+    /// Parses the manifests of all staged sets, whose files match them and whose directories are closed.
+    /// Returns the directory below the store that will contain each set. Fails if a set may not be published.
+    /// The manifests are trusted only for what each file is.
     std::function<base::Result<std::vector<std::string>>(const std::vector<OpenSet>& sets,
                                                          const base::Json& args)>
         parents;
