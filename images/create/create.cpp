@@ -285,7 +285,7 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
             GPUHOST_CHECK(note_blob(file.hex, file.size, host));
     }
     for (NewArtifact::File& file : made.files)
-        contents_.by_digest.insert_or_assign(file.hex, std::move(file.content));
+        contents_.by_digest.try_emplace(file.hex, std::move(file.content)); // texts stay texts
     contents_.by_digest.insert_or_assign(made.artifact.hex, std::move(made.document));
     contents_.by_digest.insert_or_assign(config, std::string(empty_config));
     const auto same = [&](const NewArtifact& other) {
