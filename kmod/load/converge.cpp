@@ -109,14 +109,15 @@ class ModuleConverger {
     Result<ConvergeReport> run() {
         GPUHOST_TRY(lock, ModuleLock::take(root_, options_.module_deadline));
         lock_ = &lock;
-        Result<void> moved = approach();
+        Result<void> arrived = approach();
         // While a host boots, udev also loads modules, and a load fails with Busy if udev was faster. Each
         // repetition has one module fewer to load.
         const std::size_t most_races = std::max<std::size_t>(goal_.modules.size(), 3);
-        for (std::size_t again = 0; !moved && moved.error().code == Errc::Busy && again < most_races; ++again)
-            moved = approach();
-        if (!moved)
-            return base::fail(std::move(moved).error());
+        for (std::size_t again = 0; !arrived && arrived.error().code == Errc::Busy && again < most_races;
+             ++again)
+            arrived = approach();
+        if (!arrived)
+            return base::fail(std::move(arrived).error());
         GPUHOST_CHECK(check_kernel(root_, goal_));
         if (options_.gpus)
             GPUHOST_CHECK(check_gpus(root_, goal_, *options_.gpus));
