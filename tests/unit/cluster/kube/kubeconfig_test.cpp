@@ -100,12 +100,12 @@ TEST(Kubeconfig, SizeIsLimited) {
 TEST(Kubeconfig, EncryptedKeysAreRefused) {
     const std::string locked =
         content::encode_base64("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"
-                            "MIHrMFYGCSqGSIb3DQEFDTBJMCgGCSqGSIb3DQEFDDAbBAiA/bZs9hDNJgIBATAM\n"
-                            "BggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBAgQQ2OHagMzA0LJXEzFh0W0HgwSBkFOj\n"
-                            "Tg487ybp5RUNZoag8/6Ra2AhZuBD2rkxgouNg52AKRbzwC/QbMUz0PVqlWG1mwgd\n"
-                            "gzJwLHleSRB2HxhSs4PTUoLwk6deqTFfdepswBNSJQFCsy8D9TewtrF8ECBGCEEb\n"
-                            "uVBCWIwEytkHEVtE+hL2VQB35cF513SD//ph3qTXVY/Zv4y1g4gMN27FqfQczQ==\n"
-                            "-----END ENCRYPTED PRIVATE KEY-----\n");
+                               "MIHrMFYGCSqGSIb3DQEFDTBJMCgGCSqGSIb3DQEFDDAbBAiA/bZs9hDNJgIBATAM\n"
+                               "BggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBAgQQ2OHagMzA0LJXEzFh0W0HgwSBkFOj\n"
+                               "Tg487ybp5RUNZoag8/6Ra2AhZuBD2rkxgouNg52AKRbzwC/QbMUz0PVqlWG1mwgd\n"
+                               "gzJwLHleSRB2HxhSs4PTUoLwk6deqTFfdepswBNSJQFCsy8D9TewtrF8ECBGCEEb\n"
+                               "uVBCWIwEytkHEVtE+hL2VQB35cF513SD//ph3qTXVY/Zv4y1g4gMN27FqfQczQ==\n"
+                               "-----END ENCRYPTED PRIVATE KEY-----\n");
     const base::Error error =
         refusal(kubeconfig(cluster_members(), "client-certificate-data: " + tests::certificate_data +
                                                   ", client-key-data: " + locked));
