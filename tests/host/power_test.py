@@ -7,7 +7,7 @@ recovers its file system. Then each blob must match its digest, each record in t
 blobs, and each bundle that was reported as imported must be listed. At some points a daemon starts on the
 disk and undoes or finishes the operation. The next import then completes.
 
-power_test.py                                   SEED=535, POINTS=1000 random ones, FULL=1: a daemon at each
+power_test.py                                   SEED=535, POINTS=400 random ones (FULL=1: 1000, a daemon at each)
 power_test.py --recording DIR --point NUMBER    one point of a recording that a failed run has kept
 """
 import argparse
@@ -35,8 +35,8 @@ from gates import Gates
 from image_files import Layout
 from power_faults import state_faults
 
-SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "1000"))
 FULL = os.environ.get("FULL") == "1"
+SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "1000" if FULL else "400"))
 DAEMON_SHARE = 0.04  # share of the random points; each takes half a second
 PATIENCE = 500  # seconds for all points of a file system
 MANY = "[Bundle]\nName=many\nGeneration=1\n" + "".join(

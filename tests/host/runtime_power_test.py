@@ -5,7 +5,7 @@
 After each of them containerd starts with its files, and reported results are on the disk. After the start of
 a daemon the files are all old or all new, and containerd has loaded them. The same operation then completes.
 
-SEED=535, POINTS=200 random points besides one for each event; FULL=1: more daemons.
+SEED=535, POINTS=80 random points besides one for a third of the events; FULL=1: 200, all events, more daemons.
 """
 import concurrent.futures
 import multiprocessing
@@ -21,8 +21,9 @@ import tap
 from fake_host import FakeHost, read, scratch
 from runtime_files import CONFIG, DROP_IN, PLAIN, dump, install_containerd, loaded, systemctl
 
-SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "200"))
-DAEMONS = 60 if os.environ.get("FULL") == "1" else 12  # for each file system; one or two seconds each
+FULL = os.environ.get("FULL") == "1"
+SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "200" if FULL else "80"))
+DAEMONS = 60 if FULL else 12  # for each file system; one or two seconds each
 PATIENCE = 300
 VERBS = ("configure", "restore", "configure")
 
@@ -84,7 +85,8 @@ class Point:
 def points_of(recording):
     chance = random.Random(SEED)
     first, last = recording.spans[0][0], recording.events
-    wanted = [(at, 1) for at in range(first, last + 1)]
+    events = range(first, last + 1)
+    wanted = [(at, 1) for at in (events if FULL else chance.sample(events, len(events) // 3))]
     wanted += [(chance.randint(first, last), chance.choice((0, 0.1, 0.5, 0.9))) for _ in range(POINTS // len(recorded_disk.OPTIONS))]
     daemons = set(chance.sample(range(len(wanted)), min(DAEMONS, len(wanted))))
     return [Point(i, at, share, i in daemons) for i, (at, share) in enumerate(wanted)]
