@@ -167,7 +167,7 @@ REFUSED = {
         (OWN, JSON, [{"op": "remove", "path": "/spec/taints"}], "site:NoSchedule"),
         (OWN, MERGE, taints(lambda old: [one | {"effect": "PreferNoSchedule"} if one["key"] == "site" else one for one in old]), "site:PreferNoSchedule"),
         (OWN, MERGE, taints(lambda old: [one | {"value": "z"} if one["key"] == "nvidia.com/gpu" else one for one in old]), "nvidia.com/gpu"),
-        (OWN, MERGE, taints(lambda old: old[::-1]), "in their order"),
+        (OWN, MERGE, taints(lambda old: old[::-1]), "not the order of others"),
     ],
     "a host may change only conditions gpuhost.io/": [
         (OWN_STATUS, STRATEGIC, condition("Ready", "False"), "Ready"),
