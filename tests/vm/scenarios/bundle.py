@@ -188,7 +188,7 @@ def cluster(host):
     assert host.check("stat -c '%U:%G %a' /etc/gpuhost/cluster/bootstrap-kubeconfig").strip() == "root:gpuhost 640"
     host.check("for i in $(seq 100); do [ -e /var/lib/gpuhost/cluster/pending-key.pem ] && break; sleep 0.2; done")
     assert host.check("stat -c '%U %a' /var/lib/gpuhost/cluster/pending-key.pem").strip() == "gpuhost 600"
-    assert "joins" in host.ctl_ok("cluster", "status").out
+    assert "is joining" in host.ctl_ok("cluster", "status").out
     host.ctl_ok("cluster", "leave")
     assert host.check("ls -A /var/lib/gpuhost/cluster /etc/gpuhost/cluster | grep pem || true").strip() == ""
     host.check("""cd /etc/gpuhost/cluster && cp ../peers/*.pem . && cat >kubeconfig <<'END'
