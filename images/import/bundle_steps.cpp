@@ -52,7 +52,7 @@ ImportPolicy policy_of(const Json& args) {
 Result<BundleInput> input_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "files");
     if (names.empty() || names.size() != context.inputs.size())
-        return base::fail(Errc::Interrupted, "the bundle is no longer open",
+        return base::fail(Errc::Interrupted, "gpuhostd restarted, which closed the bundle",
                           "Start the import again; it continues where it stopped.");
     std::vector<BundleInput::Part> parts;
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -190,7 +190,8 @@ core::StepKind receive_kind() {
 Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "files");
     if (names.size() != 1 || context.inputs.size() != 1)
-        return base::fail(Errc::Interrupted, "the file is no longer open", "Start the import again.");
+        return base::fail(Errc::Interrupted, "gpuhostd restarted, which closed the file",
+                          "Start the import again.");
     return ForeignInput{context.inputs.front().get(), names.front(), base::string_or(args, "image-name", "")};
 }
 

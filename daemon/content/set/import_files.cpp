@@ -26,7 +26,7 @@ constexpr std::uint64_t reserve = std::uint64_t{64} << 20U;
 Result<std::vector<ImportFile>> passed_files(const StepContext& context, const Json& args) {
     const auto names = base::strings_or_empty(args, "names");
     if (names.empty() || names.size() != context.inputs.size())
-        return base::fail(Errc::Interrupted, "the files to import are no longer open",
+        return base::fail(Errc::Interrupted, "gpuhostd restarted, which closed the files to import",
                           "Start the import again.");
     std::vector<ImportFile> files;
     for (std::size_t i = 0; i < names.size(); ++i)
