@@ -53,7 +53,7 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
 struct Seen {
     std::uint64_t catalogue_us = 0;
     std::vector<std::string> pins;
-    /// The time of the last change that CRI-O has not been notified of; 0: none.
+    /// Time of the last change that CRI-O must still load; 0: none.
     std::uint64_t reload_pending_us = 0;
 
     explicit Seen(const base::Root& root)
