@@ -254,6 +254,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/host/fake_launcher.hpp \
     %D%/host/journal_sink_test.cpp \
     %D%/host/manager/cluster_side_test.cpp \
+    %D%/host/manager/kubelet_files_test.cpp \
     %D%/host/manager/manager_test.cpp \
     %D%/host/transaction/history_test.cpp \
     %D%/host/transaction/runner_test.cpp \
