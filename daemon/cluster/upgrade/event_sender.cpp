@@ -7,8 +7,6 @@
 
 namespace gpuhost::cluster {
 
-using base::Json;
-
 namespace {
 
 constexpr Time first_wait{2'000};

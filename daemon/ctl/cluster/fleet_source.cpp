@@ -11,7 +11,6 @@
 namespace gpuhost::ctl {
 
 using base::Errc;
-using base::Json;
 using base::Result;
 
 namespace {

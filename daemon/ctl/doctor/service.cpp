@@ -5,8 +5,6 @@
 
 namespace gpuhost::ctl {
 
-using base::Json;
-
 Diagnosis check_daemon(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");

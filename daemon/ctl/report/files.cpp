@@ -13,7 +13,6 @@
 
 namespace gpuhost::ctl {
 
-using base::Json;
 using base::Root;
 
 namespace {

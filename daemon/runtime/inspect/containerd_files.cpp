@@ -13,7 +13,6 @@
 namespace gpuhost::runtime {
 
 using base::Errc;
-using base::Json;
 using base::Root;
 
 namespace {

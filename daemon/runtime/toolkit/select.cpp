@@ -12,7 +12,6 @@ namespace gpuhost::runtime {
 using base::Errc;
 using base::Json;
 using base::Result;
-using base::Root;
 using content::FileOperation;
 using core::StepContext;
 

@@ -14,7 +14,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using tests::grant_path;
 using tests::node_path;
-using tests::Shape;
 using tests::Story;
 using tests::wanted;
 

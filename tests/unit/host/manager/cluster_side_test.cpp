@@ -9,7 +9,6 @@ namespace gpuhost::host {
 namespace {
 
 using base::Json;
-using core::ClusterDesired;
 
 class ClusterSideTest : public testing::Test {
   protected:

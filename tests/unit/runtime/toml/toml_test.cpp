@@ -6,7 +6,6 @@
 namespace gpuhost::runtime {
 namespace {
 
-using base::Errc;
 using base::Json;
 
 std::string problem(std::string_view text) {
