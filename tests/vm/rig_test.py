@@ -6,12 +6,14 @@ import os
 import struct
 import sys
 import tempfile
+import time
+from concurrent import futures
 from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
-from rig import case, disklog, inputs, runner  # noqa: E402
+from rig import cache, case, disklog, inputs, runner  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DEB822 = """Types: deb
@@ -95,6 +97,30 @@ def test_replay(tap, work):
     tap.equal(outcomes, {(97, a, 100, b) for a in (0, 99) for b in (0, 101)}, "seeds produce every possible outcome")
 
 
+def test_cache(tap, work):
+    made = []
+
+    def make(directory):
+        made.append(directory)
+        time.sleep(0.2)
+        (directory / "file").write_text("content", encoding="ascii")
+
+    def fail(_):
+        raise OSError("no space")
+
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(work)):
+        with futures.ThreadPoolExecutor() as runs:
+            found = {one.result() for one in [runs.submit(cache.entry, "kind", "name", make) for _ in range(3)]}
+        tap.equal((len(found), len(made)), (1, 1), "runs that need an entry at once make it once")
+        tap.equal((found.pop() / "file").read_text(encoding="ascii"), "content", "all of them get the complete entry")
+        try:
+            cache.entry("kind", "other", fail)
+        except OSError:
+            pass
+        left = [path.name for path in (cache.root() / "kind").iterdir() if path.is_dir()]
+        tap.equal(left, ["name"], "an entry that can't be made leaves no directory")
+
+
 def test_cases(tap):
     with mock.patch.dict(os.environ):
         os.environ.pop("FULL", None)
@@ -163,6 +189,7 @@ def main():
         test_sources(tap, Path(name))
         test_pins(tap)
         test_replay(tap, Path(name))
+        test_cache(tap, Path(name))
         test_work_directory(tap, Path(name))
     test_cases(tap)
     tap.done()

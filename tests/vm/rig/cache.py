@@ -5,6 +5,7 @@ An entry is complete or absent: it is made under a temporary name and renamed. A
 leaves no entry that a later run would use.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -34,21 +35,20 @@ def key(*parts):
 
 
 def entry(kind, name, make):
-    """Returns the directory cached as `kind/name`; `make(directory)` fills it if it does not exist yet."""
+    """Returns the directory cached as `kind/name`; `make(directory)` fills it if it does not exist yet. Of
+    two runs that need it at once, one makes it and the other waits."""
     final = root() / kind / name
-    if final.is_dir():
-        os.utime(final)
-        return final
     final.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=final.parent))
-    try:
-        make(work)
-        work.chmod(0o755)
+    with open(final.parent / f".{name}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if final.is_dir():
+            os.utime(final)
+            return final
+        work = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=final.parent))
         try:
+            make(work)
+            work.chmod(0o755)
             os.rename(work, final)
-        except OSError:
-            if not final.is_dir():  # else another run made the same entry first
-                raise
-        return final
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+            return final
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
