@@ -24,7 +24,7 @@ constexpr std::size_t deepest = 64;
 constexpr std::size_t value_cost = 16;
 /// Limit of the cost of a document. A CDI specification of 1 MiB without aliases has a far lower cost.
 constexpr std::size_t most_spent = 2U << 20U;
-constexpr std::string_view plain = "?"; ///< yaml-cpp's tag for a scalar without one
+constexpr std::string_view plain = "?"; ///< yaml-cpp's tag for a node without one
 constexpr std::string_view quoted = "!";
 constexpr std::string_view text_tag = "tag:yaml.org,2002:str";
 
@@ -115,14 +115,16 @@ class JsonBuilder final : public YAML::EventHandler {
         put(mark, named->second, 0);
     }
 
-    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
+        refuse_tag(mark, tag);
         begin(mark, anchor, Json::array());
     }
     void OnSequenceEnd() override { end(); }
 
-    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                     YAML::EmitterStyle::value) override {
+        refuse_tag(mark, tag);
         begin(mark, anchor, Json::object());
     }
     void OnMapEnd() override { end(); }

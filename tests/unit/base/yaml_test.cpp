@@ -50,6 +50,8 @@ TEST(Yaml, TagsExceptStrAreRefused) {
     for (const char* tag : {"!!int", "!!binary", "!mine", "!!bool"})
         EXPECT_NE(refusal("a: " + std::string(tag) + " '1'").find("', which is not supported"),
                   std::string::npos);
+    for (const char* text : {"a: !mine {b: 1}", "a: !mine [1]", "a: !!set {b: null}"})
+        EXPECT_NE(refusal(text).find("', which is not supported"), std::string::npos) << text;
     EXPECT_EQ(parsed("a: !!str 1"), Json::parse(R"({"a": "1"})"));
 }
 
