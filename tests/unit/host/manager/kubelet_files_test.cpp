@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace gpuhost::host {
 namespace {
@@ -17,6 +18,7 @@ TEST(KubeletFiles, FilesAfterThe64thAreReported) {
     for (int i = 0; i < 66; ++i) {
         paths.push_back("/etc/kubernetes/" + std::to_string(i));
         directory.write(paths.back(), "text");
+        ::chmod((directory.path() + paths.back()).c_str(), 0644); // with any umask
     }
     const base::Json read = read_kubelet_files(directory.root(), paths);
     EXPECT_EQ(read["files"].size(), 64U);
