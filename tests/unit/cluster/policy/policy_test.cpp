@@ -124,7 +124,8 @@ TEST(Policy, ToolkitVersionComesFromTheImageTag) {
                                        {"v1.17.8-rc.1234", "problem"},
                                        {"vv1.17.8", "problem"}})
         EXPECT_EQ(toolkit("version: \"" + std::string(tag) + "\""), version) << tag;
-    EXPECT_EQ(toolkit("version: 1.17"), "1.17") << "a number is the text as written";
+    EXPECT_EQ(toolkit("version: 1.17"), "1.17") << "a fraction is the text as written";
+    EXPECT_EQ(toolkit("version: 1"), "problem");
     EXPECT_EQ(toolkit("enabled: false, version: v1.17.8"), "") << "the toolkit is installed on the hosts";
 }
 
