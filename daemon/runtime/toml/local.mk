@@ -5,7 +5,5 @@ daemon_runtime_libruntime_a_SOURCES += \
     %D%/toml.hpp \
     %D%/toml_edit.cpp \
     %D%/toml_edit.hpp \
-    %D%/toml_list_edit.cpp \
-    %D%/toml_list_edit.hpp \
     %D%/toml_writer.cpp \
     %D%/toml_writer.hpp

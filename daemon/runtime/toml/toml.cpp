@@ -233,7 +233,6 @@ Result<TomlText> locate_toml(std::string_view text, std::string_view what) {
         if (has_tables(value))
             continue;
         TomlPlace& place = located.places[std::string(key.str())];
-        places.add(key.source(), place.key);
         places.add(value.source(), place.value);
         if (const auto* const list = value.as_array()) {
             place.elements.resize(list->size());

@@ -22,9 +22,8 @@ struct TextRange {
     std::size_t end = 0;
 };
 
-/// The position of `KEY = VALUE` in a text.
+/// The position of a value in a text.
 struct TomlPlace {
-    TextRange key; ///< including its quotes, if any
     TextRange value;
     std::vector<TextRange> elements; ///< the elements, if the value is a list
 };

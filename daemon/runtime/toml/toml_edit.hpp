@@ -15,17 +15,16 @@
 
 namespace gpuhost::runtime {
 
-/// Appends `path`, unless the list contains it already. A missing key "imports" is added after the key
-/// "version", else after the leading comments.
+/// Appends `path`, unless the list contains it already. A missing key "imports" is added before the key
+/// "version", else at the begin of the file.
 [[nodiscard]] base::Result<std::string> with_import(std::string_view text, std::string_view path,
                                                     std::string_view what);
 
-/// Removes `path` from the list, as with_imports() does.
+/// Removes `path` from the list. If it is the only element, removes the key, unless there is a comment.
 [[nodiscard]] base::Result<std::string> without_import(std::string_view text, std::string_view path,
                                                        std::string_view what);
 
-/// Replaces the elements of the list. Those that remain keep their positions and comments. If `paths` is
-/// empty, removes the key, unless there is a comment in or after the list.
+/// Replaces the list, and loses its comments. For copies of a file.
 [[nodiscard]] base::Result<std::string>
 with_imports(std::string_view text, const std::vector<std::string>& paths, std::string_view what);
 
