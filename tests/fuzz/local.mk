@@ -358,7 +358,6 @@ fuzz_corpus = \
     %D%/corpus/procfs/maps \
     %D%/corpus/procfs/params \
     %D%/corpus/procfs/symvers \
-    %D%/corpus/redact/config \
     %D%/corpus/redact/key.pem \
     %D%/corpus/redact/log \
     %D%/corpus/registry/absolute \

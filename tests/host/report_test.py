@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl report: the archive's content, its mode, and the masking of secrets."""
+"""gpuhostctl report: the archive's content, its mode, and that it has no secrets."""
 import fcntl
 import os
 import signal
@@ -12,24 +12,21 @@ from fake_host import NEW, FakeHost, prepare, write
 ALREADY_EXISTS = 5
 SECRET = "hunter2planted"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n"
-# A secret in each file that a report reads, in the file's own format.
+# A secret in each file that a report reads, in the file's own format, where people may write one.
 PLANTED = {
-    "/etc/gpuhost/gpuhostd.conf.d/50-peers.conf": f"[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\nPassword={SECRET}\n",
-    "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "token": "{SECRET}"}}',
+    "/etc/gpuhost/gpuhostd.conf.d/50-site.conf": f"# {SECRET}\n[Driver]\nHolderPolicy=wait\nSigningKey=pkcs11:x?pin-value={SECRET}\n[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\n",
+    "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "bearer": "{SECRET}"}}',
     "/etc/cdi/site.yaml": f"cdiVersion: 0.6.0\nkind: site/x\ndevices:\n- name: a\n  containerEdits: {{env: [API_TOKEN={SECRET}]}}\n",
-    "/etc/modprobe.d/site.conf": f"# password: {SECRET}\n",
-    "/proc/cmdline": f"ro luks.passphrase={SECRET}\n",
-    "/proc/version": KEY,
-    "/proc/modules": f"nvidia 1 token={SECRET}\n",
-    "/sys/kernel/security/lockdown": f"[none] secret={SECRET}\n",
-    "/etc/os-release": f'ID=debian\nSUPPORT_URL="https://joe:{SECRET}@support"\n',
-    "/var/lib/dpkg/status": f"Package: containerd\nStatus: install ok installed\nVersion: 1?token={SECRET}\n\n",
-    "/proc/driver/nvidia/registry": f"Password: {SECRET}\n",
-    "/proc/driver/nvidia/gpus/0000:65:00.0/information": f"Authorization: Bearer {SECRET}\n",
+    "/etc/modprobe.d/site.conf": f"# password: {SECRET}\nblacklist nouveau\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi psk={SECRET}\ninstall nvidia /bin/false\ninstall x curl -u {SECRET}\n",
+    "/proc/cmdline": f"ro intel_iommu=on nvidia-drm.modeset=1 luks.passphrase={SECRET} netroot=iscsi:joe:{SECRET}@san::::x\n",
+    "/etc/os-release": f'ID=debian\nSUPPORT_URL="https://joe:{SECRET}@support"\n# {SECRET}\n',
+    "/var/lib/dpkg/status": f"Package: containerd\nStatus: install ok installed\nVersion: 1.7\nDescription: {SECRET}\n\n",
+    "/proc/driver/nvidia/registry": "Binary: \"\"\n",
+    "/proc/driver/nvidia/gpus/0000:65:00.0/information": "Model: H100\n",
     "/etc/hostname": "gpu01\n",
     "/var/lib/gpuhost/cluster/kubeconfig": f"users:\n- user: {{token: {SECRET}}}\n",
     "/var/lib/gpuhost/cluster/client.pem": KEY,
-    "/usr/lib/modprobe.d/site.conf": f"install x curl --token {SECRET}\n",
+    "/usr/lib/modprobe.d/site.conf": f"remove y curl {SECRET} x\n",
 }
 
 
@@ -52,9 +49,14 @@ def check_mounted(t, host, path):
     t.ok(all(mode == 0o600 for _, mode, _ in found), "the archive's members are readable only by root")
     text = {name: content for name, _, content in found}
     t.equal([name for name in text if SECRET in text[name]], [], "no planted secret is in the archive")
-    for name, wanted in (("config.txt", "Proxy=http://[masked]@proxy:3128"), ("cluster.json", '"token": "[masked]"'),
-                         ("driver-files.txt", "Password: [masked]"), ("modules.txt", "luks.passphrase=[masked]"),
-                         ("os-release", "[masked]@support"), ("packages.txt", "containerd 1?token=[masked]"), ("inventory.json", '"kernels"'),
+    for name, wanted in (("config.txt", "[Driver] HolderPolicy=wait # /etc/gpuhost/gpuhostd.conf.d/50-site.conf:3\n"),
+                         ("config.txt", "[Driver] SigningKey=pkcs11:x?pin-value=[masked]\n"), ("config.txt", "unknown key 'Proxy' in [Peers]"),
+                         ("cluster.json", '"server": "https://[masked]@api"'), ("driver-files.txt", 'Binary: ""'),
+                         ("modules.txt", "# /proc/cmdline\nro intel_iommu=on nvidia-drm.modeset=1 luks.passphrase=[left out] netroot=[left out]\n"),
+                         ("modules.txt", "site.conf\nblacklist nouveau\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi [left out]\n"
+                                         "install nvidia /bin/false\ninstall x [left out]\n"),
+                         ("modules.txt", "site.conf\nremove y [left out]\n"),
+                         ("os-release", "ID=debian\n"), ("packages.txt", "containerd 1.7\n"), ("inventory.json", '"kernels"'),
                          ("journal.txt", "mounted system"), ("doctor.json", '"check": "space"'), ("drivers.json", "mounted system")):
         t.ok(wanted in text[name], f"{name} keeps other content: {wanted}", text[name][:2000])
 
@@ -83,7 +85,7 @@ def check_hang(t, host, path):
     text = {name: content for name, _, content in members(path)}
     t.ok(run.returncode == 0 and f"{stuck} <==\n[can't be read: cat timed out after" in text["driver-files.txt"],
          "report continues after a driver file that hangs", run.stderr, text["driver-files.txt"])
-    t.ok("registry <==\nPassword: [masked]" in text["driver-files.txt"],
+    t.ok("registry <==\nBinary: " in text["driver-files.txt"],
          "report has the driver's other files", text["driver-files.txt"])
     for name in ("doctor.json", "inventory.json"):
         t.ok(f"reading '{stuck}' timed out" in text[name],
@@ -117,10 +119,21 @@ def check_existing(t, host, path):
          "report to a missing directory fails", run.stderr)
 
 
+JOURNALCTL = f"""#!/bin/sh
+for one; do
+    case $one in
+    --grep=*) printf '%s\\n' 'nvidia 0000:65:00.0: enabled' 'Kernel command line: nvidia-drm.modeset=1 luks.key={SECRET}' '[drm] [nvidia-drm] loaded' ' os_x+0x1/0x2f [nvidia]' |
+        grep -P "${{one#--grep=}}" ;;
+    --unit=*) echo "gpuhostd: the server answered: token={SECRET}" ;;
+    esac
+done
+"""
+
+
 def programs_with_secrets(directory):
-    """Writes journalctl, systemctl and lspci that print a secret."""
-    for name in ("journalctl", "systemctl", "lspci"):
-        write(os.path.join(directory, name), f"#!/bin/sh\necho {name}: token={SECRET}\n")
+    """Writes a journalctl with secrets, and a systemctl and an lspci, which have none."""
+    for name, text in (("journalctl", JOURNALCTL), ("systemctl", "#!/bin/sh\necho systemctl\n"), ("lspci", "#!/bin/sh\necho lspci\n")):
+        write(os.path.join(directory, name), text)
         os.chmod(os.path.join(directory, name), 0o755)
 
 
@@ -135,8 +148,9 @@ def check_host(t, host, path):
     t.equal([name for name in text if SECRET in text[name]], [],
             "no secret of other programs is in the archive")
     for name, wanted in (("status.json", '"components"'), ("drivers.json", NEW), ("history.json", '"changes"'), ("operations.json", '"driver.swap"'),
-                         ("plan.json", '"steps"'), ("journal.txt", "journalctl: token=[masked]"), ("kernel.txt", "[masked]"),
-                         ("units.txt", "systemctl: token=[masked]"), ("pci.txt", "lspci: token=[masked]")):
+                         ("plan.json", '"steps"'), ("journal.txt", "gpuhostd: the server answered: token=[masked]"),
+                         ("kernel.txt", "[drm] [nvidia-drm] loaded\n os_x+0x1/0x2f [nvidia]\nnvidia 0000:65:00.0: enabled\n"),
+                         ("units.txt", "systemctl"), ("pci.txt", "lspci")):
         t.ok(wanted in text[name], f"{name} contains {wanted}", text[name][:500])
 
 

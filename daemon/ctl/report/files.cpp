@@ -4,9 +4,11 @@
 #include "daemon/core/settings.hpp"
 #include "daemon/ctl/bundle/host_inventory.hpp"
 #include "daemon/ctl/cli/system_query.hpp"
+#include "daemon/ctl/report/redact.hpp"
 #include "daemon/ctl/report/report.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/inspect/documents.hpp"
+#include "daemon/settings/all_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +19,66 @@ using base::Root;
 
 namespace {
 
-std::string file(const Root& root, const std::string& path) {
+constexpr const char* left_out = "[left out]";
+
+bool is_one_of(std::initializer_list<std::string_view> words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_of_gpu(std::string_view module) {
+    return base::starts_with(module, "nvidia") || base::starts_with(module, "nouveau");
+}
+
+std::string whole_line(const std::string& line) {
+    return line + "\n";
+}
+
+/// Returns a file's path and what `kept` returns for its lines.
+std::string file(const Root& root, const std::string& path, std::string (*kept)(const std::string& line)) {
     const auto text = root.read(path);
-    return "# " + path + "\n" + (text ? *text : "# " + text.error().message) + "\n";
+    std::string made = "# " + path + "\n" + (text ? "" : "# " + text.error().message + "\n");
+    for (const std::string& line : base::split(base::trim(text.value_or(std::string())), '\n'))
+        made += kept(line);
+    return made + "\n";
+}
+
+bool is_known_parameter(std::string_view name) {
+    return is_of_gpu(name) ||
+           is_one_of({"BOOT_IMAGE", "amd_iommu", "console", "default_hugepagesz", "efi", "hugepages",
+                      "hugepagesz", "init", "intel_iommu", "iommu", "lockdown", "mem", "modprobe.blacklist",
+                      "module.sig_enforce", "module_blacklist", "pci", "rd.driver.blacklist"},
+                     name);
+}
+
+/// Returns the kernel's command line with the values of known parameters only.
+std::string known_parameters(const std::string& line) {
+    std::vector<std::string> words = base::split_words(line);
+    for (std::string& word : words)
+        if (const auto equals = word.find('=');
+            equals != std::string::npos && !is_known_parameter(word.substr(0, equals)))
+            word = word.substr(0, equals + 1) + left_out;
+    return base::join(words, " ") + "\n";
+}
+
+/// Returns a rule of modprobe.d(5) without comments, options of other modules, and commands other than a
+/// single program such as /bin/false.
+std::string modprobe_rule(const std::string& line) {
+    const std::vector<std::string> words = base::split_words(line);
+    if (words.size() < 2)
+        return "";
+    const bool is_command = is_one_of({"install", "remove"}, words[0]);
+    if (is_one_of({"alias", "blacklist", "softdep"}, words[0]) ||
+        (words[0] == "options" && is_of_gpu(words[1])) || (is_command && words.size() == 3))
+        return line + "\n";
+    return words[0] == "options" || is_command ? words[0] + " " + words[1] + " " + left_out + "\n" : "";
+}
+
+std::string known_os_field(const std::string& line) {
+    return is_one_of({"BUILD_ID", "ID", "ID_LIKE", "IMAGE_ID", "IMAGE_VERSION", "NAME", "PLATFORM_ID",
+                      "PRETTY_NAME", "VARIANT_ID", "VERSION", "VERSION_CODENAME", "VERSION_ID"},
+                     line.substr(0, line.find('=')))
+               ? line + "\n"
+               : "";
 }
 
 bool is_of_interest(const std::string& package) {
@@ -49,11 +108,17 @@ std::string rpm_packages(const Root& root) {
 
 } // namespace
 
+/// Returns the settings that differ from the default, and problems. Unknown keys are only named.
 std::string report_config(const ReportInput& input) {
+    const core::LoadedSettings loaded = core::load_settings(input.root, setting_keys());
     std::string text;
-    for (const core::SettingsFile& file : core::settings_files(input.root))
-        text += "# " + file.path + "\n" + (file.problem.empty() ? file.content : "# " + file.problem) + "\n";
-    return text;
+    for (const core::Setting& setting : loaded.settings.all())
+        if (setting.source != "default")
+            text += "[" + std::string(setting.key->section) + "] " + std::string(setting.key->key) + "=" +
+                    setting.value + " # " + setting.source + "\n";
+    for (const std::string& problem : loaded.problems)
+        text += "# " + problem + "\n";
+    return redact(std::move(text));
 }
 
 std::string report_runtimes(const ReportInput& input) {
@@ -68,8 +133,14 @@ std::string report_cluster(const ReportInput& input) {
     const auto text = input.root.read(cluster::status_file);
     if (!text)
         return report_document(base::to_json(text.error()));
-    const auto json = base::parse_json(*text, "the status of gpuhost-cluster");
-    return report_document(json ? *json : base::to_json(json.error()));
+    auto json = base::parse_json(*text, "the status of gpuhost-cluster");
+    if (!json || !json->is_object())
+        return report_document(json ? base::Json() : base::to_json(json.error()));
+    base::Json known = base::Json::object();
+    for (const char* key : {"server", "user", "node", "state", "request", "error", "conditions", "published",
+                            "taints", "upgrade", "leader"})
+        known[key] = base::member(*json, key);
+    return report_document(std::move(known));
 }
 
 std::string report_inventory(const ReportInput& input) {
@@ -83,22 +154,21 @@ std::string report_inventory(const ReportInput& input) {
 }
 
 std::string report_modules(const ReportInput& input) {
-    std::string text;
-    for (const char* path :
-         {"/proc/version", "/proc/cmdline", "/proc/modules", "/sys/kernel/security/lockdown"})
-        text += file(input.root, path);
+    std::string text = file(input.root, "/proc/cmdline", known_parameters);
+    for (const char* path : {"/proc/version", "/proc/modules", "/sys/kernel/security/lockdown"})
+        text += file(input.root, path, whole_line);
     std::vector<std::string> directories{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
                                          "/usr/lib/modprobe.d"};
     if (!input.root.read_link("/lib")) // if /lib is a link, this directory is in the list already
         directories.emplace_back("/lib/modprobe.d");
     for (const std::string& directory : directories)
         for (const std::string& name : input.root.list(directory).value_or(std::vector<std::string>()))
-            text += file(input.root, directory + "/" + name);
+            text += file(input.root, directory + "/" + name, modprobe_rule);
     return text;
 }
 
 std::string report_os(const ReportInput& input) {
-    return file(input.root, "/etc/os-release");
+    return file(input.root, "/etc/os-release", known_os_field);
 }
 
 std::string report_packages(const ReportInput& input) {

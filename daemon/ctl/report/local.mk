@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base daemon/client daemon/cluster/kube daemon/content/archive daemon/core
 #   daemon/ctl/bundle daemon/ctl/cli daemon/ctl/doctor daemon/ctl/host daemon/runtime/cdi
-#   daemon/runtime/inspect
+#   daemon/runtime/inspect daemon/settings
 daemon_ctl_libctl_a_SOURCES += \
     %D%/daemon.cpp \
     %D%/driver.cpp \
@@ -10,10 +10,6 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/newest_first.hpp \
     %D%/redact.cpp \
     %D%/redact.hpp \
-    %D%/redact_line.cpp \
-    %D%/redact_line.hpp \
-    %D%/redact_name.cpp \
-    %D%/redact_name.hpp \
     %D%/report.cpp \
     %D%/report.hpp \
     %D%/system.cpp \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks secrets before a text leaves the host. If it is unclear where a secret ends, the rest of its line is
-// masked, too. gpuhostctl(1) lists what is masked.
+// Masks secrets in messages of gpuhost's own programs, the only free text of a report: a message may quote a
+// server's answer or the last line of another program. All other texts have lists of what is in them.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"
@@ -12,10 +12,10 @@ namespace gpuhost::ctl {
 
 inline constexpr std::string_view mask = "[masked]";
 
-/// Masks private keys in PEM, values of names like "password" or "token", credentials in URLs and HTTP
-/// headers, and JSON Web Tokens.
-[[nodiscard]] std::string redact(std::string_view text);
-/// Masks the texts of a document as redact() does. Also masks values whose keys are names of secrets.
-[[nodiscard]] base::Json redact_document(const base::Json& document);
+/// Masks private keys in PEM, user and password of URLs, and the rest of a line after "Bearer" or "Basic" and
+/// after a name such as "password" or "token" that has a ':' or '='.
+[[nodiscard]] std::string redact(std::string text);
+/// Masks the texts of a document as redact() does.
+[[nodiscard]] base::Json redact_document(base::Json document);
 
 } // namespace gpuhost::ctl

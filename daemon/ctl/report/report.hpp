@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the archive for support from a table of sources; each source is a file of the archive.
-// make_report() masks secrets in all texts. For JSON, a source calls report_document(), whose masking keeps
-// it valid.
+//
+// A report contains only what is known to be no secret: gpuhost's own documents, which every local user may
+// read, known keys of files, what the kernel and package managers write. Commands, unknown keys and comments
+// are left out. Messages of gpuhost's own programs pass redact().
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -49,7 +51,8 @@ struct ReportFile {
 constexpr std::size_t report_limit = std::size_t{4} << 20U;
 [[nodiscard]] std::vector<ReportFile> make_report(const ReportInput& input);
 
-[[nodiscard]] std::string report_document(const base::Json& document);
+/// Returns the text of one of gpuhost's own documents, with redacted messages.
+[[nodiscard]] std::string report_document(base::Json document);
 
 // Defined in daemon.cpp:
 [[nodiscard]] std::string report_status(const ReportInput& input);

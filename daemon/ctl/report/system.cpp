@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/system_query.hpp"
 #include "daemon/ctl/report/newest_first.hpp"
+#include "daemon/ctl/report/redact.hpp"
 #include "daemon/ctl/report/report.hpp"
 
 namespace gpuhost::ctl {
@@ -46,12 +47,17 @@ std::string report_units(const ReportInput& input) {
 }
 
 std::string report_journal(const ReportInput& input) {
-    return journal(input, {"--since=-3days", "--unit=gpuhost*"});
+    return redact(journal(input, {"--since=-3days", "--unit=gpuhost*"}));
 }
 
+/// Reads messages that begin as those about GPUs and modules do, and lines of a stack with their modules. The
+/// kernel's command line, which it also logs, is not among them. Messages that programs write to /dev/kmsg
+/// never have the facility 0.
 std::string report_kernel_log(const ReportInput& input) {
-    return journal(input,
-                   {"--dmesg", "--boot", "--grep=nvidia|NVRM|nouveau|Xid|module verification|lockdown"});
+    return journal(input, {"--dmesg", "--boot",
+                           "--grep=^(NVRM|nvidia|nouveau|\\[drm\\] \\[nvidia|Lockdown|Kernel is locked down|"
+                           "Loading of )|/0x[0-9a-f]+ \\[nvidia",
+                           "SYSLOG_FACILITY=0"});
 }
 
 } // namespace gpuhost::ctl

@@ -89,8 +89,8 @@ Result<int> run(Session& session) {
     }
     GPUHOST_TRY(size, write(file, path, name, time, make_report(input)));
     session.note("Wrote " + human_bytes(size) +
-                 ". Keys, tokens and passwords are masked, see gpuhostctl(1). Names of hosts, users and "
-                 "images are not: check the report before you send it.\n");
+                 ". It has no keys, tokens and passwords, see gpuhostctl(1), but names of hosts, users and "
+                 "images: check the report before you send it.\n");
     return 0;
 }
 
@@ -102,7 +102,7 @@ const Verb report_verb{
     "collect the data for a support request in one file",
     "Collects the data for a support request in one tar.gz file: gpuhostd's documents, the result of doctor, "
     "settings, container runtimes, the driver's files, gpuhost's log. It first prints what it will write. "
-    "Only root can read the file. Private keys, tokens and passwords are masked. Works without the daemon, "
+    "Only root can read the file. Keys, tokens and passwords are left out. Works without the daemon, "
     "and with --root on a mounted system.",
     0,
     1,

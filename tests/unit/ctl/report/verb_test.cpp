@@ -49,11 +49,11 @@ TEST_F(ReportTest, HangingDriverFilesAreOmitted) {
 TEST_F(ReportTest, HasModprobeRulesOfAllDirectories) {
     for (const char* directory : {"etc", "run", "usr/local/lib", "usr/lib"})
         directory_.write(std::string(directory) + "/modprobe.d/x.conf",
-                         std::string("# of ") + directory + "\n");
+                         std::string("# x\nblacklist ") + directory + "\n");
     ASSERT_EQ(::symlink("usr/lib", directory_.path("lib").c_str()), 0);
     const std::string text = report_modules(input());
     for (const char* directory : {"etc", "run", "usr/local/lib", "usr/lib"})
-        EXPECT_NE(text.find(std::string("# /") + directory + "/modprobe.d/x.conf\n# of " + directory),
+        EXPECT_NE(text.find(std::string("# /") + directory + "/modprobe.d/x.conf\nblacklist " + directory),
                   std::string::npos)
             << text;
     EXPECT_EQ(text.find("# /lib/modprobe.d"), std::string::npos) << "the directory of a link is not repeated";
