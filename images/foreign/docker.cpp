@@ -64,19 +64,14 @@ tl::unexpected<base::Error> bad_layer(const std::string& path, const std::string
     return base::fail(Errc::BadContent, "layer '" + path + "' " + why);
 }
 
-/// Returns the first two tar blocks (1024 bytes) of a layer, or all of a shorter one.
-Result<std::string> start_of(const BlobBytes& layer) {
-    std::string start(std::min<std::uint64_t>(1024, layer.size), '\0');
+/// Returns "+gzip" or "+zstd" for a compressed layer, by its first bytes; else empty.
+Result<std::string> packing_of(const BlobBytes& layer) {
+    std::string start(std::min<std::uint64_t>(4, layer.size), '\0');
     if (::pread(layer.fd.get(), start.data(), start.size(), static_cast<off_t>(layer.offset)) < 0)
         return base::fail_errno("a layer", errno);
-    return start;
-}
-
-/// Returns "+gzip" or "+zstd" for a compressed layer, by its first bytes; else empty.
-std::string packing_of(std::string_view start) {
     if (base::starts_with(start, "\x1f\x8b"))
-        return "+gzip";
-    return base::starts_with(start, "\x28\xb5\x2f\xfd") ? "+zstd" : "";
+        return std::string("+gzip");
+    return std::string(base::starts_with(start, "\x28\xb5\x2f\xfd") ? "+zstd" : "");
 }
 
 Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& path) {
@@ -97,8 +92,8 @@ Result<std::string> layer_type_of(const FileDigest& layer, const std::string& pa
     if (layer.sha256 == unpacked)
         return std::string(layer_type);
     GPUHOST_TRY(bytes, blobs.open(layer.sha256));
-    GPUHOST_TRY(start, start_of(bytes));
-    if (const std::string packing = packing_of(start); !packing.empty()) {
+    GPUHOST_TRY(packing, packing_of(bytes));
+    if (!packing.empty()) {
         GPUHOST_TRY(digest, unpacked_digest(bytes, path));
         if (digest == unpacked)
             return std::string(layer_type) + packing;
@@ -143,11 +138,6 @@ Result<std::vector<DockerImage>> parse_docker_manifest(std::string_view text) {
 Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, const FindFile& find,
                                                      BlobSink& blobs) {
     GPUHOST_TRY(config, find(image.config));
-    return convert_docker_image(image, config, find, blobs);
-}
-
-Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, const FileDigest& config,
-                                                     const FindFile& find, BlobSink& blobs) {
     GPUHOST_TRY(config_text, read_blob(blobs, config.sha256, document_limit));
     GPUHOST_TRY(config_json, base::parse_json(config_text, "'" + image.config + "'"));
     GPUHOST_TRY(layers, layers_of(image, config_json, find, blobs));
@@ -163,20 +153,6 @@ Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image, c
     for (std::size_t i = 0; i < image.names.size(); ++i)
         descriptors[i].names.push_back(image.names[i]);
     return descriptors;
-}
-
-Result<std::string> unpacked_layer(const FileDigest& layer, const std::string& path,
-                                   const BlobSource& blobs) {
-    constexpr std::size_t magic_at = 257; // offset of "ustar" in a tar header
-    GPUHOST_TRY(bytes, blobs.open(layer.sha256));
-    GPUHOST_TRY(start, start_of(bytes));
-    if (start.find_first_not_of('\0') == std::string::npos)
-        return std::string(); // an empty tar: begins with its end mark
-    if (!packing_of(start).empty())
-        return unpacked_digest(bytes, path);
-    if (start.compare(std::min(magic_at, start.size()), 5, "ustar") != 0)
-        return bad_layer(path, "is neither a tar nor a tar compressed with gzip or zstd");
-    return layer.sha256;
 }
 
 } // namespace gpuhost::images

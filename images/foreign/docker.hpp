@@ -30,15 +30,5 @@ using FindFile = std::function<base::Result<content::FileDigest>(const std::stri
 /// once for each name of the image; if it has none, once without a name.
 [[nodiscard]] base::Result<std::vector<Descriptor>>
 convert_docker_image(const DockerImage& image, const FindFile& find, BlobSink& blobs);
-/// Does the same with a configuration that is not a file of the archive, but was added to `blobs`.
-[[nodiscard]] base::Result<std::vector<Descriptor>> convert_docker_image(const DockerImage& image,
-                                                                         const content::FileDigest& config,
-                                                                         const FindFile& find,
-                                                                         BlobSink& blobs);
-
-/// Returns the SHA-256 of the uncompressed layer; empty if the layer has no files. `path` names the layer in
-/// errors. Fails with BadContent if the layer is neither a tar nor a tar compressed with gzip or zstd.
-[[nodiscard]] base::Result<std::string> unpacked_layer(const content::FileDigest& layer,
-                                                       const std::string& path, const BlobSource& blobs);
 
 } // namespace gpuhost::images

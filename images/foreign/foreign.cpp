@@ -6,7 +6,6 @@
 #include "images/bundle/plain_file.hpp"
 #include "images/bundle/reference.hpp"
 #include "images/foreign/docker.hpp"
-#include "images/foreign/docker_v1.hpp"
 
 #include <algorithm>
 #include <map>
@@ -147,12 +146,12 @@ Result<FileDigest> Members::find(const std::string& path) const {
     return file->second;
 }
 
-template <typename Image>
-Result<Document> docker_index(const std::vector<Image>& images, const Members& members, BlobSink& blobs) {
+Result<Document> docker_index(std::string_view manifest, const Members& members, BlobSink& blobs) {
+    GPUHOST_TRY(images, parse_docker_manifest(manifest));
     Document index;
     index.index = true;
     const auto find = [&](const std::string& path) { return members.find(path); };
-    for (const Image& image : images) {
+    for (const DockerImage& image : images) {
         GPUHOST_TRY(descriptors, convert_docker_image(image, find, blobs));
         std::move(descriptors.begin(), descriptors.end(), std::back_inserter(index.content));
     }
@@ -171,22 +170,19 @@ Result<Document> layout_index(const std::string& directory, const Members& membe
     return parse_index(index);
 }
 
-/// Returns the index of the archive's images. Uses files at the archive's top first, in this order:
-/// oci-layout, manifest.json, repositories. Without them, uses the only image layout in a directory; several
-/// are an error.
+/// Returns the index of the archive's images. Uses oci-layout at the archive's top, else manifest.json there,
+/// else the only image layout in a directory; several are an error.
 Result<Document> index_of(const Members& members, BlobSink& blobs) {
     if (members.has(std::string(layout_file)))
         return layout_index("", members);
     if (const std::string docker(docker_file); members.has(docker)) {
         GPUHOST_TRY(text, members.text(docker, document_limit));
-        GPUHOST_TRY(images, parse_docker_manifest(text));
-        return docker_index(images, members, blobs);
+        return docker_index(text, members, blobs);
     }
-    if (const std::string docker(docker_v1_file); members.has(docker)) {
-        GPUHOST_TRY(text, members.text(docker, document_limit));
-        GPUHOST_TRY(images, parse_docker_repositories(text));
-        return docker_index(images, members, blobs);
-    }
+    if (members.has(std::string(docker_v1_file)))
+        return base::fail(Errc::Unsupported,
+                          "is an archive of Docker before 1.10: 'repositories' without 'manifest.json'",
+                          "Convert it with Docker 1.10 to 24: docker load <OLD && docker save IMAGE >NEW");
     const auto layouts = members.directories_with(layout_file);
     if (layouts.size() == 1)
         return layout_index(layouts.front(), members);
@@ -195,8 +191,7 @@ Result<Document> index_of(const Members& members, BlobSink& blobs) {
                           "has " + std::to_string(layouts.size()) + " image layouts, in '" + layouts[0] +
                               "', '" + layouts[1] + (layouts.size() > 2 ? "', …" : "'"),
                           "Unpack it, and import one directory after the other.");
-    return base::fail(Errc::BadContent,
-                      "has no images: 'oci-layout', 'manifest.json' and 'repositories' not found",
+    return base::fail(Errc::BadContent, "has no images: 'oci-layout' and 'manifest.json' not found",
                       "Use an archive that 'docker save', 'podman save' or 'skopeo copy' wrote.");
 }
 

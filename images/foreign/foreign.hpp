@@ -6,7 +6,8 @@
 // its digest. Paths in the tar are never used as paths of this machine. A link in the tar is a second name of
 // one of its files; a link to another link is not followed. Docker 25 and later write both forms into one
 // tar. The OCI layout is then used, so that images keep their digests. For archives without a layout, OCI
-// manifests are made, and for Docker before 1.10 also configurations. The result is the same on every host.
+// manifests are made, the same on every host. Archives of Docker before 1.10, without a manifest.json, are
+// refused.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"

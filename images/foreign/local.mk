@@ -3,7 +3,5 @@
 images_libimages_a_SOURCES += \
     %D%/docker.cpp \
     %D%/docker.hpp \
-    %D%/docker_v1.cpp \
-    %D%/docker_v1.hpp \
     %D%/foreign.cpp \
     %D%/foreign.hpp

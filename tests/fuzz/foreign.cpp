@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses an archive of images as an import does, and a separate manifest.json or repositories file.
+// Parses an archive of images as an import does, and a separate manifest.json.
 #include "images/foreign/foreign.hpp"
 
-#include "images/foreign/docker_v1.hpp"
+#include "images/foreign/docker.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 #include <map>
@@ -44,9 +44,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (const auto parsed = images::parse_docker_manifest(text))
         for (const images::DockerImage& image : *parsed)
             fuzz::require(image.layers.size() <= 1'000, "the number of layers is bounded");
-    if (const auto parsed = images::parse_docker_repositories(text))
-        for (const images::DockerV1Image& image : *parsed)
-            fuzz::require(!image.names.empty(), "each image has a name");
     auto reader = content::ArchiveReader::open(text, content::ArchiveFormat::Tar, "input", limits);
     if (!reader)
         return 0;

@@ -269,7 +269,6 @@ fuzz_corpus = \
     %D%/corpus/foreign/docker-24.tar.gz \
     %D%/corpus/foreign/layout.tar.gz \
     %D%/corpus/foreign/manifest.json \
-    %D%/corpus/foreign/repositories \
     %D%/corpus/foreign/small.tar \
     %D%/corpus/foreign/sparse-gnu-0.1.tar.gz \
     %D%/corpus/foreign/sparse-gnu-1.0.tar.gz \

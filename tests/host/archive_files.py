@@ -75,21 +75,6 @@ def docker_24(images, machine="amd64"):
     return archive
 
 
-def docker_1_9(name, layers, machine="amd64"):
-    """Returns what it wrote before version 1.10: one directory a layer, each with the name of its parent."""
-    archive = Archive()
-    below = {}
-    for number, layer in enumerate(layers):
-        directory = digest(f"{number}".encode())
-        archive.add(directory + "/VERSION", b"1.0")
-        archive.add_json(directory + "/json", {"id": directory, "os": "linux", "architecture": machine, **below})
-        archive.add(directory + "/layer.tar", layer)
-        below = {"parent": directory}
-    repository, tag = name.rsplit(":", 1)
-    archive.add_json("repositories", {repository: {tag: directory}})
-    return archive
-
-
 def docker_25(layout, name, layers):
     """Returns what it writes since version 25: an OCI layout with an additional manifest.json."""
     archive = Archive()

@@ -75,7 +75,6 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/images/create/create_test.cpp \
     %D%/images/docker_archives.hpp \
     %D%/images/foreign.hpp \
-    %D%/images/foreign/docker_v1_test.cpp \
     %D%/images/foreign/foreign_shapes_test.cpp \
     %D%/images/foreign/foreign_test.cpp \
     %D%/images/host/containerd_config_test.cpp \

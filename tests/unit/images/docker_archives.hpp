@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Archives in memory, as "docker save" wrote them before version 25 and before version 1.10.
+// Archives in memory, as "docker save" wrote them before version 25.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -54,28 +54,5 @@ inline DockerArchive two_layer_archive() {
                  base::Json::array({"app:v1", "registry.example:5000/team/app:v1"}));
     return archive;
 }
-
-/// An archive of Docker before 1.10, with only a directory for each layer.
-struct DockerV1Archive {
-    std::vector<Member> members;
-    base::Json repositories = base::Json::object();
-
-    /// Adds a layer and returns its name. `parent` is the name of the layer below, or empty.
-    std::string layer(const std::string& tar, base::Json description = {}, const std::string& parent = "") {
-        const std::string name = content::sha256(std::to_string(members.size()));
-        description["id"] = name;
-        if (!parent.empty())
-            description["parent"] = parent;
-        members.push_back({name + "/VERSION", "1.0"});
-        members.push_back({name + "/json", base::dump(description)});
-        members.push_back({name + "/layer.tar", tar});
-        return name;
-    }
-    [[nodiscard]] std::string tar(Packing packing = Packing::None) const {
-        std::vector<Member> all = members;
-        all.push_back({"repositories", base::dump(repositories)});
-        return tar_of(all, packing);
-    }
-};
 
 } // namespace gpuhost::tests

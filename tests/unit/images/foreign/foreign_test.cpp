@@ -160,8 +160,9 @@ TEST_F(Foreign, TopmostLayoutCountsAndTiesAreRefused) {
 }
 
 TEST_F(Foreign, OtherArchivesAreRefused) {
-    expect_refused(tar_of({{"etc/motd", "hello"}}),
-                   "'oci-layout', 'manifest.json' and 'repositories' not found");
+    expect_refused(tar_of({{"etc/motd", "hello"}}), "'oci-layout' and 'manifest.json' not found");
+    expect_refused(tar_of({{"repositories", R"({"app":{"v1":"x"}})"}}), "is an archive of Docker before 1.10",
+                   Errc::Unsupported);
     expect_refused(tar_of({{"oci-layout", R"({"imageLayoutVersion":"2.0.0"})"}, {"index.json", "{}"}}),
                    "version 1.0.0", Errc::Unsupported);
     expect_refused(tar_of({{"oci-layout", layout_version}}), "without 'index.json'");
