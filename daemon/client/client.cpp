@@ -14,6 +14,10 @@ namespace {
 
 constexpr const char* host_path = "/org/gpuhost1";
 
+Call get(const Call& property) {
+    return {property.path, "org.freedesktop.DBus.Properties", "Get", {property.interface, property.method}};
+}
+
 } // namespace
 
 Call manager_call(std::string method, std::vector<Argument> arguments) {
@@ -48,6 +52,14 @@ Result<std::uint64_t> Client::start(Call call, Options options) {
     return read_started(reply.get());
 }
 
+Result<std::string> Client::read_text(const Call& property) {
+    GPUHOST_TRY(reply, bus_->call(get(property)));
+    const char* text = nullptr;
+    if (const int r = sd_bus_message_read(reply.get(), "v", "s", &text); r < 0)
+        return bus_failure(r);
+    return std::string(text);
+}
+
 Result<Json> Client::describe_host() {
     return ask(manager_call("Describe"));
 }
@@ -61,9 +73,7 @@ Result<bool> Client::running() {
 }
 
 Result<bool> Client::ready() {
-    GPUHOST_TRY(
-        reply,
-        bus_->call({host_path, "org.freedesktop.DBus.Properties", "Get", {manager_interface, "Ready"}}));
+    GPUHOST_TRY(reply, bus_->call(get(manager_call("Ready"))));
     int ready = 0;
     if (const int r = sd_bus_message_read(reply.get(), "v", "b", &ready); r < 0)
         return bus_failure(r);

@@ -29,7 +29,7 @@ struct InputFile {
 /// made.
 using Argument = std::variant<std::string, std::vector<std::string>, std::span<const InputFile>, Options>;
 
-/// A method of one of the daemon's objects, with its arguments.
+/// A method of one of the daemon's objects with its arguments, or the name of a property.
 struct Call {
     std::string path;
     std::string interface;
@@ -68,6 +68,8 @@ class Client {
     /// Calls a method that starts an operation; adds `options` as its last argument. Returns the operation's
     /// id, or 0 if there is nothing to do.
     [[nodiscard]] base::Result<std::uint64_t> start(Call call, Options options);
+
+    [[nodiscard]] base::Result<std::string> read_text(const Call& property); ///< a property of type s
 
     [[nodiscard]] base::Result<base::Json> describe_host();
     [[nodiscard]] base::Result<bool> running(); ///< true if the daemon is on the bus; does not start it

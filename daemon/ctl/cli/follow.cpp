@@ -2,6 +2,7 @@
 #include "daemon/ctl/cli/follow.hpp"
 
 #include "daemon/base/interrupt.hpp"
+#include "daemon/client/driver_call.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/cli/progress.hpp"
@@ -141,10 +142,10 @@ class Follower {
     Progress progress_;
 };
 
-/// Returns the host's document; null if gpuhostd does not answer, because the outcome is printed in any case.
-Json host_of(Session& session) {
+/// Returns a property; empty if gpuhostd does not answer, because the outcome is printed in any case.
+std::string property_of(Session& session, const client::Call& property) {
     const auto client = session.client();
-    return client ? (*client)->describe_host().value_or(Json()) : Json();
+    return client ? (*client)->read_text(property).value_or("") : "";
 }
 
 Result<int> print_plan(Session& session, const Json& plan) {
@@ -235,9 +236,11 @@ int report_operation(Session& session, const Json& operation) {
     if (session.wants_json())
         session.print_json(operation);
     else if (status == 0)
-        session.print(render_success(session.out(), operation, text_of(host_of(session), "kernel")));
+        session.print(render_success(session.out(), operation,
+                                     property_of(session, client::manager_call("KernelRelease"))));
     else
-        session.note(render_failure(session.err(), operation, loaded_version(host_of(session))));
+        session.note(render_failure(session.err(), operation,
+                                    property_of(session, client::driver_call("LoadedVersion"))));
     return status;
 }
 

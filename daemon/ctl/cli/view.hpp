@@ -54,9 +54,6 @@ render_operations(const Screen& screen, const std::vector<client::OperationRow>&
                                          std::uint64_t now_us);
 /// Adds the lines of status about the driver. `driver` is what the component observed.
 void add_driver_lines(Facts& facts, const Screen& screen, const base::Json& driver);
-/// Returns the loaded driver's version from `host`, the document of Manager.Describe; empty if none is
-/// loaded.
-[[nodiscard]] std::string loaded_version(const base::Json& host);
 
 // CDI
 void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);

@@ -20,8 +20,8 @@ base::Result<int> run(Session& session) {
         session.print_json(list);
         return 0;
     }
-    GPUHOST_TRY(host, client->describe_host());
-    session.print(render_drivers(session.out(), list, loaded_version(host)));
+    GPUHOST_TRY(loaded, client->read_text(client::driver_call("LoadedVersion")));
+    session.print(render_drivers(session.out(), list, loaded));
     return 0;
 }
 

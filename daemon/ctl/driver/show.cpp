@@ -24,8 +24,8 @@ base::Result<int> run(Session& session) {
             session.print_json(version);
             return 0;
         }
-        GPUHOST_TRY(host, client->describe_host());
-        session.print(render_driver(session.out(), list, version, loaded_version(host)));
+        GPUHOST_TRY(loaded, client->read_text(client::driver_call("LoadedVersion")));
+        session.print(render_driver(session.out(), list, version, loaded));
         return 0;
     }
     return base::fail(base::Errc::NotFound, "driver " + wanted + " is not in the store",

@@ -198,9 +198,4 @@ void add_driver_lines(Facts& facts, const Screen& screen, const Json& driver) {
         facts.add("Autoload", screen.paint(Style::Warn, "blocked") + ", GPU modules cannot be loaded");
 }
 
-std::string loaded_version(const Json& host) {
-    const Json& driver = base::member(base::member(host, "components"), "driver");
-    return base::string_or(base::member(driver, "observed"), "loaded_version", "");
-}
-
 } // namespace gpuhost::ctl
