@@ -7,7 +7,6 @@ namespace gpuhost::bus {
 
 namespace {
 
-using base::Errc;
 using base::Json;
 using base::Result;
 
@@ -15,16 +14,10 @@ constexpr std::array import_options{dry_run_option, Option{"allow-downgrade", 'b
                                     Option{"name", 's'}, Option{"image-name", 's'}};
 constexpr std::array remove_options{dry_run_option};
 
-/// Returns the request that a call of the method `request` (its name in lower case) would make. plan() uses
-/// it.
-Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
-    if (request == "import" && !arguments.empty())
-        return Json{{"request", request}, {"files", arguments}};
-    if (request == "remove" && arguments.size() == 1)
-        return Json{{"request", request}, {"name", arguments[0]}};
-    return base::fail(Errc::InvalidArgument, "unknown request '" + request + "' with " +
-                                                 std::to_string(arguments.size()) + " arguments");
-}
+constexpr std::array requests{
+    Request{"import", action_prepare, import_options, "", "files", 1},
+    Request{"remove", action_remove, remove_options, "name", "", 1},
+};
 
 } // namespace
 
@@ -42,10 +35,13 @@ const sd_bus_vtable BundleObject::vtable[] = {
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::receive>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "to",
-                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::remove>,
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&BundleObject::run>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_VTABLE_END,
 };
+
+BundleObject::BundleObject(host::Manager& manager, Authority& authority)
+    : manager_(manager), authority_(authority), requests_(manager, "images", requests) {}
 
 const Interface BundleObject::interface { "/org/gpuhost1/bundle", "org.gpuhost1.Bundle", vtable };
 
@@ -57,16 +53,6 @@ int BundleObject::list(sd_bus_message* call) {
              {"bundles", "platform", "kernels", "distributions", "gpus", "flavour", "driver_wanted"})
             list[key] = base::member(observed, key);
         return reply_json(m, list);
-    });
-}
-
-int BundleObject::plan(sd_bus_message* call) {
-    return answer(call, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(name, read_string(m));
-        GPUHOST_TRY(arguments, read_strings(m));
-        GPUHOST_TRY(request, request_of(name, arguments));
-        return requests_.plan(m, std::move(request),
-                              name == "import" ? std::span<const Option>(import_options) : remove_options);
     });
 }
 
@@ -88,14 +74,6 @@ int BundleObject::receive(sd_bus_message* call) {
                                std::move(files.inputs));
     };
     return authority_.require(call, action_prepare, then, fetch_user);
-}
-
-int BundleObject::remove(sd_bus_message* call) {
-    return authority_.require(
-        call, action_remove, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-            GPUHOST_TRY(name, read_string(m));
-            return requests_.start(m, subject, {{"request", "remove"}, {"name", name}}, remove_options);
-        });
 }
 
 } // namespace gpuhost::bus

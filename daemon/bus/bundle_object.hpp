@@ -11,8 +11,7 @@ namespace gpuhost::bus {
 /// component "images".
 class BundleObject {
   public:
-    BundleObject(host::Manager& manager, Authority& authority)
-        : manager_(manager), authority_(authority), requests_(manager, "images") {}
+    BundleObject(host::Manager& manager, Authority& authority);
 
     static const Interface interface;
 
@@ -20,10 +19,10 @@ class BundleObject {
     static const sd_bus_vtable vtable[];
 
     int list(sd_bus_message* call);
-    int plan(sd_bus_message* call);
+    int plan(sd_bus_message* call) { return requests_.plan(call); }
     int import(sd_bus_message* call);
     int receive(sd_bus_message* call);
-    int remove(sd_bus_message* call);
+    int run(sd_bus_message* call) { return requests_.run(authority_, call); }
 
     host::Manager& manager_;
     Authority& authority_;

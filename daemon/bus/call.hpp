@@ -31,7 +31,7 @@ int answer(sd_bus_message* call, const Answer& answer) noexcept;
 [[nodiscard]] base::Result<void> check(int result, std::string_view what);
 
 /// The class of a member function that handles a call. method() makes a vtable's handler of the function:
-/// `method<&DriverObject::swap>`.
+/// `method<&DriverObject::list>`.
 template <class T>
 struct ClassOf;
 template <class T>

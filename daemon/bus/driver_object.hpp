@@ -11,8 +11,7 @@ namespace gpuhost::bus {
 /// component "driver".
 class DriverObject {
   public:
-    DriverObject(host::Manager& manager, Authority& authority)
-        : manager_(manager), authority_(authority), requests_(manager, "driver") {}
+    DriverObject(host::Manager& manager, Authority& authority);
 
     static const Interface interface;
 
@@ -23,16 +22,9 @@ class DriverObject {
 
     int list(sd_bus_message* call);
     int history(sd_bus_message* call);
-    int plan(sd_bus_message* call);
+    int plan(sd_bus_message* call) { return requests_.plan(call); }
     int import(sd_bus_message* call);
-    int build(sd_bus_message* call);
-    int verify(sd_bus_message* call);
-    int remove(sd_bus_message* call);
-    int clean(sd_bus_message* call);
-    int select(sd_bus_message* call);
-    int deselect(sd_bus_message* call);
-    int swap(sd_bus_message* call);
-    int rollback(sd_bus_message* call);
+    int run(sd_bus_message* call) { return requests_.run(authority_, call); }
 
     host::Manager& manager_;
     Authority& authority_;

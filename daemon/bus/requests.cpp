@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bus/requests.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -50,6 +52,37 @@ Result<std::vector<std::string>> peek_file_names(sd_bus_message* call) {
     return names;
 }
 
+/// Reads the arguments before the options.
+Result<std::vector<std::string>> read_arguments(sd_bus_message* call) {
+    const std::string_view types = sd_bus_message_get_signature(call, 1);
+    std::vector<std::string> arguments;
+    if (base::starts_with(types, "s")) {
+        GPUHOST_TRY(first, read_string(call));
+        arguments.push_back(std::move(first));
+    }
+    if (base::starts_with(types, "as") || base::starts_with(types, "sas")) {
+        GPUHOST_TRY(rest, read_strings(call));
+        arguments.insert(arguments.end(), rest.begin(), rest.end());
+    }
+    return arguments;
+}
+
+Result<Json> to_json(const Request& request, std::vector<std::string> arguments) {
+    while (!arguments.empty() && arguments.back().empty())
+        arguments.pop_back();
+    const std::size_t first = request.first.empty() || arguments.empty() ? 0 : 1;
+    if (arguments.size() < request.least || (request.rest.empty() && arguments.size() > first))
+        return base::fail(Errc::InvalidArgument, "request '" + std::string(request.name) + "' can't have " +
+                                                     std::to_string(arguments.size()) + " arguments");
+    Json made{{"request", request.name}};
+    if (first > 0)
+        made[std::string(request.first)] = arguments.front();
+    arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(first));
+    if (!request.rest.empty())
+        made[std::string(request.rest)] = std::move(arguments);
+    return made;
+}
+
 } // namespace
 
 Result<Files> read_files(sd_bus_message* call) {
@@ -80,6 +113,27 @@ Result<void> Requests::start(sd_bus_message* call, const core::Subject& subject,
     return reply_operation(call, id);
 }
 
+const Request* Requests::find(std::string_view name) const {
+    const auto found = std::find_if(known_.begin(), known_.end(),
+                                    [&](const Request& request) { return request.name == name; });
+    return found == known_.end() ? nullptr : &*found;
+}
+
+int Requests::run(Authority& authority, sd_bus_message* call) const {
+    std::string name = sd_bus_message_get_member(call);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const Request* const request = find(name);
+    if (request == nullptr)
+        return -ENOSYS;
+    const auto then = [this, request](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
+        GPUHOST_TRY(arguments, read_arguments(m));
+        GPUHOST_TRY(made, to_json(*request, std::move(arguments)));
+        return start(m, subject, std::move(made), request->options);
+    };
+    return authority.require(call, request->action, then, request->user);
+}
+
 /// An import into a version in use requires action_apply, since the next swap, build or boot uses the new
 /// files.
 int Requests::import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const {
@@ -102,12 +156,20 @@ int Requests::import(Authority& authority, sd_bus_message* call, std::span<const
     return authority.require(call, names ? action() : action_prepare, then);
 }
 
-Result<void> Requests::plan(sd_bus_message* call, Json request, std::span<const Option> known) const {
-    GPUHOST_TRY(options, read_options(call, known));
-    options.erase(std::string(dry_run_option.name));
-    request.update(options);
-    GPUHOST_TRY(wanted, manager_.plan(Json{{component_, request}}));
-    return reply_json(call, core::to_json(wanted));
+int Requests::plan(sd_bus_message* call) const {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        GPUHOST_TRY(name, read_string(m));
+        GPUHOST_TRY(arguments, read_strings(m));
+        const Request* const known = find(name);
+        if (known == nullptr)
+            return base::fail(Errc::InvalidArgument, "unknown request '" + name + "'");
+        GPUHOST_TRY(request, to_json(*known, std::move(arguments)));
+        GPUHOST_TRY(options, read_options(m, known->options));
+        options.erase(std::string(dry_run_option.name));
+        request.update(options);
+        GPUHOST_TRY(wanted, manager_.plan(Json{{component_, request}}));
+        return reply_json(m, core::to_json(wanted));
+    });
 }
 
 } // namespace gpuhost::bus

@@ -21,10 +21,23 @@ struct Files {
 /// Reads an a(sh) and duplicates its descriptors.
 [[nodiscard]] base::Result<Files> read_files(sd_bus_message* call);
 
+/// A request to a component. It is a method of the component's object, and its name is the argument `request`
+/// of the object's method Plan.
+struct Request {
+    std::string_view name; ///< the method's name in lower case
+    const char* action;    ///< the action that polkit must allow
+    std::span<const Option> options;
+    std::string_view first{};   ///< member for the first argument; empty: all arguments are in `rest`
+    std::string_view rest{};    ///< member for the list of further arguments; empty: none
+    std::size_t least = 0;      ///< the number of arguments that it needs
+    const char* user = nullptr; ///< a user who needs no polkit, like root
+};
+
 class Requests {
   public:
-    /// `manager` must outlive this object.
-    Requests(host::Manager& manager, std::string_view component) : manager_(manager), component_(component) {}
+    /// `manager` and `known` must outlive this object.
+    Requests(host::Manager& manager, std::string_view component, std::span<const Request> known)
+        : manager_(manager), component_(component), known_(known) {}
 
     /// Returns what the component observes, for property getters. On an error it returns an empty object,
     /// since a property can't report errors; the methods List and Describe do.
@@ -34,17 +47,22 @@ class Requests {
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            base::Json request, std::span<const Option> options,
                                            std::vector<base::UniqueFd> inputs = {}) const;
+    /// Implements the methods of known requests, with the arguments s, as or sas before a{sv}.
+    int run(Authority& authority, sd_bus_message* call) const;
     /// Implements a method Import with the arguments a(sh)a{sv}. An import into a version in use requires
     /// action_apply, any other import action_prepare. A caller with only action_prepare gets the request key
     /// "only_new", which refuses versions in use.
     int import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const;
-    /// Reads the options like start(), and replies with the plan of the operation; starts nothing.
-    [[nodiscard]] base::Result<void> plan(sd_bus_message* call, base::Json request,
-                                          std::span<const Option> options) const;
+    /// Implements Plan, with the arguments sasa{sv}: replies with the plan of a request, and starts nothing.
+    /// Empty arguments at the end count as missing, as in run().
+    int plan(sd_bus_message* call) const;
 
   private:
+    [[nodiscard]] const Request* find(std::string_view name) const;
+
     host::Manager& manager_;
     std::string component_;
+    std::span<const Request> known_;
 };
 
 } // namespace gpuhost::bus

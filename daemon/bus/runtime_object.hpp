@@ -11,21 +11,15 @@ namespace gpuhost::bus {
 /// component "runtime".
 class RuntimeObject {
   public:
-    RuntimeObject(host::Manager& manager, Authority& authority)
-        : authority_(authority), requests_(manager, "runtime") {}
+    RuntimeObject(host::Manager& manager, Authority& authority);
 
     static const Interface interface;
 
   private:
     static const sd_bus_vtable vtable[];
 
-    int plan(sd_bus_message* call);
-    int configure(sd_bus_message* call);
-    int restore(sd_bus_message* call);
-
-    /// Starts the request `name` ("configure" or "restore") for the runtimes that the call names.
-    [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
-                                           const char* name);
+    int plan(sd_bus_message* call) { return requests_.plan(call); }
+    int run(sd_bus_message* call) { return requests_.run(authority_, call); }
 
     Authority& authority_;
     Requests requests_;

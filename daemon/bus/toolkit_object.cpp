@@ -7,22 +7,14 @@ namespace gpuhost::bus {
 
 namespace {
 
-using base::Errc;
-using base::Json;
 using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
 
-/// Returns the request that a call of the method `request` (its name in lower case) would make. plan() uses
-/// it.
-Result<Json> request_of(const std::string& request, const std::vector<std::string>& arguments) {
-    if (request == "import" && !arguments.empty())
-        return Json{{"request", request}, {"files", arguments}};
-    if (request == "remove" && arguments.size() == 1)
-        return Json{{"request", request}, {"version", arguments[0]}};
-    return base::fail(Errc::InvalidArgument, "unknown request '" + request + "' with " +
-                                                 std::to_string(arguments.size()) + " arguments");
-}
+constexpr std::array requests{
+    Request{"import", action_prepare, plain_options, "", "files", 1},
+    Request{"remove", action_remove, plain_options, "version", "", 1},
+};
 
 } // namespace
 
@@ -39,10 +31,13 @@ const sd_bus_vtable ToolkitObject::vtable[] = {
                              SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&ToolkitObject::import>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Remove", "sa{sv}", SD_BUS_PARAM(version) SD_BUS_PARAM(options), "to",
-                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&ToolkitObject::remove>,
+                             SD_BUS_PARAM(id) SD_BUS_PARAM(operation), method<&ToolkitObject::run>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_VTABLE_END,
 };
+
+ToolkitObject::ToolkitObject(host::Manager& manager, Authority& authority)
+    : manager_(manager), authority_(authority), requests_(manager, "toolkit", requests) {}
 
 const Interface ToolkitObject::interface { "/org/gpuhost1/toolkit", "org.gpuhost1.Toolkit", vtable };
 
@@ -57,25 +52,8 @@ int ToolkitObject::list(sd_bus_message* call) {
     });
 }
 
-int ToolkitObject::plan(sd_bus_message* call) {
-    return answer(call, [this](sd_bus_message* m) -> Result<void> {
-        GPUHOST_TRY(name, read_string(m));
-        GPUHOST_TRY(arguments, read_strings(m));
-        GPUHOST_TRY(request, request_of(name, arguments));
-        return requests_.plan(m, std::move(request), plain_options);
-    });
-}
-
 int ToolkitObject::import(sd_bus_message* call) {
     return requests_.import(authority_, call, plain_options);
-}
-
-int ToolkitObject::remove(sd_bus_message* call) {
-    return authority_.require(
-        call, action_remove, [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-            GPUHOST_TRY(version, read_string(m));
-            return requests_.start(m, subject, {{"request", "remove"}, {"version", version}}, plain_options);
-        });
 }
 
 } // namespace gpuhost::bus

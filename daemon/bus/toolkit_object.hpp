@@ -11,8 +11,7 @@ namespace gpuhost::bus {
 /// component "toolkit".
 class ToolkitObject {
   public:
-    ToolkitObject(host::Manager& manager, Authority& authority)
-        : manager_(manager), authority_(authority), requests_(manager, "toolkit") {}
+    ToolkitObject(host::Manager& manager, Authority& authority);
 
     static const Interface interface;
 
@@ -21,9 +20,9 @@ class ToolkitObject {
     [[nodiscard]] std::string selected_version() const;
 
     int list(sd_bus_message* call);
-    int plan(sd_bus_message* call);
+    int plan(sd_bus_message* call) { return requests_.plan(call); }
     int import(sd_bus_message* call);
-    int remove(sd_bus_message* call);
+    int run(sd_bus_message* call) { return requests_.run(authority_, call); }
 
     host::Manager& manager_;
     Authority& authority_;
