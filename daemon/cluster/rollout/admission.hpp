@@ -32,6 +32,7 @@ struct Grant {
     Seconds silent{0};   ///< time since the last renewal
     Seconds duration{0}; ///< how long the host may use the grant after a renewal
     bool taken = true;   ///< the host has renewed the grant, which is the first thing that it does
+    Time seen{0};        ///< time of the last renewal, by the leader's monotonic clock
 };
 
 /// A host that did not use its last grants: the leader revoked them before the host began.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/rollout/grant.hpp"
 
+#include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
 
@@ -35,6 +36,10 @@ LeaseFacts lease_facts(const Json& lease) {
     return facts;
 }
 
+std::string lease_path(const std::string& name) {
+    return std::string(leases_path) + "/" + base::percent_encoded(name);
+}
+
 std::string grant_name(const std::string& node) {
     return std::string(grant_prefix) + node;
 }
@@ -45,19 +50,6 @@ std::string term_of(const LeaseFacts& leader) {
 
 std::string granted_node(const std::string& lease) {
     return base::starts_with(lease, grant_prefix) ? lease.substr(grant_prefix.size()) : std::string();
-}
-
-Json new_leader(const std::string& node, Seconds duration, std::uint64_t now_us) {
-    const std::string time = kube_micro_time(now_us);
-    return {{"apiVersion", "coordination.k8s.io/v1"},
-            {"kind", "Lease"},
-            {"metadata", {{"name", leader_lease}}},
-            {"spec",
-             {{"holderIdentity", node},
-              {"leaseDurationSeconds", duration.count()},
-              {"acquireTime", time},
-              {"renewTime", time},
-              {"leaseTransitions", 1}}}};
 }
 
 Json new_grant(const UpgradeNode& node, const std::string& version, const std::string& term, Seconds duration,

@@ -41,6 +41,8 @@ struct LeaseFacts {
 };
 
 [[nodiscard]] LeaseFacts lease_facts(const base::Json& lease);
+/// Returns the path of the Lease named `name`.
+[[nodiscard]] std::string lease_path(const std::string& name);
 [[nodiscard]] std::string grant_name(const std::string& node);
 /// Returns the term of the leader in `leader`, the Lease gpuhost-leader. Each change of leader gives a new
 /// term, even if the Lease was deleted in between.
@@ -48,7 +50,6 @@ struct LeaseFacts {
 /// Returns the node that the Lease named `lease` permits to upgrade; empty: it is not a grant.
 [[nodiscard]] std::string granted_node(const std::string& lease);
 
-[[nodiscard]] base::Json new_leader(const std::string& node, Seconds duration, std::uint64_t now_us);
 [[nodiscard]] base::Json new_grant(const UpgradeNode& node, const std::string& version,
                                    const std::string& term, Seconds duration, std::uint64_t now_us);
 /// Returns a merge patch that renews the Lease. It applies only to the resourceVersion in `lease`.

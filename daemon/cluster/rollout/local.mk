@@ -3,6 +3,8 @@
 daemon_cluster_libcluster_a_SOURCES += \
     %D%/admission.cpp \
     %D%/admission.hpp \
+    %D%/election.cpp \
+    %D%/election.hpp \
     %D%/fleet_document.cpp \
     %D%/fleet_document.hpp \
     %D%/fleet_watch.cpp \
@@ -12,4 +14,6 @@ daemon_cluster_libcluster_a_SOURCES += \
     %D%/grant.cpp \
     %D%/grant.hpp \
     %D%/leader.cpp \
-    %D%/leader.hpp
+    %D%/leader.hpp \
+    %D%/term.cpp \
+    %D%/term.hpp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/upgrade/agent.hpp"
 
-#include "daemon/base/hex.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/upgrade/patch.hpp"
 
@@ -251,31 +250,29 @@ void UpgradeAgent::lose_lease() {
 /// the lease, and the current leader does not count it.
 void UpgradeAgent::confirm() {
     asks_ = true;
-    (void)api_.get(std::string(leases_path) + "/" + leader_lease,
-                   [this, uid = lease_->uid](ApiAnswer&& answer) {
-                       asks_ = false;
-                       if (!lease_ || lease_->uid != uid || !renewed_)
-                           return;
-                       if (!answer.done() && answer.status != not_found) {
-                           lease_due_ = now() + backoff_.next();
-                           return;
-                       }
-                       backoff_.reset();
-                       confirmed_ = answer.done() && term_of(lease_facts(answer.body)) == lease_->term;
-                       if (confirmed_) {
-                           lease_due_ = returns_ ? now() : *renewed_ + as_time(lease_->duration) / 3;
-                           return;
-                       }
-                       log_("ignoring the grant to upgrade: its leader no longer leads");
-                       give_back();
-                   });
+    (void)api_.get(lease_path(leader_lease), [this, uid = lease_->uid](ApiAnswer&& answer) {
+        asks_ = false;
+        if (!lease_ || lease_->uid != uid || !renewed_)
+            return;
+        if (!answer.done() && answer.status != not_found) {
+            lease_due_ = now() + backoff_.next();
+            return;
+        }
+        backoff_.reset();
+        confirmed_ = answer.done() && term_of(lease_facts(answer.body)) == lease_->term;
+        if (confirmed_) {
+            lease_due_ = returns_ ? now() : *renewed_ + as_time(lease_->duration) / 3;
+            return;
+        }
+        log_("ignoring the grant to upgrade: its leader no longer leads");
+        give_back();
+    });
 }
 
 void UpgradeAgent::renew() {
     asks_ = true;
     const Time asked = now();
-    (void)api_.patch(std::string(leases_path) + "/" + base::percent_encoded(lease_->name), PatchType::Merge,
-                     renewal(*lease_, base::realtime_us()),
+    (void)api_.patch(lease_path(lease_->name), PatchType::Merge, renewal(*lease_, base::realtime_us()),
                      [this, asked, uid = lease_->uid](ApiAnswer&& answer) {
                          asks_ = false;
                          if (lease_ && lease_->uid == uid)
@@ -302,17 +299,16 @@ void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();
     const Json object = {{"metadata", {{"uid", lease_->uid}, {"resourceVersion", lease_->version}}}};
-    (void)api_.remove(std::string(leases_path) + "/" + base::percent_encoded(lease_->name), object,
-                      [this, uid = lease_->uid](ApiAnswer&& answer) {
-                          asks_ = false;
-                          if (!lease_ || lease_->uid != uid)
-                              return;
-                          if (answer.done() || answer.status == not_found) {
-                              backoff_.reset();
-                              return lose_lease();
-                          }
-                          lease_due_ = now() + backoff_.next();
-                      });
+    (void)api_.remove(lease_path(lease_->name), object, [this, uid = lease_->uid](ApiAnswer&& answer) {
+        asks_ = false;
+        if (!lease_ || lease_->uid != uid)
+            return;
+        if (answer.done() || answer.status == not_found) {
+            backoff_.reset();
+            return lose_lease();
+        }
+        lease_due_ = now() + backoff_.next();
+    });
 }
 
 Json UpgradeAgent::document() const {
