@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each state is a function: a list of guards in order of precedence, each with the decision that it returns.
+// A table {from, guard, to, act} of the whole machine would be longer: fail(), release() and after_jobs() get
+// the next state from the policy, so each row would need two functions beside its four columns.
 #include "daemon/cluster/upgrade/upgrade.hpp"
 
 #include "daemon/cluster/kube/shortened.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <utility>
 
 namespace gpuhost::cluster {
 namespace {
 
 using enum UpgradeState;
+using Events = std::vector<UpgradeEvent>;
 
 /// The most reboots for one version. If the driver is not loaded after one, it will not be after another.
 constexpr unsigned most_reboots = 1;
@@ -21,58 +28,46 @@ constexpr const char* failed_drain = "Failed to drain the node, ";
 /// Seconds. A recorded time that is further in the future was written before the clock was set back.
 constexpr std::int64_t set_back = 60;
 
-class Step {
-  public:
-    explicit Step(const UpgradeInput& situation)
-        : at_(situation), policy_(*situation.policy), node_(situation.node) {
-        move_.state = node_.state;
-        move_.record = node_.record;
-        move_.reason = node_.reason;
-        move_.was_unschedulable = node_.was_unschedulable;
-    }
+/// Returns the decision that changes nothing on the Node.
+UpgradeDecision unchanged(const UpgradeNode& node) {
+    UpgradeDecision next;
+    next.state = node.state;
+    next.record = node.record;
+    next.reason = node.reason;
+    next.was_unschedulable = node.was_unschedulable;
+    return next;
+}
 
-    UpgradeDecision run() {
-        if (node_.record.since > at_.now + set_back && at_.swap.state == Task::State::None) {
-            move_.record.since = at_.now;
-            move_.record.retry_at = 0;
-        }
-        if (is_under_way(node_.state) && node_.record.state != node_.state && !at_.granted) {
-            request();
-            return std::move(move_);
-        }
-        switch (node_.state) {
-        case Unknown:
-        case UpgradeDone:
-            idle();
-            break;
-        case UpgradeRequired:
-            required();
-            break;
-        case CordonRequired:
-            cordon();
-            break;
-        case WaitForJobsRequired:
-            jobs();
-            break;
-        case PodDeletionRequired:
-        case DrainRequired:
-            pods();
-            break;
-        case PodRestartRequired:
-            swap();
-            break;
-        case ValidationRequired:
-            validate();
-            break;
-        case UncordonRequired:
-            uncordon();
-            break;
-        case UpgradeFailed:
-            failed();
-            break;
-        }
-        read_request();
-        return std::move(move_);
+/// Returns `next` with `events` before its own.
+UpgradeDecision after(const Events& events, UpgradeDecision next) {
+    next.events.insert(next.events.begin(), events.begin(), events.end());
+    return next;
+}
+
+class Upgrade {
+  public:
+    explicit Upgrade(const UpgradeInput& input)
+        : at_(input), policy_(*input.policy), node_(input.node), record_(current_record()) {}
+
+    [[nodiscard]] UpgradeDecision decide() const {
+        using Decide = UpgradeDecision (Upgrade::*)() const;
+        // in the order of UpgradeState
+        static constexpr std::array<Decide, 11> states{
+            &Upgrade::idle,        &Upgrade::required, &Upgrade::cordon, &Upgrade::jobs,
+            &Upgrade::delete_pods, &Upgrade::drain,    &Upgrade::swap,   &Upgrade::validate,
+            &Upgrade::done,        &Upgrade::idle,     &Upgrade::failed};
+        UpgradeDecision next = is_under_way(node_.state) && node_.record.state != node_.state && !at_.granted
+                                   ? request()
+                                   : (this->*states.at(static_cast<std::size_t>(node_.state)))();
+        next.wants_grant = next.wants_grant || (is_under_way(node_.state) && is_under_way(next.state));
+        next.reason = shortened(std::move(next.reason), most_text);
+        next.record.cause = shortened(std::move(next.record.cause), most_text);
+        next.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_request_on_node());
+        const bool waits = policy_.mode == UpgradeMode::OnRequest && has_desired_version() &&
+                           !runs_wanted() && !is_pinned_elsewhere();
+        if (waits && (next.state == Unknown || next.state == UpgradeDone || next.state == UpgradeFailed))
+            next.offer = policy_.version;
+        return next;
     }
 
   private:
@@ -89,182 +84,35 @@ class Step {
         return node_.requested ||
                (at_.driver.requested == policy_.version && has_desired_version() && !runs_wanted());
     }
+    [[nodiscard]] bool is_request_on_node() const {
+        return is_under_way(node_.state) || (node_.state == UpgradeRequired &&
+                                             node_.record.state == UpgradeRequired && node_.record.requested);
+    }
     [[nodiscard]] bool is_pinned_elsewhere() const {
         return !at_.driver.pinned.empty() && at_.driver.pinned != policy_.version;
     }
     [[nodiscard]] bool is_paused() const {
-        return !has_desired_version() || (policy_.mode == UpgradeMode::OnRequest && !move_.record.requested);
+        return !has_desired_version() || (policy_.mode == UpgradeMode::OnRequest && !record_.requested);
+    }
+    /// Returns when the state has lasted for `timeout`; nullopt: never.
+    [[nodiscard]] std::optional<std::int64_t> deadline(Seconds timeout) const {
+        return timeout.count() == 0 ? std::nullopt : std::optional(record_.since + timeout.count());
     }
     [[nodiscard]] bool is_late(Seconds timeout) const {
-        return timeout.count() != 0 && at_.now >= node_.record.since + timeout.count();
-    }
-    void mind(Seconds timeout) {
-        if (timeout.count() != 0)
-            mind(node_.record.since + timeout.count());
+        const auto end = deadline(timeout);
+        return end && at_.now >= *end;
     }
     [[nodiscard]] bool is_away() const { return !node_.ready || node_.others_cordoned(); }
     /// Returns true if the driver works. Before the state pod-restart-required nothing has changed the
     /// driver, so it counts as working.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
-    /// Sets the time of the next evaluation, unless an earlier one is set or the time has passed.
-    void mind(std::int64_t when) {
-        if (when > at_.now)
-            move_.due = move_.due ? std::min(*move_.due, when) : when;
-    }
-
-    // Transitions
-
-    void to(UpgradeState state, std::string reason = {}) {
-        move_.state = state;
-        move_.record.state = state;
-        move_.record.since = at_.now;
-        move_.reason = std::move(reason);
-        move_.act = UpgradeAct::None;
-        move_.due.reset();
-        if (state != Unknown && state != node_.state)
-            add_event("Successfully updated node state label to " + std::string(state_name(state)));
-        if (state == DrainRequired)
-            add_event(scheduling_drain);
-    }
-
-    void stay(UpgradeAct act, std::string reason) {
-        move_.act = act;
-        move_.reason = std::move(reason);
-    }
-
-    void add_event(std::string message) { move_.events.push_back({false, std::move(message)}); }
-    void warn(std::string message) { move_.events.push_back({true, std::move(message)}); }
-
-    /// Drops the request of the host's administrator after the Node has recorded it. If the host would
-    /// upgrade only on request, offers the version to its administrator.
-    void read_request() {
-        const bool is_on_node =
-            is_under_way(node_.state) || (node_.state == UpgradeRequired &&
-                                          node_.record.state == UpgradeRequired && node_.record.requested);
-        move_.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_on_node);
-        const bool waits = policy_.mode == UpgradeMode::OnRequest && has_desired_version() &&
-                           !runs_wanted() && !is_pinned_elsewhere();
-        if (waits && (move_.state == Unknown || move_.state == UpgradeDone || move_.state == UpgradeFailed))
-            move_.offer = policy_.version;
-    }
-
-    void give_back_schedulability() {
-        move_.labels = unpaused(at_.labels);
-        if (move_.record.cordoned && node_.unschedulable)
-            move_.cordon = false;
-        move_.record.cordoned = false;
-        move_.was_unschedulable = false;
-    }
-
-    /// Starts the upgrade from the beginning: a person set a state label, not this host, and the host has no
-    /// grant for it.
-    void request() {
-        const bool cordoned = move_.record.cordoned;
-        move_.record = {};
-        move_.record.requested = true;
-        move_.record.cordoned = cordoned;
-        to(UpgradeRequired, waiting_reason());
-    }
-
+    [[nodiscard]] bool is_swapping() const { return at_.swap.state == Task::State::Running; }
     /// Returns true if this host would begin its upgrade with a grant. Otherwise it wants none, since an
     /// unused grant would block another host.
     [[nodiscard]] bool would_begin(const WindowState& window) const {
         return window.open && at_.policy_problem.empty();
     }
-
-    /// Returns to the state upgrade-required, so that the host waits again. The attempt does not count.
-    void release(const std::string& why) {
-        if (move_.record.attempts > 0)
-            --move_.record.attempts;
-        // A host whose grant was revoked, and whose driver does not work, stays cordoned while it waits for
-        // another grant.
-        if (!at_.revoked || serves())
-            give_back_schedulability();
-        else
-            move_.labels = unpaused(at_.labels);
-        to(is_paused() ? Unknown : UpgradeRequired, why);
-    }
-
-    void fail(const std::string& failure, const std::string& why, bool is_final = false) {
-        const unsigned attempts = move_.record.attempts;
-        move_.record.failure = failure;
-        move_.record.cause = why;
-        move_.record.away = node_.others_cordoned();
-        const bool again = !is_final && attempts <= policy_.retries && serves();
-        if (serves())
-            give_back_schedulability();
-        else
-            move_.labels = unpaused(at_.labels);
-        if (!again) {
-            to(UpgradeFailed, failure + ": " + why);
-            return;
-        }
-        const std::int64_t delay = policy_.retry_delay.count()
-                                   << std::min(attempts > 0 ? attempts - 1 : 0, most_doublings);
-        to(UpgradeRequired, "retries after: " + why);
-        move_.record.prepared = false;
-        move_.record.retry_at = at_.now + delay;
-    }
-
-    // States
-
-    void idle() {
-        if (is_requested() && has_desired_version())
-            return begin(true);
-        if (!has_desired_version())
-            return forget();
-        if (runs_wanted()) {
-            if (policy_.mode == UpgradeMode::OnRequest)
-                return forget();
-            if (node_.state != UpgradeDone || node_.record.state != UpgradeDone ||
-                node_.record.version != policy_.version) {
-                // If only the label was removed, keep the time of completion, because later waves wait from
-                // that time on.
-                const bool was_done =
-                    node_.record.state == UpgradeDone && node_.record.version == policy_.version;
-                give_back_schedulability();
-                move_.record = {};
-                move_.record.version = policy_.version;
-                move_.record.away = was_done ? node_.record.away : is_away();
-                to(UpgradeDone);
-                if (was_done)
-                    move_.record.since = node_.record.since;
-            }
-            move_.record.away = move_.record.away && is_away();
-            move_.reason.clear();
-            return;
-        }
-        if (policy_.mode == UpgradeMode::OnRequest)
-            return forget("the policy sets version " + policy_.version + "; autoUpgrade is off");
-        if (at_.driver.running == policy_.version)
-            return stay(UpgradeAct::None, at_.driver.changing ? node_.reason : at_.driver.problem);
-        begin(false);
-    }
-
-    /// Returns to the state without a label: the policy requires no upgrade of this host.
-    void forget(const std::string& why = {}) {
-        move_.reason = why;
-        if (node_.state == Unknown && !move_.record.cordoned)
-            return;
-        give_back_schedulability();
-        to(Unknown, why);
-        move_.record = {};
-    }
-
-    /// Sets the label upgrade-required, but only after the check has shown whether the upgrade is possible.
-    void begin(bool requested) {
-        if (at_.check.state == Task::State::None || at_.check.state == Task::State::Running) {
-            move_.act = UpgradeAct::Check;
-            return;
-        }
-        const bool cordoned = move_.record.cordoned && node_.unschedulable;
-        move_.record = {};
-        move_.record.version = policy_.version;
-        move_.record.requested = requested;
-        move_.record.prepared = at_.check.is_done() && would_begin(window_at(policy_.windows, at_.now));
-        move_.record.cordoned = cordoned;
-        to(UpgradeRequired, at_.check.is_done() ? waiting_reason() : at_.check.text);
-    }
+    [[nodiscard]] WindowState current_window() const { return window_at(policy_.windows, at_.now); }
 
     [[nodiscard]] std::string waiting_reason() const {
         if (node_.skip)
@@ -282,56 +130,214 @@ class Step {
         return at_.waits.empty() ? "waits for its turn" : at_.waits;
     }
 
-    void required() {
-        UpgradeRecord& record = move_.record;
-        if (node_.requested || (is_requested() && !record.requested) ||
-            record.state != UpgradeRequired) { // a person set the label
-            const bool cordoned = record.cordoned;
-            record = {};
+    /// Returns a record without traces of earlier attempts, for an upgrade that a person requested.
+    [[nodiscard]] UpgradeRecord requested_record() const {
+        UpgradeRecord record;
+        record.requested = true;
+        record.cordoned = node_.record.cordoned;
+        return record;
+    }
+
+    /// Returns the Node's record. Corrects it after the clock was set back, and after a person requested the
+    /// upgrade.
+    [[nodiscard]] UpgradeRecord current_record() const {
+        UpgradeRecord record = node_.record;
+        if (record.since > at_.now + set_back && at_.swap.state == Task::State::None) {
+            record.since = at_.now;
+            record.retry_at = 0;
+        }
+        if (node_.state == UpgradeRequired && (node_.requested || (is_requested() && !record.requested) ||
+                                               record.state != UpgradeRequired)) { // a person set the label
+            record = requested_record();
             record.state = UpgradeRequired;
-            record.requested = true;
-            record.cordoned = cordoned;
             record.since = at_.now;
         }
-        if (!has_desired_version() || is_paused())
-            return forget(has_desired_version()
-                              ? "the policy sets version " + policy_.version + "; autoUpgrade is off"
-                              : "");
-        if (!record.requested && runs_wanted())
+        return record;
+    }
+
+    // Transitions
+
+    /// Stays in the state. `due`: times of the next evaluation; those that have passed do not count.
+    [[nodiscard]] UpgradeDecision stay(UpgradeAct act, std::string reason,
+                                       std::initializer_list<std::optional<std::int64_t>> due = {}) const {
+        UpgradeDecision next = unchanged(node_);
+        next.record = record_;
+        next.act = act;
+        next.reason = std::move(reason);
+        for (const auto& when : due)
+            if (when > at_.now)
+                next.due = std::min(*when, next.due.value_or(*when));
+        return next;
+    }
+    [[nodiscard]] UpgradeDecision hold() const { return stay(UpgradeAct::None, node_.reason); }
+
+    [[nodiscard]] UpgradeDecision to(UpgradeState state, UpgradeRecord record,
+                                     std::string reason = {}) const {
+        UpgradeDecision next = stay(UpgradeAct::None, std::move(reason));
+        next.state = state;
+        next.record = std::move(record);
+        next.record.state = state;
+        next.record.since = at_.now;
+        if (state != Unknown && state != node_.state)
+            next.events.push_back(
+                {false, "Successfully updated node state label to " + std::string(state_name(state))});
+        if (state == DrainRequired)
+            next.events.push_back({false, scheduling_drain});
+        return next;
+    }
+
+    /// Lets the operands return. If `uncordons`, also reverts this host's cordon.
+    [[nodiscard]] UpgradeDecision give_back(UpgradeDecision next, bool uncordons = true) const {
+        next.labels = unpaused(at_.labels);
+        if (!uncordons)
+            return next;
+        if (record_.cordoned && node_.unschedulable)
+            next.cordon = false;
+        next.record.cordoned = false;
+        next.was_unschedulable = false;
+        return next;
+    }
+
+    /// Starts the upgrade from the beginning: a person set a state label, not this host, and the host has no
+    /// grant for it.
+    [[nodiscard]] UpgradeDecision request() const {
+        return to(UpgradeRequired, requested_record(), waiting_reason());
+    }
+
+    /// Sets the label upgrade-required, but only after the check has shown whether the upgrade is possible.
+    [[nodiscard]] UpgradeDecision begin(bool requested) const {
+        if (!at_.check.is_done() && !at_.check.has_failed())
+            return stay(UpgradeAct::Check, node_.reason);
+        UpgradeRecord record;
+        record.version = policy_.version;
+        record.requested = requested;
+        record.prepared = at_.check.is_done() && would_begin(current_window());
+        record.cordoned = record_.cordoned && node_.unschedulable;
+        return to(UpgradeRequired, record, at_.check.is_done() ? waiting_reason() : at_.check.text);
+    }
+
+    /// Returns to the state without a label: the policy requires no upgrade of this host.
+    [[nodiscard]] UpgradeDecision forget() const {
+        const std::string why = has_desired_version() && !runs_wanted()
+                                    ? "the policy sets version " + policy_.version + "; autoUpgrade is off"
+                                    : "";
+        if (node_.state == Unknown && !record_.cordoned)
+            return stay(UpgradeAct::None, why);
+        UpgradeDecision next = give_back(to(Unknown, {}, why));
+        next.record = {};
+        return next;
+    }
+
+    /// Returns to the state upgrade-required, so that the host waits again. The attempt does not count.
+    [[nodiscard]] UpgradeDecision release(const std::string& why) const {
+        UpgradeRecord record = record_;
+        if (record.attempts > 0)
+            --record.attempts;
+        record.prepared = record.prepared && policy_.version == record.version;
+        // A host whose grant was revoked, and whose driver does not work, stays cordoned while it waits for
+        // another grant.
+        return give_back(to(is_paused() ? Unknown : UpgradeRequired, record, why), !at_.revoked || serves());
+    }
+
+    /// Called before the first irreversible step. Returns the decision that releases the host, if the policy,
+    /// `window` or the grant no longer allows the upgrade; nullopt: the host may go on.
+    [[nodiscard]] std::optional<UpgradeDecision> released(const WindowState& window = {}) const {
+        if (is_paused())
+            return release("autoUpgrade is off");
+        if (policy_.version != record_.version)
+            return release("the policy now sets version " + policy_.version);
+        if (at_.revoked)
+            return release("its grant was revoked");
+        if (!window.open)
+            return release(window.reason);
+        if (!at_.granted)
+            return stay(UpgradeAct::None, node_.reason, {window.until});
+        return std::nullopt;
+    }
+
+    [[nodiscard]] UpgradeDecision fail(const std::string& failure, const std::string& why,
+                                       bool is_final = false) const {
+        return fail(record_, failure, why, is_final);
+    }
+    [[nodiscard]] UpgradeDecision fail(UpgradeRecord record, const std::string& failure,
+                                       const std::string& why, bool is_final) const {
+        record.failure = failure;
+        record.cause = why;
+        record.away = node_.others_cordoned();
+        if (is_final || record.attempts > policy_.retries || !serves())
+            return give_back(to(UpgradeFailed, record, failure + ": " + why), serves());
+        record.prepared = false;
+        record.retry_at = at_.now + (policy_.retry_delay.count()
+                                     << std::min(std::max(record.attempts, 1U) - 1, most_doublings));
+        return give_back(to(UpgradeRequired, record, "retries after: " + why));
+    }
+
+    // States
+
+    [[nodiscard]] UpgradeDecision idle() const {
+        if (is_requested() && has_desired_version())
+            return begin(true);
+        if (!has_desired_version() || policy_.mode == UpgradeMode::OnRequest)
+            return forget();
+        if (runs_wanted())
+            return keep_done();
+        if (at_.driver.running == policy_.version)
+            return stay(UpgradeAct::None, at_.driver.changing ? node_.reason : at_.driver.problem);
+        return begin(false);
+    }
+
+    /// Sets the label upgrade-done, unless it is there. If only the label was removed, keeps the time of
+    /// completion, because later waves wait from that time on.
+    [[nodiscard]] UpgradeDecision keep_done() const {
+        const bool was_done = record_.state == UpgradeDone && record_.version == policy_.version;
+        UpgradeDecision next = stay(UpgradeAct::None, "");
+        if (node_.state != UpgradeDone || !was_done) {
+            UpgradeRecord record;
+            record.version = policy_.version;
+            next = give_back(to(UpgradeDone, record));
+            if (was_done)
+                next.record.since = record_.since;
+        }
+        next.record.away = is_away() && (!was_done || record_.away);
+        return next;
+    }
+
+    [[nodiscard]] UpgradeDecision required() const {
+        if (is_paused())
+            return forget();
+        if (!record_.requested && runs_wanted())
             return done();
         if (is_pinned_elsewhere()) {
-            record.prepared = false;
-            return stay(UpgradeAct::None, "gpuhostd.conf has Version=" + at_.driver.pinned +
-                                              ", which the cluster does not override");
+            UpgradeDecision next = stay(UpgradeAct::None, "gpuhostd.conf has Version=" + at_.driver.pinned +
+                                                              ", which the cluster does not override");
+            next.record.prepared = false;
+            return next;
         }
-        move_.act = UpgradeAct::Check;
-        const WindowState window = window_at(policy_.windows, at_.now);
-        if (window.until)
-            mind(*window.until);
-        if (at_.check.is_done() || at_.check.has_failed()) {
+        const WindowState window = current_window();
+        UpgradeDecision next = stay(UpgradeAct::Check, node_.reason, {window.until, record_.retry_at});
+        UpgradeRecord& record = next.record;
+        const bool failed = at_.check.has_failed();
+        // The leader's clock may differ: `prepared` shows it that retry_at has been reached here.
+        record.prepared = would_begin(window) && !failed &&
+                          (at_.check.is_done() ? record.retry_at <= at_.now
+                                               : record.prepared && record.version == policy_.version);
+        if (at_.check.is_done() || failed)
             record.version = policy_.version;
-            // The leader's clock may differ: `prepared` shows it that retry_at has been reached here.
-            record.prepared = at_.check.is_done() && record.retry_at <= at_.now && would_begin(window);
-        } else if (record.version != policy_.version || !would_begin(window)) {
-            record.prepared = false;
-        }
-        if (record.retry_at > at_.now && !at_.check.has_failed()) {
-            mind(record.retry_at);
-            return;
-        }
-        if (at_.check.has_failed()) {
-            move_.reason = at_.check.text;
-            return;
-        }
-        if (would_begin(window) && (!record.prepared || record.version != policy_.version)) {
-            move_.reason = "checks whether version " + policy_.version + " is available on this host";
-            return;
-        }
-        move_.wants_grant = record.prepared && !node_.skip && node_.ready && !node_.leaving;
-        if (!move_.wants_grant || !at_.granted) {
-            move_.reason = window.open ? waiting_reason() : window.reason;
-            return;
-        }
+        if (failed)
+            next.reason = at_.check.text;
+        if (failed || record.retry_at > at_.now)
+            return next;
+        next.wants_grant = record.prepared && !node_.skip && node_.ready && !node_.leaving;
+        if (next.wants_grant && at_.granted)
+            return attempt(record);
+        if (would_begin(window) && !record.prepared)
+            next.reason = "checks whether version " + policy_.version + " is available on this host";
+        else
+            next.reason = window.open ? waiting_reason() : window.reason;
+        return next;
+    }
+
+    [[nodiscard]] UpgradeDecision attempt(UpgradeRecord record) const {
         record.attempts += 1;
         record.retry_at = 0;
         // An interrupted swap may have unloaded the driver: `from` then keeps the version that ran before.
@@ -340,148 +346,113 @@ class Step {
         record.drained = false;
         record.failure.clear();
         record.cause.clear();
-        move_.was_unschedulable = node_.unschedulable && !record.cordoned;
-        to(CordonRequired);
-        move_.wants_grant = true;
+        UpgradeDecision next = to(CordonRequired, record);
+        next.was_unschedulable = node_.unschedulable && !record.cordoned;
+        next.wants_grant = true;
+        return next;
     }
 
-    /// Called before the first irreversible step. If the policy or the grant no longer allows the upgrade,
-    /// releases the host and returns true.
-    bool is_released() {
-        if (is_paused()) {
-            release("autoUpgrade is off");
-            return true;
-        }
-        if (policy_.version != node_.record.version) {
-            move_.record.prepared = false;
-            release("the policy now sets version " + policy_.version);
-            return true;
-        }
-        if (at_.revoked) {
-            release("its grant was revoked");
-            return true;
-        }
-        move_.wants_grant = true;
-        return false;
+    [[nodiscard]] UpgradeDecision cordon() const {
+        if (auto ended = released(current_window()))
+            return *std::move(ended);
+        UpgradeDecision next = policy_.wait_for.empty() ? after_jobs() : to(WaitForJobsRequired, record_);
+        if (next.state == WaitForJobsRequired && policy_.wait_timeout.count() != 0)
+            next.wait_began = at_.now;
+        if (!node_.unschedulable)
+            next.cordon = next.record.cordoned = true;
+        return next;
     }
 
-    bool is_outside_window() {
-        const WindowState window = window_at(policy_.windows, at_.now);
-        if (window.open) {
-            if (window.until)
-                mind(*window.until);
-            return false;
-        }
-        release(window.reason);
-        return true;
-    }
-
-    void cordon() {
-        if (is_released() || is_outside_window() || !at_.granted)
-            return;
-        if (!node_.unschedulable) {
-            move_.cordon = true;
-            move_.record.cordoned = true;
-        }
-        if (!policy_.wait_for.empty()) {
-            to(WaitForJobsRequired);
-            if (policy_.wait_timeout.count() != 0)
-                move_.wait_began = at_.now;
-        } else {
-            after_jobs();
-        }
-        move_.wants_grant = true;
-    }
-
-    void after_jobs() {
+    [[nodiscard]] UpgradeDecision after_jobs() const {
         if (policy_.deletion.enabled)
-            to(PodDeletionRequired);
-        else if (policy_.drain.enabled)
-            to(DrainRequired);
-        else
-            to_swap();
+            return to(PodDeletionRequired, record_);
+        return policy_.drain.enabled ? to(DrainRequired, record_) : to_swap(record_.drained);
     }
 
-    void to_swap() {
-        move_.labels = paused(at_.labels);
-        to(PodRestartRequired);
+    [[nodiscard]] UpgradeDecision to_swap(bool drained) const {
+        UpgradeDecision next = to(PodRestartRequired, record_);
+        next.record.drained = drained;
+        next.labels = paused(at_.labels);
+        return next;
     }
 
-    void jobs() {
-        if (is_released() || is_outside_window() || !at_.granted)
-            return;
+    [[nodiscard]] UpgradeDecision jobs() const {
+        const WindowState window = current_window();
+        if (auto ended = released(window))
+            return *std::move(ended);
         if (at_.jobs.is_done() || is_late(policy_.wait_timeout))
             return after_jobs();
         if (at_.jobs.has_failed())
             return fail("eviction", at_.jobs.text);
-        mind(policy_.wait_timeout);
-        stay(UpgradeAct::WaitForJobs, "waits for pods to end: " + at_.jobs.text);
+        return stay(UpgradeAct::WaitForJobs, "waits for pods to end: " + at_.jobs.text,
+                    {window.until, deadline(policy_.wait_timeout)});
     }
 
-    void pods() {
-        if (is_released() || !at_.granted)
-            return;
-        const bool deletes = node_.state == PodDeletionRequired;
-        if (deletes && !policy_.deletion.enabled)
+    [[nodiscard]] UpgradeDecision delete_pods() const {
+        if (auto ended = released())
+            return *std::move(ended);
+        if (!policy_.deletion.enabled)
             return after_jobs();
-        if (!deletes && !policy_.drain.enabled)
-            return to_swap();
+        Events events;
         if (at_.pods.is_done()) {
-            if (!deletes)
-                add_event(drained_node);
-            else if (!at_.pods.text.empty())
-                add_event("Deleted workload pods on the node for the driver upgrade");
-            move_.record.drained = !deletes;
-            return to_swap();
+            if (!at_.pods.text.empty())
+                events.push_back({false, "Deleted workload pods on the node for the driver upgrade"});
+            return after(events, to_swap(false));
         }
         if (!at_.pods.has_failed())
-            return stay(deletes ? UpgradeAct::DeletePods : UpgradeAct::Drain, at_.pods.text);
-        if (!deletes) {
-            warn(failed_drain + at_.pods.text);
-            return fail("drain", at_.pods.text);
-        }
-        warn("Failed to delete workload pods on the node for the driver upgrade, " + at_.pods.text);
+            return stay(UpgradeAct::DeletePods, at_.pods.text);
+        events.push_back(
+            {true, "Failed to delete workload pods on the node for the driver upgrade, " + at_.pods.text});
         if (!policy_.drain.enabled)
-            return fail("eviction", at_.pods.text);
-        warn("Pod deletion failed but drain is enabled in spec. Will attempt a node drain");
-        to(DrainRequired, at_.pods.text);
+            return after(events, fail("eviction", at_.pods.text));
+        events.push_back(
+            {true, "Pod deletion failed but drain is enabled in spec. Will attempt a node drain"});
+        return after(events, to(DrainRequired, record_, at_.pods.text));
     }
 
-    void swap() {
-        move_.wants_grant = true;
-        const bool runs = at_.driver.running == node_.record.version;
-        const bool is_swapping = at_.swap.state == Task::State::Running;
-        if (at_.driver.reboot_required && !is_swapping)
+    [[nodiscard]] UpgradeDecision drain() const {
+        if (auto ended = released())
+            return *std::move(ended);
+        if (!policy_.drain.enabled)
+            return to_swap(record_.drained);
+        if (at_.pods.is_done())
+            return after({{false, drained_node}}, to_swap(true));
+        if (at_.pods.has_failed())
+            return after({{true, failed_drain + at_.pods.text}}, fail("drain", at_.pods.text));
+        return stay(UpgradeAct::Drain, at_.pods.text);
+    }
+
+    [[nodiscard]] UpgradeDecision swap() const {
+        if (at_.driver.reboot_required && !is_swapping())
             return reboot();
-        if (runs && !is_swapping && (at_.driver.ready || at_.swap.is_done()))
+        if (at_.driver.running == record_.version && !is_swapping() &&
+            (at_.driver.ready || at_.swap.is_done()))
             return swapped();
         if (at_.swap.is_done())
             return fail("swap", "the swap ended, but driver " + at_.driver.running + " runs");
         if (at_.swap.has_failed())
             return fail("swap", at_.swap.text, at_.swap.is_final);
-        if (is_swapping) {
-            mind(policy_.swap_timeout);
-            return stay(is_late(policy_.swap_timeout) ? UpgradeAct::CancelSwap : UpgradeAct::Swap,
-                        at_.swap.text);
-        }
-        if (is_released() || !at_.granted)
-            return;
-        if (is_late(policy_.swap_timeout))
+        const bool late = is_late(policy_.swap_timeout);
+        if (is_swapping())
+            return stay(late ? UpgradeAct::CancelSwap : UpgradeAct::Swap, at_.swap.text,
+                        {deadline(policy_.swap_timeout)});
+        if (auto ended = released())
+            return *std::move(ended);
+        if (late)
             return fail("swap", "the driver was not swapped within " +
                                     std::to_string(policy_.swap_timeout.count()) + " s");
-        mind(policy_.swap_timeout);
-        stay(UpgradeAct::Swap, "");
+        return stay(UpgradeAct::Swap, "", {deadline(policy_.swap_timeout)});
     }
 
-    void swapped() {
-        move_.labels = unpaused(at_.labels);
-        to(ValidationRequired);
-        move_.validation_began = at_.now;
+    [[nodiscard]] UpgradeDecision swapped() const {
+        UpgradeDecision next = to(ValidationRequired, record_);
+        next.labels = unpaused(at_.labels);
+        next.validation_began = at_.now;
+        return next;
     }
 
     /// Drains the node first, because a reboot also ends the pods without a GPU.
-    void reboot() {
-        UpgradeRecord& record = move_.record;
+    [[nodiscard]] UpgradeDecision reboot() const {
         if (!policy_.may_reboot)
             return fail("reboot", "a reboot is required: " + at_.driver.problem, true);
         if (!policy_.drain.enabled)
@@ -492,7 +463,9 @@ class Step {
                         true);
         // without an answer about the grant wait; without a grant finish what was begun
         if (!at_.granted && !at_.revoked)
-            return;
+            return hold();
+        UpgradeDecision next = stay(UpgradeAct::Reboot, "reboots");
+        UpgradeRecord& record = next.record;
         if (record.boot != at_.driver.boot) {
             if (record.reboots >= most_reboots)
                 return fail("reboot", "a reboot is required again after a reboot: " + at_.driver.problem,
@@ -501,143 +474,116 @@ class Step {
             record.boot = at_.driver.boot;
             if (!record.drained) {
                 record.since = at_.now; // starts the drain's timeout
-                add_event(scheduling_drain);
+                next.events.push_back({false, scheduling_drain});
             }
         }
-        if (!record.drained) {
-            if (at_.pods.has_failed()) {
-                warn(failed_drain + at_.pods.text);
-                return fail("drain", at_.pods.text);
-            }
-            if (!at_.pods.is_done())
-                return stay(UpgradeAct::Drain, "drains the node before it is rebooted" +
-                                                   (at_.pods.text.empty() ? "" : ": " + at_.pods.text));
+        if (record.drained)
+            return next;
+        if (at_.pods.has_failed()) {
+            next.events.push_back({true, failed_drain + at_.pods.text});
+            return after(next.events, fail(record, "drain", at_.pods.text, false));
+        }
+        if (at_.pods.is_done()) {
             record.drained = true;
-            add_event(drained_node);
+            next.events.push_back({false, drained_node});
+            return next;
         }
-        stay(UpgradeAct::Reboot, "reboots");
+        next.act = UpgradeAct::Drain;
+        next.reason =
+            "drains the node before it is rebooted" + (at_.pods.text.empty() ? "" : ": " + at_.pods.text);
+        return next;
     }
 
     /// Returns when the validation fails for lack of time; nullopt: never, or not known. If the new driver is
     /// ready, only the validator pods are missing. They get some time in which they are visible: while the
     /// API server is down they cannot report.
     [[nodiscard]] std::optional<std::int64_t> validation_ends() const {
-        if (policy_.validation_timeout.count() == 0)
-            return std::nullopt;
-        const std::int64_t ends = node_.record.since + policy_.validation_timeout.count();
-        if (!at_.driver.ready || at_.driver.running != node_.record.version)
+        const auto ends = deadline(policy_.validation_timeout);
+        if (!ends || !at_.driver.ready || at_.driver.running != record_.version)
             return ends;
         if (at_.validators.state == Task::State::None)
             return std::nullopt;
-        return std::max(ends, at_.validators.late_from);
+        return std::max(*ends, at_.validators.late_from);
     }
 
-    void validate() {
-        UpgradeRecord& record = move_.record;
+    [[nodiscard]] UpgradeDecision validate() const {
         const bool passes =
-            at_.driver.running == record.version && at_.driver.ready && at_.validators.is_done();
-        const bool goes_back = record.failure == "validation";
-        if (goes_back && (!passes || at_.swap.state == Task::State::Running))
-            return roll_back();
-        if (passes) {
-            if (node_.was_unschedulable || !record.cordoned)
-                return done();
-            return to(UncordonRequired);
-        }
+            at_.driver.running == record_.version && at_.driver.ready && at_.validators.is_done();
+        if (record_.failure == "validation" && (!passes || is_swapping()))
+            return roll_back(record_.cause);
+        if (passes)
+            return node_.was_unschedulable || !record_.cordoned ? done() : to(UncordonRequired, record_);
         // While an operation may change the driver, `ready` is false although the driver is not broken: wait,
         // without the deadline below.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
         // Another version runs, for example after a reboot or another client's swap. Waiting would not change
         // that.
-        if (at_.driver.ready && at_.driver.running != record.version)
+        if (at_.driver.ready && at_.driver.running != record_.version)
             return fail("validation", "driver " + at_.driver.running + " runs again");
-        const std::string why = !at_.driver.ready ? at_.driver.problem
-                                : at_.driver.running != record.version
-                                    ? "driver " + at_.driver.running + " runs"
-                                    : at_.validators.text;
-        if (const auto ends = validation_ends(); !ends || at_.now < *ends) {
-            if (ends)
-                mind(*ends);
-            return stay(UpgradeAct::Validate, why);
-        }
-        record.failure = "validation";
-        record.cause = why;
-        roll_back();
+        const std::string& why = at_.driver.ready ? at_.validators.text : at_.driver.problem;
+        const auto ends = validation_ends();
+        return !ends || at_.now < *ends ? stay(UpgradeAct::Validate, why, {ends}) : roll_back(why);
     }
 
     /// Rolls back to the version that ran before. Fails if there was none.
-    void roll_back() {
-        const UpgradeRecord& record = move_.record;
-        const std::string why = record.cause;
-        if (!policy_.rollback || record.from.empty() || record.from == record.version ||
+    [[nodiscard]] UpgradeDecision roll_back(const std::string& why) const {
+        if (!policy_.rollback || record_.from.empty() || record_.from == record_.version ||
             at_.swap.has_failed())
             return fail("validation", why, true);
-        if (at_.driver.running == record.from && at_.driver.ready)
-            return fail("validation", why + "; version " + record.from + " runs again");
-        stay(UpgradeAct::RollBack, "rolls back to version " + record.from + ", since version " +
-                                       record.version + " failed its validation: " + why);
+        if (at_.driver.running == record_.from && at_.driver.ready)
+            return fail("validation", why + "; version " + record_.from + " runs again");
+        UpgradeDecision next =
+            stay(UpgradeAct::RollBack, "rolls back to version " + record_.from + ", since version " +
+                                           record_.version + " failed its validation: " + why);
+        next.record.failure = "validation";
+        next.record.cause = why;
+        return next;
     }
 
-    void uncordon() { done(); }
-
-    void done() {
-        const std::string version = node_.record.version.empty() ? policy_.version : node_.record.version;
-        give_back_schedulability();
-        to(UpgradeDone);
-        move_.record = {};
-        move_.record.state = UpgradeDone;
-        move_.record.version = version;
-        move_.record.since = at_.now;
-        move_.record.away = node_.others_cordoned();
+    [[nodiscard]] UpgradeDecision done() const {
+        UpgradeRecord record;
+        record.version = record_.version.empty() ? policy_.version : record_.version;
+        record.away = node_.others_cordoned();
+        return give_back(to(UpgradeDone, record));
     }
 
-    void failed() {
-        if (has_desired_version() && node_.record.version != policy_.version &&
+    [[nodiscard]] UpgradeDecision failed() const {
+        if (has_desired_version() && record_.version != policy_.version &&
             policy_.mode != UpgradeMode::OnRequest)
             return runs_wanted() ? done() : begin(false);
         if (is_requested() && has_desired_version())
             return begin(true);
         // The upgrade failed without a driver, for example because the host went down during a swap. Now the
         // earlier driver runs again.
-        if (node_.record.cordoned && at_.driver.ready && at_.driver.running == node_.record.from)
-            return fail(node_.record.failure, node_.record.cause);
-        if (at_.driver.running != node_.record.version || !at_.driver.ready)
-            return;
+        if (record_.cordoned && at_.driver.ready && at_.driver.running == record_.from)
+            return fail(record_.failure, record_.cause);
+        if (at_.driver.running != record_.version || !at_.driver.ready)
+            return hold();
         if (!at_.validators.is_done())
             return stay(UpgradeAct::Validate, node_.reason);
-        if (node_.record.cordoned)
-            return to(UncordonRequired);
-        done();
+        return record_.cordoned ? to(UncordonRequired, record_) : done();
     }
 
     const UpgradeInput& at_;
     const UpgradePolicy& policy_;
     const UpgradeNode& node_;
-    UpgradeDecision move_;
+    const UpgradeRecord record_;
 };
 
 } // namespace
 
 UpgradeDecision next_decision(const UpgradeInput& situation) {
-    if (situation.policy == nullptr || !situation.driver.is_known) {
-        UpgradeDecision still;
-        still.state = situation.node.state;
-        still.record = situation.node.record;
-        still.reason = situation.node.reason;
-        still.was_unschedulable = situation.node.was_unschedulable;
-        still.wants_grant = is_under_way(situation.node.state);
-        // Withdraw `prepared`: without gpuhostd the host would not use a grant.
-        if (situation.policy != nullptr && still.state == UpgradeRequired && still.record.prepared) {
-            still.record.prepared = false;
-            still.reason = "gpuhostd does not answer";
-        }
-        return still;
+    if (situation.policy != nullptr && situation.driver.is_known)
+        return Upgrade(situation).decide();
+    UpgradeDecision next = unchanged(situation.node);
+    next.wants_grant = is_under_way(next.state);
+    // Withdraw `prepared`: without gpuhostd the host would not use a grant.
+    if (situation.policy != nullptr && next.state == UpgradeRequired && next.record.prepared) {
+        next.record.prepared = false;
+        next.reason = "gpuhostd does not answer";
     }
-    UpgradeDecision move = Step(situation).run();
-    move.reason = shortened(std::move(move.reason), most_text);
-    move.record.cause = shortened(std::move(move.record.cause), most_text);
-    return move;
+    return next;
 }
 
 } // namespace gpuhost::cluster
