@@ -3,6 +3,8 @@
 #include "kmod/plan/driver_plan.hpp"
 
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -362,6 +364,118 @@ TEST(DriverPlanAround, OuterStepsFollowUnitsStopAndPrecedeStart) {
               "driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
               "units.quiesce driver.select "
               "driver.devices driver.validate autoload.unblock b units.start b");
+}
+
+/// The inputs that decide which steps a plan has.
+struct Situation {
+    enum class Loaded { Nothing, Some, All, Rebuilt } loaded;
+    enum class Request { Apply, SwapToTheSame, SwapToAnother } request;
+    enum class Units { None, One, WithFabricManager } units;
+    bool selected;
+    bool wrong_file;
+    bool nodes_missing;
+    bool autoload_blocked;
+    bool cuda;
+    bool extras; ///< HolderPolicy=wait, an initramfs image that was not read yet, a packaged unit
+};
+
+/// Returns the situation number `index`; nothing after the last one.
+std::optional<Situation> situation(unsigned index) {
+    const auto draw = [&](unsigned values) { return std::exchange(index, index / values) % values; };
+    const auto flag = [&] { return draw(2) != 0; };
+    const Situation drawn{Situation::Loaded{static_cast<int>(draw(4))},
+                          Situation::Request{static_cast<int>(draw(3))},
+                          Situation::Units{static_cast<int>(draw(3))},
+                          flag(),
+                          flag(),
+                          flag(),
+                          flag(),
+                          flag(),
+                          flag()};
+    return index == 0 ? std::optional(drawn) : std::nullopt;
+}
+
+/// Plans for the situation, with the step "a" of another subsystem before, and "b" after.
+std::string planned_kinds(const Situation& s) {
+    core::Settings settings({driver_setting_keys()});
+    set(settings, "Validation", s.cuda ? "cuda" : "nvml");
+    set(settings, "HolderPolicy", s.extras ? "wait" : "refuse");
+    Observed observed = serving_535();
+    if (s.loaded == Situation::Loaded::Nothing)
+        observed.loaded_version.clear();
+    if (s.loaded == Situation::Loaded::Nothing || s.loaded == Situation::Loaded::Some)
+        observed.loaded.resize(s.loaded == Situation::Loaded::Some ? 1 : 0);
+    if (s.loaded == Situation::Loaded::Rebuilt)
+        observed.loaded[1].srcversion = "another";
+    observed.units.resize(s.units == Situation::Units::None ? 0 : 1);
+    if (s.units == Situation::Units::WithFabricManager)
+        observed.units.emplace_back("nvidia-fabricmanager.service");
+    if (!s.selected)
+        observed.store.selected.clear();
+    if (s.wrong_file)
+        observed.wrong_files = {"/usr/bin/nvidia-smi"};
+    observed.devices_complete = !s.nodes_missing;
+    observed.autoload_blocked = s.autoload_blocked;
+    if (s.extras) {
+        observed.initramfs = {{kernel, "/boot/initrd.img-" + kernel}};
+        observed.packaged_units = {"nvidia-fabricmanager.service"};
+    }
+    const Json request = s.request == Situation::Request::Apply           ? Json::object()
+                         : s.request == Situation::Request::SwapToTheSame ? swap("535.261.03")
+                                                                          : swap("550.163.01");
+    return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
+}
+
+/// Returns the steps that a plan must have. This restates the order independently of the planner.
+std::string expected_kinds(const Situation& s) {
+    const bool applies = s.request == Situation::Request::Apply;
+    if (applies && !s.selected)
+        return ""; // no driver is chosen
+    const bool another = s.request == Situation::Request::SwapToAnother;
+    const bool selects = another || !s.selected;
+    const bool files = selects || s.wrong_file;
+    const bool modules = another || s.loaded != Situation::Loaded::All;
+    const bool unloads =
+        s.loaded == Situation::Loaded::Rebuilt || (another && s.loaded != Situation::Loaded::Nothing);
+    const bool as_at_boot = modules && applies && !unloads && !files;
+    const bool guarded = modules && !as_at_boot;
+    const bool restarts = unloads && s.units != Situation::Units::None;
+    const bool fabric = unloads && s.units == Situation::Units::WithFabricManager;
+    const bool changes = modules || files || s.nodes_missing || s.autoload_blocked;
+    const std::pair<const char*, bool> order[] = {
+        {"initramfs.clear", selects && s.extras},
+        {"holders.wait", unloads && s.extras},
+        {"driver.prepare", files},
+        {"autoload.block", guarded},
+        {"units.stop", restarts},
+        {"a", unloads},
+        {"holders.clear", unloads},
+        {"driver.devices", guarded},
+        {"modules.converge", modules},
+        {"units.quiesce", guarded},
+        {"driver.select", files},
+        {"units.reload", files && s.extras},
+        {"driver.devices", modules || s.nodes_missing},
+        {"driver.validate", changes},
+        {"units.start", modules && s.cuda && fabric},
+        {"driver.compute", modules && s.cuda},
+        {"autoload.unblock", guarded || s.autoload_blocked},
+        {"b", changes},
+        {"units.start", restarts},
+        {"b", restarts},
+    };
+    std::vector<std::string> expected;
+    for (const auto& [kind, wanted] : order)
+        if (wanted)
+            expected.emplace_back(kind);
+    return base::join(expected, " ");
+}
+
+TEST(DriverPlanOrder, EachSituationHasItsSteps) {
+    unsigned index = 0;
+    for (; const auto drawn = situation(index); ++index)
+        ASSERT_EQ(planned_kinds(*drawn), expected_kinds(*drawn)) << "situation " << index;
+    EXPECT_EQ(index, 4U * 3 * 3 * 2 * 2 * 2 * 2 * 2 * 2);
 }
 
 TEST(DriverPlan, AutoloadUnblockIsThePointOfNoReturn) {
