@@ -3,11 +3,6 @@
 
 namespace gpuhost::kmod {
 
-const Selection* Observed::selection() const {
-    const auto found = store.selected.find(kernel);
-    return found == store.selected.end() ? nullptr : &found->second;
-}
-
 base::Json to_json(const Observed& observed) {
     base::Json gpus = base::Json::array();
     for (const PciGpu& gpu : observed.gpus)

@@ -39,7 +39,8 @@ struct Observed {
     bool devices_complete = true;                 ///< devices_complete()
     bool autoload_blocked = false;                ///< autoload_blocked()
 
-    [[nodiscard]] const Selection* selection() const; ///< returns the running kernel's selection; null: none
+    /// Returns the running kernel's selection; null: none.
+    [[nodiscard]] const Selection* selection() const { return store.selection_of(kernel); }
 };
 [[nodiscard]] base::Json to_json(const Observed& observed);
 [[nodiscard]] Observed observed_from_json(const base::Json& value);

@@ -18,12 +18,13 @@ std::string parameters_of(const Parameters& parameters, const std::string& modul
     return found == parameters.end() ? std::string() : found->second;
 }
 
-std::string how_to_get_modules(const Observed& observed, const std::string& version) {
+std::string how_to_get_modules(const Observed& observed, const std::string& kernel,
+                               const std::string& version) {
     const bool headers =
         std::any_of(observed.kernels.begin(), observed.kernels.end(),
-                    [&](const auto& kernel) { return kernel.release == observed.kernel && kernel.headers; });
+                    [&](const auto& known) { return known.release == kernel && known.headers; });
     return (headers ? "Build them: " : "Import modules for it, or install its headers and build them: ") +
-           ("gpuhostctl driver build " + version + " --kernel " + observed.kernel + ".");
+           ("gpuhostctl driver build " + version + " --kernel " + kernel + ".");
 }
 
 /// Returns the loaded modules that module `name` uses. sysfs lists only the users of each module, so this
@@ -136,32 +137,33 @@ std::optional<Driver> driver_of(const Store& store, const Generation& generation
     return Driver{generation, userland != nullptr ? userland->path : std::string(), modules->path};
 }
 
-std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+std::optional<Driver> selected_driver(const Observed& observed, const std::string& flavour,
                                       const std::string& version) {
     const Selection* const selection = observed.selection();
     if (selection == nullptr || selection->generation.version != version)
         return std::nullopt;
     const ModuleSet* const modules = observed.store.find_modules(version, selection->generation.modules);
-    if (modules == nullptr || (settings.flavour != "any" && settings.flavour != modules->flavour))
+    if (modules == nullptr || (flavour != "any" && flavour != modules->flavour))
         return std::nullopt;
     return driver_of(observed.store, selection->generation);
 }
 
-std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
-                                  const std::string& version, std::vector<Problem>& problems) {
+std::optional<Driver> find_driver(const Observed& observed, const std::string& kernel,
+                                  const std::string& flavour, const std::string& version,
+                                  std::vector<Problem>& problems) {
     const DriverVersion* const known = observed.store.find(version);
     if (known == nullptr) {
         problems.push_back({Errc::NotFound, "driver " + version + " is not in the driver store",
                             "Import it: gpuhostctl driver import FILE…."});
         return std::nullopt;
     }
-    const std::string flavour = settings.flavour == "any" ? std::string() : settings.flavour;
-    const ModuleSet* const modules = observed.store.modules_for(version, observed.kernel, flavour);
+    const std::string only = flavour == "any" ? std::string() : flavour;
+    const ModuleSet* const modules = observed.store.modules_for(version, kernel, only);
     if (modules == nullptr) {
         problems.push_back({Errc::Unsupported,
-                            "driver " + version + " has no " + (flavour.empty() ? "" : flavour + " ") +
-                                "modules for kernel " + observed.kernel,
-                            how_to_get_modules(observed, version)});
+                            "driver " + version + " has no " + (only.empty() ? "" : only + " ") +
+                                "modules for kernel " + kernel,
+                            how_to_get_modules(observed, kernel, version)});
         return std::nullopt;
     }
     if (known->userland.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/plan/driver_plan.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/load/console.hpp"
@@ -10,6 +11,7 @@
 #include "kmod/store/flavour_choice.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gpuhost::kmod {
 namespace {
@@ -23,66 +25,75 @@ using core::Step;
 /// A request, or apply, with the driver version that it wants. `settings` contains the values that the
 /// request overrides.
 struct DriverRequest {
-    enum class Kind { Apply, Swap, Rollback } kind = Kind::Apply;
-    std::string verb; ///< name of the request, "swap" or "rollback"; empty: apply
+    std::string verb; ///< "swap" or "rollback"; empty: apply
     DriverSettings settings;
     std::string version; ///< the wanted version; empty: none
+
+    [[nodiscard]] bool applies() const { return verb.empty(); }
+    [[nodiscard]] bool rolls_back() const { return verb == "rollback"; }
 };
 
 DriverRequest read_request(const core::Desired& desired, const Observed& observed) {
     const Json& given = base::member(desired.request, "driver");
-    const std::string kind = base::string_or(given, "request", "");
-    DriverRequest request{DriverRequest::Kind::Apply, kind, driver_settings(desired.settings), {}};
+    DriverRequest request{base::string_or(given, "request", ""), driver_settings(desired.settings), {}};
     request.settings.holder_policy = base::string_or(given, "holders", request.settings.holder_policy);
     const std::int64_t timeout = base::int_or(given, "holder-timeout-usec", -1);
     if (timeout >= 0)
         request.settings.holder_timeout = std::chrono::milliseconds(timeout / 1000);
-    const Selection* const selection = observed.selection();
-    if (kind == "rollback") {
-        request.kind = DriverRequest::Kind::Rollback;
+    if (request.rolls_back()) {
+        const Selection* const selection = observed.selection();
         if (selection != nullptr && selection->previous)
             request.version = selection->previous->version;
         return request;
     }
-    request.kind = kind == "swap" ? DriverRequest::Kind::Swap : DriverRequest::Kind::Apply;
     request.version = base::string_or(given, "version", request.settings.version);
     if (request.version.empty())
         request.version = version_in_use(request.settings, observed);
     return request;
 }
 
+/// The change of the selection files.
+enum class Files {
+    Keep,
+    Repair, ///< the same generation stays selected; links or options are wrong
+    Select, ///< another generation is selected
+};
+
+/// The change of the loaded modules.
+enum class Modules {
+    Keep,
+    /// The selected driver only has to be loaded, as at boot. Automatic loading is not blocked, because other
+    /// programs, such as udev, load the same driver.
+    LoadSelected,
+    Load, ///< modules are loaded, and none is unloaded
+    Swap, ///< modules are unloaded first
+};
+
 /// The facts from which make_steps() makes the steps of a plan.
 struct DriverChange {
     const Observed& observed;
-    DriverSettings settings;
+    const DriverSettings& settings;
     std::optional<Driver> from; ///< the driver that is selected now
     Driver to;
-    ModuleGoal loaded;              ///< goal_as_loaded()
-    ModuleGoal goal;                ///< goal_for() the new driver
-    core::StepsAround around;       ///< steps of other subsystems
-    std::vector<std::string> units; ///< client units to stop and start
-    bool modules = false;           ///< modules must be loaded, after `unload` if that is true
-    bool unload = false;            ///< modules must be unloaded
-    bool files = false;             ///< selection files must be changed
-    bool selects = false;           ///< the selection changes to another generation
-    bool devices = false;           ///< only device nodes are missing or wrong
-    bool asked = false;             ///< the plan is for a request, not for apply
+    ModuleGoal loaded; ///< goal_as_loaded()
+    ModuleGoal goal;   ///< goal_for() the new driver
+    Files files = Files::Keep;
+    Modules modules = Modules::Keep;
 
-    /// Returns whether the selected driver only has to be loaded, as at boot. Automatic loading is not
-    /// blocked then, because other programs, such as udev, load the same driver.
-    [[nodiscard]] bool only_loads() const { return !unload && !files && !asked; }
+    [[nodiscard]] bool lacks_devices() const {
+        return modules == Modules::Keep && !observed.devices_complete;
+    }
 };
 
-bool options_differ(const DriverChange& change) {
-    return change.observed.options != modprobe_options(change.settings.parameters);
+bool options_differ(const Observed& observed, const DriverSettings& settings) {
+    return observed.options != modprobe_options(settings.parameters);
 }
 
 bool is_policy(const std::string& word) {
     const auto keys = driver_setting_keys();
     const auto key = std::find_if(keys.begin(), keys.end(),
                                   [](const core::SettingKey& known) { return known.key == "HolderPolicy"; });
-    const std::vector<std::string> policies = base::split_words(key->choices);
-    return std::find(policies.begin(), policies.end(), word) != policies.end();
+    return base::contains(base::split_words(key->choices), word);
 }
 
 bool names(const ModuleGoal& goal, const std::string& name) {
@@ -100,32 +111,27 @@ Json usec(std::chrono::milliseconds time) {
 
 Json holder_args(const DriverChange& change) {
     return {{"policy", change.settings.holder_policy},
-            {"units", change.units},
+            {"units", change.observed.units},
             {"timeout_usec", usec(change.settings.holder_timeout)},
             {"grace_usec", usec(change.settings.terminate_grace)}};
 }
 
-Json select_args(const DriverChange& change) {
+Json selection_args(const DriverChange& change) {
     const Selection* const selection = change.observed.selection();
     Selection next{change.to.generation, std::nullopt};
     if (selection != nullptr)
         next.previous =
             selection->generation == next.generation ? selection->previous : selection->generation;
-    return {{"kernel", change.observed.kernel},
-            {"from", change.from ? to_json(*change.from) : Json()},
-            {"to", to_json(change.to)},
-            {"options_from", change.observed.options},
-            {"options_to", modprobe_options(change.settings.parameters)},
-            {"current_from", change.observed.current},
-            {"selection_from", selection != nullptr ? to_json(*selection) : Json()},
-            {"selection_to", to_json(next)}};
+    return select_args(change.observed, change.observed.kernel, change.to, next,
+                       modprobe_options(change.settings.parameters));
 }
 
 /// Returns the PCI addresses of the GPUs that the new driver must serve, else the swap is undone: all that
 /// the previous driver serves. Empty if no module is unloaded, as at boot: one GPU that does not work must
 /// not prevent the use of the others.
 std::vector<std::string> gpus_to_serve(const DriverChange& change) {
-    return change.unload ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
+    return change.modules == Modules::Swap ? probed_gpus(change.observed.gpus).driven
+                                           : std::vector<std::string>();
 }
 
 Json converge_args(const DriverChange& change) {
@@ -133,7 +139,7 @@ Json converge_args(const DriverChange& change) {
             {"from", to_json(change.loaded)},
             {"to", to_json(change.goal)},
             {"gpus", gpus_to_serve(change)},
-            {"selects", change.selects},
+            {"selects", change.files == Files::Select},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
             {"module_deadline_usec", usec(change.settings.module_deadline)},
@@ -143,109 +149,86 @@ Json converge_args(const DriverChange& change) {
 /// Returns the args of autoload.block and autoload.unblock: the modules of both drivers, and nouveau, which
 /// udev would load while GPUs have no driver.
 Json autoload_args(const DriverChange& change) {
-    std::vector<std::string> names{"nouveau"};
+    std::set<std::string> names{"nouveau"};
     for (const ModuleGoal* goal : {&change.loaded, &change.goal})
         for (const GoalModule& module : goal->modules)
-            names.push_back(module.name);
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+            names.insert(module.name);
     return {{"modules", names}};
-}
-
-void add(std::vector<Step>& steps, const std::vector<Step>& more) {
-    steps.insert(steps.end(), more.begin(), more.end());
-}
-
-void add_steps_before(const DriverChange& change, std::vector<Step>& steps) {
-    const std::string units = base::join(change.units, ", ");
-    if (!change.only_loads())
-        steps.push_back(
-            {"autoload.block", "block automatic loading of driver modules", autoload_args(change)});
-    if (change.unload && !change.units.empty())
-        steps.push_back({"units.stop", "stop " + units, {{"units", change.units}}});
-    if (change.unload)
-        add(steps, change.around.before);
-    if (change.unload)
-        steps.push_back({"holders.clear", "ensure that no process holds the driver", holder_args(change)});
-    if (!change.only_loads())
-        steps.push_back({"driver.devices", "restore device nodes if the swap is undone", {{"when", "back"}}});
-    steps.push_back({"modules.converge",
-                     "load nvidia " + change.goal.version + " in place of " + gone_or(change.loaded.version),
-                     converge_args(change)});
-    if (!change.only_loads())
-        steps.push_back(
-            {"units.quiesce", "stop client units if the swap is undone", {{"units", change.units}}});
 }
 
 constexpr const char* fabric_manager = "nvidia-fabricmanager.service";
 
-/// Returns whether the plan stops the fabric manager, which is a client unit. GPUs that are connected by
-/// NVSwitches can compute only while it runs.
-bool waits_for_fabric(const DriverChange& change) {
-    return change.unload &&
-           std::find(change.units.begin(), change.units.end(), fabric_manager) != change.units.end();
-}
-
-/// Adds driver.compute with Validation=cuda, if modules are loaded. Otherwise GPUs may be in use, with too
-/// little free memory for the computation. Starts the fabric manager before it, if the plan stops that.
-void add_computing(const DriverChange& change, std::vector<Step>& steps) {
-    if (change.settings.validation != "cuda" || !change.modules)
-        return;
-    if (waits_for_fabric(change))
-        steps.push_back({"units.start",
-                         std::string("start ") + fabric_manager,
-                         {{"units", change.units}, {"only", {fabric_manager}}}});
-    steps.push_back({"driver.compute",
-                     "compute on each GPU",
-                     {{"userland", change.to.userland},
-                      {"gpus", gpus_to_serve(change)},
-                      {"fabric", waits_for_fabric(change)}}});
-}
-
-void add_steps_after(const DriverChange& change, std::vector<Step>& steps) {
-    steps.push_back({"driver.validate",
-                     "validate driver " + change.goal.version + " (" + change.settings.validation + ")",
-                     {{"level", change.settings.validation},
-                      {"goal", to_json(change.goal)},
-                      {"gpus", gpus_to_serve(change)},
-                      {"userland", change.to.userland},
-                      {"units", change.unload ? change.units : std::vector<std::string>()}}});
-    add_computing(change, steps);
-    // Nothing is undone from here on: containers and clients may use the new driver, so that it could not be
-    // unloaded.
-    if ((change.modules && !change.only_loads()) || change.observed.autoload_blocked)
-        steps.push_back(
-            {"autoload.unblock", "allow automatic loading of driver modules", autoload_args(change), true});
-    add(steps, change.around.after);
-    if (!change.unload || change.units.empty())
-        return;
-    steps.push_back({"units.start", "start " + base::join(change.units, ", "), {{"units", change.units}}});
-    // Again, because client units have created sockets, which CDI specifications list.
-    add(steps, change.around.after);
-}
-
-std::vector<Step> make_steps(const DriverChange& change) {
+/// Returns the steps of the plan: those rows of the table that apply, in its order.
+std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround& around) {
+    const Observed& observed = change.observed;
+    const std::string& version = change.goal.version;
+    const std::string& validation = change.settings.validation;
+    const std::vector<std::string>& packaged = observed.packaged_units;
+    const bool swaps = change.modules == Modules::Swap;
+    const bool loads = change.modules != Modules::Keep;
+    const bool blocks = loads && change.modules != Modules::LoadSelected;
+    const bool writes = change.files != Files::Keep;
+    const bool devices = loads || change.lacks_devices();
+    const bool changes = writes || devices || observed.autoload_blocked;
+    const std::vector<std::string> units = swaps ? observed.units : std::vector<std::string>();
+    const std::string unit_names = base::join(units, ", ");
+    // GPUs that are connected by NVSwitches can compute only while the fabric manager runs.
+    const bool fabric = base::contains(units, fabric_manager);
+    // If no module is loaded, GPUs may be in use, with too little free memory for the computation.
+    const bool computes = loads && validation == "cuda";
+    const Json selection = selection_args(change);
+    const struct {
+        bool when;
+        std::vector<Step> steps;
+    } table[] = {
+        // First, because it may last minutes, and its result does not become outdated.
+        {change.files == Files::Select,
+         initramfs_steps(change.settings, observed.initramfs, observed.kernel)},
+        {swaps && change.settings.holder_policy == "wait",
+         {{"holders.wait", "wait until no process holds the driver", holder_args(change)}}},
+        {writes, {{"driver.prepare", "prepare firmware and module index of " + version, selection}}},
+        {blocks, {{"autoload.block", "block automatic loading of driver modules", autoload_args(change)}}},
+        {!units.empty(), {{"units.stop", "stop " + unit_names, {{"units", units}}}}},
+        {swaps, around.before},
+        {swaps, {{"holders.clear", "ensure that no process holds the driver", holder_args(change)}}},
+        {blocks, {{"driver.devices", "restore device nodes if the swap is undone", {{"when", "back"}}}}},
+        {loads,
+         {{"modules.converge", "load nvidia " + version + " in place of " + gone_or(change.loaded.version),
+           converge_args(change)}}},
+        {blocks, {{"units.quiesce", "stop client units if the swap is undone", {{"units", observed.units}}}}},
+        {writes, {{"driver.select", "select " + version + " for kernel " + observed.kernel, selection}}},
+        {writes && !packaged.empty(),
+         {{"units.reload", "reload the unit files of " + base::join(packaged, ", "), {{"units", packaged}}}}},
+        {devices, {driver_devices_step()}},
+        {changes,
+         {{"driver.validate",
+           "validate driver " + version + " (" + validation + ")",
+           {{"level", validation},
+            {"goal", to_json(change.goal)},
+            {"gpus", gpus_to_serve(change)},
+            {"userland", change.to.userland},
+            {"units", units}}}}},
+        {computes && fabric,
+         {{"units.start",
+           std::string("start ") + fabric_manager,
+           {{"units", units}, {"only", {fabric_manager}}}}}},
+        {computes,
+         {{"driver.compute",
+           "compute on each GPU",
+           {{"userland", change.to.userland}, {"gpus", gpus_to_serve(change)}, {"fabric", fabric}}}}},
+        // Nothing is undone from here on: containers and clients may use the new driver, so that it could not
+        // be unloaded.
+        {blocks || observed.autoload_blocked,
+         {{"autoload.unblock", "allow automatic loading of driver modules", autoload_args(change), true}}},
+        {changes, around.after},
+        {!units.empty(), {{"units.start", "start " + unit_names, {{"units", units}}}}},
+        // Again, because client units have created sockets, which CDI specifications list.
+        {!units.empty(), around.after},
+    };
     std::vector<Step> steps;
-    const std::string version = change.goal.version;
-    if (change.selects) // first, because it may last minutes, and its result does not become outdated
-        add(steps, initramfs_steps(change.settings, change.observed.initramfs, change.observed.kernel));
-    if (change.unload && change.settings.holder_policy == "wait")
-        steps.push_back({"holders.wait", "wait until no process holds the driver", holder_args(change)});
-    if (change.files)
-        steps.push_back(
-            {"driver.prepare", "prepare firmware and module index of " + version, select_args(change)});
-    if (change.modules)
-        add_steps_before(change, steps);
-    if (change.files)
-        steps.push_back({"driver.select", "select " + version + " for kernel " + change.observed.kernel,
-                         select_args(change)});
-    if (const auto& units = change.observed.packaged_units; change.files && !units.empty())
-        steps.push_back(
-            {"units.reload", "reload the unit files of " + base::join(units, ", "), {{"units", units}}});
-    if (change.modules || change.devices)
-        steps.push_back(driver_devices_step());
-    if (!steps.empty() || change.observed.autoload_blocked)
-        add_steps_after(change, steps);
+    for (const auto& row : table)
+        if (row.when)
+            steps.insert(steps.end(), row.steps.begin(), row.steps.end());
     return steps;
 }
 
@@ -257,52 +240,52 @@ std::string unreadable(const Selection& selection, const std::string& kernel) {
 void add_reasons(const DriverChange& change, Plan& plan) {
     const Observed& observed = change.observed;
     const Selection* const selection = observed.selection();
-    if (change.modules && !change.unload && observed.loaded_version == change.goal.version)
-        plan.reasons.push_back("some modules of " + change.goal.version + " are not loaded");
-    else if (change.modules && observed.loaded_version == change.goal.version)
-        plan.reasons.push_back("the loaded modules of " + change.goal.version +
-                               " are not those of the driver store");
-    else if (change.modules)
-        plan.reasons.push_back("loaded: " + gone_or(observed.loaded_version) +
-                               ", wanted: " + change.goal.version);
-    if (change.selects && selection != nullptr && selection->generation.version == change.goal.version)
-        plan.reasons.push_back("the files of " + change.goal.version + " that are selected for " +
-                               observed.kernel + " are not the ones to select from the store");
-    else if (change.selects)
-        plan.reasons.push_back("selected for " + observed.kernel + ": " +
-                               gone_or(selection != nullptr ? selection->generation.version : std::string()) +
-                               ", wanted: " + change.goal.version);
+    const std::string& version = change.goal.version;
+    const bool loads = change.modules != Modules::Keep;
+    const bool swaps = change.modules == Modules::Swap;
+    if (loads && observed.loaded_version != version)
+        plan.reasons.push_back("loaded: " + gone_or(observed.loaded_version) + ", wanted: " + version);
+    else if (swaps)
+        plan.reasons.push_back("the loaded modules of " + version + " are not those of the driver store");
+    else if (loads)
+        plan.reasons.push_back("some modules of " + version + " are not loaded");
+    if (change.files == Files::Select) {
+        const std::string selected = selection != nullptr ? selection->generation.version : std::string();
+        plan.reasons.push_back(selected == version
+                                   ? "the files of " + version + " that are selected for " + observed.kernel +
+                                         " are not the ones to select from the store"
+                                   : "selected for " + observed.kernel + ": " + gone_or(selected) +
+                                         ", wanted: " + version);
+    }
     if (selection != nullptr && !change.from)
         plan.reasons.push_back(unreadable(*selection, observed.kernel));
     for (const std::string& path : observed.wrong_files)
         plan.reasons.push_back("'" + path + "' does not point to the selected driver");
-    if (selection != nullptr && options_differ(change))
+    if (selection != nullptr && options_differ(observed, change.settings))
         plan.reasons.push_back("ModuleParameters= differs from '" + std::string(options_file) + "'");
-    if (change.devices)
+    if (change.lacks_devices())
         plan.reasons.push_back("device nodes are missing, or do not match the driver's settings");
     if (observed.autoload_blocked)
         plan.reasons.push_back("an interrupted swap left the autoload block in place");
     for (const GoalModule& module : change.loaded.modules)
-        if (change.modules && module.name != "nouveau" && !names(change.goal, module.name))
-            plan.reasons.push_back("module '" + module.name + "' is loaded, but driver " +
-                                   change.goal.version + " has no module of that name");
-    if (change.unload && !observed.console.empty())
+        if (loads && module.name != "nouveau" && !names(change.goal, module.name))
+            plan.reasons.push_back("module '" + module.name + "' is loaded, but driver " + version +
+                                   " has no module of that name");
+    if (swaps && !observed.console.empty())
         plan.reasons.push_back(describe_console(observed.console) +
                                " uses the driver; it is unbound until the other modules are loaded");
     if (plan.steps.empty())
-        plan.reasons.push_back("driver " + change.goal.version + " is loaded and selected");
-    else if (change.modules && observed.loaded_version.empty())
+        plan.reasons.push_back("driver " + version + " is loaded and selected");
+    else if (loads && observed.loaded_version.empty())
         plan.reasons.push_back("there is no previous driver to restore if this one fails");
-    else if (change.unload && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
-                                          [](const GoalModule& module) { return module.path.empty(); }))
+    else if (swaps && std::any_of(change.loaded.modules.begin(), change.loaded.modules.end(),
+                                  [](const GoalModule& module) { return module.path.empty(); }))
         plan.reasons.push_back("modules of " + gone_or(observed.loaded_version) +
                                " are not in the driver store; an undo searches for them in /lib/modules");
 }
 
 void name_plan(const DriverRequest& request, const Observed& observed, Plan& plan) {
-    plan.kind = request.kind == DriverRequest::Kind::Rollback ? "driver.rollback"
-                : request.kind == DriverRequest::Kind::Swap   ? "driver.swap"
-                                                              : "apply";
+    plan.kind = request.applies() ? "apply" : "driver." + request.verb;
     if (request.version.empty()) // a rollback, but no driver was selected before
         plan.title = "roll back to the previous driver";
     else if (observed.loaded_version.empty())
@@ -315,11 +298,11 @@ void name_plan(const DriverRequest& request, const Observed& observed, Plan& pla
 
 std::optional<Driver> choose(const DriverRequest& request, const Observed& observed,
                              std::vector<Problem>& problems) {
-    if (request.kind == DriverRequest::Kind::Apply)
-        if (auto driver = selected_driver(observed, request.settings, request.version))
+    if (request.applies())
+        if (auto driver = selected_driver(observed, request.settings.flavour, request.version))
             return driver;
-    if (request.kind != DriverRequest::Kind::Rollback)
-        return find_driver(observed, request.settings, request.version, problems);
+    if (!request.rolls_back())
+        return find_driver(observed, observed.kernel, request.settings.flavour, request.version, problems);
     auto driver = driver_of(observed.store, *observed.selection()->previous);
     if (!driver)
         problems.push_back({Errc::NotFound,
@@ -331,7 +314,7 @@ std::optional<Driver> choose(const DriverRequest& request, const Observed& obser
 /// Sets the flavour in request.settings, and adds reasons or a problem to the plan. Does nothing for a
 /// rollback, which has the flavour of the previous generation.
 void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& plan) {
-    if (request.kind == DriverRequest::Kind::Rollback)
+    if (request.rolls_back())
         return;
     FlavourChoice choice =
         choose_flavour(observed.store, request.version, request.settings.flavour, observed.gpus);
@@ -342,11 +325,24 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         return;
     // In apply this is only a reason if the driver is selected already. One GPU that it does not support must
     // not prevent the use of the others.
-    if (request.kind == DriverRequest::Kind::Apply &&
-        selected_driver(observed, request.settings, request.version))
+    if (request.applies() && selected_driver(observed, request.settings.flavour, request.version))
         plan.reasons.push_back(choice.problem->text);
     else
         plan.problems.push_back(*std::move(choice.problem));
+}
+
+/// Sets change.files and change.modules. `applies`: the plan is for apply, not for a request.
+void compare(DriverChange& change, bool applies) {
+    const Observed& observed = change.observed;
+    const Selection* const selection = observed.selection();
+    if (selection == nullptr || selection->generation != change.to.generation)
+        change.files = Files::Select;
+    else if (!observed.wrong_files.empty() || options_differ(observed, change.settings))
+        change.files = Files::Repair;
+    if (!to_unload(observed.loaded, change.goal).empty())
+        change.modules = Modules::Swap;
+    else if (lacks(observed.loaded, change.goal))
+        change.modules = applies && change.files == Files::Keep ? Modules::LoadSelected : Modules::Load;
 }
 
 void fill(DriverRequest request, const Observed& observed, const core::StepsAround& around, Plan& plan) {
@@ -360,11 +356,7 @@ void fill(DriverRequest request, const Observed& observed, const core::StepsArou
                         std::nullopt,
                         *driver,
                         goal_as_loaded(observed),
-                        goal_for(*set, request.version, request.settings, observed, plan.problems),
-                        {},
-                        {}};
-    change.around = around;
-    change.units = observed.units;
+                        goal_for(*set, request.version, request.settings, observed, plan.problems)};
     const Selection* const selection = observed.selection();
     if (selection != nullptr)
         change.from = driver_of(observed.store, selection->generation);
@@ -373,22 +365,18 @@ void fill(DriverRequest request, const Observed& observed, const core::StepsArou
             {Errc::BadContent, unreadable(*selection, observed.kernel),
              "Import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
              "to swap without undo."});
-    change.asked = request.kind != DriverRequest::Kind::Apply;
-    change.unload = !to_unload(observed.loaded, change.goal).empty();
-    change.modules = change.unload || lacks(observed.loaded, change.goal);
-    change.selects = selection == nullptr || !(selection->generation == driver->generation);
-    change.files = change.selects || !observed.wrong_files.empty() || options_differ(change);
-    change.devices = !change.modules && !observed.devices_complete;
-    if (change.modules && gpus_to_drive(observed.gpus).empty())
+    compare(change, request.applies());
+    const bool loads = change.modules != Modules::Keep;
+    if (loads && gpus_to_drive(observed.gpus).empty())
         plan.problems.push_back(
             {Errc::Unsupported, "no NVIDIA GPU for the driver on this host's PCI buses",
              "Check that the GPU is present and is not bound to vfio-pci: lspci -d 10de: -k."});
-    plan.steps = make_steps(change);
-    if (change.modules || change.selects)
-        plan.driver = core::DriverChange{
-            observed.kernel,
-            change.modules || selection == nullptr ? observed.loaded_version : selection->generation.version,
-            request.version};
+    plan.steps = make_steps(change, around);
+    if (loads || change.files == Files::Select)
+        plan.driver = core::DriverChange{observed.kernel,
+                                         loads || selection == nullptr ? observed.loaded_version
+                                                                       : selection->generation.version,
+                                         request.version};
     add_reasons(change, plan);
 }
 
@@ -410,11 +398,11 @@ Plan driver_plan(const core::Desired& desired, const Observed& observed, const c
                                  "Use refuse, wait or terminate."});
     } else if (!request.version.empty()) {
         fill(request, observed, around, plan);
-    } else if (request.kind == DriverRequest::Kind::Rollback) {
+    } else if (request.rolls_back()) {
         plan.problems.push_back({Errc::NotFound,
                                  "no driver was selected for " + observed.kernel + " before this one",
                                  "Swap to a version by name: gpuhostctl driver swap VERSION."});
-    } else if (request.kind == DriverRequest::Kind::Swap) {
+    } else if (!request.applies()) {
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
                                  "Name one: gpuhostctl driver swap VERSION."});
     } else {

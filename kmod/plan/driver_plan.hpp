@@ -2,13 +2,9 @@
 // The plan that makes the host load and boot a driver version, for the requests "swap" and "rollback" and for
 // apply. Pure: it is computed from an Observed.
 //
-// The order of the steps: those that can fail without an effect on users of the driver are first.
-// holders.wait, which may last hours, precedes driver.prepare, so that what is prepared is still right. The
-// driver is validated before autoload.unblock lets other programs load drivers again.
-//
-//   initramfs.clear → holders.wait → driver.prepare → autoload.block → units.stop → holders.clear →
-//   driver.devices (back) → modules.converge → units.quiesce (back) → driver.select → units.reload →
-//   driver.devices → driver.validate → driver.compute → autoload.unblock → units.start
+// The table in make_steps() is the order of the steps: those that can fail without an effect on users of the
+// driver are first. holders.wait, which may last hours, precedes driver.prepare, so that what is prepared is
+// still right. The driver is validated before autoload.unblock lets other programs load drivers again.
 //
 // If the selected driver only has to be loaded, as at boot, the plan has only modules.converge,
 // driver.devices, driver.validate and, with Validation=cuda, driver.compute. Units that start after the
@@ -46,14 +42,13 @@ namespace gpuhost::kmod {
 /// settings may already be those for the next driver.
 [[nodiscard]] ModuleGoal goal_as_loaded(const Observed& observed);
 
-/// Returns the newest userland and module set of `version` for the running kernel, in the flavour of the
-/// settings. Returns nothing and adds a problem if the store has no modules for it.
-[[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const DriverSettings& settings,
-                                                const std::string& version,
+/// Returns the newest userland and module set of `version` for `kernel`, in this flavour or "any". Returns
+/// nothing and adds a problem if the store has no modules for it.
+[[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const std::string& kernel,
+                                                const std::string& flavour, const std::string& version,
                                                 std::vector<core::Problem>& problems);
-/// Returns the driver that is selected for the running kernel, if it is of this version and of the flavour in
-/// the settings.
-[[nodiscard]] std::optional<Driver> selected_driver(const Observed& observed, const DriverSettings& settings,
+/// Returns the driver that is selected for the running kernel, if it is of this version and flavour.
+[[nodiscard]] std::optional<Driver> selected_driver(const Observed& observed, const std::string& flavour,
                                                     const std::string& version);
 /// Returns a generation with the paths of its sets; nothing if a set is not in the store.
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The step kinds of plans that change the driver, each with its sandbox (kmod/plan/driver_plan.hpp has their
+// The step kinds of plans that change the driver, each with its sandbox (kmod/plan/driver_plan.cpp has their
 // order):
 //
 //   holders.wait      Modules  waits until no process holds the driver (policy wait only)

@@ -16,11 +16,6 @@ using base::Errc;
 using base::Json;
 using core::Plan;
 
-const Selection* selection_of(const Observed& observed, const std::string& kernel) {
-    const auto found = observed.store.selected.find(kernel);
-    return found == observed.store.selected.end() ? nullptr : &found->second;
-}
-
 Json json_or_null(const std::optional<Driver>& driver) {
     return driver ? to_json(*driver) : Json();
 }
@@ -37,17 +32,9 @@ bool boots_only(const Observed& observed, const std::string& kernel) {
 
 Json args_for(const Observed& observed, const std::string& kernel, const std::optional<Driver>& to,
               const std::optional<Selection>& next, const std::string& options) {
-    const Selection* const before = selection_of(observed, kernel);
-    const auto from = before != nullptr ? driver_of(observed.store, before->generation) : std::nullopt;
-    return {{"kernel", kernel},
-            {"from", json_or_null(from)},
-            {"to", json_or_null(to)},
-            {"boots_only", boots_only(observed, kernel)},
-            {"options_from", observed.options},
-            {"options_to", options},
-            {"current_from", observed.current},
-            {"selection_from", before != nullptr ? to_json(*before) : Json()},
-            {"selection_to", json_or_null(next)}};
+    Json args = select_args(observed, kernel, to, next, options);
+    args["boots_only"] = boots_only(observed, kernel);
+    return args;
 }
 
 /// Adds the problem that gpuhostd does not manage the driver because of Version=`value`.
@@ -122,13 +109,11 @@ std::string flavour_without_gpus(const Store& store, const std::string& version,
 
 void select_for(const std::string& kernel, const std::string& version, const DriverSettings& settings,
                 const Observed& observed, Plan& plan) {
-    const Selection* const before = selection_of(observed, kernel);
-    Observed other = observed;
-    other.kernel = kernel;
-    DriverSettings chosen = settings;
-    if (settings.flavour == "any" && observed.gpus.empty())
-        chosen.flavour = flavour_without_gpus(observed.store, version, kernel);
-    const auto to = find_driver(other, chosen, version, plan.problems);
+    const Selection* const before = observed.store.selection_of(kernel);
+    const std::string flavour = settings.flavour == "any" && observed.gpus.empty()
+                                    ? flavour_without_gpus(observed.store, version, kernel)
+                                    : settings.flavour;
+    const auto to = find_driver(observed, kernel, flavour, version, plan.problems);
     if (!to)
         return;
     if (before != nullptr && before->generation == to->generation) {
@@ -141,8 +126,8 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     Selection next{to->generation, std::nullopt};
     if (before != nullptr)
         next.previous = before->generation;
-    if (chosen.flavour != settings.flavour)
-        plan.reasons.push_back("no GPU is visible, so " + kernel + " gets " + chosen.flavour +
+    if (flavour != settings.flavour)
+        plan.reasons.push_back("no GPU is visible, so " + kernel + " gets " + flavour +
                                " modules as other kernels do; to change this, set Flavour= in gpuhostd.conf");
     const Json args = args_for(observed, kernel, to, next, observed.options);
     const std::vector<core::Step> clearing = initramfs_steps(settings, observed.initramfs, kernel);
@@ -157,6 +142,20 @@ std::string owner_word(DriverOwner owner) {
 }
 
 } // namespace
+
+Json select_args(const Observed& observed, const std::string& kernel, const std::optional<Driver>& to,
+                 const std::optional<Selection>& next, const std::string& options) {
+    const Selection* const before = observed.store.selection_of(kernel);
+    const auto from = before != nullptr ? driver_of(observed.store, before->generation) : std::nullopt;
+    return {{"kernel", kernel},
+            {"from", json_or_null(from)},
+            {"to", json_or_null(to)},
+            {"options_from", observed.options},
+            {"options_to", options},
+            {"current_from", observed.current},
+            {"selection_from", before != nullptr ? to_json(*before) : Json()},
+            {"selection_to", json_or_null(next)}};
+}
 
 Plan hands_off_plan(DriverOwner owner, const std::string& request, const Observed& observed) {
     Plan plan;

@@ -10,6 +10,13 @@
 
 namespace gpuhost::kmod {
 
+/// Returns the args of driver.prepare and driver.select for `kernel`: the files of the driver that is
+/// selected now, and those to select. Nothing in `to` and `next`: deselects. `options` is the new content of
+/// options_file.
+[[nodiscard]] base::Json select_args(const Observed& observed, const std::string& kernel,
+                                     const std::optional<Driver>& to, const std::optional<Selection>& next,
+                                     const std::string& options);
+
 /// Plans for Version=preinstalled and Version=off (`owner`). A request, whose name is `request`, is refused.
 /// Without a request (empty), the plan has no steps; its problems and reasons say what is wrong with the
 /// installed driver.

@@ -102,6 +102,11 @@ std::string selection_path(std::string_view kernel) {
 
 } // namespace
 
+const Selection* Store::selection_of(const std::string& kernel) const {
+    const auto found = selected.find(kernel);
+    return found == selected.end() ? nullptr : &found->second;
+}
+
 const DriverVersion* Store::find(std::string_view version) const {
     const auto found = std::find_if(versions.begin(), versions.end(),
                                     [version](const DriverVersion& v) { return v.version == version; });

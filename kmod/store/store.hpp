@@ -108,6 +108,8 @@ struct Store {
     std::vector<DriverVersion> versions;       ///< newest version first
     std::vector<std::string> problems;         ///< sentences about sets and selections that cannot be read
 
+    /// Returns null if no driver is selected for `kernel`.
+    [[nodiscard]] const Selection* selection_of(const std::string& kernel) const;
     [[nodiscard]] const DriverVersion* find(std::string_view version) const;
     [[nodiscard]] const Userland* find_userland(std::string_view version, std::string_view digest) const;
     [[nodiscard]] const ModuleSet* find_modules(std::string_view version, std::string_view digest) const;

@@ -85,8 +85,8 @@ Result<SecureBoot> read_secure_boot(const base::Root& root, const DriverSettings
     else if (!settings.signing.certificate.empty())
         boot.site = boot.rules.certificates.back();
     GPUHOST_TRY(store, read_store(root));
-    const auto selected = store.selected.find(boot.kernel);
-    const std::string chosen = selected == store.selected.end() ? "" : selected->second.generation.modules;
+    const Selection* const selected = store.selection_of(boot.kernel);
+    const std::string chosen = selected == nullptr ? "" : selected->generation.modules;
     const std::vector<PciGpu> gpus = nvidia_gpus(root);
     for (const DriverVersion& version : store.versions) {
         const ModuleSet* const taken =

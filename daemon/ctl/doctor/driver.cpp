@@ -10,11 +10,6 @@ namespace gpuhost::ctl {
 
 namespace {
 
-const kmod::Selection* selection(const DoctorFacts& facts) {
-    const auto found = facts.store.selected.find(facts.kernel);
-    return found == facts.store.selected.end() ? nullptr : &found->second;
-}
-
 std::string loaded_version(const DoctorFacts& facts) {
     for (const kmod::LoadedModule& module : facts.loaded)
         if (module.name == "nvidia")
@@ -129,7 +124,7 @@ Diagnosis check_driver(const DoctorFacts& facts) {
         return skipped(without_own_driver(facts));
     if (facts.owner == kmod::DriverOwner::Preinstalled)
         return facts.is_host ? check_preinstalled(facts) : skipped("this is a mounted system");
-    const kmod::Selection* const selected = selection(facts);
+    const kmod::Selection* const selected = facts.store.selection_of(facts.kernel);
     const std::string loaded = loaded_version(facts);
     const std::string chosen = selected != nullptr ? selected->generation.version : "";
     if (!facts.configured.empty() && facts.configured != chosen)
@@ -165,7 +160,7 @@ Diagnosis check_devices(const DoctorFacts& facts) {
 
 /// Checks the firmware, without which the open modules drive no GPU.
 Diagnosis check_firmware(const DoctorFacts& facts) {
-    const kmod::Selection* const selected = selection(facts);
+    const kmod::Selection* const selected = facts.store.selection_of(facts.kernel);
     if (selected == nullptr)
         return skipped("no driver is selected");
     const std::string& version = selected->generation.version;

@@ -100,12 +100,12 @@ void add_shadows(DoctorFacts& facts, const Root& root, const std::string& versio
 }
 
 void add_selected(DoctorFacts& facts, const Root& root) {
-    const auto found = facts.store.selected.find(facts.kernel);
-    if (found == facts.store.selected.end())
+    const kmod::Selection* const selection = facts.store.selection_of(facts.kernel);
+    if (selection == nullptr)
         return;
-    const kmod::Generation& generation = found->second.generation;
-    add_shadows(facts, root, generation.version);
-    facts.firmware_linked = root.stat("/lib/firmware/nvidia/" + generation.version).has_value();
+    const std::string& version = selection->generation.version;
+    add_shadows(facts, root, version);
+    facts.firmware_linked = root.stat("/lib/firmware/nvidia/" + version).has_value();
 }
 
 void add_signatures(DoctorFacts& facts, const Root& root, const kmod::DriverSettings& settings) {
