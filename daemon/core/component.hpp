@@ -4,6 +4,7 @@
 #include "daemon/core/plan.hpp"
 #include "daemon/core/settings.hpp"
 
+#include <any>
 #include <optional>
 #include <string_view>
 
@@ -24,32 +25,38 @@ struct Desired {
     bool driver_changes = false;
 };
 
+/// The state that a component observed: a value of a type that only the component uses.
+using Observation = std::any;
+
 /// A part of the host that is kept in its desired state, such as the driver. observe() reads the host, plan()
-/// is a pure function of values. The observation is JSON, so that `status --json` shows what plan() used, and
-/// a test can plan for a recorded host.
+/// is a pure function of values.
 class Component {
   public:
     virtual ~Component() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// Reads the state of the host; the settings select what to read. Runs in the daemon's loop: returns
     /// within some milliseconds, does not wait, and does not parse files of other programs.
-    [[nodiscard]] virtual base::Result<base::Json> observe(const Settings& settings) = 0;
-    [[nodiscard]] virtual Plan plan(const Desired& desired, const base::Json& observed) const = 0;
+    [[nodiscard]] virtual base::Result<Observation> observe(const Settings& settings) = 0;
+    /// Returns the observation for `status --json`. By default it is JSON already.
+    [[nodiscard]] virtual base::Json document(const Observation& observed) const {
+        return std::any_cast<const base::Json&>(observed);
+    }
+    [[nodiscard]] virtual Plan plan(const Desired& desired, const Observation& observed) const = 0;
     /// Returns a plan for what plan() needs but can't create, for example kernel modules that must be built.
     /// The daemon runs it automatically at start, before it applies plan(). nullopt if nothing is needed.
     [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
-                                                                const base::Json& /*observed*/) const {
+                                                                const Observation& /*observed*/) const {
         return std::nullopt;
     }
     /// Returns true if the daemon applies plan() automatically at start and after a failed operation.
     /// Example: no driver is loaded after a boot.
-    [[nodiscard]] virtual bool converge_at_start(const base::Json& observed) const = 0;
+    [[nodiscard]] virtual bool converge_at_start(const Observation& observed) const = 0;
     /// Called for each step that had begun when a reboot interrupted its operation, after that operation has
     /// ended. Returns true if the daemon then applies plan() automatically, even if converge_at_start()
     /// returns false. Such a step may have left a state that otherwise only an administrator's request
     /// changes.
     [[nodiscard]] virtual bool converge_after(const Step& /*interrupted*/,
-                                              const base::Json& /*observed*/) const {
+                                              const Observation& /*observed*/) const {
         return false;
     }
 };

@@ -220,7 +220,7 @@ Plan converge_plan(const core::Desired& desired, const Json& observed) {
 
 } // namespace
 
-base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
+base::Result<core::Observation> ImagesComponent::observe(const core::Settings& settings) {
     const Catalogue catalogue(root_);
     GPUHOST_TRY(names, catalogue.names());
     Json bundles = Json::array();
@@ -245,7 +245,8 @@ base::Result<Json> ImagesComponent::observe(const core::Settings& settings) {
     return observed;
 }
 
-Plan ImagesComponent::plan(const core::Desired& desired, const Json& observed) const {
+Plan ImagesComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
     if (desired.request.empty())
         return converge_plan(desired, observed);
     if (!desired.request.contains("images"))

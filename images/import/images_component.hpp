@@ -30,9 +30,10 @@ class ImagesComponent : public core::Component {
         : root_(root), import_steps_(std::move(import_steps)), driver_filter_(std::move(driver_filter)) {}
 
     [[nodiscard]] std::string_view name() const override { return "images"; }
-    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    [[nodiscard]] bool converge_at_start(const base::Json&) const override { return false; }
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override;
+    [[nodiscard]] bool converge_at_start(const core::Observation&) const override { return false; }
 
   private:
     const base::Root& root_;

@@ -190,24 +190,8 @@ base::Json to_json(const LoadedModule& module) {
             {"refcnt", module.refcnt}, {"holders", module.holders}, {"state", module.state}};
 }
 
-LoadedModule loaded_from_json(const base::Json& value) {
-    LoadedModule module;
-    module.name = base::string_or(value, "name", "");
-    module.version = base::string_or(value, "version", "");
-    module.srcversion = base::string_or(value, "srcversion", "");
-    module.refcnt = static_cast<int>(base::int_or(value, "refcnt", -1));
-    module.holders = base::strings_or_empty(value, "holders");
-    module.state = base::string_or(value, "state", "live");
-    return module;
-}
-
 base::Json to_json(const PciGpu& gpu) {
     return {{"address", gpu.address}, {"device", gpu.device}, {"driver", gpu.driver}};
-}
-
-PciGpu gpu_from_json(const base::Json& value) {
-    return {base::string_or(value, "address", ""), base::string_or(value, "device", ""),
-            base::string_or(value, "driver", "")};
 }
 
 } // namespace gpuhost::kmod

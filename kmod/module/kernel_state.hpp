@@ -86,8 +86,6 @@ struct CharDriver {
 [[nodiscard]] std::string signature_enforcement(const base::Root& root);
 
 [[nodiscard]] base::Json to_json(const LoadedModule& module);
-[[nodiscard]] LoadedModule loaded_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const PciGpu& gpu);
-[[nodiscard]] PciGpu gpu_from_json(const base::Json& value);
 
 } // namespace gpuhost::kmod

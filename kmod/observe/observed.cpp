@@ -38,34 +38,4 @@ base::Json to_json(const Observed& observed) {
             {"autoload", observed.autoload_blocked ? "blocked" : "allowed"}};
 }
 
-Observed observed_from_json(const base::Json& value) {
-    Observed observed;
-    observed.kernel = base::string_or(value, "kernel", "");
-    for (const base::Json& kernel : base::member(value, "kernels"))
-        observed.kernels.push_back(
-            {base::string_or(kernel, "release", ""), base::bool_or(kernel, "headers", false)});
-    for (const base::Json& kernel : base::member(value, "removed_kernels"))
-        observed.removed_kernels.push_back(gone_kernel_from_json(kernel));
-    for (const base::Json& gpu : base::member(value, "gpus"))
-        observed.gpus.push_back(gpu_from_json(gpu));
-    for (const base::Json& module : base::member(value, "loaded"))
-        observed.loaded.push_back(loaded_from_json(module));
-    observed.loaded_version = base::string_or(value, "loaded_version", "");
-    observed.store = store_from_json(base::member(value, "store"));
-    observed.units = base::strings_or_empty(value, "units");
-    observed.wrong_files = base::strings_or_empty(value, "wrong_files");
-    observed.options = base::string_or(value, "options", "");
-    observed.configured = base::string_or(value, "configured", "");
-    observed.new_kernel = base::string_or(value, "new_kernel", "");
-    observed.current = base::string_or(value, "current", "");
-    observed.console = base::string_or(value, "console", "");
-    observed.packaged_units = base::strings_or_empty(value, "packaged_units");
-    for (const auto& [kernel, image] : base::member(value, "initramfs").items())
-        if (image.is_string())
-            observed.initramfs[kernel] = image.get<std::string>();
-    observed.devices_complete = base::bool_or(value, "devices_complete", true);
-    observed.autoload_blocked = base::string_or(value, "autoload", "allowed") == "blocked";
-    return observed;
-}
-
 } // namespace gpuhost::kmod

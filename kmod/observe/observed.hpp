@@ -15,8 +15,7 @@
 
 namespace gpuhost::kmod {
 
-/// The result of DriverComponent::observe(), which returns it as JSON. Names in comments are functions that
-/// return the value.
+/// The result of DriverComponent::observe(). Names in comments are functions that return the value.
 struct Observed {
     std::string kernel;                   ///< release of the running kernel
     std::vector<InstalledKernel> kernels; ///< installed kernels, in order of release
@@ -42,7 +41,7 @@ struct Observed {
     /// Returns the running kernel's selection; null: none.
     [[nodiscard]] const Selection* selection() const { return store.selection_of(kernel); }
 };
+/// Returns the document of status, org.gpuhost1(5).
 [[nodiscard]] base::Json to_json(const Observed& observed);
-[[nodiscard]] Observed observed_from_json(const base::Json& value);
 
 } // namespace gpuhost::kmod

@@ -43,8 +43,7 @@ std::vector<std::string> wrong_files(const base::Root& root, const Observed& obs
 
 /// Plans the request "build". "all-kernels" means all installed kernels with headers; the plan reports the
 /// others.
-Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed,
-                   const Json& value) {
+Plan build_request(const Json& request, const DriverSettings& settings, const Observed& observed) {
     std::string version = base::string_or(request, "version", "");
     if (version.empty())
         version = version_in_use(settings, observed);
@@ -53,7 +52,7 @@ Plan build_request(const Json& request, const DriverSettings& settings, const Ob
     if (base::bool_or(request, "all-kernels", false))
         for (const InstalledKernel& kernel : observed.kernels)
             (kernel.headers ? kernels : without).push_back(kernel.release);
-    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings, value);
+    Plan plan = build_plan(version, kernels, base::bool_or(request, "again", false), settings, observed);
     for (const std::string& kernel : without)
         plan.reasons.push_back("kernel " + kernel + " is left out: its headers are not installed");
     return plan;
@@ -70,7 +69,7 @@ Plan invalid_request(const std::string& request) {
 
 } // namespace
 
-base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
+base::Result<core::Observation> DriverComponent::observe(const core::Settings& settings) {
     Observed observed;
     GPUHOST_TRY(kernel, kernel_release(root_));
     observed.kernel = kernel;
@@ -100,11 +99,15 @@ base::Result<Json> DriverComponent::observe(const core::Settings& settings) {
     observed.initramfs = unknown_initramfs(root_, observed.kernels);
     observed.devices_complete = devices_complete(root_);
     observed.autoload_blocked = autoload_blocked(root_);
-    return to_json(observed);
+    return observed;
 }
 
-Plan DriverComponent::plan(const core::Desired& desired, const Json& value) const {
-    const Observed observed = observed_from_json(value);
+Json DriverComponent::document(const core::Observation& observed) const {
+    return to_json(std::any_cast<const Observed&>(observed));
+}
+
+Plan DriverComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Observed&>(observation);
     if (!desired.request.empty() && !desired.request.contains("driver"))
         return {};
     const Json& request = base::member(desired.request, "driver");
@@ -113,12 +116,12 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
         return driver_plan(desired, observed, around_ ? around_(desired.settings) : core::StepsAround());
     const std::string version = base::string_or(request, "version", "");
     if (kind == "import") {
-        const std::vector<std::string> in_use = versions_in_use(value);
+        const std::vector<std::string> in_use = versions_in_use(observed);
         return import_plan(base::strings_or_empty(request, "files"),
                            base::bool_or(request, "only_new", false) ? &in_use : nullptr);
     }
     if (kind == "build")
-        return build_request(request, driver_settings(desired.settings), observed, value);
+        return build_request(request, driver_settings(desired.settings), observed);
     if (kind == "select")
         return select_plan(version, base::strings_or_empty(request, "kernels"),
                            driver_settings(desired.settings), observed);
@@ -126,17 +129,17 @@ Plan DriverComponent::plan(const core::Desired& desired, const Json& value) cons
         return deselect_plan(driver_settings(desired.settings), observed,
                              around_ ? around_(desired.settings) : core::StepsAround());
     if (kind == "remove")
-        return remove_plan(version, driver_settings(desired.settings).pins, value);
+        return remove_plan(version, driver_settings(desired.settings).pins, observed);
     if (kind == "clean")
         return clean_plan(driver_settings(desired.settings), observed);
     if (kind == "verify")
-        return verify_plan(version, value);
+        return verify_plan(version, observed);
     return invalid_request(kind);
 }
 
 std::optional<Plan> DriverComponent::before_converging(const core::Settings& settings,
-                                                       const Json& value) const {
-    const Observed observed = observed_from_json(value);
+                                                       const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Observed&>(observation);
     const DriverSettings driver = driver_settings(settings);
     const std::string version = version_in_use(driver, observed);
     const bool headers =
@@ -148,11 +151,11 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
         return std::nullopt;
     if (modules_to_use(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
         return std::nullopt;
-    return build_plan(version, {observed.kernel}, false, driver, value);
+    return build_plan(version, {observed.kernel}, false, driver, observed);
 }
 
-bool DriverComponent::converge_at_start(const Json& value) const {
-    const Observed observed = observed_from_json(value);
+bool DriverComponent::converge_at_start(const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Observed&>(observation);
     if (observed.configured == "preinstalled" || observed.configured == "off")
         return false;
     const Selection* const selection = observed.selection();

@@ -31,18 +31,20 @@ class DriverComponent final : public core::Component {
         : root_(root), around_(std::move(around)) {}
 
     [[nodiscard]] std::string_view name() const override { return "driver"; }
-    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    [[nodiscard]] std::optional<core::Plan> before_converging(const core::Settings& settings,
-                                                              const base::Json& observed) const override;
-    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings& settings) override;
+    [[nodiscard]] base::Json document(const core::Observation& observed) const override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override;
+    [[nodiscard]] std::optional<core::Plan>
+    before_converging(const core::Settings& settings, const core::Observation& observed) const override;
+    [[nodiscard]] bool converge_at_start(const core::Observation& observed) const override;
     /// Returns whether to plan `apply` after an interrupted operation was undone: if a reboot interrupted
     /// driver.select for the running kernel. The host may have booted the new driver before the undo selected
     /// the previous one again.
     [[nodiscard]] bool converge_after(const core::Step& interrupted,
-                                      const base::Json& observed) const override {
-        return interrupted.kind == "driver.select" &&
-               base::string_or(interrupted.args, "kernel", "") == base::string_or(observed, "kernel", "none");
+                                      const core::Observation& observed) const override {
+        return interrupted.kind == "driver.select" && base::string_or(interrupted.args, "kernel", "") ==
+                                                          std::any_cast<const Observed&>(observed).kernel;
     }
 
   private:

@@ -5,7 +5,6 @@
 #include "daemon/core/file_version.hpp"
 #include "kmod/build/sign.hpp"
 #include "kmod/store/flavour_choice.hpp"
-#include "kmod/store/store.hpp"
 
 #include <algorithm>
 #include <set>
@@ -92,9 +91,9 @@ core::Step sign_step(const std::string& version, const std::string& kernel, cons
 }
 
 /// Returns the kernels to build for, each once: `kernels`, or the running one if that is empty.
-std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Json& observed) {
+std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels, const Observed& observed) {
     if (kernels.empty())
-        return {base::string_or(observed, "kernel", {})};
+        return {observed.kernel};
     std::vector<std::string> wanted;
     for (const std::string& kernel : kernels)
         if (std::find(wanted.begin(), wanted.end(), kernel) == wanted.end())
@@ -104,10 +103,9 @@ std::vector<std::string> wanted_kernels(const std::vector<std::string>& kernels,
 
 } // namespace
 
-std::vector<std::string> versions_in_use(const Json& observed) {
-    std::set<std::string> versions{base::string_or(observed, "configured", {}),
-                                   base::string_or(observed, "loaded_version", {})};
-    for (const auto& [kernel, selection] : store_from_json(base::member(observed, "store")).selected)
+std::vector<std::string> versions_in_use(const Observed& observed) {
+    std::set<std::string> versions{observed.configured, observed.loaded_version};
+    for (const auto& [kernel, selection] : observed.store.selected)
         versions.insert(selection.generation.version);
     versions.erase("");
     return {versions.begin(), versions.end()};
@@ -152,7 +150,7 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
 }
 
 Plan build_plan(const std::string& version, const std::vector<std::string>& kernels, bool again,
-                const DriverSettings& settings, const Json& observed) {
+                const DriverSettings& settings, const Observed& observed) {
     Plan plan;
     plan.kind = "driver.build";
     plan.changes_host = false;
@@ -164,16 +162,13 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
                                  "Name one: gpuhostctl driver build VERSION."});
         return plan;
     }
-    const Store store = store_from_json(base::member(observed, "store"));
+    const Store& store = observed.store;
     const DriverVersion* known = store.find(version);
     if (known == nullptr) {
         plan.problems.push_back(not_in_store(version));
         return plan;
     }
-    std::vector<PciGpu> gpus;
-    for (const Json& gpu : base::member(observed, "gpus"))
-        gpus.push_back(gpu_from_json(gpu));
-    FlavourChoice choice = choose_flavour(store, version, settings.flavour, gpus);
+    FlavourChoice choice = choose_flavour(store, version, settings.flavour, observed.gpus);
     plan.reasons = std::move(choice.reasons);
     if (choice.problem) {
         plan.problems.push_back(std::move(*choice.problem));
@@ -226,12 +221,12 @@ Plan build_plan(const std::string& version, const std::vector<std::string>& kern
     return plan;
 }
 
-Plan remove_plan(const std::string& version, const std::vector<std::string>& pins, const Json& observed) {
+Plan remove_plan(const std::string& version, const std::vector<std::string>& pins, const Observed& observed) {
     Plan plan;
     plan.kind = "driver.remove";
     plan.changes_host = false;
     plan.title = "remove driver " + version;
-    const Store store = store_from_json(base::member(observed, "store"));
+    const Store& store = observed.store;
     const std::string swap_first = "Swap to another version first: gpuhostctl driver swap VERSION.";
     if (!is_in_store(store, version))
         plan.problems.push_back(not_in_store(version));
@@ -242,7 +237,7 @@ Plan remove_plan(const std::string& version, const std::vector<std::string>& pin
         else if (selection.previous && selection.previous->version == version)
             plan.reasons.push_back("rollback on kernel " + kernel + " will no longer be possible");
     }
-    if (base::string_or(observed, "loaded_version", {}) == version)
+    if (observed.loaded_version == version)
         plan.problems.push_back({Errc::InUse, "driver " + version + " is loaded", swap_first});
     if (std::find(pins.begin(), pins.end(), version) != pins.end())
         plan.problems.push_back({Errc::Refused, "driver " + version + " is pinned",
@@ -255,12 +250,12 @@ Plan remove_plan(const std::string& version, const std::vector<std::string>& pin
     return plan;
 }
 
-Plan verify_plan(const std::string& version, const Json& observed) {
+Plan verify_plan(const std::string& version, const Observed& observed) {
     Plan plan;
     plan.kind = "driver.verify";
     plan.changes_host = false;
     plan.title = version.empty() ? "verify the driver store" : "verify driver " + version;
-    const Store store = store_from_json(base::member(observed, "store"));
+    const Store& store = observed.store;
     if (!version.empty() && !is_in_store(store, version)) {
         plan.problems.push_back(not_in_store(version));
         return plan;

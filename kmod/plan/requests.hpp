@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans for the driver component's requests "import", "build", "remove" and "verify". Pure: `observed` is the
-// JSON of an Observed (org.gpuhost1(5)). Checks that need the file system are in the preflight of the steps.
+// Plans for the driver component's requests "import", "build", "remove" and "verify". Pure.
+// Checks that need the file system are in the preflight of the steps.
 #pragma once
 
-#include "daemon/base/json_fwd.hpp"
 #include "daemon/core/plan.hpp"
 #include "kmod/driver_settings.hpp"
+#include "kmod/observe/observed.hpp"
 
 #include <string>
 #include <vector>
@@ -21,21 +21,21 @@ namespace gpuhost::kmod {
 
 /// Returns the driver versions in use: configured, loaded, or selected for a kernel. A host may load them
 /// without a further request, so only root may import into them.
-[[nodiscard]] std::vector<std::string> versions_in_use(const base::Json& observed);
+[[nodiscard]] std::vector<std::string> versions_in_use(const Observed& observed);
 
 /// Plans a build of modules for `kernels`; empty: for the running kernel. With `again`, builds also if the
 /// store has the modules already, which replaces a damaged set. If `settings` name a signing key, built
 /// modules are signed. If the store has unsigned modules, they are not built again, but a signed copy of the
 /// set is made.
 [[nodiscard]] core::Plan build_plan(const std::string& version, const std::vector<std::string>& kernels,
-                                    bool again, const DriverSettings& settings, const base::Json& observed);
+                                    bool again, const DriverSettings& settings, const Observed& observed);
 
 /// Plans the removal of a driver version from the store. `pins` are versions that must stay (Pin=).
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const std::vector<std::string>& pins,
-                                     const base::Json& observed);
+                                     const Observed& observed);
 
 /// Plans a comparison of the files of `version` in the store with their digests. Empty `version`: of every
 /// version.
-[[nodiscard]] core::Plan verify_plan(const std::string& version, const base::Json& observed);
+[[nodiscard]] core::Plan verify_plan(const std::string& version, const Observed& observed);
 
 } // namespace gpuhost::kmod

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the driver store to JSON and back, for 'gpuhostctl driver list --json' and for the observed state
-// from which plans are made.
+// Converts the driver store to JSON, for 'gpuhostctl driver list --json' and for status, and selections to
+// JSON and back, for their files and for the args of steps.
 #include "daemon/base/json.hpp"
 
 #include "daemon/base/parse.hpp"
@@ -8,11 +8,9 @@
 
 namespace gpuhost::kmod {
 
-using base::int_or;
 using base::Json;
 using base::member;
 using base::string_or;
-using base::strings_or_empty;
 
 namespace {
 
@@ -22,18 +20,6 @@ Json to_json(const ModuleFile& module) {
                 {"vermagic", module.vermagic}, {"depends", module.depends},
                 {"size", module.size},         {"sha256", module.sha256},
                 {"signer", module.signer}};
-}
-
-ModuleFile module_from_json(const Json& value) {
-    return {string_or(value, "name", {}),
-            string_or(value, "file", {}),
-            string_or(value, "version", {}),
-            string_or(value, "srcversion", {}),
-            string_or(value, "vermagic", {}),
-            strings_or_empty(value, "depends"),
-            static_cast<std::uint64_t>(int_or(value, "size", 0)),
-            string_or(value, "sha256", {}),
-            string_or(value, "signer", {})};
 }
 
 Json to_json(const Userland& set) {
@@ -47,17 +33,6 @@ Json to_json(const Userland& set) {
                 {"published_us", set.published_us}};
 }
 
-Userland userland_from_json(const Json& value) {
-    return {string_or(value, "digest", {}),
-            string_or(value, "path", {}),
-            static_cast<std::uint64_t>(int_or(value, "files", 0)),
-            static_cast<std::uint64_t>(int_or(value, "bytes", 0)),
-            base::bool_or(value, "nvml", false),
-            strings_or_empty(value, "firmware"),
-            int_or(value, "published_us", 0),
-            strings_or_empty(value, "closed_gpus")};
-}
-
 Json to_json(const ModuleSet& set) {
     Json modules = Json::array();
     for (const ModuleFile& module : set.modules)
@@ -66,30 +41,11 @@ Json to_json(const ModuleSet& set) {
                 {"path", set.path},     {"modules", std::move(modules)}, {"published_us", set.published_us}};
 }
 
-ModuleSet module_set_from_json(const Json& value) {
-    ModuleSet set{string_or(value, "kernel", {}),
-                  string_or(value, "flavour", {}),
-                  string_or(value, "digest", {}),
-                  string_or(value, "path", {}),
-                  {},
-                  int_or(value, "published_us", 0)};
-    for (const Json& module : member(value, "modules"))
-        set.modules.push_back(module_from_json(module));
-    return set;
-}
-
 Json to_json(const SourceSet& set) {
     return Json{{"flavour", set.flavour},     {"digest", set.digest},
                 {"path", set.path},           {"file", set.file},
                 {"size", set.size},           {"sha256", set.sha256},
                 {"directory", set.directory}, {"published_us", set.published_us}};
-}
-
-SourceSet source_from_json(const Json& value) {
-    return {string_or(value, "flavour", {}),   string_or(value, "digest", {}),
-            string_or(value, "path", {}),      string_or(value, "file", {}),
-            string_or(value, "directory", {}), static_cast<std::uint64_t>(int_or(value, "size", 0)),
-            string_or(value, "sha256", {}),    int_or(value, "published_us", 0)};
 }
 
 Json to_json(const DriverVersion& version) {
@@ -141,26 +97,6 @@ Json to_json(const Store& store) {
     for (const DriverVersion& version : store.versions)
         value["versions"].push_back(to_json(version));
     return value;
-}
-
-Store store_from_json(const Json& value) {
-    Store store;
-    for (const auto& [kernel, item] : member(value, "selected").items())
-        if (auto selection = selection_from_json(item))
-            store.selected.emplace(kernel, std::move(*selection));
-    for (const Json& item : member(value, "versions")) {
-        DriverVersion version;
-        version.version = string_or(item, "version", {});
-        for (const Json& set : member(item, "userland"))
-            version.userland.push_back(userland_from_json(set));
-        for (const Json& set : member(item, "modules"))
-            version.modules.push_back(module_set_from_json(set));
-        for (const Json& set : member(item, "sources"))
-            version.sources.push_back(source_from_json(set));
-        store.versions.push_back(std::move(version));
-    }
-    store.problems = strings_or_empty(value, "problems");
-    return store;
 }
 
 } // namespace gpuhost::kmod

@@ -151,10 +151,9 @@ struct Store {
 /// Returns false for nouveau.
 [[nodiscard]] bool is_others(const Store& store, const std::string& name);
 
-/// Convert the store to the document of 'gpuhostctl driver list --json' (org.gpuhost1(5)) and back. The
-/// document's member "kernel" is added by the caller.
+/// Returns the document of 'gpuhostctl driver list --json' (org.gpuhost1(5)). The caller adds
+/// its member "kernel".
 [[nodiscard]] base::Json to_json(const Store& store);
-[[nodiscard]] Store store_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const Selection& selection);
 [[nodiscard]] std::optional<Selection> selection_from_json(const base::Json& value);
 

@@ -159,13 +159,13 @@ Result<void> Manager::request_upgrade(const std::string& version) {
     return {};
 }
 
-bool Manager::wants_to_converge(const core::Component& component, const Json& observed) const {
+bool Manager::wants_to_converge(const core::Component& component, const core::Observation& observed) const {
     return component.converge_at_start(observed) ||
            std::any_of(interrupted_.begin(), interrupted_.end(),
                        [&](const core::Step& step) { return component.converge_after(step, observed); });
 }
 
-const Result<Json>& Manager::observe(core::Component& component) {
+const Result<core::Observation>& Manager::observe(core::Component& component) {
     if (const auto turn = event_.turn(); !turn || turn != seen_in_turn_) {
         seen_.clear();
         seen_in_turn_ = turn;
@@ -180,7 +180,7 @@ const Result<Json>& Manager::observe(core::Component& component) {
 /// operation has ended, even if it failed.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
-        const Result<Json>& observed = observe(*component);
+        const Result<core::Observation>& observed = observe(*component);
         if (!observed || !wants_to_converge(*component, *observed))
             continue;
         auto plan = component->before_converging(settings_, *observed);
@@ -204,7 +204,7 @@ void Manager::converge() {
     converged_ = true;
     core::Plan all = everything();
     for (const auto& component : components_) {
-        const Result<Json>& observed = observe(*component);
+        const Result<core::Observation>& observed = observe(*component);
         if (!observed) {
             log::warning("can't observe the " + std::string(component->name()) + ": " +
                          observed.error().message + ", ignoring");
@@ -285,7 +285,7 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
         const bool asked = request.contains(name) || std::erase(missing, name) != 0;
         if ((!request.empty() || !names.empty()) && !asked)
             continue;
-        const Result<Json>& observed = observe(*component);
+        const Result<core::Observation>& observed = observe(*component);
         if (!observed) {
             const Error error = observed.error().context("observing the " + std::string(component->name()));
             if (is_one)
@@ -321,10 +321,12 @@ Result<std::uint64_t> Manager::apply(const Json& request, core::Subject subject,
 
 Result<Json> Manager::observe(std::string_view component) {
     for (const auto& candidate : components_)
-        if (candidate->name() == component)
-            return observe(*candidate).map_error([&](const Error& error) {
-                return error.context("observing the " + std::string(component));
-            });
+        if (candidate->name() == component) {
+            const Result<core::Observation>& observed = observe(*candidate);
+            if (!observed)
+                return base::fail(observed.error().context("observing the " + std::string(component)));
+            return candidate->document(*observed);
+        }
     return base::fail(Errc::NotFound, "component '" + std::string(component) + "': not found");
 }
 
@@ -332,12 +334,12 @@ Json Manager::describe() {
     Json components = Json::object();
     for (const auto& component : components_) {
         Json& entry = components[std::string(component->name())];
-        const Result<Json>& observed = observe(*component);
+        const Result<core::Observation>& observed = observe(*component);
         if (!observed) {
             entry["error"] = base::to_json(observed.error());
             continue;
         }
-        entry["observed"] = *observed;
+        entry["observed"] = component->document(*observed);
         entry["plan"] = core::to_json(component->plan({settings_, Json::object()}, *observed));
     }
     const Operation* running = runner_.running();

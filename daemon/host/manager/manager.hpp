@@ -53,8 +53,8 @@ class Manager {
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// Returns the JSON that a component observed, see the private observe(). Fails with NotFound for an
-    /// unknown name.
+    /// Returns Component::document() of what a component observes, see the private observe(). Fails with
+    /// NotFound for an unknown name.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// Returns the history of driver changes, newest first.
@@ -83,11 +83,12 @@ class Manager {
     /// Observes a component, at most once in each iteration of the event loop: an operation started now
     /// changes the host in a later iteration. The reference is valid until the iteration ends or settings are
     /// loaded.
-    [[nodiscard]] const base::Result<base::Json>& observe(core::Component& component);
+    [[nodiscard]] const base::Result<core::Observation>& observe(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
     void reevaluate();
-    [[nodiscard]] bool wants_to_converge(const core::Component& component, const base::Json& observed) const;
+    [[nodiscard]] bool wants_to_converge(const core::Component& component,
+                                         const core::Observation& observed) const;
     void operation_ended(const Operation& operation);
     [[nodiscard]] bool is_as_wanted();
 
@@ -101,7 +102,7 @@ class Manager {
     History history_;
     core::Settings settings_;
     std::vector<std::string> problems_; ///< lines about the configuration files, from the last load
-    std::map<const core::Component*, base::Result<base::Json>> seen_;
+    std::map<const core::Component*, base::Result<core::Observation>> seen_;
     std::optional<std::uint64_t> seen_in_turn_;
     Runner::Listener listener_;
     std::function<void()> changed_;

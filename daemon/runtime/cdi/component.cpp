@@ -11,7 +11,7 @@ namespace gpuhost::runtime {
 using base::Json;
 using core::Plan;
 
-base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
+base::Result<core::Observation> CdiComponent::observe(const core::Settings& settings) {
     Json observed = observe_cdi(root_);
     const CdiSettings cdi = cdi_settings(settings);
     observed["enable"] = cdi.enable;
@@ -20,7 +20,8 @@ base::Result<Json> CdiComponent::observe(const core::Settings& settings) {
     return observed;
 }
 
-Plan CdiComponent::plan(const core::Desired& desired, const Json& observed) const {
+Plan CdiComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
     // In a plan that changes the driver, that change's own steps publish (cdi_steps_around()).
     if (!desired.request.empty() ||
         (desired.driver_changes && !cdi_steps_around(desired.settings).after.empty()))

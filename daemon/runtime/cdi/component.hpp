@@ -19,9 +19,10 @@ class CdiComponent final : public core::Component {
         : root_(root), before_(std::move(before)) {}
 
     [[nodiscard]] std::string_view name() const override { return "cdi"; }
-    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
-    [[nodiscard]] bool converge_at_start(const base::Json&) const override { return true; }
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override;
+    [[nodiscard]] bool converge_at_start(const core::Observation&) const override { return true; }
 
   private:
     const base::Root& root_;

@@ -101,7 +101,7 @@ Plan plan_request(const RuntimeSettings& configured, const Json& request) {
 
 } // namespace
 
-Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
+Result<core::Observation> RuntimeComponent::observe(const core::Settings& settings) {
     const ToolkitSettings toolkit = toolkit_settings(settings);
     const ToolkitPlace now = place_of(present_toolkit(root_, toolkit));
     const ToolkitChoice choice = wanted_toolkit(root_, toolkit);
@@ -136,7 +136,8 @@ Result<Json> RuntimeComponent::observe(const core::Settings& settings) {
     return document;
 }
 
-Plan RuntimeComponent::plan(const core::Desired& desired, const Json& observed) const {
+Plan RuntimeComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
     // An apply of all components applies the toolkit and the images first, so their later state counts.
     const RuntimeSettings settings = runtime_settings(
         desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),

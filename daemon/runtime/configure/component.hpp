@@ -27,12 +27,13 @@ class RuntimeComponent final : public core::Component {
         : root_(root), will_have_hosts_(std::move(will_have_hosts)) {}
 
     [[nodiscard]] std::string_view name() const override { return "runtime"; }
-    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override;
     /// Returns true after an administrator has configured runtimes once: the installation of gpuhostd alone
     /// restarts nothing.
-    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override {
-        return base::bool_or(observed, "known", false);
+    [[nodiscard]] bool converge_at_start(const core::Observation& observed) const override {
+        return base::bool_or(std::any_cast<const base::Json&>(observed), "known", false);
     }
 
   private:

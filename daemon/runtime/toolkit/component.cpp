@@ -143,7 +143,7 @@ std::vector<std::string> reasons_of(const Json& observed) {
 
 } // namespace
 
-Result<Json> ToolkitComponent::observe(const core::Settings& settings) {
+Result<core::Observation> ToolkitComponent::observe(const core::Settings& settings) {
     const ToolkitSettings wanted = toolkit_settings(settings);
     const ToolkitStore store = read_toolkit_store(root_);
     const std::string current = current_toolkit(root_);
@@ -174,7 +174,8 @@ Result<Json> ToolkitComponent::observe(const core::Settings& settings) {
                 {"store", to_json(store, current)}};
 }
 
-Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) const {
+Plan ToolkitComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
     if (!desired.request.empty())
         return desired.request.contains("toolkit")
                    ? request_plan(base::member(desired.request, "toolkit"), observed)
@@ -201,7 +202,8 @@ Plan ToolkitComponent::plan(const core::Desired& desired, const Json& observed) 
     return plan;
 }
 
-bool ToolkitComponent::converge_at_start(const Json& observed) const {
+bool ToolkitComponent::converge_at_start(const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
     const std::string wanted = base::string_or(base::member(observed, "wanted"), "path", "");
     const std::string state = base::string_or(base::member(observed, "config"), "state", "");
     // No toolkit is desired, and only the link remains. It is removed when no container or runtime needs it

@@ -16,11 +16,12 @@ class ToolkitComponent final : public core::Component {
     explicit ToolkitComponent(const base::Root& root) : root_(root) {}
 
     [[nodiscard]] std::string_view name() const override { return "toolkit"; }
-    [[nodiscard]] base::Result<base::Json> observe(const core::Settings& settings) override;
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const base::Json& observed) const override;
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings& settings) override;
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override;
     /// Returns true if the desired toolkit is already selected. Selecting another one, or none, requires a
     /// request.
-    [[nodiscard]] bool converge_at_start(const base::Json& observed) const override;
+    [[nodiscard]] bool converge_at_start(const core::Observation& observed) const override;
 
   private:
     const base::Root& root_;

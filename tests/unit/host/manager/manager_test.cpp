@@ -29,13 +29,14 @@ struct FakeComponent : core::Component {
     explicit FakeComponent(std::shared_ptr<State> s) : state(std::move(s)) {}
 
     [[nodiscard]] std::string_view name() const override { return "fake"; }
-    [[nodiscard]] base::Result<Json> observe(const core::Settings&) override {
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings&) override {
         ++state->looks;
         if (state->blind)
             return base::fail(Errc::Failed, "sysfs is gone");
         return Json{{"level", state->level}};
     }
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const Json& observed) const override {
+    [[nodiscard]] core::Plan plan(const core::Desired& desired,
+                                  const core::Observation& observed) const override {
         const Json& request = base::member(desired.request, "fake");
         const auto level = base::int_or(request, "level",
                                         static_cast<std::int64_t>(desired.settings.number("Fake", "Level")));
@@ -44,15 +45,16 @@ struct FakeComponent : core::Component {
         plan.title = "go to level " + std::to_string(level);
         if (level > 9)
             plan.problems.push_back({Errc::Unsupported, "there are 9 levels", "Choose a lower one."});
-        if (level != base::int_or(observed, "level", 0))
+        if (level != base::int_or(document(observed), "level", 0))
             plan.steps.push_back({"fake", plan.title, {{"level", level}}});
         if (state->changes_driver && !plan.steps.empty())
             plan.driver = core::DriverChange{"6.1.0", "", "550"};
         return plan;
     }
-    [[nodiscard]] bool converge_at_start(const Json&) const override { return state->converges; }
-    [[nodiscard]] bool converge_after(const core::Step& step, const Json& observed) const override {
-        return state->converges_after && step.kind == "fake" && observed.contains("level");
+    [[nodiscard]] bool converge_at_start(const core::Observation&) const override { return state->converges; }
+    [[nodiscard]] bool converge_after(const core::Step& step,
+                                      const core::Observation& observed) const override {
+        return state->converges_after && step.kind == "fake" && document(observed).contains("level");
     }
 
     std::shared_ptr<State> state;
@@ -61,14 +63,16 @@ struct FakeComponent : core::Component {
 /// A component after the others. It plans a step unless they change the driver.
 struct Teller : core::Component {
     [[nodiscard]] std::string_view name() const override { return "teller"; }
-    [[nodiscard]] base::Result<Json> observe(const core::Settings&) override { return Json::object(); }
-    [[nodiscard]] core::Plan plan(const core::Desired& desired, const Json&) const override {
+    [[nodiscard]] base::Result<core::Observation> observe(const core::Settings&) override {
+        return Json::object();
+    }
+    [[nodiscard]] core::Plan plan(const core::Desired& desired, const core::Observation&) const override {
         core::Plan plan;
         if (!desired.driver_changes)
             plan.steps.push_back({"fake", "tell", Json::object()});
         return plan;
     }
-    [[nodiscard]] bool converge_at_start(const Json&) const override { return true; }
+    [[nodiscard]] bool converge_at_start(const core::Observation&) const override { return true; }
 };
 
 class ManagerTest : public testing::Test {

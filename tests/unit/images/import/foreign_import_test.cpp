@@ -186,7 +186,7 @@ class UnsignedPlan : public ::testing::Test {
         EXPECT_TRUE(settings.set("Images", "MinimumGeneration", least_, "test"));
         const Json asked{{"images", request}};
         return ImagesComponent(root_, {{"driver.unpack", "take drivers", Json::object()}})
-            .plan({settings, asked}, {{"platform", "linux/amd64"}});
+            .plan({settings, asked}, Json{{"platform", "linux/amd64"}});
     }
     tests::TempDir directory_;
     base::Root root_ = directory_.root();

@@ -42,10 +42,15 @@ class BuildTest : public StoreTest {
         directory_.write(build + "include/generated/utsrelease.h",
                          "#define UTS_RELEASE \"" + release + "\"\n");
     }
+    [[nodiscard]] Observed observed() const {
+        Observed host;
+        host.kernel = test_kernel;
+        host.store = store();
+        return host;
+    }
     void source(const std::string& makefile) {
         ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
-        const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-        plan_ = build_plan(test_version, {}, false, flavour("any"), observed);
+        plan_ = build_plan(test_version, {}, false, flavour("any"), observed());
         ASSERT_EQ(plan_.steps.size(), 2U);
     }
     base::Result<base::Json> compile() { return apply("build.compile", plan_.steps[0].args); }
@@ -101,8 +106,7 @@ TEST_F(BuildTest, KernelsAreBuiltInParallelWithSharedJobs) {
                         "-* | wc -l) -eq 2 && break; sleep 0.1; done; test $$(ls " + meet +
                         "-* | wc -l) -eq 2\n\ttest \"$(findstring --jobserver-auth,$(MAKEFLAGS))\"\n");
     ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
-    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-    plan_ = build_plan(test_version, {test_kernel, "6.1.0-56-amd64"}, false, flavour("any"), observed);
+    plan_ = build_plan(test_version, {test_kernel, "6.1.0-56-amd64"}, false, flavour("any"), observed());
     ASSERT_EQ(plan_.steps.size(), 2U);
     EXPECT_TRUE(preflight().empty());
     const auto built = compile();
@@ -122,9 +126,8 @@ TEST_F(BuildTest, FailedKernelsAreReportedEach) {
     std::string makefile = good_makefile;
     makefile.insert(makefile.find("\tprintf"), "\ttest $(KERNEL_UNAME) = 6.1.0-56-amd64\n");
     ASSERT_TRUE(import({{"dkms.deb", source_package(test_version, makefile)}}));
-    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
     plan_ = build_plan(test_version, {test_kernel, "6.1.0-56-amd64", "6.1.0-57-amd64"}, false, flavour("any"),
-                       observed);
+                       observed());
     const auto built = compile();
     ASSERT_FALSE(built);
     for (const char* part : {"for 6.1.0-50-amd64: ", "; compiling 550.163.01 for 6.1.0-57-amd64: "})
@@ -144,8 +147,7 @@ TEST_F(BuildTest, SourceOfARunInstallerIsBuilt) {
                                       {{"./kernel-open/dkms.conf", "PACKAGE_NAME=nvidia"},
                                        {"./kernel-open/Makefile", good_makefile},
                                        {"./kernel-open/nvidia/nv.c", "int nvidia;\n"}})}}));
-    const base::Json observed{{"kernel", test_kernel}, {"store", to_json(store())}};
-    plan_ = build_plan(test_version, {}, false, flavour("open"), observed);
+    plan_ = build_plan(test_version, {}, false, flavour("open"), observed());
     ASSERT_EQ(plan_.steps.size(), 2U);
     const auto built = compile();
     ASSERT_TRUE(built) << built.error().message << "\n" << log();

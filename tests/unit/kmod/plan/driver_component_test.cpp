@@ -11,21 +11,24 @@ TEST(DriverComponent, ConvergesAtStartUnlessAForeignDriverRuns) {
     const DriverComponent component(root);
     Observed observed;
     observed.kernel = "6.1.0-50-amd64";
-    EXPECT_TRUE(component.converge_at_start(to_json(observed))) << "no driver runs: Version= may name one";
+    EXPECT_TRUE(component.converge_at_start(observed)) << "no driver runs: Version= may name one";
     observed.loaded_version = "535.261.03";
-    EXPECT_FALSE(component.converge_at_start(to_json(observed)));
+    EXPECT_FALSE(component.converge_at_start(observed));
     observed.store.selected[observed.kernel] = {{"550.163.01", "u", "m"}, {}};
-    EXPECT_FALSE(component.converge_at_start(to_json(observed)));
+    EXPECT_FALSE(component.converge_at_start(observed));
     observed.store.selected[observed.kernel] = {{"535.261.03", "u", "m"}, {}};
-    EXPECT_TRUE(component.converge_at_start(to_json(observed)));
+    EXPECT_TRUE(component.converge_at_start(observed));
 }
 
 class DriverComponentTest : public StoreTest {
   protected:
-    std::string wrong_files() {
-        const auto observed = DriverComponent(root_).observe(core::Settings({driver_setting_keys()}));
+    std::string wrong_files() { return document()["wrong_files"].dump(); }
+    /// Returns what status shows of the host.
+    base::Json document() {
+        DriverComponent component(root_);
+        const auto observed = component.observe(core::Settings({driver_setting_keys()}));
         EXPECT_TRUE(observed);
-        return observed ? (*observed)["wrong_files"].dump() : "";
+        return observed ? component.document(*observed) : base::Json();
     }
 };
 
@@ -56,15 +59,12 @@ TEST_F(DriverComponentTest, ConsoleAndRemovedKernelsAreObserved) {
     directory_.write("sys/class/vtconsole/vtcon1/name", "(M) frame buffer device\n");
     directory_.write("sys/class/vtconsole/vtcon1/bind", "1\n");
     ASSERT_TRUE(write_selection(root_, "6.1.0-40-amd64", {{test_version, "", "m"}, std::nullopt}));
-    const auto observe = [&] {
-        return DriverComponent(root_).observe(core::Settings({driver_setting_keys()})).value();
-    };
-    EXPECT_EQ(observe()["console"], "vtcon1");
-    EXPECT_EQ(observe()["removed_kernels"].at(0)["kernel"], "6.1.0-40-amd64");
+    EXPECT_EQ(document()["console"], "vtcon1");
+    EXPECT_EQ(document()["removed_kernels"].at(0)["kernel"], "6.1.0-40-amd64");
     directory_.write("sys/class/vtconsole/vtcon1/bind", "0\n");
     directory_.write("lib/modules/6.1.0-40-amd64/modules.builtin", "");
-    EXPECT_EQ(observe()["console"], "");
-    EXPECT_TRUE(observe()["removed_kernels"].empty());
+    EXPECT_EQ(document()["console"], "");
+    EXPECT_TRUE(document()["removed_kernels"].empty());
 }
 
 } // namespace

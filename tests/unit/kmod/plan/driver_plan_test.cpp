@@ -113,8 +113,7 @@ TEST_P(DriverPlan, PlanHasTheExpectedSteps) {
     Observed observed = param.fresh ? fresh_host() : serving_535();
     if (param.change)
         param.change(observed, settings);
-    // through JSON, as in the daemon
-    const core::Plan plan = driver_plan({settings, param.request}, observed_from_json(to_json(observed)));
+    const core::Plan plan = driver_plan({settings, param.request}, observed);
     if (param.problems.empty()) {
         EXPECT_EQ(kinds(plan), param.steps);
     }
@@ -640,9 +639,7 @@ TEST(DriverPlanArgs, UndoLoadsWithTheOldParameters) {
 
 TEST(DriverPlanArgs, ConsoleOnTheDriverIsRecordedAndNamed) {
     Observed observed = serving_535();
-    const auto plan = [&](const std::string& version) {
-        return plan_of(observed_from_json(to_json(observed)), swap(version));
-    };
+    const auto plan = [&](const std::string& version) { return plan_of(observed, swap(version)); };
     EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], false);
     observed.console = "vtcon1";
     EXPECT_EQ(step(plan("550.163.01"), "modules.converge").args["console"], true);
@@ -655,7 +652,6 @@ TEST(DriverPlanArgs, ConsoleOnTheDriverIsRecordedAndNamed) {
 TEST(DriverPlanArgs, DropInsOfPackagedUnitsReloadSystemd) {
     Observed observed = serving_535();
     observed.packaged_units = {"nvidia-fabricmanager.service"};
-    observed = observed_from_json(to_json(observed));
     const core::Plan plan = plan_of(observed, swap("550.163.01"));
     EXPECT_NE(kinds(plan).find("driver.select units.reload "), std::string::npos) << kinds(plan);
     EXPECT_EQ(step(plan, "units.reload").args["units"], Json({"nvidia-fabricmanager.service"}));
@@ -717,8 +713,7 @@ TEST(DriverPlanArgs, SharedOptionsAndUserlandAreRecorded) {
     Observed observed = fresh_host();
     observed.options = modprobe_options({});
     observed.current = "boot/6.1.0-40-amd64/userland";
-    const Json value = to_json(observed);
-    const Json args = step(plan_of(observed_from_json(value), swap("550.163.01")), "driver.select").args;
+    const Json args = step(plan_of(observed, swap("550.163.01")), "driver.select").args;
     EXPECT_EQ(args["options_from"], modprobe_options({}));
     EXPECT_EQ(args["current_from"], "boot/6.1.0-40-amd64/userland");
 }

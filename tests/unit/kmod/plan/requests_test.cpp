@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/plan/requests.hpp"
-#include "kmod/store/store.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,8 +37,10 @@ DriverSettings signing() {
 }
 
 /// 550 has a source, and modules for one kernel. 535 has only modules, and runs.
-Json observed() {
-    Store store;
+Observed observed() {
+    Observed host;
+    host.kernel = "6.1.0-50-amd64";
+    host.loaded_version = "535.261.03";
     DriverVersion newer;
     newer.version = "550.163.01";
     newer.sources = {{"proprietary", "p", "/p", "p.deb", "usr/src/p", 1, "sha", 0},
@@ -48,9 +49,9 @@ Json observed() {
     DriverVersion older;
     older.version = "535.261.03";
     older.modules = {{"6.1.0-50-amd64", "open", "o", "/o", {}, 0}};
-    store.versions = {newer, older};
-    store.selected["6.1.0-50-amd64"] = {{"535.261.03", "", "o"}, Generation{"550.163.01", "", "m"}};
-    return Json{{"kernel", "6.1.0-50-amd64"}, {"loaded_version", "535.261.03"}, {"store", to_json(store)}};
+    host.store.versions = {newer, older};
+    host.store.selected["6.1.0-50-amd64"] = {{"535.261.03", "", "o"}, Generation{"550.163.01", "", "m"}};
+    return host;
 }
 
 TEST(RequestsTest, ImportTitleHasVersionOfFileNames) {
@@ -76,16 +77,16 @@ TEST(RequestsTest, ImportProtectsVersionsInUse) {
 }
 
 TEST(RequestsTest, ConfiguredLoadedAndSelectedVersionsAreInUse) {
-    Json seen = observed();
-    seen["configured"] = "560.35.03";
+    Observed seen = observed();
+    seen.configured = "560.35.03";
     EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03", "560.35.03"}));
-    seen["configured"] = "";
-    seen["loaded_version"] = "";
+    seen.configured.clear();
+    seen.loaded_version.clear();
     EXPECT_EQ(versions_in_use(seen), (std::vector<std::string>{"535.261.03"})) << "selected";
 }
 
 TEST(RequestsTest, BuildWithoutAVersionIsRefused) {
-    const Plan plan = build_plan("", {}, false, {}, Json{{"store", to_json(Store{})}});
+    const Plan plan = build_plan("", {}, false, {}, Observed());
     expect_problem(plan, Errc::InvalidArgument, "no driver version is given, configured or selected");
 }
 
@@ -138,8 +139,8 @@ TEST(RequestsTest, BuildUsesTheConfiguredFlavour) {
     const Plan plan = build_plan("550.163.01", {}, false, flavour("proprietary"), observed());
     ASSERT_FALSE(plan.steps.empty());
     EXPECT_EQ(plan.steps[0].args["source"]["flavour"], "proprietary");
-    Json open_only = observed();
-    open_only["store"]["versions"][0]["sources"].erase(0);
+    Observed open_only = observed();
+    open_only.store.versions[0].sources.erase(open_only.store.versions[0].sources.begin());
     const Plan lacking = build_plan("550.163.01", {}, false, flavour("proprietary"), open_only);
     expect_problem(lacking, Errc::NotFound, "no proprietary source");
     EXPECT_EQ(lacking.problems[0].hint.find("open-kernel"), std::string::npos)
@@ -155,10 +156,12 @@ TEST(RequestsTest, WithAKeyBuiltModulesAreSigned) {
 }
 
 TEST(RequestsTest, WithAKeyUnsignedSetsAreSigned) {
-    Json unsigned_sets = observed();
-    const Json module{{"name", "nvidia"}, {"file", "nvidia.ko"}};
-    for (Json& version : unsigned_sets["store"]["versions"])
-        version["modules"][0]["modules"] = Json::array({module});
+    Observed unsigned_sets = observed();
+    ModuleFile module;
+    module.name = "nvidia";
+    module.file = "nvidia.ko";
+    for (DriverVersion& version : unsigned_sets.store.versions)
+        version.modules[0].modules = {module};
     const Plan plan = build_plan("550.163.01", {}, false, signing(), unsigned_sets);
     EXPECT_EQ(kinds(plan), (std::vector<std::string>{"build.sign", "store.publish"}));
     EXPECT_EQ(plan.steps[0].args["set"], "/m");
@@ -168,7 +171,7 @@ TEST(RequestsTest, WithAKeyUnsignedSetsAreSigned) {
                   "550.163.01 has open modules for 6.1.0-50-amd64 already, which are not signed"});
     EXPECT_EQ(kinds(build_plan("535.261.03", {}, false, signing(), unsigned_sets)), kinds(plan))
         << "signing needs no source";
-    unsigned_sets["store"]["versions"][0]["modules"][0]["modules"][0]["signer"] = "Somebody";
+    unsigned_sets.store.versions[0].modules[0].modules[0].signer = "Somebody";
     EXPECT_TRUE(build_plan("550.163.01", {}, false, signing(), unsigned_sets).steps.empty());
 }
 
@@ -186,14 +189,13 @@ TEST(RequestsTest, KeyWithoutCertificateOrWithPinIsRefused) {
 }
 
 TEST(RequestsTest, DamagedSetCanBeRemovedAndVerified) {
-    Json damaged = observed();
-    damaged["store"]["problems"] = {
-        "/var/lib/gpuhost/driver/1.2.3/userland/abc/manifest.json: digest mismatch"};
+    Observed damaged = observed();
+    damaged.store.problems = {"/var/lib/gpuhost/driver/1.2.3/userland/abc/manifest.json: digest mismatch"};
     EXPECT_EQ(kinds(remove_plan("1.2.3", {}, damaged)),
               (std::vector<std::string>{"store.remove", "store.purge"}));
     EXPECT_EQ(kinds(verify_plan("1.2.3", damaged)), std::vector<std::string>{"store.verify"});
     expect_problem(remove_plan("1.2", {}, damaged), Errc::NotFound, "not in the store");
-    damaged["store"]["problems"] = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a valid selection"};
+    damaged.store.problems = {"/var/lib/gpuhost/driver/selected/6.1.0-50-amd64: not a valid selection"};
     expect_problem(verify_plan("selected", damaged), Errc::NotFound, "not in the store");
 }
 
@@ -214,7 +216,7 @@ TEST(RequestsTest, RemoveRefusesVersionsInUse) {
 TEST(RequestsTest, VerifyChecksOneOrAllVersions) {
     EXPECT_EQ(verify_plan("550.163.01", observed()).steps[0].args["versions"], Json{"550.163.01"});
     EXPECT_EQ(verify_plan("", observed()).steps[0].args["versions"], Json::array());
-    EXPECT_TRUE(verify_plan("", Json::object()).steps.empty());
+    EXPECT_TRUE(verify_plan("", Observed()).steps.empty());
     expect_problem(verify_plan("1.2.3", observed()), Errc::NotFound, "not in the store");
 }
 

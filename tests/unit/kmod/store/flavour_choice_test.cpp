@@ -9,7 +9,6 @@ namespace gpuhost::kmod {
 namespace {
 
 using base::Errc;
-using base::Json;
 
 const std::string version = "550.163.01";
 const PciGpu volta{"0000:01:00.0", "0x1db6", ""};
@@ -111,13 +110,13 @@ TEST(FlavourChoiceTest, SwapUsesModulesForTheGpus) {
 
 TEST(FlavourChoiceTest, BuildUsesTheSourceForTheGpus) {
     const auto build = [](const std::string& flavour, const std::vector<PciGpu>& gpus) {
-        Json listed = Json::array();
-        for (const PciGpu& gpu : gpus)
-            listed.push_back(to_json(gpu));
+        Observed observed;
+        observed.kernel = "6.1.0-50-amd64";
+        observed.gpus = gpus;
+        observed.store = store();
         DriverSettings settings;
         settings.flavour = flavour;
-        return build_plan(version, {}, false, settings,
-                          Json{{"kernel", "6.1.0-50-amd64"}, {"gpus", listed}, {"store", to_json(store())}});
+        return build_plan(version, {}, false, settings, observed);
     };
     EXPECT_EQ(build("any", {volta}).steps.at(0).args["source"]["flavour"], "proprietary");
     EXPECT_EQ(build("any", {hopper}).steps.at(0).args["source"]["flavour"], "open");

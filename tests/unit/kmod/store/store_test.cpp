@@ -90,22 +90,14 @@ TEST_F(StoreReadTest, OpenModulesArePreferredWithAny) {
     EXPECT_EQ(store.modules_for(test_version, test_kernel, "open"), nullptr);
 }
 
-TEST_F(StoreReadTest, JsonRoundTripKeepsTheStore) {
+TEST_F(StoreReadTest, DocumentHasSetsAndSelections) {
     ASSERT_TRUE(import(modules()));
     ASSERT_TRUE(import(packages()));
     ASSERT_TRUE(write_selection(root_, test_kernel,
                                 {{test_version, "", store().versions[0].modules[0].digest}, std::nullopt}));
     const base::Json json = to_json(store());
-    EXPECT_EQ(base::dump(to_json(store_from_json(json))), base::dump(json));
     EXPECT_EQ(json["versions"][0]["userland"][0]["nvml"], true);
     EXPECT_EQ(json["selected"][test_kernel]["version"], test_version);
-}
-
-TEST_F(StoreReadTest, MalformedJsonIsHandled) {
-    for (const char* text : {"null", "[]", "\"x\"", R"({"versions": 1})",
-                             R"({"versions": [1, "x", null, []]})", R"({"selected": []})",
-                             R"({"selected": "x"})", R"({"versions": [{"modules": [{"modules": "x"}]}]})"})
-        (void)store_from_json(base::parse_json(text, "test").value());
 }
 
 TEST(SelectionTest, SelectionIsReadBackAndRemoved) {
