@@ -6,6 +6,10 @@ namespace gpuhost::core {
 using base::Json;
 using base::Result;
 
+Json to_json(const DriverChange& change) {
+    return {{"kernel", change.kernel}, {"from", change.from}, {"to", change.to}};
+}
+
 Json to_json(const Plan& plan) {
     Json steps = Json::array();
     for (const Step& step : plan.steps)
@@ -19,8 +23,7 @@ Json to_json(const Plan& plan) {
     if (plan.undecided)
         value["undecided"] = to_json(*plan.undecided);
     if (plan.driver)
-        value["driver"] = {
-            {"kernel", plan.driver->kernel}, {"from", plan.driver->from}, {"to", plan.driver->to}};
+        value["driver"] = to_json(*plan.driver);
     return value;
 }
 

@@ -34,6 +34,7 @@ struct Plan {
     bool changes_host = true;
 };
 
+[[nodiscard]] base::Json to_json(const DriverChange& change);
 [[nodiscard]] base::Json to_json(const Plan& plan);
 [[nodiscard]] base::Result<Plan> plan_from_json(const base::Json& value);
 

@@ -20,21 +20,24 @@ Json to_json(const Operation& operation) {
         steps.push_back({{"kind", plan.steps[i].kind},
                          {"summary", plan.steps[i].summary},
                          {"state", core::name(transaction.states()[i])}});
-    return {{"id", operation.id},
-            {"kind", plan.kind},
-            {"title", plan.title},
-            {"changes_host", plan.changes_host},
-            {"dry_run", transaction.check_only()},
-            {"state", state(operation)},
-            {"progress", operation.progress},
-            {"text", operation.text},
-            {"steps", std::move(steps)},
-            {"problems", core::to_json(transaction.problems())},
-            {"error", transaction.error() ? base::to_json(*transaction.error()) : Json()},
-            {"subject", core::to_json(transaction.subject())},
-            {"began_us", transaction.began_us()},
-            {"ended_us", transaction.ended_us()},
-            {"outputs", transaction.outputs()}};
+    Json value{{"id", operation.id},
+               {"kind", plan.kind},
+               {"title", plan.title},
+               {"changes_host", plan.changes_host},
+               {"dry_run", transaction.check_only()},
+               {"state", state(operation)},
+               {"progress", operation.progress},
+               {"text", operation.text},
+               {"steps", std::move(steps)},
+               {"problems", core::to_json(transaction.problems())},
+               {"error", transaction.error() ? base::to_json(*transaction.error()) : Json()},
+               {"subject", core::to_json(transaction.subject())},
+               {"began_us", transaction.began_us()},
+               {"ended_us", transaction.ended_us()},
+               {"outputs", transaction.outputs()}};
+    if (plan.driver)
+        value["driver"] = core::to_json(*plan.driver);
+    return value;
 }
 
 } // namespace gpuhost::host

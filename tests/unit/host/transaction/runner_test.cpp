@@ -122,6 +122,17 @@ TEST_F(RunnerTest, RunsEveryPhaseInOrderAndCommits) {
     EXPECT_FALSE(root.exists("/run/gpuhost/jobs/1-1-1"));
 }
 
+TEST_F(RunnerTest, DocumentNamesTheChangeOfTheDriver) {
+    Life life(root);
+    core::Plan plan = make_plan({"load"});
+    EXPECT_FALSE(to_json(*life.runner.find(life.start(plan))).contains("driver"));
+    life.launcher.end();
+    life.launcher.end();
+    plan.driver = core::DriverChange{"6.1.0", "535.261.03", "550.163.01"};
+    const base::Json expected{{"kernel", "6.1.0"}, {"from", "535.261.03"}, {"to", "550.163.01"}};
+    EXPECT_EQ(base::member(to_json(*life.runner.find(life.start(plan))), "driver"), expected);
+}
+
 TEST_F(RunnerTest, WorkerContinuesWhileItsSandboxFits) {
     Life life(root);
     life.start(make_plan({"load", "start", "link", "load"}));
