@@ -11,6 +11,8 @@
 #include <array>
 #include <utility>
 
+#include <unistd.h>
+
 namespace gpuhost {
 
 using base::Errc;
@@ -72,6 +74,13 @@ const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) 
 /// `state` is that of an operation's row or of its description; both have the same names.
 bool is_running(const std::string& state) {
     return state == "running" || state == "undoing";
+}
+
+/// Returns the version that a swap of this program changes to; empty for a swap of another user. Compares
+/// users, because an earlier run of this program may have requested the swap.
+std::string own_version(const Json& operation) {
+    const bool own = base::int_or(member(operation, "subject"), "uid", -1) == std::int64_t{::geteuid()};
+    return own ? string_or(member(operation, "driver"), "to", "") : "";
 }
 
 bool is_swap(const std::string& kind) {
@@ -192,8 +201,8 @@ void ClusterHost::follow_swap(const DaemonState& state) {
             return;
         const std::string phase = string_or(operation, "state", "");
         const Json& error = member(operation, "error");
-        swap_.id = row->id;
-        swap_.title = string_or(operation, "title", "");
+        if (std::exchange(swap_.id, row->id) != row->id)
+            swap_.version = own_version(operation);
         swap_.began = static_cast<std::int64_t>(row->began_us) / second_us;
         if (is_running(phase)) {
             swap_.task = {Task::State::Running, string_or(operation, "text", ""), false};
@@ -210,8 +219,8 @@ void ClusterHost::follow_swap(const DaemonState& state) {
 
 Task ClusterHost::swap(const std::string& version, std::int64_t since) const {
     for (const Swap* swap : {&asked_swap_, &swap_})
-        if (swap->task.state != Task::State::None && swap->began >= since &&
-            base::ends_with(swap->title, version))
+        if (swap->task.state != Task::State::None && swap->began >= since && swap->version == version &&
+            !version.empty())
             return swap->task;
     return {};
 }

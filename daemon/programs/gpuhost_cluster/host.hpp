@@ -88,7 +88,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     /// The newest operation that swaps the driver, or a failed attempt to start one.
     struct Swap {
         std::uint64_t id = 0;
-        std::string title;      ///< contains the version
+        std::string version;    ///< version that it changes to; empty if another user requested it
         std::int64_t began = 0; ///< seconds since 1970
         cluster::Task task;
     };

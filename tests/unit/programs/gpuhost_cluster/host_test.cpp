@@ -8,6 +8,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace gpuhost {
 namespace {
@@ -46,8 +47,14 @@ class ClusterHostTest : public ::testing::Test {
     }
     /// Adds an operation to the list.
     void put_row(std::uint64_t id, const char* state, std::int64_t began) {
-        daemon.rows.push_back({id, "driver.swap", state, std::string("swap the driver to ") + wanted,
-                               static_cast<std::uint64_t>(began) * 1'000'000, 0});
+        daemon.rows.push_back(
+            {id, "driver.swap", state, "swap", static_cast<std::uint64_t>(began) * 1'000'000, 0});
+    }
+    /// Describes a swap to the wanted version.
+    static Json swap(const char* state, uid_t requester = ::geteuid()) {
+        return {{"state", state},
+                {"driver", {{"kernel", "6.1.0"}, {"from", "535.261.03"}, {"to", wanted}}},
+                {"subject", {{"uid", requester}}}};
     }
 
     SimulatedServer server{1};
@@ -160,13 +167,42 @@ TEST_F(ClusterHostTest, RefusedSwapDoesNotRun) {
 
 TEST_F(ClusterHostTest, DescriptionOverridesTheOlderRow) {
     put_row(8, "running", 200);
-    see(8, Json{{"state", "running"}, {"title", std::string("swap the driver to ") + wanted}});
+    see(8, swap("running"));
     EXPECT_TRUE(host.driver().changing);
-    see(8, Json{{"state", "failed"},
-                {"title", std::string("swap the driver to ") + wanted},
-                {"error", {{"message", "the module does not load"}}}});
+    see(8, swap("failed"));
     EXPECT_EQ(host.swap(wanted, 100).state, State::Failed);
     EXPECT_FALSE(host.driver().changing);
+}
+
+TEST_F(ClusterHostTest, SwapOfAnEarlierRunIsFollowed) {
+    put_row(8, "running", 200);
+    see(8, swap("running"));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Running);
+    EXPECT_EQ(host.swap(wanted, 201).state, State::None) << "it began too early";
+    EXPECT_EQ(host.swap("163.01", 100).state, State::None) << "another version";
+}
+
+TEST_F(ClusterHostTest, SwapOfAnotherUserIsNotTheUpgrade) {
+    put_row(8, "running", 200);
+    see(8, swap("running", ::geteuid() + 1));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::None);
+    EXPECT_TRUE(host.driver().swaps) << "a swap is in progress all the same";
+    see(8, swap("failed", ::geteuid() + 1));
+    EXPECT_EQ(host.swap(wanted, 100).state, State::None);
+}
+
+TEST_F(ClusterHostTest, StartedSwapNeedsNoVersionInItsDocument) {
+    round(UpgradeAct::Swap, wanted, 100);
+    ASSERT_TRUE(daemon.answer("Swap", Json(8)));
+    put_row(8, "committed", 200);
+    see(8, Json{{"state", "committed"}});
+    EXPECT_EQ(host.swap(wanted, 100).state, State::Done);
+}
+
+TEST_F(ClusterHostTest, DocumentWithoutVersionIsNotTheUpgrade) {
+    put_row(8, "committed", 200);
+    see(8, Json{{"state", "committed"}, {"subject", {{"uid", ::geteuid()}}}});
+    EXPECT_EQ(host.swap(wanted, 100).state, State::None);
 }
 
 TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
