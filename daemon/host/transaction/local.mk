@@ -9,6 +9,7 @@ daemon_host_libhost_a_SOURCES += \
     %D%/operation.hpp \
     %D%/runner.cpp \
     %D%/runner.hpp \
+    %D%/runner_check.cpp \
     %D%/runner_resume.cpp \
     %D%/sweeper.cpp \
     %D%/sweeper.hpp

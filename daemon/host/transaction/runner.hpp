@@ -69,6 +69,10 @@ class Runner {
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false);
     [[nodiscard]] base::Result<void> cancel(std::uint64_t id, const core::Subject& subject);
+    /// Runs the preflight of one step in a worker without an operation, also while one runs. Writes no
+    /// journal. Calls `done` once with the problems found or an error (Timeout after 20 seconds), in a later
+    /// iteration of the loop. The next call must wait until then. Workers start at most once a second.
+    void check(core::Step step, std::function<void(const core::JobResult&)> done);
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
     [[nodiscard]] const Operation* running() const { return current_ ? &current_->operation : nullptr; }
@@ -120,6 +124,10 @@ class Runner {
     void go_back_if_unrecorded();
     void prune();
     void remove_journal(std::uint64_t id);
+
+    // Defined in runner_check.cpp:
+    [[nodiscard]] base::Result<void> start_check(const core::Step& step,
+                                                 const std::function<void(const core::JobResult&)>& done);
 
     // Defined in runner.cpp:
     void advance();
@@ -179,6 +187,9 @@ class Runner {
     bool is_read_only_ = false;
     std::chrono::seconds journal_pause_{5};
     std::chrono::seconds launch_pause_{2};
+    std::unique_ptr<Worker> checker_;                  ///< the worker of check()
+    Source check_timer_;                               ///< starts it
+    std::chrono::steady_clock::time_point check_from_; ///< when the next one may start
 };
 
 } // namespace gpuhost::host

@@ -1101,5 +1101,71 @@ TEST_F(RunnerTest, ProgressShrinksOnlyDuringUndo) {
     EXPECT_LT(progress(), half);
 }
 
+TEST_F(RunnerTest, CheckRunsBesideAnOperation) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load"}));
+    const auto of_operation = life.launcher.jobs.front();
+    core::JobResult found;
+    life.runner.check(make_plan({"link"}).steps.front(),
+                      [&found](const core::JobResult& result) { found = result; });
+    life.turn();
+    EXPECT_EQ(life.at(), "preflight link");
+    EXPECT_EQ(life.launcher.last().launch.sandbox, core::Sandbox::System);
+    const std::string files = core::job_directory(life.launcher.last().launch.request.job);
+    directory.write(files.substr(1) + "/events", "");
+    core::JobResult result;
+    result.problems.push_back({Errc::InUse, "process 4242 holds the driver", ""});
+    life.launcher.end(std::move(result));
+    ASSERT_EQ(found.problems.size(), 1U);
+    EXPECT_FALSE(root.exists(files));
+    EXPECT_TRUE(of_operation->watched);
+    EXPECT_EQ(life.runner.running()->id, id);
+    EXPECT_EQ(core::list_journals(root).value(), std::vector{id});
+}
+
+TEST_F(RunnerTest, ChecksStartAtMostOnceASecond) {
+    Life life(root);
+    unsigned ended = 0;
+    const auto check = [&] {
+        life.runner.check(make_plan({"link"}).steps.front(), [&ended](const core::JobResult&) { ++ended; });
+        life.turn();
+    };
+    check();
+    const auto began = std::chrono::steady_clock::now();
+    life.launcher.die();
+    EXPECT_EQ(ended, 1U);
+    check();
+    life.wait([&] { return life.launcher.jobs.size() == 2; });
+    EXPECT_EQ(life.launcher.jobs.size(), 2U);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900));
+}
+
+TEST_F(RunnerTest, CheckWithoutAWorkerFails) {
+    Life life(root);
+    std::vector<Errc> errors;
+    const auto check = [&](const char* kind) {
+        life.runner.check(make_plan({kind}).steps.front(), [&errors](const core::JobResult& result) {
+            errors.push_back(result.error.value().code);
+        });
+        life.turn();
+    };
+    check("unknown");
+    life.launcher.refusals = 1;
+    check("link");
+    EXPECT_EQ(errors, (std::vector{Errc::Unsupported, Errc::NoSpace}));
+    life.runner.set_offline();
+    check("link");
+    life.wait([&] { return errors.size() == 3; });
+    EXPECT_EQ(errors.back(), Errc::Unsupported);
+}
+
+TEST_F(RunnerTest, FilesOfAnInterruptedCheckAreRemoved) {
+    directory.write("run/gpuhost/jobs/0-123456-1/events", "");
+    Life life(root);
+    ASSERT_TRUE(life.runner.resume());
+    life.turn();
+    EXPECT_FALSE(root.exists("/run/gpuhost/jobs/0-123456-1"));
+}
+
 } // namespace
 } // namespace gpuhost::host
