@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bus/driver_object.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gpuhost::bus {
 
 namespace {
 
+using base::Errc;
 using base::Json;
 using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
 constexpr std::array build_options{dry_run_option, Option{"again", 'b'}, Option{"all-kernels", 'b'}};
 constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
+
+/// Calls of Holders that one client may have waiting. The bus limits the connections of a user.
+constexpr std::ptrdiff_t most_waiting = 4;
+
+std::string_view sender_of(sd_bus_message* call) {
+    const char* const sender = sd_bus_message_get_sender(call);
+    return sender == nullptr ? "" : sender;
+}
 
 constexpr std::array requests{
     Request{"import", action_prepare, plain_options, "", "files", 1},
@@ -37,6 +48,8 @@ const sd_bus_vtable DriverObject::vtable[] = {
     SD_BUS_METHOD_WITH_NAMES("List", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::list>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("History", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::history>,
+                             SD_BUS_VTABLE_UNPRIVILEGED),
+    SD_BUS_METHOD_WITH_NAMES("Holders", "", , "s", SD_BUS_PARAM(json), method<&DriverObject::holders>,
                              SD_BUS_VTABLE_UNPRIVILEGED),
     SD_BUS_METHOD_WITH_NAMES("Plan", "sasa{sv}",
                              SD_BUS_PARAM(request) SD_BUS_PARAM(arguments) SD_BUS_PARAM(options), "s",
@@ -95,6 +108,43 @@ int DriverObject::list(sd_bus_message* call) {
 
 int DriverObject::history(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) { return reply_json(m, manager_.driver_history()); });
+}
+
+/// Only a worker sees the processes of other users. A call that arrives during a search is answered by the
+/// next one, so that no result is older than its call.
+int DriverObject::holders(sd_bus_message* call) {
+    return answer(call, [this](sd_bus_message* m) -> Result<void> {
+        if (std::count_if(waiting_.begin(), waiting_.end(), [m](const host::Message& one) {
+                return sender_of(one.get()) == sender_of(m);
+            }) >= most_waiting)
+            return base::fail(Errc::Busy, "other calls of this client wait for the holders");
+        waiting_.emplace_back(sd_bus_message_ref(m));
+        if (searching_.empty())
+            search();
+        return {};
+    });
+}
+
+void DriverObject::search() {
+    searching_ = std::exchange(waiting_, {});
+    manager_.runner().check({"holders.clear", "find the holders", {{"policy", "refuse"}}},
+                            [this](const core::JobResult& result) { found(result); });
+}
+
+/// Answers with the details of the problems that the preflight of a swap has with the same holders.
+void DriverObject::found(const core::JobResult& result) {
+    Json holders = Json::array();
+    for (const core::Problem& problem : result.problems)
+        if (problem.details.is_object())
+            holders.push_back(problem.details);
+    for (const host::Message& call : std::exchange(searching_, {}))
+        answer(call.get(), [&](sd_bus_message* m) -> Result<void> {
+            if (result.error)
+                return base::fail(*result.error);
+            return reply_json(m, holders);
+        });
+    if (!waiting_.empty())
+        search();
 }
 
 int DriverObject::import(sd_bus_message* call) {

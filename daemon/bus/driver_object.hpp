@@ -5,6 +5,8 @@
 #include "daemon/bus/object.hpp"
 #include "daemon/bus/requests.hpp"
 
+#include <vector>
+
 namespace gpuhost::bus {
 
 /// The D-Bus object /org/gpuhost1/driver (interface org.gpuhost1.Driver). Its methods are requests to the
@@ -22,6 +24,9 @@ class DriverObject {
 
     int list(sd_bus_message* call);
     int history(sd_bus_message* call);
+    int holders(sd_bus_message* call);
+    void search();
+    void found(const core::JobResult& result);
     int plan(sd_bus_message* call) { return requests_.plan(call); }
     int import(sd_bus_message* call);
     int run(sd_bus_message* call) { return requests_.run(authority_, call); }
@@ -29,6 +34,8 @@ class DriverObject {
     host::Manager& manager_;
     Authority& authority_;
     Requests requests_;
+    std::vector<host::Message> searching_; ///< calls of Holders that the present search answers
+    std::vector<host::Message> waiting_;   ///< calls of Holders that arrived since it began
 };
 
 } // namespace gpuhost::bus

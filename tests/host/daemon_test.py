@@ -22,6 +22,14 @@ def busctl(host, *arguments):
     return call.returncode, (call.stdout + call.stderr).strip()
 
 
+HOLDERS = ("call", "org.gpuhost1", "/org/gpuhost1/driver", "org.gpuhost1.Driver", "Holders")
+
+
+def holders(host):
+    status, text = busctl(host, "--json=short", *HOLDERS)
+    return json.loads(json.loads(text)["data"][0]) if status == 0 else text
+
+
 def operations(host):
     return host.json("operation", "list")
 
@@ -104,7 +112,31 @@ def check_holders(t, host):
     t.equal((details["pid"], details["command"], details["pod"], details["container"]),
             (4242, "trainer", "12345678-1234-1234-1234-123456789012", "a" * 64),
             "a holder's details have PID, command, pod and container")
+    before = operations(host)
+    t.equal((holders(host), operations(host)), ([details], before),
+            "Holders returns the same details without an operation")
     shutil.rmtree(host.path("/proc/4242"))
+    t.equal(holders(host), [], "Holders returns none after the holder has exited")
+    t.equal(os.listdir(host.path("/run/gpuhost/jobs")), [], "Holders leaves no files")
+
+
+def check_holders_meanwhile(t, host):
+    """Several callers ask for the holders while an operation's worker waits."""
+    calls = []
+
+    def decide(where, _count):
+        if where.startswith("apply") and not calls:
+            calls.extend(subprocess.Popen(["busctl", f"--address={host.address}", "--json=short", *HOLDERS], stdout=subprocess.PIPE, text=True) for _ in range(3))
+        return "go"
+
+    before = host.loaded()["nvidia"]
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", OLD if before == NEW else NEW)
+    said = [one.communicate(timeout=30)[0] for one in calls]
+    gates.close()
+    found = [json.loads(json.loads(text)["data"][0]) if text else None for text in said]
+    t.ok(run.returncode == 0 and found == [[]] * 3, "Holders answers all callers during an operation", found, run.stderr)
+    host.ctl("driver", "swap", before, check=0)
 
 
 def check_many_holders(t, host):
