@@ -99,8 +99,6 @@ ClusterHost::ClusterHost(client::AsyncClient& daemon, const base::Root& root, st
 void ClusterHost::see(const DaemonState& state) {
     if (check_id_ != 0)
         follow_check(described(state, check_id_));
-    if (query_id_ != 0)
-        follow_query(described(state, query_id_));
     if (!swap_asks_)
         asked_swap_ = {}; // if the call had an effect, `state` contains the operation
     follow_swap(state);
@@ -157,17 +155,15 @@ void ClusterHost::lose() {
     check_again_.reset();
     ++check_number_;
     dry_runs_.clear();
-    query_is_stale_ = false;
-    if (std::exchange(query_id_, 0) != 0)
-        mover_.found(base::fail(Errc::Busy, "gpuhostd is not running"));
+    ++query_number_;
+    mover_.found(base::fail(Errc::Busy, "gpuhostd is not running")); // ignored unless a search is pending
 }
 
 // Operations of the daemon
 
 std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const {
-    for (const std::uint64_t id : {check_id_, query_id_})
-        if (id != 0 && described(state, id) == nullptr)
-            return id;
+    if (check_id_ != 0 && described(state, check_id_) == nullptr)
+        return check_id_;
     // Find the newest swap that is not a dry run, which only its description shows.
     for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
         if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
@@ -360,60 +356,26 @@ void ClusterHost::follow_check(Described operation) {
 
 // Holders of the driver
 
-/// Finds the pods that use the driver, by a dry run of a swap. The dry run reports one problem for each pod,
-/// container or unit that has holders. Only gpuhostd's workers can see processes of other users.
+/// Finds the pods whose processes hold the driver. Only gpuhostd's workers see processes of other users.
 void ClusterHost::query_holders() {
-    query_is_stale_ = query_id_ != 0 || query_asks_;
-    if (query_is_stale_) // a search is in progress: search again when it has ended
-        return;
-    query_asks_ = true;
-    daemon_.start(
-        client::driver_call("Swap", {pods_version_}), {{"dry-run", true}, {"holders", std::string("refuse")}},
-        [this](const Result<std::uint64_t>& started) {
-            query_asks_ = false;
-            if (started && *started != 0) {
-                query_id_ = *started;
+    daemon_.ask(
+        client::driver_call("Holders"), [this, number = ++query_number_](const Result<Json>& holders) {
+            if (number != query_number_)
                 return;
-            }
-            if (std::exchange(query_is_stale_, false))
-                return query_holders();
-            if (!started)
-                mover_.found(base::fail(is_silent(started.error()) ? Errc::Busy : started.error().code,
-                                        started.error().message, started.error().hint));
-            else // the version runs already
-                mover_.found(std::set<std::string>());
+            if (!holders)
+                return mover_.found(base::fail(is_silent(holders.error()) ? Errc::Busy : holders.error().code,
+                                               holders.error().message, holders.error().hint));
+            std::set<std::string> pods;
+            for (const Json& holder : *holders)
+                if (std::string pod = string_or(holder, "pod", ""); !pod.empty())
+                    pods.insert(std::move(pod));
+            mover_.found(std::move(pods));
         });
-}
-
-void ClusterHost::follow_query(Described described) {
-    if (described == nullptr)
-        return;
-    const auto& operation = *described;
-    const std::string state = operation ? string_or(*operation, "state", "") : "";
-    if (is_running(state))
-        return;
-    query_id_ = 0;
-    if (std::exchange(query_is_stale_, false))
-        return query_holders();
-    if (!operation)
-        return mover_.found(base::fail(operation.error()));
-    const Json& problems = member(*operation, "problems");
-    const bool has_problems = problems.is_array() && !problems.empty();
-    if (state != "checked" && !(state == "refused" && has_problems)) // the dry run itself failed
-        return mover_.found(base::fail(Errc::Failed, text_of(member(*operation, "error"))));
-    std::set<std::string> pods;
-    if (has_problems)
-        for (const Json& problem : problems)
-            if (std::string pod = string_or(member(problem, "details"), "pod", "");
-                is_in_use(problem) && !pod.empty())
-                pods.insert(std::move(pod));
-    mover_.found(std::move(pods));
 }
 
 // Work
 
 void ClusterHost::be_at(const cluster::UpgradeWork& work) {
-    pods_version_ = work.version;
     mover_.be_at(work.act, work.policy, work.since);
     switch (work.act) {
     case UpgradeAct::Check:

@@ -54,7 +54,6 @@ class ClusterHost final : public cluster::UpgradeHost {
     void end_check(cluster::Task result);
     void check_failed(const base::Error& why);
     void query_holders();
-    void follow_query(Described operation);
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
     void swap_answered(const base::Result<std::uint64_t>& started, const std::string& version,
                        std::int64_t since);
@@ -79,10 +78,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     cluster::Task check_;
     std::optional<cluster::Time> check_again_;
 
-    std::string pods_version_;   ///< version of the swap for which pods must leave
-    std::uint64_t query_id_ = 0; ///< ID of the dry run that finds the users of the driver; 0: none
-    bool query_asks_ = false;    ///< the reply to its start is pending
-    bool query_is_stale_ = false;
+    unsigned query_number_ = 0; ///< number of the search for holders; results of earlier ones are ignored
     std::set<std::uint64_t> dry_runs_; ///< operations that are dry runs, and so change nothing
 
     /// The newest operation that swaps the driver, or a failed attempt to start one.

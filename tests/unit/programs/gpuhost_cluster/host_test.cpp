@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
 #include "daemon/programs/gpuhost_cluster/host.hpp"
 #include "tests/support/fake_daemon.hpp"
 #include "tests/support/simulated_server.hpp"
 #include "tests/support/tmpdir.hpp"
+#include "tests/unit/cluster/kubeconfigs.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -212,6 +215,46 @@ TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
     ASSERT_TRUE(daemon.answer("GetKubeletCredentials", Json{{"files", Json::object()}}));
     round(UpgradeAct::DeletePods, wanted, 100);
     EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "kubeconfig of the kubelet: not found");
+}
+
+TEST_F(ClusterHostTest, PodThatHoldsTheDriverIsEvicted) {
+    const auto put_pod = [this](const std::string& name) {
+        server.put("/api/v1/pods/" + name,
+                   {{"metadata",
+                     {{"name", name},
+                      {"namespace", "default"},
+                      {"ownerReferences", {{{"kind", "ReplicaSet"}, {"controller", true}}}}}},
+                    {"spec", {{"nodeName", "gpu01"}}},
+                    {"status", {{"phase", "Running"}}}});
+        return server.find("/api/v1/pods/" + name)->at("metadata").at("uid");
+    };
+    const auto evicted = [this](const std::string& name) {
+        return server.find("/api/v1/namespaces/default/pods/" + name + "/eviction/" + name) != nullptr;
+    };
+    const auto since = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+    const auto until = [&](const std::function<bool()>& done) {
+        for (int i = 0; i < 6'000 && !done(); ++i) {
+            round(UpgradeAct::DeletePods, wanted, since);
+            server.advance(server.now() + std::chrono::milliseconds(10));
+        }
+        return done();
+    };
+    policy.deletion.enabled = true;
+    put_pod("web");
+    const Json uid = put_pod("train");
+    round(UpgradeAct::DeletePods, wanted, since);
+    ASSERT_TRUE(daemon.answer(
+        "GetKubeletCredentials",
+        Json{{"files",
+              {{"/etc/kubelet.conf",
+                cluster::tests::kubeconfig(cluster::tests::cluster_members("https://api"))}}}}));
+    ASSERT_TRUE(until([this] { return daemon.calls("Holders") == 1; }));
+    ASSERT_TRUE(daemon.answer("Holders", base::fail(Errc::Timeout, "gpuhostd does not answer")));
+    ASSERT_TRUE(until([this] { return daemon.calls("Holders") == 2; }));
+    ASSERT_TRUE(daemon.answer("Holders", Json{{{"pid", 1}, {"pod", ""}}, {{"pid", 2}, {"pod", uid}}}));
+    EXPECT_TRUE(until([&] { return evicted("train"); }));
+    EXPECT_FALSE(evicted("web"));
+    EXPECT_EQ(daemon.calls("DryRun"), 0U);
 }
 
 } // namespace
