@@ -5,6 +5,8 @@
 #include "tests/support/eventually.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -179,6 +181,41 @@ TEST_F(AsyncClientTest, DaemonLossIsReportedBeforeItsCallsFail) {
     bus.work(); // both are there before the client reads
     ASSERT_TRUE(until([&] { return !known.empty(); }));
     EXPECT_EQ(known, (std::vector{Event::Came, Event::Gone}));
+}
+
+/// The daemon never answers. A client that waited for it would return from a call only after the call has
+/// failed, so no renewal would be made while the call is pending, however fast or slow this machine is.
+TEST_F(AsyncClientTest, TimersRunWhileTheDaemonDoesNotAnswer) {
+    constexpr unsigned renewals = 20;
+    constexpr milliseconds between(5);
+    unsigned failed = 0;
+    const auto count = [&failed](const auto& answer) {
+        EXPECT_FALSE(answer);
+        ++failed;
+    };
+    client->ask(manager_call("Describe"), count);
+    client->start(manager_call("Apply"), {}, count);
+    client->order(manager_call("Reload"), count);
+    client->list_operations(count);
+    client->describe_operation(7, count);
+    client->cancel(7, count);
+    unsigned made = 0;
+    auto due = std::chrono::steady_clock::now();
+    while (made < renewals && failed == 0) {
+        bus.work(); // passes the calls on
+        const auto event =
+            client->wait(std::max(milliseconds(0),
+                                  std::chrono::ceil<milliseconds>(due - std::chrono::steady_clock::now())),
+                         -1);
+        ASSERT_TRUE(event);
+        if (std::chrono::steady_clock::now() < due)
+            continue;
+        ++made;
+        due += between;
+    }
+    EXPECT_EQ(made, renewals);
+    EXPECT_EQ(failed, 0U) << "the calls are still pending";
+    EXPECT_TRUE(bus.has("Cancel"));
 }
 
 } // namespace
