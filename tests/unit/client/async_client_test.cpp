@@ -186,6 +186,7 @@ TEST_F(AsyncClientTest, DaemonLossIsReportedBeforeItsCallsFail) {
 /// The daemon never answers. A client that waited for it would return from a call only after the call has
 /// failed, so no renewal would be made while the call is pending, however fast or slow this machine is.
 TEST_F(AsyncClientTest, TimersRunWhileTheDaemonDoesNotAnswer) {
+    ASSERT_TRUE(until([&] { return bus.has("NameHasOwner"); })); // the client is connected
     constexpr unsigned renewals = 20;
     constexpr milliseconds between(5);
     unsigned failed = 0;
