@@ -17,10 +17,6 @@ using base::Root;
 
 namespace {
 
-Json to_json(const Text& text) {
-    return text ? Json(*text) : Json();
-}
-
 Json document_of(const RuntimePlan& plan) {
     Json files = Json::array();
     for (const FileChange& file : plan.change.files)

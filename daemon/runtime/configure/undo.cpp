@@ -24,14 +24,6 @@ std::string path_of(const core::StepContext& context) {
     return context.staging + "/runtime-undo.json";
 }
 
-Json text_to_json(const Text& text) {
-    return text ? Json(*text) : Json();
-}
-
-Text text_from_json(const Json& value) {
-    return value.is_string() ? Text(value.get<std::string>()) : Text();
-}
-
 /// Restarts the runtime with its restored files, or records that it must be restarted. `then` is the process
 /// that ran when the files were overwritten: if it still runs, it has not read them.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
@@ -144,8 +136,8 @@ Json RuntimeUndo::to_json() const {
         Json files = Json::array();
         for (const FileChange& file : entry.files)
             files.push_back({{"path", file.path},
-                             {"before", text_to_json(file.before)},
-                             {"after", text_to_json(file.after)}});
+                             {"before", runtime::to_json(file.before)},
+                             {"after", runtime::to_json(file.after)}});
         document[name] = {{"files", std::move(files)},
                           {"recorded", entry.recorded},
                           {"process", entry.process ? runtime::to_json(*entry.process) : Json()}};

@@ -27,18 +27,11 @@ constexpr std::array other_programs{"/usr/local/bin/containerd", "/usr/local/bin
                                     "/usr/local/bin/k0s",        "/usr/local/bin/k3s",
                                     "/usr/local/bin/rke2",       "/usr/local/bin/dockerd"};
 
-Json to_json(const Text& text) {
-    return text ? Json(*text) : Json();
-}
-
-Text text_from_json(const Json& value) {
-    return value.is_string() ? Text(value.get<std::string>()) : Text();
-}
-
 Json to_json(const KnownFiles& known) {
     Json files = Json::object();
     for (const auto& [path, file] : known)
-        files[path] = {{"before", to_json(file.before)}, {"written", to_json(file.written)}};
+        files[path] = {{"before", runtime::to_json(file.before)},
+                       {"written", runtime::to_json(file.written)}};
     return files;
 }
 
@@ -89,6 +82,14 @@ RecordedRuntime runtime_from_json(const Json& value) {
 }
 
 } // namespace
+
+Json to_json(const Text& text) {
+    return text ? Json(*text) : Json();
+}
+
+Text text_from_json(const Json& value) {
+    return value.is_string() ? Text(value.get<std::string>()) : Text();
+}
 
 Json to_json(const ProcessStamp& stamp) {
     return {{"pid", stamp.pid}, {"started", stamp.started}, {"boot_id", stamp.boot_id}};

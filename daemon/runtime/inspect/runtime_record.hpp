@@ -26,6 +26,9 @@ struct KnownFile {
     Text written; ///< as gpuhost wrote it
 };
 using KnownFiles = std::map<std::string, KnownFile>;
+/// Convert a text; null stands for a missing file.
+[[nodiscard]] base::Json to_json(const Text& text);
+[[nodiscard]] Text text_from_json(const base::Json& value);
 
 /// Identifies a process even if its PID is reused.
 struct ProcessStamp {
