@@ -56,7 +56,7 @@ class RuntimeConverger {
   public:
     RuntimeConverger(core::StepContext& context, const ConvergeRequest& request)
         : context_(context), root_(context.root), request_(request),
-          record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(read_undo(context)) {}
+          record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(context) {}
 
     Result<Json> run() {
         GPUHOST_TRY(targets, targets_of(root_, request_, record_));
@@ -208,8 +208,8 @@ class RuntimeConverger {
     Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const std::string& name = plan.state.instance.name;
         const auto process = stamp_process(root_, plan.state.instance.pid);
-        undo_.remember(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt);
-        GPUHOST_CHECK(write_undo(context_, undo_));
+        GPUHOST_CHECK(
+            undo_.save(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt));
         announce_files(plan, recorded);
         if (plan.change.is_effective) {
             recorded.gives_meanwhile =
@@ -295,8 +295,7 @@ class RuntimeConverger {
                                   "Delete gpuhost's part of the file, or delete the file: the runtime is no "
                                   "longer installed.");
         }
-        undo_.remember(name, change, recorded, std::nullopt);
-        GPUHOST_CHECK(write_undo(context_, undo_));
+        GPUHOST_CHECK(undo_.save(name, change, recorded, std::nullopt));
         for (const FileChange& file : change.files)
             GPUHOST_CHECK(write_text(root_, file.path, file.after, 0600));
         if (left)
@@ -342,14 +341,11 @@ class RuntimeConverger {
     /// Restores the files of this runtime alone; other runtimes stay configured. Returns `error` with the
     /// result.
     Result<void> give_up(const std::string& name, base::Error error) {
-        auto back = undo_.put_back(root_, name, record_,
-                                   request_.settings.restart && !request_.no_restart && may_restart_again_,
-                                   [this](const std::string& text) { context_.warn(text); });
+        auto back = undo_.put_back(name, record_, request_.permits_restart() && may_restart_again_);
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
             inputs_ = inputs_of(root_, *state); // retry only after an input has changed
-        undo_.forget(name);
         if (back)
-            back = write_undo(context_, undo_);
+            back = undo_.forget(name);
         if (!back)
             error.message += "; the previous configuration could not be restored: " + back.error().message;
         else
@@ -418,17 +414,6 @@ Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, con
 
 Result<Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request) {
     return RuntimeConverger(context, request).run();
-}
-
-Result<void> put_back_runtimes(core::StepContext& context, bool may_restart) {
-    RuntimeRecord record = read_runtime_record(context.root).value_or(RuntimeRecord());
-    const RuntimeUndo undo = read_undo(context);
-    Result<void> failed;
-    for (const std::string& name : undo.names())
-        if (auto back = undo.put_back(context.root, name, record, may_restart, context.warn); !back && failed)
-            failed = base::fail(back.error().context(name));
-    GPUHOST_CHECK(write_runtime_record(context.root, record));
-    return failed;
 }
 
 } // namespace gpuhost::runtime

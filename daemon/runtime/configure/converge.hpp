@@ -23,6 +23,8 @@ struct ConvergeRequest {
     bool is_asked = false;
     /// The requester restarts the runtimes; stays in force until a request without it.
     bool no_restart = false;
+
+    [[nodiscard]] bool permits_restart() const { return settings.restart && !no_restart; }
 };
 
 struct Targets {
@@ -38,10 +40,5 @@ struct Targets {
 /// again after an interruption.
 [[nodiscard]] base::Result<base::Json> converge_runtimes(core::StepContext& context,
                                                          const ConvergeRequest& request);
-
-/// Undoes converge_runtimes(): restores all files as this transaction found them, except those that another
-/// program has changed since. Restarts runtimes that have read the transaction's files. Works after a reboot
-/// too.
-[[nodiscard]] base::Result<void> put_back_runtimes(core::StepContext& context, bool may_restart);
 
 } // namespace gpuhost::runtime

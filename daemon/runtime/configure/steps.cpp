@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi/validations.hpp"
+#include "daemon/runtime/configure/undo.hpp"
 
 namespace gpuhost::runtime {
 
@@ -64,8 +65,7 @@ void register_runtime_steps(core::StepKinds& kinds) {
         return std::move(done);
     };
     kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
-        const ConvergeRequest request = request_of(args);
-        const auto back = put_back_runtimes(context, request.settings.restart && !request.no_restart);
+        const auto back = RuntimeUndo(context).put_all_back(request_of(args).permits_restart());
         converge_toolkit_validation(context);
         return back;
     };

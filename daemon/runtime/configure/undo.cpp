@@ -73,101 +73,99 @@ Result<void> write_text(const Root& root, const std::string& path, const Text& t
     return root.rename(unfinished, path);
 }
 
-void RuntimeUndo::remember(const std::string& name, const RuntimeChange& change,
-                           const RecordedRuntime& recorded, const std::optional<ProcessStamp>& process) {
-    if (!entries_.contains(name)) {
-        RuntimeRecord one;
-        one.runtimes[name] = recorded;
-        entries_[name].recorded = runtime::to_json(one);
-        entries_[name].process = process;
+RuntimeUndo::RuntimeUndo(const core::StepContext& context) : context_(context), root_(context.root) {
+    const auto text = root_.read(path_of(context), undo_limit);
+    const auto document = text ? base::parse_json(*text, path_of(context)) : base::fail(text.error());
+    if (!document || !document->is_object())
+        return;
+    for (const auto& [name, value] : document->items()) {
+        Entry& entry = entries_[name];
+        entry.recorded = runtime_record_from_json(base::member(value, "recorded"));
+        entry.process = process_stamp_from_json(base::member(value, "process"));
+        for (const Json& file : base::member(value, "files"))
+            entry.files.push_back({base::string_or(file, "path", ""),
+                                   text_from_json(base::member(file, "before")),
+                                   text_from_json(base::member(file, "after"))});
     }
-    std::vector<FileChange>& files = entries_[name].files;
+}
+
+Result<void> RuntimeUndo::write() const {
+    Json document = Json::object();
+    for (const auto& [name, entry] : entries_) {
+        Json files = Json::array();
+        for (const FileChange& file : entry.files)
+            files.push_back(
+                {{"path", file.path}, {"before", to_json(file.before)}, {"after", to_json(file.after)}});
+        document[name] = {{"files", std::move(files)},
+                          {"recorded", to_json(entry.recorded)},
+                          {"process", entry.process ? to_json(*entry.process) : Json()}};
+    }
+    GPUHOST_CHECK(root_.make_directories(context_.staging, 0755));
+    return root_.write_atomic(path_of(context_), base::dump(document) + "\n", 0600);
+}
+
+Result<void> RuntimeUndo::save(const std::string& name, const RuntimeChange& change,
+                               const RecordedRuntime& recorded, const std::optional<ProcessStamp>& process) {
+    const auto [place, is_first] = entries_.try_emplace(name);
+    Entry& entry = place->second;
+    if (is_first) {
+        entry.recorded.runtimes[name] = recorded;
+        entry.process = process;
+    }
     for (const FileChange& file : change.files) {
-        const auto known = std::find_if(files.begin(), files.end(),
+        const auto known = std::find_if(entry.files.begin(), entry.files.end(),
                                         [&](const FileChange& one) { return one.path == file.path; });
-        if (known == files.end()) {
-            files.push_back(file);
+        if (known == entry.files.end()) {
+            entry.files.push_back(file);
             continue;
         }
         if (file.before != known->before && file.before != known->after)
             known->before = file.before; // another program has written it since
         known->after = file.after;
     }
+    return write();
 }
 
-std::vector<std::string> RuntimeUndo::names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : entries_)
-        names.push_back(entry.first);
-    return names;
-}
-
-Result<void> RuntimeUndo::put_back(const Root& root, const std::string& name, RuntimeRecord& record,
-                                   bool may_restart,
-                                   const std::function<void(const std::string&)>& warn) const {
+Result<void> RuntimeUndo::put_back(const std::string& name, RuntimeRecord& record, bool may_restart) const {
     const auto entry = entries_.find(name);
     if (entry == entries_.end())
         return {};
     const std::vector<FileChange>& files = entry->second.files;
     std::string theirs; // content that other programs have written since
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
-        GPUHOST_TRY(now, read_text(root, file->path));
+        GPUHOST_TRY(now, read_text(root_, file->path));
         if (now == file->before)
             continue;
         if (now != file->after) {
-            warn("'" + file->path + "' was changed meanwhile by another program, so it is left unchanged");
+            context_.warn("'" + file->path +
+                          "' was changed meanwhile by another program, so it is left unchanged");
             theirs += now.value_or("");
         } else if (!file->before && theirs.find(file->path) != std::string::npos) {
-            warn("'" + file->path + "' is left in place too, because that file refers to it");
+            context_.warn("'" + file->path + "' is left in place too, because that file refers to it");
         } else {
-            GPUHOST_CHECK(write_text(root, file->path, file->before, secret));
+            GPUHOST_CHECK(write_text(root_, file->path, file->before, secret));
         }
     }
-    const RuntimeRecord before = runtime_record_from_json(entry->second.recorded);
-    std::vector<std::uint64_t> restarts = std::move(record.runtimes[name].restarts);
-    RecordedRuntime& recorded = record.runtimes[name] = before.runtimes.at(name);
+    RecordedRuntime& recorded = record.runtimes[name];
+    std::vector<std::uint64_t> restarts = std::move(recorded.restarts);
+    recorded = entry->second.recorded.runtimes.at(name);
     recorded.restarts = std::move(restarts);
-    return settle(root, name, entry->second.process, recorded, may_restart && theirs.empty());
+    return settle(root_, name, entry->second.process, recorded, may_restart && theirs.empty());
 }
 
-Json RuntimeUndo::to_json() const {
-    Json document = Json::object();
-    for (const auto& [name, entry] : entries_) {
-        Json files = Json::array();
-        for (const FileChange& file : entry.files)
-            files.push_back({{"path", file.path},
-                             {"before", runtime::to_json(file.before)},
-                             {"after", runtime::to_json(file.after)}});
-        document[name] = {{"files", std::move(files)},
-                          {"recorded", entry.recorded},
-                          {"process", entry.process ? runtime::to_json(*entry.process) : Json()}};
-    }
-    return document;
+Result<void> RuntimeUndo::put_all_back(bool may_restart) const {
+    RuntimeRecord record = read_runtime_record(root_).value_or(RuntimeRecord());
+    Result<void> failed;
+    for (const auto& entry : entries_)
+        if (auto back = put_back(entry.first, record, may_restart); !back && failed)
+            failed = base::fail(back.error().context(entry.first));
+    GPUHOST_CHECK(write_runtime_record(root_, record));
+    return failed;
 }
 
-RuntimeUndo RuntimeUndo::from_json(const Json& value) {
-    RuntimeUndo undo;
-    for (const auto& [name, said] : value.items()) {
-        Entry& entry = undo.entries_[name];
-        entry.recorded = base::member(said, "recorded");
-        entry.process = process_stamp_from_json(base::member(said, "process"));
-        for (const Json& file : base::member(said, "files"))
-            entry.files.push_back({base::string_or(file, "path", ""),
-                                   text_from_json(base::member(file, "before")),
-                                   text_from_json(base::member(file, "after"))});
-    }
-    return undo;
-}
-
-RuntimeUndo read_undo(const core::StepContext& context) {
-    const auto text = context.root.read(path_of(context), undo_limit);
-    const auto value = text ? base::parse_json(*text, path_of(context)) : base::fail(text.error());
-    return value && value->is_object() ? RuntimeUndo::from_json(*value) : RuntimeUndo();
-}
-
-Result<void> write_undo(const core::StepContext& context, const RuntimeUndo& undo) {
-    GPUHOST_CHECK(context.root.make_directories(context.staging, 0755));
-    return context.root.write_atomic(path_of(context), base::dump(undo.to_json()) + "\n", 0600);
+Result<void> RuntimeUndo::forget(const std::string& name) {
+    entries_.erase(name);
+    return write();
 }
 
 } // namespace gpuhost::runtime
