@@ -13,6 +13,7 @@
 #include "daemon/runtime/toolkit/choice.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuhost::runtime {
 
@@ -72,14 +73,12 @@ class RuntimeConverger {
                                  {"outcome", recorded.outcome},
                                  {"text", recorded.text},
                                  {"restart_text", recorded.restart_text},
-                                 {"restarted", was_restarted_}});
+                                 {"restarted", std::exchange(was_restarted_, false)}});
         };
         for (const RuntimeState& state : targets.here) {
             context_.progress(-1, state.instance.name);
-            was_restarted_ = false;
             tell(state.instance.name, converge(state));
         }
-        was_restarted_ = false;
         for (const std::string& name : targets.gone)
             tell(name, restore_files(name));
         finish(targets.here);
@@ -125,7 +124,7 @@ class RuntimeConverger {
         if (!done && plan.state.instance.is_replaced)
             // The end of this process leads to another run.
             recorded.awaits = stamp_process(root_, plan.state.instance.pid);
-        else if (!done && recorded.awaits && recorded.awaits != stamp_process(root_, recorded.awaits->pid))
+        else if (!done && !awaits_restart(root_, recorded))
             recorded.awaits.reset(); // that process has ended, and this run has read the new state
         recorded.inputs = inputs_;
         return done;
@@ -152,98 +151,78 @@ class RuntimeConverger {
     }
 
     Result<void> carry_out(RuntimePlan& plan, RecordedRuntime& recorded) {
+        const std::string& name = plan.state.instance.name;
         if (plan.outcome == PlanOutcome::Refused)
             return base::fail(plan.problem.value_or(base::Error{}));
         if (!plan.warning.empty())
-            context_.warn(plan.state.instance.name + ": " + plan.warning);
+            context_.warn(name + ": " + plan.warning);
         if (plan.outcome == PlanOutcome::ByHand && request_.is_asked)
-            context_.warn(plan.state.instance.name + ": " + plan.text);
-        if (plan.outcome == PlanOutcome::ByHand || plan.outcome == PlanOutcome::Nothing)
+            context_.warn(name + ": " + plan.text);
+        if (plan.outcome != PlanOutcome::Change)
             return {};
         if (!recorded.rewritten.empty())
             return base::fail(is_rewritten(recorded.rewritten));
-        const std::string& name = plan.state.instance.name;
-        if (!plan.change.files.empty()) {
+        if (!plan.change.files.empty())
             GPUHOST_CHECK(
                 check_staged(root_, plan.state, plan.change, plan.desired, context_.staging + "/" + name));
-            GPUHOST_CHECK(write(plan, recorded));
-        }
-        if (auto restarted = restart(plan, recorded); !restarted)
-            return give_up(name, restarted.error());
-        if (was_restarted_)
-            if (auto in_force = check_after_restart(plan, recorded); !in_force)
-                return in_force;
+        if (const auto done = put_into_effect(plan, recorded); !done)
+            return give_up(plan, recorded, done.error());
         plan.text = request_.goal == RuntimeGoal::Restored ? "its configuration has no changes by gpuhost"
                                                            : "containers get GPUs";
         return {};
     }
 
-    /// Fails if the service that starts the runtime has rewritten the runtime's files. The runtime has read
-    /// the rewritten files, so another restart would not help.
-    Result<void> check_after_restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
-        const std::string& name = plan.state.instance.name;
-        const auto now = read_runtime_named(root_, name);
-        const auto left = now ? lacking(now->config, plan.desired) : std::vector<std::string>();
-        if (left.empty())
+    /// Writes the files and restarts the runtime. After a failure the caller restores the files.
+    Result<void> put_into_effect(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        if (!plan.change.files.empty()) {
+            GPUHOST_CHECK(announce(plan, recorded));
+            GPUHOST_CHECK(write(plan, recorded));
+        }
+        GPUHOST_CHECK(restart(plan, recorded));
+        if (!was_restarted_)
             return {};
-        std::string rewritten;
-        for (const FileChange& file : plan.change.files)
-            if (const auto text = read_text(root_, file.path); text && *text != file.after)
-                rewritten = file.path;
-        may_restart_again_ = rewritten.empty();
-        auto failed =
-            give_up(name, rewritten.empty()
-                              ? base::Error{Errc::Failed, "after the restart " + base::join(left, ", "), ""}
-                              : is_rewritten(rewritten));
-        may_restart_again_ = true;
-        if (!rewritten.empty()) {
-            recorded.awaits.reset();
-            recorded.rewritten = rewritten;
-        }
-        return failed;
+        const auto now = read_runtime_named(root_, plan.state.instance.name);
+        const auto left = now ? lacking(now->config, plan.desired) : std::vector<std::string>();
+        return left.empty() ? Result<void>()
+                            : base::fail(Errc::Failed, "after the restart " + base::join(left, ", "));
     }
 
-    /// Writes the files. First saves what the writes replace: after a power cut the files are unchanged or
-    /// can be restored.
-    Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
-        const std::string& name = plan.state.instance.name;
-        const auto process = stamp_process(root_, plan.state.instance.pid);
-        GPUHOST_CHECK(
-            undo_.save(name, plan.change, recorded, plan.change.is_effective ? process : std::nullopt));
-        announce_files(plan, recorded);
-        if (plan.change.is_effective) {
-            recorded.gives_meanwhile =
-                lacking_for_gpus(plan.state.config, plan.desired).empty() && !withholds_gpus(root_, recorded);
-            recorded.awaits = process;
-        }
-        GPUHOST_CHECK(write_runtime_record(root_, record_));
-        for (const FileChange& file : plan.change.files)
-            if (auto written = write_over(plan.state, file); !written)
-                return give_up(name, written.error());
-        for (auto& [path, file] : recorded.unfinished)
-            recorded.files[path] = std::move(file);
-        recorded.unfinished.clear();
-        const RuntimeState now = read_runtime_named(root_, name).value_or(plan.state);
-        stamp_own(plan.change, now);
-        if (const auto left = lacking(now.config, plan.desired); !left.empty())
-            return give_up(
-                name,
-                {Errc::Failed, "the written configuration is not in effect: " + base::join(left, ", "), ""});
-        if (auto loads = check_live(root_, now); !loads)
-            return give_up(name, loads.error());
-        // A runtime that started meanwhile may have read a part of the change.
-        if (plan.change.is_effective)
-            recorded.awaits = stamp_process(root_, now.instance.pid);
-        return {};
-    }
-
-    static void announce_files(const RuntimePlan& plan, RecordedRuntime& recorded) {
+    /// Saves what the writes replace, and records them: after a power cut the files are unchanged or can be
+    /// restored.
+    Result<void> announce(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        const auto process = plan.change.is_effective ? stamp_process(root_, plan.state.instance.pid)
+                                                      : std::optional<ProcessStamp>();
+        GPUHOST_CHECK(undo_.save(plan.state.instance.name, plan.change, recorded, process));
         for (const FileChange& file : plan.change.files) {
             const auto known = recorded.files.find(file.path);
             const bool is_as_left = known != recorded.files.end() && known->second.written == file.before;
             recorded.unfinished[file.path] = {
                 is_as_left ? known->second.before : plan.without_us.at(file.path), file.after};
         }
+        if (plan.change.is_effective) {
+            recorded.gives_meanwhile =
+                lacking_for_gpus(plan.state.config, plan.desired).empty() && !withholds_gpus(root_, recorded);
+            recorded.awaits = process;
+        }
+        return write_runtime_record(root_, record_);
+    }
+
+    Result<void> write(const RuntimePlan& plan, RecordedRuntime& recorded) {
+        for (const FileChange& file : plan.change.files)
+            GPUHOST_CHECK(write_over(plan.state, file));
+        for (auto& [path, file] : recorded.unfinished)
+            recorded.files[path] = std::move(file);
+        recorded.unfinished.clear();
+        const RuntimeState now = read_runtime_named(root_, plan.state.instance.name).value_or(plan.state);
+        stamp_own(plan.change, now);
+        if (const auto left = lacking(now.config, plan.desired); !left.empty())
+            return base::fail(Errc::Failed,
+                              "the written configuration is not in effect: " + base::join(left, ", "));
+        GPUHOST_CHECK(check_live(root_, now));
+        // A runtime that started meanwhile may have read a part of the change.
+        if (plan.change.is_effective)
+            recorded.awaits = stamp_process(root_, now.instance.pid);
+        return {};
     }
 
     /// Writes a file. Fails with Busy if another program has changed it since the check of the change.
@@ -307,50 +286,70 @@ class RuntimeConverger {
 
     Result<void> restart(const RuntimePlan& plan, RecordedRuntime& recorded) {
         recorded.restart_text.clear();
-        if (!recorded.awaits || recorded.awaits != stamp_process(root_, recorded.awaits->pid)) {
-            recorded.awaits.reset(); // that process has ended, and its successor has read the files
-            recorded.is_restart_theirs = false;
-            return {};
-        }
-        const std::uint64_t now = base::realtime_us() / 1'000'000;
-        std::erase_if(recorded.restarts, [&](std::uint64_t when) { return when + hour < now || when > now; });
-        const std::string obstacle = plan.restart == Restart::Now ? obstacle_to_restart(root_) : "";
-        if (plan.restart != Restart::Now) {
-            recorded.restart_text = plan.restart_text;
-        } else if (!obstacle.empty()) {
-            recorded.restart_text = restart_by_hand(plan.state.instance) + obstacle;
-        } else if (!request_.is_asked && recorded.restarts.size() >= most_restarts) {
-            recorded.restart_text =
-                "it was restarted " + std::to_string(most_restarts) +
-                " times within an hour, because another program changes its configuration";
-        } else {
+        if (awaits_restart(root_, recorded)) {
+            const std::uint64_t now = base::realtime_us() / 1'000'000;
+            std::erase_if(recorded.restarts,
+                          [&](std::uint64_t when) { return when + hour < now || when > now; });
+            recorded.restart_text = why_no_restart(plan, recorded);
+            if (!recorded.restart_text.empty())
+                context_.warn(plan.state.instance.name + ": " + recorded.restart_text);
+            if (plan.restart != Restart::Now || !recorded.restart_text.empty())
+                return {};
             if (!request_.is_asked)
                 recorded.restarts.push_back(now);
             GPUHOST_CHECK(write_runtime_record(root_, record_));
             GPUHOST_CHECK(restart_runtime(root_, plan.state,
                                           [this](std::string_view text) { context_.progress(-1, text); }));
-            recorded.awaits.reset();
-            recorded.is_restart_theirs = false;
             was_restarted_ = true;
         }
-        if (!recorded.restart_text.empty())
-            context_.warn(plan.state.instance.name + ": " + recorded.restart_text);
+        // The process that had the earlier configuration has ended, and its successor has read the files.
+        recorded.awaits.reset();
+        recorded.is_restart_theirs = false;
         return {};
     }
 
-    /// Restores the files of this runtime alone; other runtimes stay configured. Returns `error` with the
-    /// result.
-    Result<void> give_up(const std::string& name, base::Error error) {
-        auto back = undo_.put_back(name, record_, request_.permits_restart() && may_restart_again_);
+    /// Returns why the runtime is not restarted now; empty if it may be.
+    [[nodiscard]] std::string why_no_restart(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
+        if (plan.restart != Restart::Now)
+            return plan.restart_text;
+        if (const std::string obstacle = obstacle_to_restart(root_); !obstacle.empty())
+            return restart_by_hand(plan.state.instance) + obstacle;
+        if (!request_.is_asked && recorded.restarts.size() >= most_restarts)
+            return "it was restarted " + std::to_string(most_restarts) +
+                   " times within an hour, because another program changes its configuration";
+        return {};
+    }
+
+    /// Restores the files of this runtime alone; other runtimes stay configured. Returns the error with the
+    /// result. If the service that starts the runtime has rewritten a file, another restart would not help:
+    /// the runtime has read the rewritten file.
+    Result<void> give_up(const RuntimePlan& plan, RecordedRuntime& recorded, base::Error error) {
+        const std::string& name = plan.state.instance.name;
+        const std::string rewritten = was_restarted_ ? other_text(plan.change) : "";
+        if (!rewritten.empty())
+            error = is_rewritten(rewritten);
+        const auto back = undo_.put_back(name, record_, request_.permits_restart() && rewritten.empty());
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
             inputs_ = inputs_of(root_, *state); // retry only after an input has changed
         if (back)
-            back = undo_.forget(name);
-        if (!back)
-            error.message += "; the previous configuration could not be restored: " + back.error().message;
-        else
-            error.message += "; the previous configuration is in effect again";
+            (void)undo_.forget(name); // else an undo of the step restores and restarts it once more
+        error.message += back ? "; the previous configuration is in effect again"
+                              : "; the previous configuration could not be restored: " + back.error().message;
+        if (!rewritten.empty()) {
+            recorded.awaits.reset();
+            recorded.rewritten = rewritten;
+        }
         return base::fail(std::move(error));
+    }
+
+    /// Returns the path of a file that no longer has the text of the change; empty if there is none.
+    [[nodiscard]] std::string other_text(const RuntimeChange& change) const {
+        const auto file =
+            std::find_if(change.files.rbegin(), change.files.rend(), [&](const FileChange& one) {
+                const auto text = read_text(root_, one.path);
+                return text && *text != one.after;
+            });
+        return file == change.files.rend() ? "" : file->path;
     }
 
     /// Records the settings. A run for named runtimes records none, because the others were not configured
@@ -383,8 +382,7 @@ class RuntimeConverger {
     RuntimeUndo undo_;
     /// Stamps of the current runtime's inputs, from before the plan.
     std::map<std::string, std::string> inputs_;
-    bool was_restarted_ = false;
-    bool may_restart_again_ = true; ///< give_up() may restart the runtime, to load the restored files
+    bool was_restarted_ = false; ///< the current runtime
 };
 
 } // namespace
