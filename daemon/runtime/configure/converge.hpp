@@ -5,6 +5,10 @@
 // staging directory and in the record. The files are written one by one, in an order in which the runtime can
 // load them after each write. Finally the runtime is restarted once if its effective configuration has
 // changed.
+//
+// This is one step, not a step for each phase: a runtime that fails restores its own files, while other
+// runtimes and the other steps of an apply, such as a driver swap, stay. The runner undoes whole transactions
+// only. Runtimes are found and planned one after another in the worker, since a restart may affect the next.
 #pragma once
 
 #include "daemon/core/step.hpp"
