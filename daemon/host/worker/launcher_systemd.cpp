@@ -7,9 +7,9 @@
 #include "daemon/host/worker/sandbox.hpp"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 namespace gpuhost::host {
 
@@ -24,8 +24,6 @@ using base::UniqueFd;
 constexpr const char* systemd_name = "org.freedesktop.systemd1";
 constexpr const char* manager_path = "/org/freedesktop/systemd1";
 constexpr const char* manager_interface = "org.freedesktop.systemd1.Manager";
-constexpr const char* unit_interface = "org.freedesktop.systemd1.Unit";
-constexpr const char* service_interface = "org.freedesktop.systemd1.Service";
 
 std::string unit_of(std::string_view job) {
     return "gpuhost-worker-" + std::string(job) + ".service";
@@ -132,6 +130,7 @@ std::vector<UnitProperty> unit_properties(const Launch& launch) {
         {"Description", "GPU host worker " + job + ", " + what + after},
         {"Type", std::string("exec")},
         {"CollectMode", std::string("inactive-or-failed")},
+        {"AddRef", true},
         {"RuntimeMaxUSec", microseconds},
         {"TimeoutStopUSec", kill_us},
         {"KillSignal", std::int32_t{SIGKILL}},
@@ -167,7 +166,14 @@ Result<Message> start_message(sd_bus* bus, const Launch& launch, const std::stri
     return message;
 }
 
-// --- one worker
+// --- one snapshot of a unit
+
+/// The state of a unit, from one GetAll. A unit that systemd does not have is inactive.
+struct UnitState {
+    bool has_job = false; ///< a job is queued: a unit is also inactive before its start
+    std::string active = "inactive";
+    std::string result; ///< of the service: "success", "timeout", "oom-kill", …
+};
 
 /// Returns true if the error means that systemd did not reply. The unit may then exist, or be started later.
 bool is_silence(const sd_bus_error& error) {
@@ -182,6 +188,67 @@ bool is_about_unit(const sd_bus_error& error) {
            sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT) != 0;
 }
 
+int read_string(sd_bus_message* message, std::string& into) {
+    const char* value = nullptr;
+    const int r = sd_bus_message_read(message, "v", "s", &value);
+    if (r >= 0)
+        into = value;
+    return r;
+}
+
+int read_property(sd_bus_message* message, UnitState& state) {
+    const char* raw_name = nullptr;
+    if (const int r = sd_bus_message_read(message, "s", &raw_name); r < 0)
+        return r;
+    const std::string_view name = raw_name;
+    if (name == "ActiveState")
+        return read_string(message, state.active);
+    if (name == "Result")
+        return read_string(message, state.result);
+    if (name != "Job")
+        return sd_bus_message_skip(message, "v");
+    std::uint32_t job = 0;
+    const int r = sd_bus_message_read(message, "v", "(uo)", &job, nullptr);
+    state.has_job = r >= 0 && job != 0;
+    return r;
+}
+
+/// Reads the reply to GetAll. Fails if it does not have the unit's state.
+Result<UnitState> read_state(sd_bus_message* reply) {
+    const sd_bus_error* error = sd_bus_message_get_error(reply);
+    UnitState state;
+    if (error && is_about_unit(*error))
+        return state;
+    if (error)
+        return base::fail(bus_error("asking for a worker's unit", error));
+    int r = sd_bus_message_enter_container(reply, 'a', "{sv}");
+    while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+        r = read_property(reply, state);
+        if (r >= 0)
+            r = sd_bus_message_exit_container(reply);
+    }
+    if (r < 0)
+        return fail_errno("reading the state of a worker's unit", -r);
+    return state;
+}
+
+/// Returns why the worker ended, for a job without a result; nullopt while the unit runs. `expired`: the
+/// daemon killed the unit after its deadline.
+std::optional<Error> end_of(const UnitState& unit, bool expired) {
+    if (unit.has_job || (unit.active != "inactive" && unit.active != "failed"))
+        return std::nullopt;
+    if (expired || unit.result == "timeout")
+        return Error{Errc::Timeout, "the worker was killed after its deadline", {}};
+    return Error{Errc::Interrupted,
+                 "the worker died before the end of its job: " +
+                     (unit.result.empty() ? "unit not found" : unit.result),
+                 "See 'journalctl -t gpuhost-worker'."};
+}
+
+// --- one worker
+
+/// Each signal about the unit, and the timer, request a snapshot of the unit; end_of() decides about it. The
+/// daemon refers to the unit (AddRef), so systemd keeps the unit's result until the daemon has read it.
 class SystemdWorker : public JobWorker {
   public:
     SystemdWorker(Event& event, const base::Root& root, const std::string& job, std::string path,
@@ -191,94 +258,90 @@ class SystemdWorker : public JobWorker {
 
     Result<void> attach(const Launch& launch, JobCallbacks callbacks, bool recovered) {
         GPUHOST_CHECK(follow(launch, std::move(callbacks), !recovered));
+        // While systemd reloads all units, it sends UnitRemoved for units that remain.
+        const std::string removed = std::string("type='signal',sender='") + systemd_name + "',path='" +
+                                    manager_path + "',interface='" + manager_interface +
+                                    "',member='UnitRemoved',arg0='" + unit_ + "'";
         int r = sd_bus_match_signal_async(bus_, base::OutPtr(changed_), systemd_name, path_.c_str(),
                                           "org.freedesktop.DBus.Properties", "PropertiesChanged",
-                                          call<&SystemdWorker::changed>, nullptr, this);
+                                          call<&SystemdWorker::on_signal>, nullptr, this);
         if (r >= 0)
-            r = sd_bus_match_signal_async(bus_, base::OutPtr(removed_), systemd_name, manager_path,
-                                          manager_interface, "UnitRemoved", call<&SystemdWorker::removed>,
-                                          nullptr, this);
+            r = sd_bus_add_match_async(bus_, base::OutPtr(removed_), removed.c_str(),
+                                       call<&SystemdWorker::on_signal>, nullptr, this);
         if (r < 0)
             return fail_errno("watching a worker's unit", -r);
-        ask_when_overdue_by(launch.deadline);
         ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
-        // The unit's RuntimeMaxUSec= may cover several jobs, so the daemon enforces the deadline of this job.
-        if (recovered || launch.more.count() > 0)
-            kill_after(launch.deadline + patience_.overdue);
+        set_deadline(launch.deadline);
         return {};
     }
 
     Result<void> start(sd_bus_message* message) {
-        if (const int r =
-                sd_bus_call_async(bus_, base::OutPtr(call_), message, call<&SystemdWorker::started>, this, 0);
+        if (const int r = sd_bus_call_async(bus_, base::OutPtr(start_), message,
+                                            call<&SystemdWorker::on_started>, this, 0);
             r < 0)
             return fail_errno("starting a worker's unit", -r);
         return {};
     }
 
-    /// Asks systemd for the unit's state, which is "inactive" if the unit does not exist. A missing reply
-    /// never counts as the worker's end, because a second worker must not run beside it. If the bus
-    /// connection is lost, the loop exits, and the next daemon recovers the worker.
-    void ask() {
-        if (sd_bus_is_open(bus_) <= 0)
-            return;
-        const int r = sd_bus_call_method_async(
-            bus_, base::OutPtr(call_), systemd_name, path_.c_str(), "org.freedesktop.DBus.Properties",
-            "GetAll", call<&SystemdWorker::on_active_state>, this, "s", unit_interface);
-        if (r < 0)
-            ask_after(patience_.again);
+    /// Refers to the unit of an earlier daemon's worker, and requests its state.
+    void recover() {
+        call_manager("RefUnit");
+        query();
     }
 
   private:
+    using Duration = std::chrono::microseconds;
+
     /// Stops the unit, whose KillSignal= is SIGKILL. KillUnit would find no process in a unit whose start is
     /// still queued.
     void kill_processes() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
                                        "StopUnit", nullptr, nullptr, "ss", unit_.c_str(), "replace");
     }
-
-    using Duration = std::chrono::microseconds;
+    void call_manager(const char* method) {
+        (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface, method,
+                                       nullptr, nullptr, "s", unit_.c_str());
+    }
 
     void set_deadline(std::chrono::seconds deadline) override {
-        ask_when_overdue_by(deadline);
-        kill_after(deadline);
+        expired_ = false;
+        due_ = std::chrono::steady_clock::now() + deadline + patience_.overdue;
+        check_when_due();
     }
-    void clear_deadline() override { deadline_.reset(); }
+    void clear_deadline() override {
+        due_ = std::chrono::steady_clock::time_point::max();
+        timer_.reset();
+    }
     [[nodiscard]] bool has_time_for(std::chrono::seconds deadline) const override {
         return std::chrono::steady_clock::now() + deadline <= ends_by_;
     }
 
-    void kill_after(Duration time) {
-        expired_ = false;
-        expire_after(time);
+    void check_when_due() {
+        const auto left = std::chrono::duration_cast<Duration>(due_ - std::chrono::steady_clock::now());
+        check_after(std::max(left, patience_.again));
     }
-    void expire_after(Duration time) {
-        if (auto timer = event().after(time, [this] { expire(); }))
-            deadline_ = *std::move(timer);
-        else
-            event().exit(EXIT_FAILURE);
-    }
-    /// Kills the worker, again and again until it ends: systemd may miss the request while it reloads all
-    /// units.
-    void expire() {
-        expired_ = true;
-        kill();
-        expire_after(patience_.again);
-    }
-
-    void ask_after(Duration pause) {
-        if (auto timer = event().after(pause, [this] { ask(); }))
+    void check_after(Duration pause) {
+        if (auto timer = event().after(pause, [this] { check(); }))
             timer_ = *std::move(timer);
         else
             event().exit(EXIT_FAILURE);
     }
-    void ask_when_overdue_by(std::chrono::seconds deadline) {
-        overdue_ = std::chrono::steady_clock::now() + deadline + patience_.overdue;
-        ask_when_overdue();
+    /// Kills an overdue worker, again and again until it ends: systemd may miss the request while it reloads
+    /// all units.
+    void check() {
+        if (std::chrono::steady_clock::now() >= due_) {
+            expired_ = true;
+            kill();
+        }
+        query();
     }
-    void ask_when_overdue() {
-        const auto left = std::chrono::duration_cast<Duration>(overdue_ - std::chrono::steady_clock::now());
-        ask_after(std::max(left, patience_.again));
+    /// Requests a snapshot, in place of one that was requested earlier.
+    void query() {
+        const int r = sd_bus_call_method_async(bus_, base::OutPtr(query_), systemd_name, path_.c_str(),
+                                               "org.freedesktop.DBus.Properties", "GetAll",
+                                               call<&SystemdWorker::on_state>, this, "s", "");
+        if (r < 0)
+            check_after(patience_.again);
     }
 
     template <void (SystemdWorker::*Handler)(sd_bus_message*)>
@@ -287,107 +350,38 @@ class SystemdWorker : public JobWorker {
         return guard_or_exit(self->event().get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
-    void started(sd_bus_message* message) {
-        const sd_bus_error* error = sd_bus_message_get_error(message);
+    void on_signal(sd_bus_message* /*signal*/) { query(); }
+
+    void on_started(sd_bus_message* reply) {
+        const sd_bus_error* error = sd_bus_message_get_error(reply);
         if (error && is_silence(*error))
-            on_query_failed(*error);
+            on_silence(bus_error("starting a worker's unit", error));
         else if (error)
             end(&SystemdWorker::not_started, bus_error("starting a worker's unit", error));
     }
 
-    void on_active_state(sd_bus_message* message) {
-        const sd_bus_error* error = sd_bus_message_get_error(message);
-        if (error && is_about_unit(*error))
-            end(died("unit not found"));
-        else if (error)
-            on_query_failed(*error);
-        else if (read_properties(message, unit_interface) < 0)
-            ask_after(patience_.again);
-        else if (is_over())
-            end(death());
-        else
-            ask_when_overdue();
+    void on_state(sd_bus_message* reply) {
+        const auto unit = read_state(reply);
+        if (!unit)
+            on_silence(unit.error());
+        else if (auto error = end_of(*unit, expired_))
+            end(&SystemdWorker::over, *std::move(error));
+        else if (due_ != std::chrono::steady_clock::time_point::max())
+            check_when_due();
     }
 
-    void on_query_failed(const sd_bus_error& error) {
-        base::log::warning(bus_error("no reply about '" + unit_ + "', asking again", &error).message);
-        ask_after(patience_.again);
+    void on_silence(const Error& error) {
+        base::log::warning("no reply about '" + unit_ + "', asking again: " + error.message);
+        check_after(patience_.again);
     }
 
-    /// Handles UnitRemoved. systemd sends it after the unit's end, but also while it reloads all units, so
-    /// ask for the state.
-    void removed(sd_bus_message* message) {
-        const char* unit = nullptr;
-        if (sd_bus_message_read(message, "s", &unit) >= 0 && unit_ == unit)
-            ask();
-    }
-
-    /// Handles PropertiesChanged. systemd sends Result (interface Service) before ActiveState (interface
-    /// Unit), so the result is known when the unit ends.
-    void changed(sd_bus_message* message) {
-        const char* interface = nullptr;
-        if (sd_bus_message_read(message, "s", &interface) < 0 || read_properties(message, interface) < 0)
-            ask();
-        else if (is_over())
-            end(death());
-    }
-
-    int read_properties(sd_bus_message* message, const std::string& interface) {
-        int r = sd_bus_message_enter_container(message, 'a', "{sv}");
-        while (r >= 0 && (r = sd_bus_message_enter_container(message, 'e', "sv")) > 0) {
-            r = read_property(message, interface);
-            if (r >= 0)
-                r = sd_bus_message_exit_container(message);
-        }
-        return r;
-    }
-
-    int read_property(sd_bus_message* message, const std::string& interface) {
-        const char* raw_name = nullptr;
-        if (const int r = sd_bus_message_read(message, "s", &raw_name); r < 0)
-            return r;
-        const std::string name = raw_name;
-        if (interface == unit_interface && name == "Job") {
-            std::uint32_t job = 0;
-            const int r = sd_bus_message_read(message, "v", "(uo)", &job, nullptr);
-            has_job_ = r >= 0 && job != 0;
-            return r;
-        }
-        if (interface == unit_interface && name == "ActiveState")
-            return read_string(message, active_);
-        if (interface == service_interface && name == "Result")
-            return read_string(message, result_);
-        return sd_bus_message_skip(message, "v");
-    }
-
-    static int read_string(sd_bus_message* message, std::string& into) {
-        const char* value = nullptr;
-        const int r = sd_bus_message_read(message, "v", "s", &value);
-        if (r >= 0)
-            into = value;
-        return r;
-    }
-
-    /// Returns true if the unit has ended. A unit is also inactive while its start job is queued.
-    [[nodiscard]] bool is_over() const { return !has_job_ && (active_ == "inactive" || active_ == "failed"); }
-
-    static Error died(const std::string& how) {
-        return {Errc::Interrupted, "the worker died before the end of its job: " + how,
-                "See 'journalctl -t gpuhost-worker'."};
-    }
-
-    [[nodiscard]] Error death() const {
-        if (expired_ || result_ == "timeout")
-            return {Errc::Timeout, "the worker was killed after its deadline", {}};
-        return died(result_.empty() ? "its unit was removed" : result_);
-    }
-
-    void end(Error how) { end(&SystemdWorker::over, std::move(how)); }
     void end(void (SystemdWorker::*tell)(Error), Error how) {
         changed_.reset();
         removed_.reset();
-        call_.reset();
+        start_.reset();
+        query_.reset();
         timer_.reset();
+        call_manager("UnrefUnit");
         (this->*tell)(std::move(how)); // may destroy this
     }
 
@@ -395,17 +389,14 @@ class SystemdWorker : public JobWorker {
     std::string unit_;
     std::string path_;
     Patience patience_;
-    std::chrono::steady_clock::time_point overdue_;
+    std::chrono::steady_clock::time_point due_;     ///< when the daemon kills the unit
     std::chrono::steady_clock::time_point ends_by_; ///< when systemd stops the unit, see RuntimeMaxUSec
-    bool expired_ = false;
-    bool has_job_ = false;
-    std::string active_;
-    std::string result_;
+    bool expired_ = false;                          ///< the unit was overdue
     Slot changed_;
     Slot removed_;
-    Slot call_;
+    Slot start_;
+    Slot query_;
     Source timer_;
-    Source deadline_;
 };
 
 } // namespace
@@ -440,7 +431,7 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::recover(const Launch& launch, J
     GPUHOST_TRY(path, path_of(unit_of(job)));
     auto worker = std::make_unique<SystemdWorker>(event_, root_, job, path, UniqueFd(), bus_, patience_);
     GPUHOST_CHECK(worker->attach(launch, std::move(callbacks), true));
-    worker->ask();
+    worker->recover();
     return worker;
 }
 

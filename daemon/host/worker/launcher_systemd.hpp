@@ -11,11 +11,11 @@
 
 namespace gpuhost::host {
 
-/// Pauses before the daemon asks systemd for a unit's state, because a signal or a reply did not arrive.
+/// Pauses before the daemon acts without a signal or a reply of systemd.
 struct Patience {
-    /// Time after a job's deadline; systemd's SIGKILL takes 10 s.
+    /// Time after a job's deadline until the daemon kills the unit itself; systemd's SIGKILL takes 10 s.
     std::chrono::microseconds overdue = std::chrono::seconds(30);
-    std::chrono::microseconds again = std::chrono::seconds(5); ///< between two calls
+    std::chrono::microseconds again = std::chrono::seconds(5); ///< between two queries of the unit's state
 };
 
 class SystemdLauncher : public Launcher {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -39,17 +40,16 @@ class FakeSystemd {
         EXPECT_GE(sd_bus_add_filter(bus.get(), nullptr, on_message, this), 0);
     }
 
-    void changed(const char* interface, const char* property, const char* value) { // of a unit
+    /// Reports a change of the unit. The worker must not need the signal's content.
+    void changed(const char* interface = "org.freedesktop.systemd1.Unit") {
         Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
-        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", interface, 1, property, "s", value, 0), 0);
+        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", interface, 0, 0), 0);
         EXPECT_GE(sd_bus_message_send(signal.get()), 0);
     }
     void state(const char* state, unsigned job) {
-        Message signal = new_signal(unit_path, "org.freedesktop.DBus.Properties", "PropertiesChanged");
-        EXPECT_GE(sd_bus_message_append(signal.get(), "sa{sv}as", "org.freedesktop.systemd1.Unit", 2,
-                                        "ActiveState", "s", state, "Job", "(uo)", job, "/", 0),
-                  0);
-        EXPECT_GE(sd_bus_message_send(signal.get()), 0);
+        known_state = state;
+        known_job = job;
+        changed();
     }
     void removed(const char* name) {
         Message signal = new_signal(manager_path, manager_interface, "UnitRemoved");
@@ -70,10 +70,12 @@ class FakeSystemd {
     base::UniqueFd input; ///< the worker's stdin
     bool refuse = false;
     bool silent = false;                  ///< accepts calls but does not answer
-    const char* error = nullptr;          ///< the answer to GetUnit
+    const char* error = nullptr;          ///< the answer to GetAll
     std::string known_state = "inactive"; ///< the state of a queried unit
+    std::string known_result = "success";
     unsigned known_job = 0;
     int asked = 0;
+    int references = 0; ///< of the daemon to the unit
 
   private:
     Message new_signal(const char* path, const char* interface, const char* member) {
@@ -95,6 +97,10 @@ class FakeSystemd {
             EXPECT_STREQ(mode, "replace"); // also replaces a queued start
             self->killed.emplace_back(name);
         }
+        if (sd_bus_message_is_method_call(m, manager_interface, "RefUnit") > 0)
+            ++self->references;
+        if (sd_bus_message_is_method_call(m, manager_interface, "UnrefUnit") > 0)
+            --self->references;
         return 0;
     }
     int tell(sd_bus_message* m) {
@@ -103,8 +109,12 @@ class FakeSystemd {
             return 1;
         if (error)
             return sd_bus_reply_method_errorf(m, error, "no");
-        return sd_bus_reply_method_return(m, "a{sv}", 3, "Id", "s", unit.c_str(), "ActiveState", "s",
-                                          known_state.c_str(), "Job", "(uo)", known_job, "/");
+        const char* interface = nullptr;
+        EXPECT_GE(sd_bus_message_read(m, "s", &interface), 0);
+        EXPECT_STREQ(interface, "") << "all interfaces";
+        return sd_bus_reply_method_return(m, "a{sv}", 4, "Id", "s", unit.c_str(), "ActiveState", "s",
+                                          known_state.c_str(), "Job", "(uo)", known_job, "/", "Result", "s",
+                                          known_result.c_str());
     }
     int start(sd_bus_message* m) {
         EXPECT_STREQ(sd_bus_message_get_signature(m, 1), "ssa(sv)a(sa(sv))");
@@ -122,6 +132,7 @@ class FakeSystemd {
             EXPECT_GE(sd_bus_message_read(m, "s", &property), 0);
             EXPECT_GE(sd_bus_message_peek_type(m, &variant, &type), 0);
             properties[property] = type;
+            references += std::strcmp(property, "AddRef") == 0 ? 1 : 0;
             if (std::strcmp(property, "ExecStart") == 0)
                 read_command(m);
             else if (std::strcmp(property, "ReadWritePaths") == 0)
@@ -293,7 +304,7 @@ TEST_F(SystemdLauncherTest, RemovedUnitIsADeath) {
 
 TEST_F(SystemdLauncherTest, TimedOutUnitIsNotADeath) {
     start();
-    systemd->changed("org.freedesktop.systemd1.Service", "Result", "timeout");
+    systemd->known_result = "timeout";
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
@@ -303,9 +314,11 @@ TEST_F(SystemdLauncherTest, TimedOutUnitIsNotADeath) {
 
 TEST_F(SystemdLauncherTest, DeathNamesSystemdsResult) {
     start();
-    systemd->changed("org.freedesktop.systemd1.Service", "Result", "oom-kill");
+    EXPECT_EQ(systemd->references, 1) << "systemd keeps the unit until its result was read";
+    systemd->known_result = "oom-kill";
     systemd->state("failed", 0);
     turn();
+    EXPECT_EQ(systemd->references, 0);
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
     EXPECT_NE(ended->result.error->message.find("oom-kill"), std::string::npos);
@@ -324,11 +337,13 @@ TEST_F(SystemdLauncherTest, RecoversARunningUnit) {
     directory.write("run/gpuhost/jobs/3-2-1/events", "");
     recover();
     EXPECT_FALSE(ended);
+    EXPECT_EQ(systemd->references, 1);
     write_result();
     systemd->state("inactive", 0);
     turn();
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
+    EXPECT_EQ(systemd->references, 0);
 }
 
 TEST_F(SystemdLauncherTest, ResultOfAMissingUnitIsRead) {
@@ -551,6 +566,92 @@ TEST_F(SystemdLauncherTest, WorkerWithinItsDeadlineIsNotQueried) {
     turn();
     EXPECT_EQ(systemd->asked, 0);
 }
+
+// --- any order of signals
+
+/// Random lives of a unit. systemd's signals may be missing, repeated, late, or about nothing; its replies
+/// may be missing too. Only the end of the unit ends the job.
+class RandomUnit : public SystemdLauncherTest, public testing::WithParamInterface<unsigned> {
+  protected:
+    [[nodiscard]] unsigned random(unsigned values) {
+        return std::uniform_int_distribution<unsigned>(0, values - 1)(random_);
+    }
+    /// Sends some signals, and runs the loop for some iterations.
+    void disturb() {
+        for (unsigned n = random(4); n > 0; --n) {
+            switch (random(5)) {
+            case 0:
+                systemd->changed();
+                break;
+            case 1:
+                systemd->changed("org.freedesktop.systemd1.Service");
+                break;
+            case 2:
+                systemd->removed("gpuhost-worker-3-2-1.service");
+                break;
+            case 3:
+                systemd->removed("other.service");
+                break;
+            default:
+                systemd->error = random(2) == 0 ? SD_BUS_ERROR_NO_REPLY : nullptr;
+                break;
+            }
+            for (unsigned turns = random(8); turns > 0; --turns)
+                (void)sd_event_run(event.get(), 100);
+        }
+    }
+    void become(const char* state, unsigned job) {
+        disturb();
+        systemd->known_state = state;
+        systemd->known_job = job;
+        disturb();
+        EXPECT_FALSE(ended) << state;
+    }
+    std::minstd_rand random_{GetParam()};
+};
+
+TEST_P(RandomUnit, EndsOnceWithTheRightResult) {
+    const std::array results{"success", "exit-code", "timeout", "oom-kill", "signal"};
+    const std::string result = results.at(random(results.size()));
+    const bool reports = random(2) == 0;
+    const bool recovered = random(2) == 0;
+    Launch what = launch();
+    what.deadline = std::chrono::seconds(600);
+    systemd->known_job = 17;
+    if (recovered)
+        directory.write("run/gpuhost/jobs/3-2-1/events", "");
+    auto made = recovered ? launcher->recover(what, callbacks()) : launcher->start(what, {}, callbacks());
+    ASSERT_TRUE(made);
+    worker = *std::move(made);
+    become("inactive", 17);
+    become("activating", 17);
+    become("active", 0);
+    if (reports)
+        write_result();
+    become("deactivating", random(2));
+    disturb();
+    systemd->known_result = result;
+    systemd->known_job = 0;
+    systemd->known_state = result == "success" ? "inactive" : "failed";
+    disturb();
+    systemd->error = nullptr;
+    systemd->changed(); // the last change of a unit is always reported
+    ASSERT_TRUE(becomes([this] { return ended.has_value(); }));
+    const bool timed_out = !reports && result == "timeout";
+    EXPECT_EQ(ended->how, reports || timed_out ? JobEnd::How::Reported : JobEnd::How::Died);
+    EXPECT_EQ(ended->result.error.has_value(), !reports);
+    if (ended->result.error) {
+        EXPECT_EQ(ended->result.error->code, timed_out ? Errc::Timeout : Errc::Interrupted);
+    }
+    ended.reset();
+    systemd->changed();
+    turn();
+    EXPECT_FALSE(ended) << "a second time";
+    EXPECT_EQ(systemd->references, 0);
+    EXPECT_TRUE(systemd->killed.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomUnit, testing::Range(1U, 41U));
 
 TEST_F(SystemdLauncherTest, WorkerThatFloodsItsEventsIsKilled) {
     start();
