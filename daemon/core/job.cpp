@@ -85,29 +85,30 @@ std::string encode_event(const JobResult& result) {
     return base::dump(value) + "\n";
 }
 
-JobEvents decode_events(std::string_view text) {
-    JobEvents events;
-    for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-        const auto value = base::parse_json(text.substr(0, end), "job event");
-        text.remove_prefix(end + 1);
-        if (!value || !value->is_object())
-            continue;
-        if (const Json& fraction = base::member(*value, "progress"); fraction.is_number())
-            events.progress = JobProgress{fraction.get<double>(), base::string_or(*value, "text", "")};
-        if (!value->contains("result"))
-            continue;
-        JobResult result;
-        if (base::member(*value, "error").is_object())
-            result.error = base::error_from_json(base::member(*value, "error"));
-        result.problems = problems_from_json(base::member(*value, "problems"));
-        result.output = base::member(*value, "output");
-        if (!result.output.is_null() && !result.output.is_object()) {
-            result.output = nullptr;
-            result.error = base::Error{Errc::BadContent, "the worker's output is not an object", {}};
-        }
-        events.result = std::move(result);
+std::string encode_next() {
+    return base::dump(Json{{"next", true}}) + "\n";
+}
+
+JobEvent decode_event(std::string_view line) {
+    JobEvent event;
+    const auto value = base::parse_json(line, "job event");
+    if (!value || !value->is_object())
+        return event;
+    event.next = base::bool_or(*value, "next", false);
+    if (const Json& fraction = base::member(*value, "progress"); fraction.is_number())
+        event.progress = JobProgress{fraction.get<double>(), base::string_or(*value, "text", "")};
+    if (!value->contains("result"))
+        return event;
+    JobResult& result = event.result.emplace();
+    if (base::member(*value, "error").is_object())
+        result.error = base::error_from_json(base::member(*value, "error"));
+    result.problems = problems_from_json(base::member(*value, "problems"));
+    result.output = base::member(*value, "output");
+    if (!result.output.is_null() && !result.output.is_object()) {
+        result.output = nullptr;
+        result.error = base::Error{Errc::BadContent, "the worker's output is not an object", {}};
     }
-    return events;
+    return event;
 }
 
 } // namespace gpuhost::core

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protocol between daemon and worker: files that remain when either process ends.
 //
-// /run/gpuhost/jobs/<job>/request.json   written by the daemon before a worker starts or gets the job's name
-// /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line, the result last
-// /run/gpuhost/jobs/<job>/worker         only for later jobs of a worker: the name of its first job
-// stdin of the worker                    a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS),
-//                                        then the name of each later job
+// /run/gpuhost/jobs/<job>/request.json   written by the daemon before the worker starts
+// /run/gpuhost/jobs/<job>/events         appended by the worker: one JSON object a line: progress, and the
+//                                        result of each step. A line "next" is between a result and the
+//                                        progress of the next step, and is written before that step begins.
+// stdin of the worker                    a SOCK_SEQPACKET socket with the input descriptors (SCM_RIGHTS).
+//                                        After its end the worker begins no other step.
 #pragma once
 
 #include "daemon/core/transaction.hpp"
@@ -29,11 +30,11 @@ inline constexpr std::size_t events_limit = 16U << 20; ///< of the file events
 inline constexpr std::string_view staging_directory = "/var/lib/gpuhost/staging";
 
 struct JobRequest {
-    /// "12-3-1": id of the transaction, number of the Start record, attempt. The unit of a worker is named
-    /// after its first job: gpuhost-worker-<job>.
+    /// "12-3-1": id of the transaction, number of the Start record, attempt. The worker's unit is
+    /// gpuhost-worker-<job>.
     std::string job;
     Phase phase = Phase::Preflight;
-    std::vector<Step> steps; ///< preflight: all steps of the group; apply and undo: one step
+    std::vector<Step> steps; ///< preflight and apply: all steps of the group; undo: one step
     base::Json settings;
     std::string boot_id;
     std::string staging;
@@ -61,11 +62,15 @@ struct JobResult {
 /// that counts them.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
-/// The content of an events file; incomplete and invalid lines are skipped.
-struct JobEvents {
-    std::optional<JobProgress> progress; ///< the newest
+/// The line that a worker writes before it begins the next step of its group.
+[[nodiscard]] std::string encode_next();
+
+/// One line of an events file. An invalid line has no member.
+struct JobEvent {
+    std::optional<JobProgress> progress;
     std::optional<JobResult> result;
+    bool next = false; ///< the next step of the group begins
 };
-[[nodiscard]] JobEvents decode_events(std::string_view text);
+[[nodiscard]] JobEvent decode_event(std::string_view line);
 
 } // namespace gpuhost::core

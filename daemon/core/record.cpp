@@ -24,7 +24,7 @@ constexpr std::array phases{Word<Phase>{Phase::Preflight, "preflight"}, Word<Pha
                             Word<Phase>{Phase::Undo, "undo"}};
 
 /// Version of the journal's format; raised when older programs must not resume a journal.
-constexpr std::int64_t format = 1;
+constexpr std::int64_t format = 2;
 
 constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
                               Word<Outcome>{Outcome::Checked, "checked"},
@@ -131,9 +131,12 @@ Json to_json(const Record& record) {
         break;
     case Record::Type::Done:
         value["output"] = record.output;
+        value["continues"] = record.continues;
         [[fallthrough]];
     case Record::Type::Start:
     case Record::Type::Fail:
+        if (record.type == Record::Type::Start)
+            value["last"] = record.last;
         value["phase"] = name(record.phase);
         value["step"] = record.step;
         break;
@@ -163,6 +166,9 @@ Result<Record> record_from_json(const Json& value) {
     record.time_us = static_cast<std::uint64_t>(base::int_or(value, "time_us", 0));
     record.boot_id = base::string_or(value, "boot_id", "");
     record.step = static_cast<std::size_t>(base::int_or(value, "step", 0));
+    // A record of format 1 names one step.
+    record.last = static_cast<std::size_t>(base::int_or(value, "last", base::int_or(value, "step", 0)));
+    record.continues = base::bool_or(value, "continues", false);
     record.output = base::member(value, "output");
     record.problems = problems_from_json(base::member(value, "problems"));
     record.subject = subject_from_json(base::member(value, "subject"));

@@ -39,8 +39,10 @@ struct Subject {
 
 struct Record {
     enum class Type {
-        Begin,  ///< the first record of a journal; has the plan
-        Start,  ///< the phase `phase` of step `step` is about to run; written before its worker starts
+        Begin, ///< the first record of a journal; has the plan
+        /// The phase `phase` of step `step` is about to run, and of the steps up to `last` after it; written
+        /// before their worker starts.
+        Start,
         Done,   ///< that phase succeeded
         Fail,   ///< that phase failed with `error`, or preflight found `problems`
         Cancel, ///< stops the operation: on request, or because records could not be written
@@ -52,9 +54,11 @@ struct Record {
     std::uint64_t t_us = 0;         ///< CLOCK_MONOTONIC
     std::uint64_t time_us = 0;      ///< CLOCK_REALTIME
     Phase phase = Phase::Preflight; // Start, Done, Fail
-    std::size_t step = 0; // Start, Done, Fail: index of the step; in preflight: index in `preflights`
-    std::string boot_id;  // Begin, Resume
-    base::Json output;    // Done
+    std::size_t step = 0;   // Start, Done, Fail: index of the step; in preflight: index in `preflights`
+    std::size_t last = 0;   // Start: index of the last step of the group; `step` if that is the only one
+    bool continues = false; // Done: the worker has begun the next step of its group
+    std::string boot_id;    // Begin, Resume
+    base::Json output;      // Done
     std::optional<base::Error> error;     // Fail, Cancel, End
     std::vector<Problem> problems;        // Fail of preflight
     Outcome outcome = Outcome::Committed; // End

@@ -24,6 +24,11 @@ bool needs_undo(StepState state) {
 
 } // namespace
 
+std::size_t skipped_by(const base::Json& output) {
+    constexpr std::int64_t most = 1'000'000; // more than any plan has
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(base::int_or(output, "skip", 0), 0, most));
+}
+
 std::string_view name(StepState state) noexcept {
     switch (state) {
     case StepState::Pending:
@@ -99,22 +104,35 @@ Result<void> Transaction::start(const Record& record) {
     const Action expected = next();
     if (expected.type != Action::Type::Run || expected.phase != record.phase || expected.step != record.step)
         return impossible("start of an action that is not next");
+    for (std::size_t step = record.step + 1; step <= record.last; ++step)
+        if (record.phase != Phase::Apply || step >= states_.size() || states_[step] != StepState::Pending ||
+            plan_.steps[step].forward)
+            return impossible("start of steps that are not a group");
     attempts_ = in_flight_ ? attempts_ + 1 : 1;
-    in_flight_ = true;
     phase_ = record.phase;
-    step_ = record.step;
+    last_ = std::max(record.step, record.last);
+    continued_ = 0;
+    begin_step(record.step);
+    return {};
+}
+
+void Transaction::begin_step(std::size_t step) {
+    in_flight_ = true;
+    step_ = step;
     if (phase_ == Phase::Apply) {
         touched_ = true;
         states_[step_] = StepState::Running;
     } else if (phase_ == Phase::Undo) {
         states_[step_] = StepState::Undoing;
     }
-    return {};
 }
 
 Result<void> Transaction::done(const Record& record) {
     if (!in_flight_ || phase_ != record.phase || step_ != record.step)
         return impossible("done without its start");
+    const std::size_t following = step_ + 1 + skipped_by(record.output);
+    if (record.continues && (phase_ != Phase::Apply || following > last_))
+        return impossible("a step after the last one of its group");
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
@@ -128,13 +146,20 @@ Result<void> Transaction::done(const Record& record) {
     case Phase::Apply:
         states_[step_] = StepState::Done;
         outputs_[step_] = record.output;
-        skip_next(base::int_or(record.output, "skip", 0));
+        for (std::size_t step = step_ + 1; step < std::min(following, states_.size()); ++step)
+            states_[step] = StepState::Skipped;
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
         if (record.output.is_object())
             outputs_[step_].update(record.output); // its warnings
         break;
+    }
+    if (record.continues) {
+        ++continued_;
+        attempts_ = 1;
+        begin_step(following);
+        return {}; // a cancel stops the group after this step
     }
     // A cancel that was too late to stop the last step has no effect: the work is done and verified.
     if (cancel_ && !undoing_ && !finished())
@@ -185,6 +210,10 @@ void Transaction::resume(const Record& record) {
     attempts_ = 0; // the reboot removed the cause of the earlier interruptions
     if (undoing_ || finished() || past_return())
         return; // the undo or the forward steps continue; if finished, only the End record is missing
+    // The reboot lost what the worker reported, so each step of its group may have begun.
+    if (in_flight_ && phase_ == Phase::Apply)
+        for (std::size_t step = step_ + 1; step <= last_; ++step)
+            states_[step] = StepState::Running;
     in_flight_ = false;
     go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
 }
@@ -208,11 +237,6 @@ void Transaction::preflight_ended() {
 bool Transaction::finished() const {
     return !undoing_ && !states_.empty() &&
            (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
-}
-
-void Transaction::skip_next(std::int64_t steps) {
-    for (std::size_t i = step_ + 1; i < states_.size() && steps > 0; ++i, --steps)
-        states_[i] = StepState::Skipped;
 }
 
 bool Transaction::past_return() const {

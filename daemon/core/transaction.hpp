@@ -15,6 +15,9 @@
 
 namespace gpuhost::core {
 
+/// Returns how many of the next steps a step skips, from what its apply returned (StepKind::apply).
+[[nodiscard]] std::size_t skipped_by(const base::Json& output);
+
 enum class StepState { Pending, Running, Done, Skipped, Failed, Undoing, Undone, UndoFailed };
 [[nodiscard]] std::string_view name(StepState state) noexcept;
 
@@ -36,7 +39,8 @@ class Transaction {
     /// ones.
     [[nodiscard]] base::Result<void> feed(const Record& record);
     /// Returns the next action. After a Start without its Done or Fail, returns the same Run again: the
-    /// runner waits for that phase's worker, or starts the phase again if the worker has exited.
+    /// runner waits for that phase's worker, or starts the phase again if the worker has exited. After a Done
+    /// that continues, returns the Run of the next step of the group.
     [[nodiscard]] Action next() const;
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -46,7 +50,11 @@ class Transaction {
     [[nodiscard]] const std::vector<std::vector<std::size_t>>& preflights() const { return preflights_; }
     [[nodiscard]] bool in_flight() const { return in_flight_; }   ///< a Start has no Done or Fail yet
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
-    [[nodiscard]] bool touched() const { return touched_; }       ///< an apply was started
+    /// Returns the last step of the group in flight.
+    [[nodiscard]] std::size_t last() const { return last_; }
+    /// Returns the number of records that continue since the newest Start.
+    [[nodiscard]] std::size_t continued() const { return continued_; }
+    [[nodiscard]] bool touched() const { return touched_; } ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
     [[nodiscard]] bool past_return() const; ///< a `forward` step has begun
     [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
@@ -71,7 +79,7 @@ class Transaction {
     void undo_failed(const base::Error& error);
     void preflight_ended();
     void go_back(base::Error cause);
-    void skip_next(std::int64_t steps);
+    void begin_step(std::size_t step);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_failure() const;
@@ -89,6 +97,8 @@ class Transaction {
     std::string boot_id_;
     Phase phase_ = Phase::Preflight;
     std::size_t step_ = 0;
+    std::size_t last_ = 0;
+    std::size_t continued_ = 0;
     unsigned attempts_ = 0;
     std::uint64_t began_us_ = 0;
     std::uint64_t ended_us_ = 0;

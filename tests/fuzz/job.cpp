@@ -7,7 +7,7 @@ using namespace gpuhost;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = fuzz::text_of(data, size);
-    (void)core::decode_events(text);
+    (void)core::decode_event(text);
     const auto value = base::parse_json(text, "request.json");
     if (!value)
         return 0;

@@ -4,6 +4,7 @@
 #include "daemon/base/clock.hpp"
 #include "daemon/base/messages.hpp"
 #include "daemon/host/transaction/audit.hpp"
+#include "daemon/host/worker/job_files.hpp"
 #include "daemon/host/worker/sandbox.hpp"
 
 #include <algorithm>
@@ -155,8 +156,10 @@ Result<void> Runner::cancel(std::uint64_t id, const core::Subject& subject) {
     cancelled.error = Error{Errc::Cancelled, "cancelled by " + who(subject), {}};
     GPUHOST_CHECK(write(cancelled)); // without a record, the cancel fails and the client must repeat it
     log_asked(log::Level::Info, {}, subject, id, who(subject) + " cancels operation " + std::to_string(id));
-    if (current_->worker && interruptible(current_->operation.transaction.next()))
-        current_->worker->kill();
+    if (current_->worker) {
+        current_->worker->stop();
+        kill_if_cancelled();
+    }
     say("cancelling");
     return {};
 }
@@ -181,12 +184,7 @@ std::vector<const Operation*> Runner::operations() const {
 
 void Runner::advance() {
     const Action action = current_->operation.transaction.next();
-    const bool follows = current_->worker && action.type == Action::Type::Run &&
-                         may_follow(current_->sandbox, action) &&
-                         current_->worker->can_go_on(need_of(action).deadline);
-    if (current_->worker && !follows)
-        dismiss_worker([this] { advance(); });
-    else if (action.type == Action::Type::End)
+    if (action.type == Action::Type::End)
         end(action);
     else
         run(action);
@@ -194,18 +192,19 @@ void Runner::advance() {
 
 void Runner::run(const Action& action) {
     if (current_->recover) {
-        launch(action);
+        launch();
         return;
     }
     Record start = record(Record::Type::Start);
     start.phase = action.phase;
     start.step = action.step;
+    start.last = last_of_group(action);
     append(std::move(start), [this, action] {
         ++current_->starts;
         if (!has_work(action) || (offline_ && needs_running_system(action)))
             pass_over(action);
         else
-            launch(action);
+            launch();
     });
 }
 
@@ -238,33 +237,38 @@ void Runner::pass_over(const Action& action) {
     phase_ended(action, std::move(result));
 }
 
-void Runner::launch(const Action& action) {
+/// Starts the worker of the group in flight. Recovering a worker may report ends of its steps, so the phase
+/// in flight may be another afterwards.
+void Runner::launch() {
     const core::Transaction& transaction = current_->operation.transaction;
     if (current_->waiting_for.empty())
-        say(action.phase == Phase::Preflight ? "checking"
-                                             : (action.phase == Phase::Undo ? "undoing: " : "") +
-                                                   transaction.plan().steps[action.step].summary);
+        say_what(transaction.next());
+    current_->job = job_in_flight();
     JobCallbacks callbacks;
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
-    callbacks.ended = [this, action](JobEnd end) { job_ended(action, std::move(end)); };
-    const Launch launch = make_launch(action);
-    if (current_->worker) {
-        if (const auto told = current_->worker->go_on(launch, std::move(callbacks)); !told) {
-            warn(told.error().message + ", starting another worker");
-            dismiss_worker([this, action] { run_again(action); });
-            return;
-        }
-    } else {
-        auto worker = start_or_recover(launch, std::move(callbacks));
-        if (!worker) {
-            not_started(action, worker.error().context("starting a worker"));
-            return;
-        }
-        current_->worker = *std::move(worker);
-        current_->sandbox = launch.sandbox;
+    callbacks.ended = [this](JobEnd end) { job_ended(std::move(end)); };
+    callbacks.step = [this](core::JobResult result) { step_ended(std::move(result)); };
+    auto worker = start_or_recover(make_launch(transaction.next()), std::move(callbacks));
+    if (!worker) {
+        not_started(transaction.next(), worker.error().context("starting a worker"));
+        return;
     }
-    if (transaction.cancelled() && interruptible(action))
+    current_->worker = *std::move(worker);
+    kill_if_cancelled();
+}
+
+/// Kills the worker of a cancelled operation, if its step may be interrupted.
+void Runner::kill_if_cancelled() {
+    const core::Transaction& transaction = current_->operation.transaction;
+    if (current_->worker && transaction.cancelled() && interruptible(transaction.next()))
         current_->worker->kill();
+}
+
+void Runner::say_what(const Action& action) {
+    say(action.phase == Phase::Preflight
+            ? "checking"
+            : (action.phase == Phase::Undo ? "undoing: " : "") +
+                  current_->operation.transaction.plan().steps[action.step].summary);
 }
 
 Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, JobCallbacks callbacks) {
@@ -291,7 +295,7 @@ void Runner::not_started(const Action& action, const Error& error) {
     const bool past_return = transaction.past_return();
     if (action.phase == Phase::Undo || current_->recover ||
         (past_return && ++current_->refused_launches < most_refused_launches))
-        wait(error.message, [this, action] { launch(action); });
+        wait(error.message, [this] { launch(); });
     else if (!past_return && transaction.attempts() < core::Transaction::max_attempts &&
              !transaction.cancelled())
         wait(error.message, [this, action] { run_again(action); });
@@ -324,18 +328,14 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
         event_.exit(EXIT_FAILURE); // without a timer nothing continues: exit, and the next daemon resumes
 }
 
-/// Makes the idle worker exit, then calls `then`. Until the worker has exited, nothing is started or
-/// journaled.
-void Runner::dismiss_worker(const Event::Callback& then) {
-    say("waiting for a worker to exit");
-    current_->worker->dismiss([this, then] {
-        current_->worker.reset();
-        then();
-    });
-}
-
-std::string Runner::current_job() const {
-    return job_of(current_->operation.id, current_->starts, current_->operation.transaction.attempts());
+/// Returns the name of the job of the newest Start. The job that an earlier daemon started has the number of
+/// attempts of its first step.
+std::string Runner::job_in_flight() const {
+    const std::uint64_t id = current_->operation.id;
+    const std::string newest = current_->recover ? newest_job(root_, id) : "";
+    if (start_of(newest) == current_->starts)
+        return newest;
+    return job_of(id, current_->starts, current_->operation.transaction.attempts());
 }
 
 std::vector<std::size_t> Runner::steps_of(const Action& action) const {
@@ -357,38 +357,33 @@ Runner::Need Runner::need_of(const Action& action) const {
     return need;
 }
 
-/// Returns true if a worker with this sandbox may also run `next`. An undo always gets a new worker, since
-/// the state of a worker that failed is unknown.
-bool Runner::may_follow(core::Sandbox sandbox, const Action& next) const {
-    return next.phase == Phase::Apply && serves_many(sandbox) && need_of(next).sandbox == sandbox &&
-           current_->inputs.empty() && !(offline_ && needs_running_system(next));
+/// Returns true if a worker may run this apply before or after others.
+bool Runner::is_groupable(const Action& action) const {
+    return action.phase == Phase::Apply && serves_many(need_of(action).sandbox) && current_->inputs.empty() &&
+           has_work(action) && !(offline_ && needs_running_system(action));
 }
 
-/// Returns the sum of the deadlines of all actions that the same worker may run after `action`.
-std::chrono::seconds Runner::time_for_followers(Action action, core::Sandbox sandbox) const {
-    std::chrono::seconds time{0};
-    core::Transaction ahead = current_->operation.transaction;
-    const auto feed = [&](Record::Type type) {
-        Record made = record(type);
-        made.phase = action.phase;
-        made.step = action.step;
-        return ahead.feed(made).has_value();
-    };
-    while (feed(Record::Type::Done)) {
-        action = ahead.next();
-        const bool follows = action.type == Action::Type::Run && may_follow(sandbox, action);
-        if (!follows || !feed(Record::Type::Start))
+/// Returns the last step that the worker of `action` runs. Consecutive steps with the same sandbox are a
+/// group. A `forward` step is the first of its group, because only its Start record tells that it may have
+/// begun. A step that a cancel may kill is the last one: the worker may have begun the next step already.
+std::size_t Runner::last_of_group(Action action) const {
+    const auto& steps = current_->operation.transaction.plan().steps;
+    const core::Sandbox sandbox = need_of(action).sandbox;
+    while (is_groupable(action) && !interruptible(action) && action.step + 1 < steps.size()) {
+        Action next = action;
+        ++next.step;
+        if (steps[next.step].forward || !is_groupable(next) || need_of(next).sandbox != sandbox)
             break;
-        time += need_of(action).deadline;
+        action = next;
     }
-    return time;
+    return action.step;
 }
 
 Launch Runner::make_launch(const Action& action) const {
     const auto& steps = current_->operation.transaction.plan().steps;
     const Need need = need_of(action);
     Launch launch;
-    launch.request.job = current_job();
+    launch.request.job = current_->job;
     launch.request.phase = action.phase;
     launch.request.settings = settings_;
     launch.request.boot_id = boot_id_;
@@ -396,13 +391,17 @@ Launch Runner::make_launch(const Action& action) const {
     launch.request.inputs = current_->inputs.size();
     for (const std::size_t step : steps_of(action))
         launch.request.steps.push_back(steps[step]);
+    for (Action next = action;
+         next.phase == Phase::Apply && next.step < current_->operation.transaction.last();) {
+        launch.request.steps.push_back(steps[++next.step]);
+        launch.more += need_of(next).deadline;
+    }
+    launch.recorded = current_->operation.transaction.continued();
     if (const core::StepKind* kind = kinds_.find(steps[action.step].kind);
         kind && action.phase != Phase::Preflight)
         launch.writable = kind->writable;
     launch.sandbox = need.sandbox;
     launch.deadline = need.deadline;
-    if (!current_->recover) // a recovered worker gets no other job: its stdin closed with the previous daemon
-        launch.more = time_for_followers(action, need.sandbox);
     return launch;
 }
 
@@ -447,11 +446,30 @@ void Runner::progress(const core::JobProgress& made) {
         listener_.changed(operation);
 }
 
-void Runner::job_ended(const Action& action, JobEnd end) {
-    const std::string worker = current_->worker ? current_->worker->job() : current_job();
-    if (!end.rests)
-        current_->worker.reset();
+/// Records the end of a step whose worker has begun the next one. The worker does not wait for this record.
+/// If it can't be written, the worker stops after its present step, and the next record is written after
+/// this one.
+void Runner::step_ended(core::JobResult result) {
+    Record ended = end_record(current_->operation.transaction.next(), std::move(result));
+    ended.continues = true;
+    if (!feed(ended))
+        return;
+    current_->unwritten.push_back(std::move(ended));
+    const bool written = write_journal().has_value();
+    const Action next = current_->operation.transaction.next();
+    if (current_->worker) {
+        if (!written)
+            current_->worker->stop();
+        current_->worker->set_deadline(need_of(next).deadline);
+        kill_if_cancelled();
+    }
+    say_what(next);
+}
+
+void Runner::job_ended(JobEnd end) {
+    current_->worker.reset();
     const core::Transaction& transaction = current_->operation.transaction;
+    const Action action = transaction.next();
     core::JobResult& result = end.result;
     if (end.how == JobEnd::How::NotStarted) {
         not_started(action, *result.error);
@@ -461,11 +479,9 @@ void Runner::job_ended(const Action& action, JobEnd end) {
         result.error = Error{Errc::Cancelled, "cancelled", {}};
     } else if (end.how == JobEnd::How::Died) {
         const std::string id = std::to_string(current_->operation.id);
-        const std::string job = current_job();
         log::event(log::Level::Warning, message::worker_died,
-                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", worker}},
-                   "worker '" + worker + "' died" + (job == worker ? "" : " in job '" + job + "'") + ": " +
-                       result.error->message);
+                   {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_JOB", current_->job}},
+                   "worker '" + current_->job + "' died: " + result.error->message);
         if (transaction.attempts() < core::Transaction::max_attempts) {
             run_again(action);
             return;
@@ -494,6 +510,10 @@ bool Runner::may_pass(const Error& error) const {
 }
 
 void Runner::phase_ended(const Action& action, core::JobResult result) {
+    append(end_record(action, std::move(result)), [this] { advance(); });
+}
+
+Record Runner::end_record(const Action& action, core::JobResult result) {
     current_->waiting_for.clear();
     current_->refused_launches = 0;
     for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
@@ -504,7 +524,7 @@ void Runner::phase_ended(const Action& action, core::JobResult result) {
     ended.output = std::move(result.output);
     ended.problems = std::move(result.problems);
     ended.error = std::move(result.error);
-    append(std::move(ended), [this] { advance(); });
+    return ended;
 }
 
 // --- the end

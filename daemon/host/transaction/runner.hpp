@@ -96,10 +96,9 @@ class Runner {
         std::vector<base::UniqueFd> inputs;
         unsigned starts = 0;  ///< number of Start records so far; part of the jobs' names
         bool recover = false; ///< a previous daemon may have started a worker for the phase in flight
-        /// The worker of the phase in flight, or an idle worker that may run the next phase.
-        std::unique_ptr<Worker> worker;
-        core::Sandbox sandbox = core::Sandbox::Store; ///< sandbox of `worker`
-        Source next;                                  ///< timer of the next action, see later()
+        std::unique_ptr<Worker> worker; ///< of the phase in flight
+        std::string job;                ///< of that worker
+        Source next;                    ///< timer of the next action, see later()
         /// The reason why no worker can be started now. Attempts repeat; each new reason is logged once.
         std::string waiting_for;
         unsigned refused_launches = 0;      ///< failed starts of a worker for the phase in flight
@@ -132,7 +131,7 @@ class Runner {
     // Defined in runner.cpp:
     void advance();
     void run(const core::Action& action);
-    void launch(const core::Action& action);
+    void launch();
     [[nodiscard]] bool has_work(const core::Action& action) const;
     void pass_over(const core::Action& action);
     [[nodiscard]] bool may_pass(const base::Error& error) const;
@@ -144,16 +143,19 @@ class Runner {
     [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_recover(const Launch& launch,
                                                                          JobCallbacks callbacks);
     void later(std::chrono::seconds pause, const Event::Callback& then);
-    [[nodiscard]] std::string current_job() const;
+    [[nodiscard]] std::string job_in_flight() const;
     [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
     [[nodiscard]] Launch make_launch(const core::Action& action) const;
     [[nodiscard]] Need need_of(const core::Action& action) const;
-    [[nodiscard]] bool may_follow(core::Sandbox sandbox, const core::Action& next) const;
-    [[nodiscard]] std::chrono::seconds time_for_followers(core::Action action, core::Sandbox sandbox) const;
-    void dismiss_worker(const Event::Callback& then);
+    [[nodiscard]] bool is_groupable(const core::Action& action) const;
+    [[nodiscard]] std::size_t last_of_group(core::Action action) const;
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
-    void job_ended(const core::Action& action, JobEnd end);
+    void kill_if_cancelled();
+    void say_what(const core::Action& action);
+    void step_ended(core::JobResult result);
+    void job_ended(JobEnd end);
+    [[nodiscard]] core::Record end_record(const core::Action& action, core::JobResult result);
     void phase_ended(const core::Action& action, core::JobResult result);
     void end(const core::Action& action);
     void finish();

@@ -143,12 +143,14 @@ void Runner::resume_next() {
     });
 }
 
-/// Waits until a worker of the previous daemon has exited, so that no second worker runs beside it. Does not
-/// wait if the newest job is that of the phase in flight: its worker is recovered instead.
+/// Waits until a worker without a Start record has exited (continue_unwritten()), so that no second worker
+/// runs beside it. Does not wait if the newest job is that of the phase in flight: its worker is recovered
+/// instead.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);
-    if (job.empty() || current_->operation.of_earlier_boot || (current_->recover && job == current_job())) {
+    if (job.empty() || current_->operation.of_earlier_boot ||
+        (current_->recover && start_of(job) == current_->starts)) {
         then();
         return;
     }

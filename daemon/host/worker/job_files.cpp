@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <sys/inotify.h>
 
@@ -28,14 +29,8 @@ std::string request_file(const std::string& job) {
     return core::job_directory(job) + "/request.json";
 }
 
-std::string first_job_file(const std::string& job) {
-    return core::job_directory(job) + "/worker";
-}
-
-/// Writes the files of a job, request.json last: no worker has received a job without it. `first` is the
-/// first job of the job's worker; empty if that is this job.
-Result<void> write_job(const base::Root& root, const core::JobRequest& request, const std::string& first,
-                       Launcher::Owner owner) {
+/// Writes the files of a job, request.json last: no worker has been started for a job without it.
+Result<void> write_job(const base::Root& root, const core::JobRequest& request, Launcher::Owner owner) {
     const std::string directory = core::job_directory(request.job);
     // A worker's user may enter the directory of its own job, but not list all jobs.
     GPUHOST_CHECK(root.make_directories(std::string(core::jobs_directory), 0711));
@@ -43,8 +38,6 @@ Result<void> write_job(const base::Root& root, const core::JobRequest& request, 
     GPUHOST_CHECK(root.make_directories(directory, 0700));
     const std::string events = directory + "/events";
     GPUHOST_CHECK(root.open_file(events, O_WRONLY | O_CREAT | O_EXCL, 0600));
-    if (!first.empty())
-        GPUHOST_CHECK(root.write_atomic(first_job_file(request.job), first + "\n", 0600));
     const std::string file = request_file(request.job);
     GPUHOST_CHECK(root.write_atomic(file, base::dump(core::to_json(request)), 0600));
     GPUHOST_CHECK(give(root, events, owner));
@@ -56,23 +49,8 @@ Result<void> write_job(const base::Root& root, const core::JobRequest& request, 
 
 Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
                                  Launcher::Owner owner, std::span<const int> inputs) {
-    GPUHOST_CHECK(write_job(root, request, "", owner));
+    GPUHOST_CHECK(write_job(root, request, owner));
     return socket_with(inputs);
-}
-
-Result<void> prepare_next_job(const base::Root& root, const core::JobRequest& request,
-                              const std::string& first) {
-    return write_job(root, request, first, {::geteuid(), ::getegid()});
-}
-
-std::string first_job(const base::Root& root, const std::string& job) {
-    // A directory that another user owns was not made by the daemon, so its content is not trusted.
-    const auto st = root.lstat(core::job_directory(job));
-    if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
-        return job;
-    const std::string first = root.read_line(first_job_file(job)).value_or(job);
-    const std::string transaction = job.substr(0, job.find('-') + 1);
-    return base::starts_with(first, transaction) && first.find('/') == std::string::npos ? first : job;
 }
 
 std::string newest_job(const base::Root& root, std::uint64_t transaction) {
@@ -98,13 +76,12 @@ std::uint64_t start_of(std::string_view job) {
     return parts.size() == 3 ? base::parse_uint(parts[1]).value_or(0) : 0;
 }
 
-Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_view job) {
+Result<void> JobWatch::start(Event& event, const base::Root& root) {
     // The worker's user owns the directory: do not follow a symbolic link in place of the file, and do not
     // block on a FIFO.
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    GPUHOST_TRY(events, root.open_file(core::job_directory(job) + "/events", flags));
+    GPUHOST_TRY(events, root.open_file(core::job_directory(job_) + "/events", flags));
     events_ = std::move(events);
-    event_ = &event;
     GPUHOST_TRY(source, event.on_inotify(events_.get(), IN_MODIFY, [this] { read(); }));
     source_ = std::move(source);
     read();
@@ -113,7 +90,6 @@ Result<void> JobWatch::start(Event& event, const base::Root& root, std::string_v
 
 void JobWatch::read() {
     std::array<char, 16384> buffer{};
-    std::optional<core::JobProgress> newest;
     ssize_t n = 0;
     while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {
         bytes_ += static_cast<std::size_t>(n);
@@ -123,33 +99,45 @@ void JobWatch::read() {
             overflow();
             return;
         }
-        const auto whole = partial_.rfind('\n') + 1; // 0 without a line feed
-        auto seen = core::decode_events(std::string_view(partial_).substr(0, whole));
-        partial_.erase(0, whole);
-        if (seen.result)
-            result_ = std::move(seen.result);
-        if (seen.progress)
-            newest = std::move(seen.progress);
+        std::size_t begin = 0;
+        for (std::size_t end = 0; (end = partial_.find('\n', begin)) != std::string::npos; begin = end + 1)
+            handle(core::decode_event(std::string_view(partial_).substr(begin, end - begin)));
+        partial_.erase(0, begin);
     }
+    const auto newest = std::exchange(progress_, std::nullopt);
     if (newest && callbacks_.progress)
         callbacks_.progress(*newest);
-    if (until_ == Until::Result && result_ && !ending_)
-        rest_soon();
 }
 
-/// Reports the result in the loop's next iteration: the caller of start() does not have the worker before it
-/// returns.
-void JobWatch::rest_soon() {
-    auto soon = event_->soon([this] { finish({*std::move(result_), JobEnd::How::Reported, true}); });
-    if (soon)
-        ending_ = *std::move(soon);
-    else
-        event_->exit(EXIT_FAILURE); // without a timer nothing continues: exit, and the next daemon resumes
+void JobWatch::handle(core::JobEvent event) {
+    if (event.progress)
+        progress_ = std::move(event.progress);
+    if (event.result)
+        result_ = std::move(event.result);
+    if (event.next)
+        begin_next();
+}
+
+/// Reports the result of the step before. Ignores a line that no worker writes: after a failure, or after the
+/// last step.
+void JobWatch::begin_next() {
+    if (!result_ || result_->error)
+        return;
+    if (recorded_ > 0) {
+        --recorded_;
+        result_.reset();
+        return;
+    }
+    const std::size_t ended = 1 + core::skipped_by(result_->output);
+    if (ended >= steps_)
+        return;
+    steps_ -= ended;
+    progress_.reset();
+    callbacks_.step(*std::exchange(result_, std::nullopt));
 }
 
 void JobWatch::overflow() {
     source_.reset();
-    ending_.reset();
     events_.reset();
     result_.emplace().error = base::Error{base::Errc::BadContent, "the worker's output is too large",
                                           "See 'journalctl -t gpuhost-worker'."};
@@ -158,7 +146,6 @@ void JobWatch::overflow() {
 }
 
 void JobWatch::end(base::Error died) {
-    until_ = Until::ProcessEnd;
     callbacks_.progress = nullptr;
     kill_ = nullptr;
     if (events_)
@@ -174,12 +161,11 @@ void JobWatch::end(base::Error died) {
 }
 
 void JobWatch::not_started(base::Error why) {
-    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted, false});
+    finish({{std::move(why), {}, {}}, JobEnd::How::NotStarted});
 }
 
 void JobWatch::finish(JobEnd end) {
     source_.reset();
-    ending_.reset();
     const auto ended = std::move(callbacks_.ended);
     ended(std::move(end)); // may destroy this
 }

@@ -21,9 +21,11 @@ struct Launch {
     core::JobRequest request;
     core::Sandbox sandbox = core::Sandbox::Store;
     std::vector<std::string> writable; ///< paths, besides the sandbox's own directories
-    std::chrono::seconds deadline{60};
-    /// Time for further jobs in the same worker; zero if the worker exits after this job.
-    std::chrono::seconds more{0};
+    std::chrono::seconds deadline{60}; ///< of the first step
+    std::chrono::seconds more{0};      ///< sum of the deadlines of the job's later steps
+    /// Number of steps of this job whose ends are recorded already; only for recover(). `request` has the
+    /// steps after those.
+    std::size_t recorded = 0;
 };
 
 struct JobEnd {
@@ -35,32 +37,27 @@ struct JobEnd {
     };
     core::JobResult result;
     How how = How::Reported;
-    bool rests = false; ///< the worker is idle: it waits for go_on() or dismiss()
 };
 
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
-    /// Called once for each job: when the worker is idle, or when no process of it is left that can be
-    /// killed. Never called before start(), recover() or go_on() has returned.
+    /// Called once, when no process of the worker is left that can be killed, with the end of the last step
+    /// that the worker began. Never called before start() or recover() has returned.
     std::function<void(JobEnd)> ended;
+    /// Called when the worker has begun another step, with the result of the one before, which succeeded.
+    /// Must not destroy the worker.
+    std::function<void(core::JobResult)> step = {};
 };
 
-/// A running worker. Destroying this object does not kill the worker: it is no longer watched, and gets no
-/// further job.
+/// A running worker. Destroying this object does not kill the worker: it is no longer watched, and stops.
 class Worker {
   public:
     virtual ~Worker() = default;
     virtual void kill() = 0; ///< sends SIGKILL to all of its processes; `ended` follows
-    /// Returns the worker's first job, which names its unit.
-    [[nodiscard]] virtual std::string job() const = 0;
-    /// Returns true if the worker is idle and has time for a job with this deadline.
-    [[nodiscard]] virtual bool can_go_on(std::chrono::seconds deadline) const = 0;
-    /// Sends an idle worker another job; requires can_go_on(). The job must need the same sandbox and have no
-    /// input files. If the job can't be sent, fails without a callback.
-    [[nodiscard]] virtual base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) = 0;
-    /// Makes an idle worker exit. Calls `gone` when none of its processes is left, possibly before dismiss()
-    /// returns. `gone` may destroy this object.
-    virtual void dismiss(std::function<void()> gone) = 0;
+    /// Ends the worker's stdin: it begins no other step. A recovered worker has stopped already.
+    virtual void stop() = 0;
+    /// Sets the deadline of the present step, counted from now. Then the worker is killed.
+    virtual void set_deadline(std::chrono::seconds deadline) = 0;
 };
 
 class Launcher {
@@ -70,7 +67,7 @@ class Launcher {
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
     /// Watches the worker of a job that a previous daemon started. If it exited long ago, `ended` is called
-    /// all the same. A recovered worker is never idle.
+    /// all the same. May call `progress` and `step` before it returns.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> recover(const Launch& launch,
                                                                         JobCallbacks callbacks) = 0;
     /// The user that workers with this sandbox run as, and that owns their job and staging directories.

@@ -2,7 +2,7 @@
 #include "daemon/host/worker/launcher_direct.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "daemon/host/worker/job_worker.hpp"
+#include "daemon/host/worker/job_files.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -41,29 +41,32 @@ UniqueFd open_pidfd(pid_t pid) {
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-class DirectWorker : public JobWorker {
+class DirectWorker : public Worker {
   public:
     struct Process {
         UniqueFd pidfd;
         pid_t pid = 0;
         bool child = false;
     };
-    DirectWorker(Event& event, const base::Root& root, std::string job, UniqueFd socket, Process process)
-        : JobWorker(event, root, std::move(job), std::move(socket)), process_(std::move(process)) {}
+    DirectWorker(Event& event, const Launch& launch, JobCallbacks callbacks, UniqueFd socket, Process process)
+        : event_(event), socket_(std::move(socket)), process_(std::move(process)),
+          watch_(launch, std::move(callbacks), [this] { kill(); }) {}
 
     /// Watches the process. A recovered worker without a pidfd has exited already; its end is reported in the
     /// loop's next iteration.
-    Result<void> attach(const Launch& launch, JobCallbacks callbacks) {
-        GPUHOST_CHECK(follow(launch, std::move(callbacks), process_.child));
+    Result<void> attach(const base::Root& root, const Launch& launch) {
+        // A recovered worker may have died before its files were complete.
+        if (auto watched = watch_.start(event_, root); !watched && process_.child)
+            return watched;
         if (!process_.pidfd && process_.child)
             return base::fail(Errc::Failed, "can't watch a worker: no process descriptor");
         if (!process_.pidfd) {
-            GPUHOST_TRY(soon, event().soon([this] { end(); }));
+            GPUHOST_TRY(soon, event_.soon([this] { end(); }));
             exit_ = std::move(soon);
             return {};
         }
-        GPUHOST_TRY(exit, event().on_io(process_.pidfd.get(), EPOLLIN, [this] { end(); }));
-        GPUHOST_TRY(timer, event().after(launch.deadline, [this] { expire(); }));
+        GPUHOST_TRY(exit, event_.on_io(process_.pidfd.get(), EPOLLIN, [this] { end(); }));
+        GPUHOST_TRY(timer, event_.after(launch.deadline, [this] { expire(); }));
         exit_ = std::move(exit);
         timer_ = std::move(timer);
         return {};
@@ -75,8 +78,7 @@ class DirectWorker : public JobWorker {
         (void)::waitpid(process_.pid, nullptr, flags);
     }
 
-  private:
-    void kill_processes() override {
+    void kill() override {
         if (process_.child)
             (void)::kill(process_.pid, SIGKILL);
         else if (!process_.pidfd ||
@@ -87,16 +89,17 @@ class DirectWorker : public JobWorker {
         (void)::kill(-process_.pid, SIGKILL);
     }
 
+    void stop() override { socket_.reset(); }
+
     void set_deadline(std::chrono::seconds deadline) override {
         expired_ = false;
-        if (auto later = event().after(deadline, [this] { expire(); }))
+        if (auto later = event_.after(deadline, [this] { expire(); }))
             timer_ = *std::move(later);
         else
-            event().exit(EXIT_FAILURE);
+            event_.exit(EXIT_FAILURE);
     }
-    void clear_deadline() override { timer_.reset(); }
-    [[nodiscard]] bool has_time_for(std::chrono::seconds) const override { return true; }
 
+  private:
     /// Kills the worker after its deadline. If it still runs 10 seconds later, it hangs in the kernel, and
     /// the daemon continues without it.
     void expire() {
@@ -114,11 +117,17 @@ class DirectWorker : public JobWorker {
         exit_.reset();
         if (process_.child)
             kill_and_reap(WNOHANG);
-        over(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
-                      : Error{Errc::Interrupted, "the worker died before the end of its job", {}});
+        timer_.reset();
+        watch_.end(expired_ ? Error{Errc::Timeout, "the worker was killed after its deadline", {}}
+                            : Error{Errc::Interrupted,
+                                    "the worker died before the end of its job",
+                                    {}}); // may destroy this
     }
 
+    Event& event_;
+    UniqueFd socket_; ///< the daemon's end of the worker's stdin; a recovered worker has none
     Process process_;
+    JobWatch watch_;
     bool expired_ = false;
     Source exit_;
     Source timer_;
@@ -164,9 +173,10 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
         return fail_errno("starting a worker", errno);
     if (pid == 0)
         become_worker(root_, pid_file, job, program_.c_str(), socket.worker.get(), daemon, fate_);
-    auto worker = std::make_unique<DirectWorker>(event_, root_, job, std::move(socket.daemon),
-                                                 DirectWorker::Process{open_pidfd(pid), pid, true});
-    if (auto watched = worker->attach(launch, std::move(callbacks)); !watched) {
+    auto worker =
+        std::make_unique<DirectWorker>(event_, launch, std::move(callbacks), std::move(socket.daemon),
+                                       DirectWorker::Process{open_pidfd(pid), pid, true});
+    if (auto watched = worker->attach(root_, launch); !watched) {
         worker->kill_and_reap(0);
         return base::fail(std::move(watched).error());
     }
@@ -176,8 +186,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
 Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
     UniqueFd pidfd;
     pid_t pid = 0;
-    const std::string job = first_job(root_, launch.request.job);
-    const auto text = root_.read_line(core::job_directory(job) + "/pid");
+    const auto text = root_.read_line(core::job_directory(launch.request.job) + "/pid");
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
@@ -186,9 +195,9 @@ Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, Jo
         if (start_time(pid) != words[1])
             pidfd.reset();
     }
-    auto worker = std::make_unique<DirectWorker>(event_, root_, job, UniqueFd(),
+    auto worker = std::make_unique<DirectWorker>(event_, launch, std::move(callbacks), UniqueFd(),
                                                  DirectWorker::Process{std::move(pidfd), pid, false});
-    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks)));
+    GPUHOST_CHECK(worker->attach(root_, launch));
     return worker;
 }
 

@@ -3,7 +3,7 @@
 
 #include "daemon/base/local_users.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/host/worker/job_worker.hpp"
+#include "daemon/host/worker/job_files.hpp"
 #include "daemon/host/worker/sandbox.hpp"
 
 #include <algorithm>
@@ -249,15 +249,18 @@ std::optional<Error> end_of(const UnitState& unit, bool expired) {
 
 /// Each signal about the unit, and the timer, request a snapshot of the unit; end_of() decides about it. The
 /// daemon refers to the unit (AddRef), so systemd keeps the unit's result until the daemon has read it.
-class SystemdWorker : public JobWorker {
+class SystemdWorker : public Worker {
   public:
-    SystemdWorker(Event& event, const base::Root& root, const std::string& job, std::string path,
+    SystemdWorker(Event& event, const Launch& launch, JobCallbacks callbacks, std::string path,
                   UniqueFd socket, sd_bus* bus, Patience patience)
-        : JobWorker(event, root, job, std::move(socket)), bus_(bus), unit_(unit_of(job)),
-          path_(std::move(path)), patience_(patience) {}
+        : event_(event), bus_(bus), socket_(std::move(socket)), unit_(unit_of(launch.request.job)),
+          path_(std::move(path)), patience_(patience),
+          watch_(launch, std::move(callbacks), [this] { kill(); }) {}
 
-    Result<void> attach(const Launch& launch, JobCallbacks callbacks, bool recovered) {
-        GPUHOST_CHECK(follow(launch, std::move(callbacks), !recovered));
+    Result<void> attach(const base::Root& root, const Launch& launch, bool recovered) {
+        // A recovered worker may have died before its files were complete.
+        if (auto watched = watch_.start(event_, root); !watched && !recovered)
+            return watched;
         // While systemd reloads all units, it sends UnitRemoved for units that remain.
         const std::string removed = std::string("type='signal',sender='") + systemd_name + "',path='" +
                                     manager_path + "',interface='" + manager_interface +
@@ -270,7 +273,6 @@ class SystemdWorker : public JobWorker {
                                        call<&SystemdWorker::on_signal>, nullptr, this);
         if (r < 0)
             return fail_errno("watching a worker's unit", -r);
-        ends_by_ = std::chrono::steady_clock::now() + launch.deadline + launch.more;
         set_deadline(launch.deadline);
         return {};
     }
@@ -289,31 +291,26 @@ class SystemdWorker : public JobWorker {
         query();
     }
 
-  private:
-    using Duration = std::chrono::microseconds;
-
     /// Stops the unit, whose KillSignal= is SIGKILL. KillUnit would find no process in a unit whose start is
     /// still queued.
-    void kill_processes() override {
+    void kill() override {
         (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface,
                                        "StopUnit", nullptr, nullptr, "ss", unit_.c_str(), "replace");
     }
-    void call_manager(const char* method) {
-        (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface, method,
-                                       nullptr, nullptr, "s", unit_.c_str());
-    }
+    void stop() override { socket_.reset(); }
 
     void set_deadline(std::chrono::seconds deadline) override {
         expired_ = false;
         due_ = std::chrono::steady_clock::now() + deadline + patience_.overdue;
         check_when_due();
     }
-    void clear_deadline() override {
-        due_ = std::chrono::steady_clock::time_point::max();
-        timer_.reset();
-    }
-    [[nodiscard]] bool has_time_for(std::chrono::seconds deadline) const override {
-        return std::chrono::steady_clock::now() + deadline <= ends_by_;
+
+  private:
+    using Duration = std::chrono::microseconds;
+
+    void call_manager(const char* method) {
+        (void)sd_bus_call_method_async(bus_, nullptr, systemd_name, manager_path, manager_interface, method,
+                                       nullptr, nullptr, "s", unit_.c_str());
     }
 
     void check_when_due() {
@@ -321,10 +318,10 @@ class SystemdWorker : public JobWorker {
         check_after(std::max(left, patience_.again));
     }
     void check_after(Duration pause) {
-        if (auto timer = event().after(pause, [this] { check(); }))
+        if (auto timer = event_.after(pause, [this] { check(); }))
             timer_ = *std::move(timer);
         else
-            event().exit(EXIT_FAILURE);
+            event_.exit(EXIT_FAILURE);
     }
     /// Kills an overdue worker, again and again until it ends: systemd may miss the request while it reloads
     /// all units.
@@ -347,7 +344,7 @@ class SystemdWorker : public JobWorker {
     template <void (SystemdWorker::*Handler)(sd_bus_message*)>
     static int call(sd_bus_message* message, void* userdata, sd_bus_error*) {
         auto* self = static_cast<SystemdWorker*>(userdata);
-        return guard_or_exit(self->event().get(), "worker's unit", [=] { (self->*Handler)(message); });
+        return guard_or_exit(self->event_.get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
     void on_signal(sd_bus_message* /*signal*/) { query(); }
@@ -357,7 +354,7 @@ class SystemdWorker : public JobWorker {
         if (error && is_silence(*error))
             on_silence(bus_error("starting a worker's unit", error));
         else if (error)
-            end(&SystemdWorker::not_started, bus_error("starting a worker's unit", error));
+            end(&JobWatch::not_started, bus_error("starting a worker's unit", error));
     }
 
     void on_state(sd_bus_message* reply) {
@@ -365,8 +362,8 @@ class SystemdWorker : public JobWorker {
         if (!unit)
             on_silence(unit.error());
         else if (auto error = end_of(*unit, expired_))
-            end(&SystemdWorker::over, *std::move(error));
-        else if (due_ != std::chrono::steady_clock::time_point::max())
+            end(&JobWatch::end, *std::move(error));
+        else
             check_when_due();
     }
 
@@ -375,23 +372,25 @@ class SystemdWorker : public JobWorker {
         check_after(patience_.again);
     }
 
-    void end(void (SystemdWorker::*tell)(Error), Error how) {
+    void end(void (JobWatch::*report)(Error), Error how) {
         changed_.reset();
         removed_.reset();
         start_.reset();
         query_.reset();
         timer_.reset();
         call_manager("UnrefUnit");
-        (this->*tell)(std::move(how)); // may destroy this
+        (watch_.*report)(std::move(how)); // may destroy this
     }
 
+    Event& event_;
     sd_bus* bus_;
+    UniqueFd socket_; ///< the daemon's end of the worker's stdin; a recovered worker has none
     std::string unit_;
     std::string path_;
     Patience patience_;
-    std::chrono::steady_clock::time_point due_;     ///< when the daemon kills the unit
-    std::chrono::steady_clock::time_point ends_by_; ///< when systemd stops the unit, see RuntimeMaxUSec
-    bool expired_ = false;                          ///< the unit was overdue
+    JobWatch watch_;
+    std::chrono::steady_clock::time_point due_; ///< when the daemon kills the unit
+    bool expired_ = false;                      ///< the unit was overdue
     Slot changed_;
     Slot removed_;
     Slot start_;
@@ -417,20 +416,19 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
     GPUHOST_TRY(user, owner(launch.sandbox));
     GPUHOST_TRY(socket, prepare_job(root_, launch.request, user, inputs));
     GPUHOST_TRY(message, start_message(bus_, launch, program_, socket.worker.get()));
-    const std::string& job = launch.request.job;
-    GPUHOST_TRY(path, path_of(unit_of(job)));
-    auto worker =
-        std::make_unique<SystemdWorker>(event_, root_, job, path, std::move(socket.daemon), bus_, patience_);
-    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks), false));
+    GPUHOST_TRY(path, path_of(unit_of(launch.request.job)));
+    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), path,
+                                                  std::move(socket.daemon), bus_, patience_);
+    GPUHOST_CHECK(worker->attach(root_, launch, false));
     GPUHOST_CHECK(worker->start(message.get()));
     return worker;
 }
 
 Result<std::unique_ptr<Worker>> SystemdLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
-    const std::string job = first_job(root_, launch.request.job);
-    GPUHOST_TRY(path, path_of(unit_of(job)));
-    auto worker = std::make_unique<SystemdWorker>(event_, root_, job, path, UniqueFd(), bus_, patience_);
-    GPUHOST_CHECK(worker->attach(launch, std::move(callbacks), true));
+    GPUHOST_TRY(path, path_of(unit_of(launch.request.job)));
+    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), path, UniqueFd(),
+                                                  bus_, patience_);
+    GPUHOST_CHECK(worker->attach(root_, launch, true));
     worker->recover();
     return worker;
 }

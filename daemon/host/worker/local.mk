@@ -3,8 +3,6 @@
 daemon_host_libhost_a_SOURCES += \
     %D%/job_files.cpp \
     %D%/job_files.hpp \
-    %D%/job_worker.cpp \
-    %D%/job_worker.hpp \
     %D%/launcher.hpp \
     %D%/launcher_direct.cpp \
     %D%/launcher_direct.hpp \

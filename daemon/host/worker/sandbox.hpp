@@ -39,8 +39,8 @@ inline constexpr std::string_view store_user = "gpuhost-store";
 /// list must not mix an unprivileged sandbox with others. Returns Store for an empty list.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
-/// Returns true if a worker with this sandbox may run several jobs: the sandbox does not depend on the files
-/// of one job.
+/// Returns true if a worker with this sandbox may run several steps: the sandbox does not depend on the files
+/// of one step.
 [[nodiscard]] bool serves_many(core::Sandbox sandbox) noexcept;
 
 /// Returns the properties of a worker's unit. `writable` lists directories besides the sandbox's own; one

@@ -39,6 +39,10 @@ class Reporter {
     [[nodiscard]] Result<void> result(const core::JobResult& result) {
         return base::write_all(fd_, core::encode_event(result), "events");
     }
+    [[nodiscard]] Result<void> next() {
+        last_us_ = 0;
+        return base::write_all(fd_, core::encode_next(), "events");
+    }
 
   private:
     int fd_;
@@ -92,53 +96,69 @@ core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::S
     return result;
 }
 
-Result<core::JobResult> run(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-                            std::vector<UniqueFd>& kept, Reporter& reporter) {
+Result<core::JobRequest> read_request(const base::Root& root, const core::StepKinds& kinds,
+                                      std::string_view job) {
     GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json", core::request_limit));
     GPUHOST_TRY(json, base::parse_json(text, "request.json"));
     GPUHOST_TRY(request, core::job_request_from_json(json));
-    GPUHOST_TRY(inputs, receive_inputs(request.inputs));
     for (const core::Step& step : request.steps)
         if (!kinds.find(step.kind))
             return base::fail(Errc::Failed, "unknown step kind '" + step.kind + "'");
-    core::StepContext context{
-        root,
-        request.settings,
-        request.boot_id,
-        request.staging,
-        std::move(inputs),
-        [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
-    context.keep = [&kept](UniqueFd fd) { kept.push_back(std::move(fd)); };
+    return request;
+}
+
+/// Runs a phase of the step at `index`; of all steps in preflight.
+core::JobResult run(const core::StepKinds& kinds, const core::JobRequest& request, std::size_t index,
+                    core::StepContext& context) {
+    core::JobResult result;
     std::vector<std::string> warnings;
     context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
-    const core::Step& first = request.steps.front();
-    const core::StepKind& kind = *kinds.find(first.kind);
-    core::JobResult result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)
-                             : request.phase == core::Phase::Apply   ? apply(kind, first, context)
-                                                                     : undo(kind, first, context);
+    const core::Step& step = request.steps[index];
+    const core::StepKind& kind = *kinds.find(step.kind);
+    try {
+        result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)
+                 : request.phase == core::Phase::Apply   ? apply(kind, step, context)
+                                                         : undo(kind, step, context);
+    } catch (const std::exception& e) {
+        result.error = Error{Errc::Failed, std::string("unexpected exception: ") + e.what(), {}};
+    }
     if (!warnings.empty())
         result.output["warnings"] = warnings;
     return result;
 }
 
-core::JobResult run_guarded(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-                            std::vector<UniqueFd>& kept, Reporter& reporter) {
-    core::JobResult failed;
-    try {
-        auto result = run(root, kinds, job, kept, reporter);
-        if (result)
-            return *std::move(result);
-        failed.error = std::move(result).error();
-    } catch (const std::exception& e) {
-        failed.error = Error{Errc::Failed, std::string("unexpected exception: ") + e.what(), {}};
+/// Runs the steps of a job in their order, until one fails or stdin ends. Writes the result of each.
+Result<void> run_steps(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+                       Reporter& reporter) {
+    const auto request = read_request(root, kinds, job);
+    if (!request)
+        return reporter.result({request.error(), {}, {}});
+    auto inputs = receive_inputs(request->inputs);
+    if (!inputs)
+        return reporter.result({std::move(inputs).error(), {}, {}});
+    std::vector<UniqueFd> kept;
+    core::StepContext context{
+        root,
+        request->settings,
+        request->boot_id,
+        request->staging,
+        *std::move(inputs),
+        [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
+    context.keep = [&kept](UniqueFd fd) { kept.push_back(std::move(fd)); };
+    for (std::size_t index = 0;;) {
+        const core::JobResult result = run(kinds, *request, index, context);
+        GPUHOST_CHECK(reporter.result(result));
+        index += 1 + core::skipped_by(result.output);
+        if (result.error || request->phase != core::Phase::Apply || index >= request->steps.size() ||
+            has_ended(STDIN_FILENO))
+            return {};
+        GPUHOST_CHECK(reporter.next());
     }
-    return failed;
 }
 
 } // namespace
 
-int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-            std::vector<UniqueFd>& kept) {
+int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job) {
     // O_APPEND and one write for each line: the daemon reads whole lines only, even if this process is
     // killed.
     const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
@@ -147,7 +167,7 @@ int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_vi
         return 1;
     }
     Reporter reporter(events->get());
-    if (auto written = reporter.result(run_guarded(root, kinds, job, kept, reporter)); !written) {
+    if (auto written = run_steps(root, kinds, job, reporter); !written) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", written.error().message.c_str());
         return 1;
     }
@@ -173,11 +193,7 @@ int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", root.error().message.c_str());
         return 1;
     }
-    std::vector<UniqueFd> kept;
-    for (std::optional<std::string> next = job; next; next = receive_job(STDIN_FILENO))
-        if (const int status = run_job(*root, kinds, *next, kept); status != 0)
-            return status;
-    return 0;
+    return run_job(*root, kinds, job);
 }
 
 } // namespace gpuhost::host

@@ -9,13 +9,11 @@
 
 namespace gpuhost::host {
 
-/// Runs the job named `job`. Returns the exit status: 0 if a result was written, even if the result is an
-/// error. `kept` receives the descriptors that steps leave open for later steps.
-[[nodiscard]] int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
-                          std::vector<base::UniqueFd>& kept);
+/// Runs the job named `job`: its steps, one after the other, until one fails or stdin has ended. Returns the
+/// exit status: 0 if the result of each step that began was written, even if it is an error.
+[[nodiscard]] int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job);
 
-/// Implements main() of gpuhost-worker for these step kinds. The arguments are [--root=DIR] JOB; the names of
-/// further jobs arrive on stdin.
+/// Implements main() of gpuhost-worker for these step kinds. The arguments are [--root=DIR] JOB.
 [[nodiscard]] int worker_main(const core::StepKinds& kinds, int argc, char* argv[]);
 
 } // namespace gpuhost::host

@@ -90,21 +90,9 @@ std::vector<UniqueFd> receive_descriptors(int socket, std::size_t expected) {
     return taken;
 }
 
-Result<void> send_job(int socket, std::string_view job) {
-    if (::send(socket, job.data(), job.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        return fail_errno("sending a worker its next job", errno);
-    return {};
-}
-
-std::optional<std::string> receive_job(int socket) {
-    std::array<char, 256> name{};
-    ssize_t length = 0;
-    do
-        length = ::recv(socket, name.data(), name.size(), 0);
-    while (length < 0 && errno == EINTR);
-    if (length <= 0)
-        return std::nullopt;
-    return std::string(name.data(), static_cast<std::size_t>(length));
+bool has_ended(int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 } // namespace gpuhost::host

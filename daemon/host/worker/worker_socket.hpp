@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker's stdin: a socket pair. The daemon first sends the descriptors of the input files, then the names
-// of further jobs.
+// A worker's stdin: a socket pair. The daemon sends the descriptors of the input files. After it has closed
+// its end, or has died, the worker begins no other step.
 #pragma once
 
 #include "daemon/base/handle.hpp"
 #include "daemon/base/result.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace gpuhost::host {
 
 struct WorkerSocket {
-    base::UniqueFd daemon; ///< the daemon closes it when no job follows
+    base::UniqueFd daemon;
     base::UniqueFd worker;
 };
 
@@ -26,9 +23,7 @@ struct WorkerSocket {
 /// Receives `expected` descriptors in their order; fewer if the stream ends early.
 [[nodiscard]] std::vector<base::UniqueFd> receive_descriptors(int socket, std::size_t expected);
 
-[[nodiscard]] base::Result<void> send_job(int socket, std::string_view job);
-
-/// Waits for the name of the next job; returns nullopt after the daemon has closed its end.
-[[nodiscard]] std::optional<std::string> receive_job(int socket);
+/// Returns true after the other end was closed. All descriptors must have been received.
+[[nodiscard]] bool has_ended(int socket);
 
 } // namespace gpuhost::host

@@ -212,28 +212,26 @@ TEST_F(JournalTest, UnknownRecordIsUnsupportedOnlyInUnfinishedJournals) {
         Errc::Unsupported);
 }
 
-TEST(Job, EventsKeepTheNewestProgressAndTheResult) {
+TEST(Job, EventsAreReadAsWritten) {
     JobResult result;
     result.error = base::Error{Errc::InUse, "held", "stop it"};
-    const std::string text = encode_event(JobProgress{0.1, "first"}) + "not json\n" +
-                             encode_event(JobProgress{0.5, "second"}) + encode_event(result) +
-                             "{\"progress\": 0.9, \"te";
-    const JobEvents events = decode_events(text);
-    ASSERT_TRUE(events.progress);
-    EXPECT_EQ(events.progress->text, "second");
-    ASSERT_TRUE(events.result);
-    EXPECT_EQ(events.result->error->message, "held");
+    EXPECT_EQ(decode_event(encode_event(result)).result->error->message, "held");
+    EXPECT_EQ(decode_event(encode_event(JobProgress{0.5, "half"})).progress->text, "half");
+    EXPECT_TRUE(decode_event(encode_next()).next);
+    for (const char* line : {"not json", "{\"progress\": 0.9, \"te", "", "[]", "{}"}) {
+        const JobEvent event = decode_event(line);
+        EXPECT_FALSE(event.result || event.progress || event.next) << line;
+    }
 }
 
 TEST(Job, OutputThatIsNotAnObjectFails) {
     for (const char* output : {"[1]", "\"text\"", "7"}) {
-        const JobEvents events =
-            decode_events("{\"result\": \"ok\", \"output\": " + std::string(output) + "}\n");
-        ASSERT_TRUE(events.result && events.result->error) << output;
-        EXPECT_EQ(events.result->error->code, Errc::BadContent);
-        EXPECT_TRUE(events.result->output.is_null());
+        const JobEvent event = decode_event("{\"result\": \"ok\", \"output\": " + std::string(output) + "}");
+        ASSERT_TRUE(event.result && event.result->error) << output;
+        EXPECT_EQ(event.result->error->code, Errc::BadContent);
+        EXPECT_TRUE(event.result->output.is_null());
     }
-    EXPECT_FALSE(decode_events("{\"result\": \"ok\", \"output\": null}\n").result->error);
+    EXPECT_FALSE(decode_event("{\"result\": \"ok\", \"output\": null}").result->error);
 }
 
 TEST(Job, ResultListsTheProblemsThatFitOneLine) {
@@ -243,7 +241,7 @@ TEST(Job, ResultListsTheProblemsThatFitOneLine) {
             {Errc::InUse, "process " + std::to_string(i) + " holds the driver", std::string(100, 'h')});
     const std::string line = encode_event(result);
     EXPECT_LE(line.size(), event_limit);
-    const JobEvents events = decode_events(line);
+    const JobEvent events = decode_event(line);
     ASSERT_TRUE(events.result);
     const std::vector<Problem>& listed = events.result->problems;
     ASSERT_GT(listed.size(), 1000U);

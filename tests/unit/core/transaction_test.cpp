@@ -453,12 +453,88 @@ TEST(Transaction, RecordJsonRoundTripKeepsAllMembers) {
 
 TEST(Transaction, RecordOfANewerFormatIsUnsupported) {
     base::Json value = to_json(begin(1));
-    value["format"] = 2;
+    value["format"] = 3;
     EXPECT_EQ(record_from_json(value).error().code, Errc::Unsupported);
     EXPECT_EQ(record_from_json({{"type", "pause"}}).error().code, Errc::Unsupported);
     value = to_json(begin(1));
     value["preflights"] = base::Json::array({base::Json::array({7U})});
     EXPECT_EQ(record_from_json(value).error().code, Errc::BadContent);
+}
+
+/// Returns a transaction of four steps, whose group of the first three has begun its second step.
+Transaction in_second_step() {
+    Transaction transaction = begun(4);
+    Record group = start(Phase::Apply, 0);
+    group.last = 2;
+    Record first = done(Phase::Apply, 0);
+    first.continues = true;
+    for (const Record& record : {start(Phase::Preflight, 0), done(Phase::Preflight, 0), group, first})
+        EXPECT_TRUE(transaction.feed(record));
+    return transaction;
+}
+
+TEST(Transaction, GroupContinuesWithItsNextStep) {
+    const Transaction transaction = in_second_step();
+    EXPECT_TRUE(transaction.in_flight());
+    EXPECT_EQ(transaction.next().step, 1U);
+    EXPECT_EQ(transaction.last(), 2U);
+    EXPECT_EQ(transaction.continued(), 1U);
+    EXPECT_EQ(transaction.states(),
+              (std::vector{StepState::Done, StepState::Running, StepState::Pending, StepState::Pending}));
+}
+
+TEST(Transaction, GroupThatStoppedEarlyIsOver) {
+    Transaction transaction = in_second_step();
+    ASSERT_TRUE(transaction.feed(done(Phase::Apply, 1)));
+    EXPECT_FALSE(transaction.in_flight());
+    EXPECT_EQ(run(transaction, all_well).trace, "apply 2, apply 3");
+}
+
+TEST(Transaction, FailureInAGroupUndoesOnlyBegunSteps) {
+    Transaction transaction = in_second_step();
+    ASSERT_TRUE(transaction.feed(failed(Phase::Apply, 1)));
+    EXPECT_EQ(run(transaction, all_well).trace, "undo 1, undo 0");
+}
+
+TEST(Transaction, RebootUndoesTheWholeGroup) {
+    Transaction transaction = in_second_step();
+    ASSERT_TRUE(transaction.feed(resume("boot-2")));
+    EXPECT_EQ(run(transaction, all_well).trace, "undo 2, undo 1, undo 0");
+}
+
+TEST(Transaction, CancelWaitsForTheStepThatBegan) {
+    Transaction transaction = in_second_step();
+    ASSERT_TRUE(transaction.feed(cancel()));
+    Record second = done(Phase::Apply, 1);
+    second.continues = true;
+    ASSERT_TRUE(transaction.feed(second));
+    EXPECT_TRUE(transaction.in_flight()) << "the worker was not stopped in time";
+    ASSERT_TRUE(transaction.feed(done(Phase::Apply, 2)));
+    EXPECT_EQ(run(transaction, all_well).trace, "undo 2, undo 1, undo 0");
+}
+
+TEST(Transaction, InvalidGroupsAreRefused) {
+    Transaction transaction = in_second_step();
+    Record second = done(Phase::Apply, 1);
+    second.continues = true;
+    second.output = {{"skip", 1}};
+    EXPECT_FALSE(transaction.feed(second)) << "no step of the group is left";
+    Record plan = begin(3);
+    plan.plan->steps[1].forward = true;
+    for (const std::size_t last : {1U, 7U}) {
+        Transaction other;
+        Record group = start(Phase::Apply, 0);
+        group.last = last;
+        for (const Record& record : {plan, start(Phase::Preflight, 0), done(Phase::Preflight, 0)})
+            EXPECT_TRUE(other.feed(record));
+        EXPECT_FALSE(other.feed(group)) << last;
+    }
+}
+
+TEST(Transaction, StartOfFormatOneNamesOneStep) {
+    base::Json value = to_json(start(Phase::Apply, 3));
+    value.erase("last");
+    EXPECT_EQ(record_from_json(value)->last, 3U);
 }
 
 /// Random failures, restarts and reboots: each transaction ends. Each applied step is committed or undone,
@@ -477,20 +553,37 @@ TEST(Transaction, RandomFailuresCommitOrUndoEveryStep) {
         for (Action action = transaction.next(); action.type == Action::Type::Run;
              action = transaction.next()) {
             ASSERT_LT(++turns, 1000) << "seed " << seed;
+            // The worker has begun the steps up to `at`. The daemon may have recorded fewer.
+            Record group = start(action.phase, action.step);
             if (action.phase == Phase::Apply)
-                applied[action.step] = true;
-            ASSERT_TRUE(transaction.feed(start(action.phase, action.step)));
+                group.last = std::min(steps - 1, action.step + random() % 3);
+            std::size_t at = action.step;
+            for (applied[at] = applied[at] || action.phase == Phase::Apply; at < group.last && chance(70);)
+                applied[++at] = true;
+            std::size_t recorded = action.step;
+            const auto record_to = [&](std::size_t step) {
+                for (Record next; recorded < step; ++recorded) {
+                    next = done(Phase::Apply, recorded);
+                    next.continues = true;
+                    ASSERT_TRUE(transaction.feed(next));
+                }
+            };
+            ASSERT_TRUE(transaction.feed(group));
+            record_to(action.step + random() % (at - action.step + 1));
             if (chance(10)) {
                 ASSERT_TRUE(transaction.feed(cancel()));
             }
             if (chance(20)) {
-                ASSERT_TRUE(transaction.feed(resume("boot-" + std::to_string(chance(50) ? ++boot : boot))));
+                const bool rebooted = chance(50);
+                ASSERT_TRUE(transaction.feed(resume("boot-" + std::to_string(rebooted ? ++boot : boot))));
                 undo_failed = undo_failed || transaction.states()[action.step] == StepState::UndoFailed;
+                if (!rebooted)
+                    record_to(at);
                 continue;
             }
+            record_to(at);
             const bool fails = chance(15);
-            ASSERT_TRUE(transaction.feed(fails ? failed(action.phase, action.step)
-                                               : done(action.phase, action.step)));
+            ASSERT_TRUE(transaction.feed(fails ? failed(action.phase, at) : done(action.phase, at)));
             if (action.phase == Phase::Undo) {
                 undo_failed = undo_failed || fails;
                 undone[action.step] = !fails;
@@ -502,7 +595,8 @@ TEST(Transaction, RandomFailuresCommitOrUndoEveryStep) {
         } else if (undo_failed) {
             EXPECT_EQ(outcome, Outcome::Failed) << "seed " << seed;
         } else {
-            EXPECT_EQ(applied, undone) << "seed " << seed;
+            for (std::size_t step = 0; step < steps; ++step)
+                EXPECT_TRUE(undone[step] || !applied[step]) << "seed " << seed << ", step " << step;
         }
     }
 }

@@ -23,8 +23,8 @@ class FakeLauncher : public Launcher {
         bool recovered = false;
         bool killed = false;
         bool watched = true;
-        bool followed = false;  ///< ran in the worker of the previous job
-        bool dismissed = false; ///< its worker was dismissed after it
+        bool stopped = false;
+        std::chrono::seconds deadline{0}; ///< of the present step, if it is not the first
     };
 
     [[nodiscard]] base::Result<std::unique_ptr<Worker>>
@@ -50,19 +50,10 @@ class FakeLauncher : public Launcher {
     [[nodiscard]] Job& last() { return *jobs.back(); }
     void end(core::JobResult result = {}, JobEnd::How how = JobEnd::How::Reported) {
         const auto ended = last().callbacks.ended;
-        ended({std::move(result), how, false});
+        ended({std::move(result), how});
     }
-    /// Ends the job; the worker stays idle.
-    void rest(core::JobResult result = {}) {
-        const auto ended = last().callbacks.ended;
-        ended({std::move(result), JobEnd::How::Reported, true});
-    }
-    /// Ends an idle worker.
-    void gone() {
-        worker_gone = true;
-        if (const auto tell = std::exchange(when_gone, nullptr))
-            tell();
-    }
+    /// Ends a step; the worker begins the next one.
+    void step(core::JobResult result = {}) { last().callbacks.step(std::move(result)); }
     void fail(base::Errc code, std::string text = "it broke") {
         core::JobResult result;
         result.error = base::Error{code, std::move(text), {}};
@@ -82,44 +73,21 @@ class FakeLauncher : public Launcher {
 
     std::vector<std::shared_ptr<Job>> jobs;
     int refusals = 0; ///< number of the next starts and recoveries to refuse
-    bool worker_gone = false;
-    bool deaf = false;               ///< the next job cannot be sent to an idle worker
-    std::function<void()> when_gone; ///< called when the dismissed worker is gone
 
   private:
     struct FakeWorker : Worker {
-        FakeWorker(FakeLauncher& l, std::shared_ptr<Job> j)
-            : launcher(l), task(std::move(j)), first(task->launch.request.job) {}
+        explicit FakeWorker(std::shared_ptr<Job> j) : task(std::move(j)) {}
         FakeWorker(const FakeWorker&) = delete;
         FakeWorker& operator=(const FakeWorker&) = delete;
         ~FakeWorker() override { task->watched = false; }
         void kill() override { task->killed = true; }
-        [[nodiscard]] std::string job() const override { return first; }
-        [[nodiscard]] bool can_go_on(std::chrono::seconds) const override {
-            return !launcher.worker_gone && !task->killed;
-        }
-        base::Result<void> go_on(const Launch& launch, JobCallbacks callbacks) override {
-            if (std::exchange(launcher.deaf, false))
-                return base::fail(base::Errc::NoSpace, "no room in /run");
-            task = std::make_shared<Job>(Job{launch, std::move(callbacks), 0});
-            task->followed = true;
-            launcher.jobs.push_back(task);
-            return {};
-        }
-        void dismiss(std::function<void()> gone) override {
-            task->dismissed = true;
-            launcher.when_gone = std::move(gone);
-            if (launcher.worker_gone)
-                launcher.gone();
-        }
-        FakeLauncher& launcher;
+        void stop() override { task->stopped = true; }
+        void set_deadline(std::chrono::seconds deadline) override { task->deadline = deadline; }
         std::shared_ptr<Job> task;
-        std::string first;
     };
     std::unique_ptr<Worker> add(Job job) {
         jobs.push_back(std::make_shared<Job>(std::move(job)));
-        worker_gone = false;
-        return std::make_unique<FakeWorker>(*this, jobs.back());
+        return std::make_unique<FakeWorker>(jobs.back());
     }
 };
 

@@ -133,193 +133,169 @@ TEST_F(RunnerTest, DocumentNamesTheChangeOfTheDriver) {
     EXPECT_EQ(base::member(to_json(*life.runner.find(life.start(plan))), "driver"), expected);
 }
 
-TEST_F(RunnerTest, WorkerContinuesWhileItsSandboxFits) {
+TEST_F(RunnerTest, StepsOfOneSandboxAreAGroup) {
     Life life(root);
-    life.start(make_plan({"load", "start", "link", "load"}));
-    EXPECT_EQ(life.at(), "preflight load");
-    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(120))
-        << "the deadlines of both steps that may follow";
-    life.launcher.rest();
+    core::Plan plan = make_plan({"load", "start", "link", "load", "load", "load"});
+    plan.steps[4].forward = true;
+    life.start(plan);
+    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "preflight";
+    life.launcher.end();
     EXPECT_EQ(life.at(), "apply load");
-    EXPECT_TRUE(life.launcher.last().followed);
-    life.launcher.rest();
-    EXPECT_EQ(life.at(), "apply start");
-    EXPECT_TRUE(life.launcher.last().followed);
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0) << "the worker ends with this step";
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    EXPECT_EQ(life.launcher.last().launch.more, std::chrono::seconds(60));
+    life.launcher.step();
+    EXPECT_EQ(life.runner.find(1)->text, "do start");
+    EXPECT_EQ(life.launcher.last().deadline, std::chrono::seconds(60));
     life.launcher.end();
     EXPECT_EQ(life.at(), "apply link");
-    EXPECT_FALSE(life.launcher.last().followed);
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U);
     life.launcher.end();
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U) << "ends before the point of no return";
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    life.launcher.step();
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
     EXPECT_EQ(life.launcher.jobs.size(), 5U);
 }
 
-TEST_F(RunnerTest, UndoStartsAfterTheFailedWorkerEnded) {
+TEST_F(RunnerTest, FailureInAGroupUndoesItsBegunSteps) {
     Life life(root);
-    life.start(make_plan({"load", "start"}));
-    life.launcher.rest();
-    core::JobResult failed;
-    failed.error = base::Error{Errc::Failed, "it broke", {}};
-    life.launcher.rest(failed);
-    EXPECT_TRUE(life.launcher.last().dismissed);
-    EXPECT_EQ(life.at(), "apply load") << "nothing starts before it ended";
-    life.launcher.gone();
+    life.start(make_plan({"load", "start", "load"}));
+    life.launcher.end();
+    life.launcher.step();
+    life.launcher.fail(Errc::Failed);
+    EXPECT_EQ(life.at(), "undo start");
+    life.launcher.end();
     EXPECT_EQ(life.at(), "undo load");
-    EXPECT_FALSE(life.launcher.last().followed);
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
-TEST_F(RunnerTest, OperationEndsAfterItsWorker) {
+TEST_F(RunnerTest, DeathInAGroupRepeatsItsBegunStep) {
     Life life(root);
-    life.start(make_plan({"load"}));
-    core::JobResult refused;
-    refused.problems = {{Errc::InUse, "held", ""}};
-    life.launcher.rest(refused);
-    EXPECT_TRUE(life.outcomes.empty());
-    EXPECT_TRUE(life.runner.running());
-    life.launcher.gone();
-    EXPECT_EQ(life.outcomes, std::vector{Outcome::Refused});
-}
-
-TEST_F(RunnerTest, WorkerThatDiedIdleIsReplaced) {
-    Life life(root);
-    life.start(make_plan({"load", "start"}));
-    life.launcher.worker_gone = true;
-    life.launcher.rest();
-    EXPECT_EQ(life.at(), "apply load");
-    EXPECT_FALSE(life.launcher.last().followed);
-    life.launcher.rest();
-    life.launcher.die(); // the next worker dies during its job
-    EXPECT_EQ(life.at(), "apply start");
-    EXPECT_FALSE(life.launcher.last().followed);
+    life.start(make_plan({"load", "start", "load"}));
     life.launcher.end();
-    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
-}
-
-TEST_F(RunnerTest, UnreachableIdleWorkerIsReplaced) {
-    Life life(root);
-    life.start(make_plan({"load", "start"}));
-    life.launcher.rest();
-    life.launcher.deaf = true;
-    life.launcher.rest();
-    ASSERT_EQ(life.at(), "apply load");
-    EXPECT_TRUE(life.launcher.last().dismissed);
-    life.launcher.gone();
+    life.launcher.step();
+    life.launcher.die();
     EXPECT_EQ(life.at(), "apply start");
-    EXPECT_FALSE(life.launcher.last().followed);
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
     EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 2U);
 }
 
-TEST_F(RunnerTest, OfflineIdleWorkerEndsBeforeASkippedStep) {
-    Life rescue(root);
-    rescue.runner.set_offline();
-    ASSERT_TRUE(rescue.runner.resume());
-    rescue.start(make_plan({"load", "start"}));
-    rescue.launcher.rest();
-    EXPECT_EQ(rescue.launcher.last().launch.more.count(), 0);
-    rescue.launcher.rest();
-    EXPECT_TRUE(rescue.launcher.last().dismissed);
-    EXPECT_EQ(rescue.runner.find(1)->transaction.states().back(), core::StepState::Pending);
-    rescue.launcher.gone();
-    EXPECT_EQ(rescue.at(), "undo load");
-}
-
-TEST_F(RunnerTest, CancelAfterTheLastStepIsRefused) {
+TEST_F(RunnerTest, CancelStopsAGroupAfterItsStep) {
     Life life(root);
-    const auto id = life.start(make_plan({"load"}));
+    const auto id = life.start(make_plan({"load", "start", "load"}));
     life.launcher.end();
-    life.launcher.rest();
-    ASSERT_TRUE(life.launcher.last().dismissed);
-    EXPECT_EQ(life.runner.cancel(id, tests::person()).error().code, Errc::Refused);
-    life.launcher.gone();
-    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
-}
-
-TEST_F(RunnerTest, CancelWhileAWorkerEndsRollsBack) {
-    Life life(root);
-    const auto id = life.start(make_plan({"load", "link"}));
-    life.launcher.rest();
-    life.launcher.rest();
-    ASSERT_TRUE(life.launcher.last().dismissed) << "the next step needs another sandbox";
     ASSERT_TRUE(life.runner.cancel(id, tests::person()));
-    life.launcher.gone();
-    EXPECT_EQ(life.at(), "undo load") << "the next step was not started";
+    EXPECT_TRUE(life.launcher.last().stopped);
+    EXPECT_FALSE(life.launcher.last().killed);
+    life.launcher.step(); // it had begun the next step
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo start");
+    life.launcher.end();
     life.launcher.end();
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Cancelled});
 }
 
-TEST_F(RunnerTest, RestartedDaemonWaitsForAnEndingWorker) {
+TEST_F(RunnerTest, InterruptibleStepIsTheLastOfItsGroup) {
+    Life life(root);
+    core::StepKind wait = *life.kinds.find("load");
+    wait.name = "wait";
+    wait.interruptible = true;
+    life.kinds.add(wait);
+    const auto id = life.start(make_plan({"load", "wait", "load"}));
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 2U);
+    ASSERT_TRUE(life.runner.cancel(id, tests::person()));
+    EXPECT_FALSE(life.launcher.last().killed);
+    life.launcher.step();
+    EXPECT_TRUE(life.launcher.last().killed);
+    life.launcher.die();
+    EXPECT_EQ(life.at(), "undo wait");
+}
+
+TEST_F(RunnerTest, OfflineGroupEndsBeforeASkippedStep) {
+    Life rescue(root);
+    rescue.runner.set_offline();
+    ASSERT_TRUE(rescue.runner.resume());
+    rescue.start(make_plan({"load", "start"}));
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.launcher.last().launch.request.steps.size(), 1U);
+    rescue.launcher.end();
+    EXPECT_EQ(rescue.at(), "undo load");
+}
+
+TEST_F(RunnerTest, RestartedDaemonRecoversTheGroup) {
     {
         Life life(root);
-        life.start(make_plan({"load", "link"}));
-        life.launcher.rest();
-        life.launcher.rest(); // dismissed, and no phase is running
+        life.start(make_plan({"load", "start", "load"}));
+        life.launcher.end();
+        life.launcher.die(); // the second attempt is in the job's name
+        life.launcher.step();
     }
-    directory.write("run/gpuhost/jobs/1-2-9/request.json", "");
-    directory.write("run/gpuhost/jobs/1-2-10/request.json", "");
-    directory.write("run/gpuhost/jobs/1-2-11/events", ""); // a job that was never sent
+    directory.write("run/gpuhost/jobs/1-3-2/request.json", "");
     Life life(root);
     ASSERT_TRUE(life.runner.resume());
     ASSERT_EQ(life.launcher.jobs.size(), 1U);
     EXPECT_TRUE(life.launcher.last().recovered);
-    EXPECT_EQ(life.launcher.last().launch.request.job, "1-2-10");
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
-    life.launcher.die();
-    EXPECT_EQ(life.at(), "apply link");
-    EXPECT_EQ(life.runner.find(1)->transaction.attempts(), 1U);
+    EXPECT_EQ(life.launcher.last().launch.request.job, "1-3-2");
+    EXPECT_EQ(life.launcher.last().launch.recorded, 1U);
+    EXPECT_EQ(life.at(), "apply start");
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply load");
+    EXPECT_FALSE(life.launcher.last().recovered);
+    life.launcher.end();
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
-TEST_F(RunnerTest, UnsentJobWaitsForThePreviousWorker) {
-    std::string job;
+TEST_F(RunnerTest, PowerCutUndoesTheWholeGroup) {
     {
         Life life(root);
-        life.start(make_plan({"load", "start"}));
-        life.launcher.rest();
-        life.launcher.rest();
-        job = life.launcher.last().launch.request.job;
+        life.start(make_plan({"load", "insert", "load"}));
+        life.launcher.end();
+        life.launcher.step();
     }
-    directory.write("run/gpuhost/jobs/1-1-1/request.json", "");
-    directory.write("run/gpuhost/jobs/" + job + "/worker", "1-1-1\n");
+    Life life(root, "b0010000-0000-4000-8000-000000000002");
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_EQ(life.launcher.jobs.size(), 1U);
+    for (const char* step : {"undo load", "undo insert", "undo load"}) {
+        EXPECT_EQ(life.at(), step);
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
+TEST_F(RunnerTest, WorkerOfAnUnrecordedJobIsAwaited) {
+    {
+        Life life(root);
+        life.start(make_plan({"load", "link", "load"}));
+        life.launcher.end();
+        life.launcher.end();
+    }
+    directory.write("run/gpuhost/jobs/1-4-1/request.json", "");
     Life life(root);
     life.launcher.refusals = 1; // the bus is not connected yet
     ASSERT_TRUE(life.runner.resume());
     EXPECT_TRUE(life.launcher.jobs.empty());
     life.wait([&] { return !life.launcher.jobs.empty(); });
-    ASSERT_EQ(life.launcher.last().launch.request.job, "1-1-1");
-    life.launcher.end(); // its result, which is recorded already
-    ASSERT_EQ(life.launcher.jobs.size(), 2U);
-    EXPECT_EQ(life.launcher.last().launch.request.job, job);
+    ASSERT_EQ(life.launcher.last().launch.request.job, "1-4-1");
     EXPECT_TRUE(life.launcher.last().recovered);
-    life.launcher.die();
-    EXPECT_EQ(life.at(), "apply start");
-    EXPECT_FALSE(life.launcher.last().recovered);
-}
-
-TEST_F(RunnerTest, RecoveredWorkerDoesNotStayIdle) {
-    {
-        Life life(root);
-        life.start(make_plan({"load", "start"}));
-        life.launcher.rest();
-        EXPECT_GT(life.launcher.last().launch.more.count(), 0);
-    }
-    Life life(root);
-    ASSERT_TRUE(life.runner.resume());
-    EXPECT_TRUE(life.launcher.last().recovered);
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
     life.launcher.end();
-    EXPECT_EQ(life.at(), "apply start");
-    EXPECT_FALSE(life.launcher.last().followed);
+    ASSERT_EQ(life.launcher.jobs.size(), 2U);
+    EXPECT_TRUE(life.launcher.last().recovered);
+    EXPECT_EQ(life.launcher.last().launch.request.job, "1-3-1") << "the job of the newest Start";
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "undo link");
 }
 
 TEST_F(RunnerTest, WorkerWithInputsRunsOneJob) {
     Life life(root);
     std::vector<base::UniqueFd> inputs;
     inputs.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    life.start(make_plan({"load"}), std::move(inputs));
-    EXPECT_EQ(life.launcher.last().launch.more.count(), 0);
+    life.start(make_plan({"load", "load"}), std::move(inputs));
+    life.launcher.end();
+    EXPECT_EQ(life.launcher.last().launch.request.steps.size(), 1U);
 }
 
 TEST_F(RunnerTest, OfflineRescueUndoesOnlyFileSteps) {

@@ -14,15 +14,22 @@ using base::Errc;
 
 class JobWatchTest : public testing::Test {
   protected:
-    static constexpr const char* ok = "{\"result\": \"ok\", \"output\": {\"done\": true}}\n";
+    const std::string ok = "{\"result\": \"ok\", \"output\": {\"done\": true}}\n";
 
     /// Returns the end of a worker that died after it wrote `events`.
-    JobEnd watch(const std::string& events) {
+    JobEnd watch(const std::string& events, std::size_t of = 1, std::size_t recorded = 0) {
         directory.write("run/gpuhost/jobs/1-1-1/events", events);
-        JobWatch watch({[this](const core::JobProgress& made) { texts.push_back(made.text); },
-                        [this](JobEnd made) { ended = std::move(made); }},
+        Launch launch;
+        launch.request.job = "1-1-1";
+        launch.request.phase = core::Phase::Apply;
+        launch.request.steps.resize(of);
+        launch.recorded = recorded;
+        JobWatch watch(launch,
+                       {[this](const core::JobProgress& made) { texts.push_back(made.text); },
+                        [this](JobEnd made) { ended = std::move(made); },
+                        [this](const core::JobResult&) { ++steps; }},
                        [this] { ++killed; });
-        EXPECT_TRUE(watch.start(event, root, "1-1-1"));
+        EXPECT_TRUE(watch.start(event, root));
         watch.end({Errc::Interrupted, "it died", {}});
         return ended.value_or(JobEnd{});
     }
@@ -36,6 +43,7 @@ class JobWatchTest : public testing::Test {
     std::vector<std::string> texts;
     std::optional<JobEnd> ended;
     int killed = 0;
+    int steps = 0; ///< that ended before the last one
 };
 
 TEST_F(JobWatchTest, ReportsNewestProgressAndResult) {
@@ -46,25 +54,40 @@ TEST_F(JobWatchTest, ReportsNewestProgressAndResult) {
     EXPECT_EQ(killed, 0);
 }
 
-TEST_F(JobWatchTest, ResultIsReportedInTheNextTurn) {
-    directory.write("run/gpuhost/jobs/1-1-1/events", ok);
-    JobWatch watch({{}, [this](JobEnd made) { ended = std::move(made); }}, {}, JobWatch::Until::Result);
-    ASSERT_TRUE(watch.start(event, root, "1-1-1"));
-    EXPECT_FALSE(ended) << "not before start() returned";
-    (void)sd_event_run(event.get(), 0);
-    ASSERT_TRUE(ended);
-    EXPECT_TRUE(ended->rests);
-    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
+TEST_F(JobWatchTest, StepEndsWhenTheNextBegins) {
+    const JobEnd end = watch(ok + progress("late") + core::encode_next() + progress("a") + ok, 3);
+    EXPECT_EQ(steps, 1);
+    EXPECT_EQ(texts, std::vector<std::string>{"a"});
+    EXPECT_EQ(end.how, JobEnd::How::Reported) << "the worker stopped after its second step";
 }
 
-TEST_F(JobWatchTest, WorkerEndingWithItsResultIsNotIdle) {
-    directory.write("run/gpuhost/jobs/1-1-1/events", ok);
-    JobWatch watch({{}, [this](JobEnd made) { ended = std::move(made); }}, {}, JobWatch::Until::Result);
-    ASSERT_TRUE(watch.start(event, root, "1-1-1"));
-    watch.end({Errc::Interrupted, "it died", {}});
-    ASSERT_TRUE(ended);
-    EXPECT_FALSE(ended->rests);
-    EXPECT_EQ(ended->result.output, (base::Json{{"done", true}}));
+TEST_F(JobWatchTest, DeathIsThatOfTheStepThatBegan) {
+    const JobEnd end = watch(ok + core::encode_next(), 2);
+    EXPECT_EQ(steps, 1);
+    EXPECT_EQ(end.how, JobEnd::How::Died);
+}
+
+TEST_F(JobWatchTest, OnlyStepsOfTheJobFollow) {
+    const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
+    const std::string failed = "{\"result\": \"error\", \"error\": {\"code\": \"failed\"}}\n";
+    for (const std::string& events :
+         {ok + core::encode_next() + ok + core::encode_next(), skip + core::encode_next(),
+          failed + core::encode_next(), core::encode_next()}) {
+        steps = 0;
+        (void)watch(events, 2);
+        EXPECT_LE(steps, events.find("skip") == std::string::npos &&
+                                 events.find("failed") == std::string::npos &&
+                                 events.find("ok") != std::string::npos
+                             ? 1
+                             : 0)
+            << events;
+    }
+}
+
+TEST_F(JobWatchTest, RecordedStepsAreNotReportedAgain) {
+    const std::string next = core::encode_next();
+    (void)watch(ok + next + ok + next + ok + next + ok, 2, 2);
+    EXPECT_EQ(steps, 1);
 }
 
 TEST_F(JobWatchTest, EndWithoutResultIsADeath) {
@@ -104,8 +127,10 @@ TEST_F(JobWatchTest, LinkInPlaceOfEventsIsNotFollowed) {
     directory.write("secret", ok);
     directory.write("run/gpuhost/jobs/2-1-1/x", "");
     ASSERT_EQ(::symlink("/secret", directory.path("run/gpuhost/jobs/2-1-1/events").c_str()), 0);
-    JobWatch watch({}, {});
-    EXPECT_FALSE(watch.start(event, root, "2-1-1"));
+    Launch launch;
+    launch.request.job = "2-1-1";
+    JobWatch watch(launch, {}, {});
+    EXPECT_FALSE(watch.start(event, root));
 }
 
 } // namespace

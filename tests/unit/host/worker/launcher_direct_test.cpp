@@ -185,114 +185,42 @@ TEST_F(DirectLauncherTest, WorkerThatCannotBeWatchedIsKilled) {
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
-/// A worker that runs its first job, and then waits for others.
-class IdleWorker : public DirectLauncherTest {
-  protected:
-    void SetUp() override {
-        script("job=$2\n"
-               "while test -n \"$job\"; do\n"
-               "  dir=\"${1#--root=}/run/gpuhost/jobs/$job\"\n"
-               "  test -s $dir/request.json || exit 1\n"
-               "  grep -q slow $dir/request.json && sleep 60\n"
-               "  echo \"{\\\"result\\\": \\\"ok\\\", \\\"output\\\": {\\\"by\\\": \\\"$job $$\\\"}}\" "
-               ">>$dir/events\n"
-               "  job=$(dd bs=256 count=1 2>/dev/null)\n"
-               "done\n");
-    }
-    static Launch job(const std::string& name, std::chrono::seconds more) {
-        Launch made = launch();
-        made.request.job = name;
-        made.more = more;
-        return made;
-    }
-    JobCallbacks quiet() {
-        return {{}, [this](JobEnd end) { ends.push_back(std::move(end)); }};
-    }
-    [[nodiscard]] bool becomes(const std::function<bool()>& condition) {
-        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        while (!condition() && std::chrono::steady_clock::now() < late)
-            (void)sd_event_run(event.get(), 100'000);
-        return condition();
-    }
-    void start_resting() {
-        auto started = launcher.start(job("1-1-1", std::chrono::seconds(40)), {}, quiet());
-        ASSERT_TRUE(started) << started.error().message;
-        worker = *std::move(started);
-        ASSERT_TRUE(becomes([this] { return ends.size() == 1; }));
-        EXPECT_TRUE(ends[0].rests);
-    }
-    [[nodiscard]] std::string process(std::size_t number) const {
-        const std::string output = base::string_or(ends.at(number).result.output, "by", "");
-        return output.substr(output.find(' ') + 1);
-    }
-
-    std::vector<JobEnd> ends;
-};
-
-TEST_F(IdleWorker, NextJobRunsInTheSameProcess) {
-    start_resting();
-    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
-    EXPECT_EQ(first_job(root, "1-2-1"), "1-1-1");
-    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
-    EXPECT_TRUE(ends[1].rests);
-    ASSERT_TRUE(worker->go_on(job("1-3-1", std::chrono::seconds(0)), quiet()));
-    ASSERT_TRUE(becomes([this] { return ends.size() == 3; }));
-    EXPECT_FALSE(ends[2].rests) << "the last job reports the end of the process";
-    EXPECT_EQ(process(0), process(2));
-    EXPECT_FALSE(worker->go_on(job("1-4-1", std::chrono::seconds(0)), quiet()));
+TEST_F(DirectLauncherTest, WorkerRunsItsStepsUntilItIsStopped) {
+    script("ok() { echo '{\"result\": \"ok\", \"output\": {}}' >>$job/events; }\n"
+           "ok; echo '{\"next\": true}' >>$job/events\n"
+           "cat; ok\n"); // until stdin ends
+    Launch group = launch();
+    group.request.phase = core::Phase::Apply;
+    group.request.steps.resize(3, group.request.steps.front());
+    JobCallbacks all = callbacks();
+    int steps = 0;
+    all.step = [&](const core::JobResult&) {
+        ++steps;
+        worker->stop();
+    };
+    auto started = launcher.start(group, {}, all);
+    ASSERT_TRUE(started) << started.error().message;
+    worker = *std::move(started);
+    wait();
+    EXPECT_EQ(steps, 1);
+    EXPECT_FALSE(died);
+    EXPECT_FALSE(result->error);
 }
 
-TEST_F(IdleWorker, DismissEndsTheWorker) {
-    start_resting();
-    bool gone = false;
-    worker->dismiss([&] {
-        gone = true;
-        worker.reset();
-    });
-    EXPECT_TRUE(becomes([&] { return gone; }));
-    EXPECT_EQ(ends.size(), 1U);
-}
-
-TEST_F(IdleWorker, DeadWorkerGetsNoJob) {
-    start_resting();
-    worker->kill();
-    const std::string process = "/proc/" + this->process(0); // until it is reaped
-    ASSERT_TRUE(becomes([&] { return ::access(process.c_str(), F_OK) != 0; }));
-    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
-    EXPECT_FALSE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
-    bool gone = false;
-    worker->dismiss([&] { gone = true; });
-    EXPECT_TRUE(becomes([&] { return gone; }));
-}
-
-TEST_F(IdleWorker, EachJobHasItsOwnDeadline) {
-    start_resting();
-    Launch slow = job("1-2-1", std::chrono::seconds(20));
-    slow.deadline = std::chrono::seconds(1);
-    slow.request.steps = {{"load", "slow", base::Json::object()}};
-    ASSERT_TRUE(worker->go_on(slow, quiet()));
-    ASSERT_TRUE(becomes([this] { return ends.size() == 2; }));
-    EXPECT_FALSE(ends[1].rests);
-    EXPECT_EQ(ends[1].result.error->code, Errc::Timeout);
-}
-
-TEST_F(IdleWorker, KilledWorkerGetsNoJob) {
-    start_resting();
-    EXPECT_TRUE(worker->can_go_on(std::chrono::seconds(1)));
-    worker->kill();
-    EXPECT_FALSE(worker->can_go_on(std::chrono::seconds(1)));
-}
-
-TEST_F(IdleWorker, RecoveredByItsCurrentJob) {
-    start_resting();
-    ASSERT_TRUE(worker->go_on(job("1-2-1", std::chrono::seconds(20)), quiet()));
-    auto recovered = launcher.recover(job("1-2-1", std::chrono::seconds(0)), quiet());
-    ASSERT_TRUE(recovered);
-    worker.reset(); // closes the daemon's end of its stdin
-    worker = *std::move(recovered);
-    ASSERT_TRUE(becomes([this] { return ends.size() > 1 && !ends.back().rests; }));
-    EXPECT_FALSE(ends.back().result.error);
-    EXPECT_EQ(base::string_or(ends.back().result.output, "by", "").substr(0, 5), "1-2-1");
+TEST_F(DirectLauncherTest, EachStepHasItsOwnDeadline) {
+    script("echo '{\"result\": \"ok\", \"output\": {}}' >>$job/events\n"
+           "echo '{\"next\": true}' >>$job/events\n"
+           "sleep 60\n");
+    Launch group = launch(std::chrono::seconds(60));
+    group.request.phase = core::Phase::Apply;
+    group.request.steps.resize(2, group.request.steps.front());
+    JobCallbacks all = callbacks();
+    all.step = [this](const core::JobResult&) { worker->set_deadline(std::chrono::seconds(0)); };
+    auto started = launcher.start(group, {}, all);
+    ASSERT_TRUE(started) << started.error().message;
+    worker = *std::move(started);
+    wait();
+    EXPECT_EQ(result->error->code, Errc::Timeout);
 }
 
 TEST_F(DirectLauncherTest, WorkerThatFloodsItsEventsIsKilled) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/worker/launcher_systemd.hpp"
-#include "daemon/host/worker/worker_socket.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <array>
@@ -210,7 +209,8 @@ class SystemdLauncherTest : public testing::Test {
         return made;
     }
     JobCallbacks callbacks() {
-        return {[](const core::JobProgress&) {}, [this](JobEnd made) { ended = std::move(made); }};
+        return {[](const core::JobProgress&) {}, [this](JobEnd made) { ended = std::move(made); },
+                [this](core::JobResult made) { steps.push_back(std::move(made)); }};
     }
     void start() { start(launch()); }
     void start(const Launch& what) {
@@ -257,6 +257,7 @@ class SystemdLauncherTest : public testing::Test {
     std::unique_ptr<Launcher> launcher;
     std::unique_ptr<Worker> worker;
     std::optional<JobEnd> ended;
+    std::vector<core::JobResult> steps; ///< that ended before the last one
 };
 
 TEST_F(SystemdLauncherTest, UnitPropertiesHaveSystemdsTypes) {
@@ -367,123 +368,52 @@ TEST_F(SystemdLauncherTest, KillsTheWholeUnit) {
     EXPECT_EQ(systemd->properties["KillSignal"], "i");
 }
 
-// --- several jobs in one unit
+// --- several steps in one unit
 
-/// A unit whose worker ran its first job and waits for the next.
-class IdleUnit : public SystemdLauncherTest {
+/// A unit whose worker runs two steps.
+class GroupUnit : public SystemdLauncherTest {
   protected:
-    void SetUp() override {
-        SystemdLauncherTest::SetUp();
-        Launch first = launch();
-        first.more = std::chrono::seconds(60);
-        start(first);
-        systemd->state("active", 0);
-        write_result();
-        turn();
-        ASSERT_TRUE(ended);
-        EXPECT_TRUE(ended->rests);
-        ended.reset();
-    }
-    static Launch next() {
+    static Launch group() {
         Launch made = launch();
-        made.request.job = "3-3-1";
+        made.request.steps.push_back(made.request.steps.front());
+        made.more = std::chrono::seconds(60);
         return made;
     }
 };
 
-TEST_F(IdleUnit, NextJobRunsAndLastEndsTheUnit) {
-    ASSERT_TRUE(worker->go_on(next(), callbacks()));
-    EXPECT_EQ(receive_job(systemd->input.get()), "3-3-1");
-    EXPECT_TRUE(systemd->input_has_ended()) << "no other job will follow";
-    EXPECT_TRUE(root.exists("/run/gpuhost/jobs/3-3-1/request.json"));
-    directory.write("run/gpuhost/jobs/3-3-1/events", "{\"result\": \"ok\", \"output\": {\"more\": true}}\n");
-    turn();
-    EXPECT_FALSE(ended) << "the unit still runs";
-    systemd->state("inactive", 0);
-    turn();
-    ASSERT_TRUE(ended);
-    EXPECT_EQ(ended->result.output, (base::Json{{"more", true}}));
-    EXPECT_FALSE(ended->rests);
-}
-
-TEST_F(IdleUnit, DismissCompletesWhenTheUnitEnded) {
-    bool gone = false;
-    worker->dismiss([&] { gone = true; });
-    turn();
-    EXPECT_TRUE(systemd->input_has_ended());
-    EXPECT_FALSE(gone);
-    systemd->state("inactive", 0);
-    turn();
-    EXPECT_TRUE(gone);
-    EXPECT_FALSE(ended);
-}
-
-TEST_F(IdleUnit, FailedUnitGetsNoJob) {
-    systemd->state("failed", 0);
-    turn();
-    EXPECT_FALSE(ended);
-    EXPECT_FALSE(worker->go_on(next(), callbacks()));
-    bool gone = false;
-    worker->dismiss([&] { gone = true; });
-    EXPECT_TRUE(gone);
-}
-
-TEST_F(IdleUnit, JobsDeadlineKillsTheUnit) {
-    Launch slow = next();
-    slow.deadline = std::chrono::seconds(0);
-    ASSERT_TRUE(worker->go_on(slow, callbacks()));
-    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); }));
-    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
-    systemd->state("failed", 0);
-    turn();
-    ASSERT_TRUE(ended);
-    EXPECT_EQ(ended->result.error->code, Errc::Timeout);
-}
-
-TEST_F(SystemdLauncherTest, UnitIdleForTooLongGetsNoJob) {
-    Launch first = launch();
-    first.deadline = first.more = std::chrono::seconds(1);
-    start(first);
+TEST_F(GroupUnit, EachStepIsReported) {
+    start(group());
     systemd->state("active", 0);
-    write_result();
-    EXPECT_TRUE(becomes([this] { return worker->can_go_on(std::chrono::seconds(1)); }));
-    EXPECT_TRUE(becomes([this] { return !worker->can_go_on(std::chrono::seconds(1)); }));
-    EXPECT_TRUE(systemd->killed.empty()) << "an idle unit has no deadline";
+    directory.write("run/gpuhost/jobs/3-2-1/events",
+                    "{\"result\": \"ok\", \"output\": {\"done\": true}}\n" + core::encode_next());
+    turn();
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].output, (base::Json{{"done", true}}));
+    EXPECT_FALSE(ended);
+    systemd->known_result = "oom-kill";
+    systemd->state("failed", 0);
+    turn();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died) << "in the second step";
 }
 
-TEST_F(SystemdLauncherTest, FirstJobHasItsOwnDeadline) {
-    Launch first = launch();
-    first.deadline = std::chrono::seconds(0);
-    first.more = std::chrono::seconds(600);
+TEST_F(GroupUnit, StopEndsStdin) {
+    start(group());
+    EXPECT_FALSE(systemd->input_has_ended());
+    worker->stop();
+    EXPECT_TRUE(systemd->input_has_ended());
+    EXPECT_TRUE(systemd->killed.empty());
+}
+
+TEST_F(GroupUnit, StepsDeadlineKillsTheUnit) {
     systemd->known_state = "active";
-    start(first);
+    start(group());
+    worker->set_deadline(std::chrono::seconds(0));
     EXPECT_TRUE(becomes([this] { return systemd->killed.size() > 1; })) << "the kill is repeated";
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
-}
-
-TEST_F(IdleUnit, DismissedUnitIsKilledAfterTenSeconds) {
-    bool gone = false;
-    worker->dismiss([&] { gone = true; });
-    EXPECT_TRUE(becomes([this] { return !systemd->killed.empty(); })) << "after ten seconds";
-    systemd->state("failed", 0);
-    turn();
-    EXPECT_TRUE(gone);
-}
-
-TEST_F(IdleUnit, RecoveredByItsCurrentJob) {
-    ASSERT_TRUE(worker->go_on(next(), callbacks()));
-    systemd->known_state = "active";
-    auto recovered = launcher->recover(next(), callbacks());
-    ASSERT_TRUE(recovered);
-    worker = *std::move(recovered);
-    turn();
-    EXPECT_FALSE(ended);
-    worker->kill();
-    turn();
-    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
 }
 
 // --- a missing answer is not an end

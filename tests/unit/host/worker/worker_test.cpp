@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/parse.hpp"
 #include "daemon/core/job.hpp"
 #include "daemon/host/worker/job_files.hpp"
 #include "daemon/host/worker/worker.hpp"
@@ -28,10 +29,17 @@ class WorkerTest : public testing::Test {
         for (const auto& name : kinds_of_steps)
             request.steps.push_back({name, summary, {{"of", name}}});
         EXPECT_TRUE(prepare_job(root, request, {::geteuid(), ::getegid()}, {}));
-        EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
-        const auto events = core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events"));
-        EXPECT_TRUE(events.result);
-        return events.result.value_or(core::JobResult{});
+        EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+        const auto result = newest_result();
+        EXPECT_TRUE(result);
+        return result.value_or(core::JobResult{});
+    }
+    std::optional<core::JobResult> newest_result() {
+        std::optional<core::JobResult> newest;
+        for (const std::string& line : base::split(directory.read("run/gpuhost/jobs/7-1-1/events"), '\n'))
+            if (core::JobEvent event = core::decode_event(line); event.result)
+                newest = std::move(event.result);
+        return newest;
     }
     core::StepKind& add(const std::string& name) {
         kind = {};
@@ -48,7 +56,6 @@ class WorkerTest : public testing::Test {
     core::StepKinds kinds;
     core::StepKind kind;
     std::vector<std::string> calls;
-    std::vector<base::UniqueFd> kept;
     int left = -1; ///< descriptor that a step left open
 };
 
@@ -103,8 +110,8 @@ TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsFail) {
     EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
     directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
     directory.write("run/gpuhost/jobs/7-1-1/events", "");
-    EXPECT_EQ(run_job(root, kinds, "7-1-1", kept), 0);
-    EXPECT_TRUE(core::decode_events(directory.read("run/gpuhost/jobs/7-1-1/events")).result->error);
+    EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+    EXPECT_TRUE(newest_result()->error);
 }
 
 TEST_F(WorkerTest, RequestUpToPlanSizeIsRead) {
@@ -156,59 +163,69 @@ TEST_F(WorkerTest, MissingInputsFailWithoutBlocking) {
     EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(WorkerTest, RunsJobsUntilStdinEnds) {
-    add("a").apply = [this](core::StepContext& context, const base::Json& args) -> base::Result<base::Json> {
-        calls.push_back(base::string_or(args, "of", ""));
-        if (calls.size() > 1)
-            return base::Json{{"open", ::fcntl(left, F_GETFD) != -1}};
+/// A job with several steps, with a stdin that can end.
+class WorkerGroupTest : public WorkerTest {
+  protected:
+    void SetUp() override {
+        auto made = socket_with({});
+        ASSERT_TRUE(made);
+        socket = *std::move(made);
+        ASSERT_GE(::dup2(socket.worker.get(), STDIN_FILENO), 0);
+    }
+    void TearDown() override { ::dup2(before.get(), STDIN_FILENO); }
+    /// Runs the steps. Returns the lines of events without progress: "ok", "error" or "next".
+    std::vector<std::string> lines(const std::vector<std::string>& kinds_of_steps) {
+        (void)run(core::Phase::Apply, kinds_of_steps);
+        std::vector<std::string> found;
+        for (const std::string& line : base::split(directory.read("run/gpuhost/jobs/7-1-1/events"), '\n')) {
+            const core::JobEvent event = core::decode_event(line);
+            if (event.result)
+                found.emplace_back(event.result->error ? "error" : "ok");
+            if (event.next)
+                found.emplace_back("next");
+        }
+        return found;
+    }
+
+    base::UniqueFd before{::dup(STDIN_FILENO)};
+    WorkerSocket socket;
+};
+
+TEST_F(WorkerGroupTest, StepsRunInOrder) {
+    add("a").apply = [this](core::StepContext& context, const base::Json&) -> base::Result<base::Json> {
         base::UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         left = fd.get();
         context.keep(std::move(fd));
+        return base::Json{{"skip", 1}};
+    };
+    kinds.add(kind);
+    add("b").apply = [this](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
+        calls.emplace_back(::fcntl(left, F_GETFD) != -1 ? "open" : "closed");
         return base::Json::object();
     };
     kinds.add(kind);
-    auto socket = socket_with({});
-    ASSERT_TRUE(socket);
-    for (const std::string job : {"7-1-1", "7-2-1", "7-3-1"}) {
-        core::JobRequest request;
-        request.job = job;
-        request.phase = core::Phase::Apply;
-        request.steps.push_back({job == "7-2-1" ? "z" : "a", "do it", {{"of", job}}});
-        ASSERT_TRUE(prepare_next_job(root, request, "7-1-1"));
-        EXPECT_EQ(first_job(root, job), "7-1-1");
-        if (job != "7-1-1") {
-            ASSERT_TRUE(send_job(socket->daemon.get(), job));
-        }
-    }
-    socket->daemon.reset();
-    const base::UniqueFd before(::dup(STDIN_FILENO));
-    ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
-    std::string program = "gpuhost-worker";
-    std::string option = "--root=" + root.directory();
-    std::string first = "7-1-1";
-    std::array<char*, 4> arguments{program.data(), option.data(), first.data(), nullptr};
-    EXPECT_EQ(worker_main(kinds, 3, arguments.data()), 0);
-    ::dup2(before.get(), STDIN_FILENO);
-    EXPECT_EQ(calls, (std::vector<std::string>{"7-1-1", "7-3-1"}));
-    const auto result = [&](const char* job) {
-        return core::decode_events(directory.read("run/gpuhost/jobs/" + std::string(job) + "/events")).result;
-    };
-    EXPECT_TRUE(result("7-2-1")->error) << "a failed job does not end the worker";
-    EXPECT_TRUE(base::bool_or(result("7-3-1")->output, "open", false))
-        << "the first job's descriptor is still open";
+    EXPECT_EQ(lines({"a", "b", "b", "b"}), (std::vector<std::string>{"ok", "next", "ok", "next", "ok"}));
+    EXPECT_EQ(calls, (std::vector<std::string>{"open", "open"})) << "one step was skipped";
 }
 
-TEST_F(WorkerTest, OnlyTheDaemonsWorkerFileCounts) {
-    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
-    EXPECT_EQ(first_job(root, "7-2-1"), "7-1-1");
-    for (const char* said : {"8-1-1\n", "7-1/../1\n", "\n", ""}) {
-        directory.write("run/gpuhost/jobs/7-2-1/worker", said);
-        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << said;
-    }
-    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
-    if (::chown(directory.path("run/gpuhost/jobs/7-2-1").c_str(), 12345, 12345) == 0) {
-        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote the file";
-    }
+TEST_F(WorkerGroupTest, FailedStepEndsTheJob) {
+    add("a");
+    kinds.add(kind);
+    add("b").apply = [](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
+        return base::fail(Errc::Failed, "no");
+    };
+    kinds.add(kind);
+    EXPECT_EQ(lines({"a", "b", "a"}), (std::vector<std::string>{"ok", "next", "error"}));
+}
+
+TEST_F(WorkerGroupTest, EndOfStdinEndsTheJob) {
+    add("a").apply = [this](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
+        if (calls.emplace_back("a"); calls.size() == 2)
+            socket.daemon.reset();
+        return base::Json::object();
+    };
+    kinds.add(kind);
+    EXPECT_EQ(lines({"a", "a", "a"}), (std::vector<std::string>{"ok", "next", "ok"}));
 }
 
 } // namespace
