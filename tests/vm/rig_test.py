@@ -76,6 +76,18 @@ def write_log(path, entries):
             file.write(struct.pack("<QQQQ", sector, len(data) // 512, flags, 0).ljust(512, b"\0") + data)
 
 
+def test_lines(tap, work):
+    first, second, third = b"0badc0de {1}\n", b"1" * 6000 + b"\n", b"2\n"
+    content = first + second + third
+    block = [content[:4096], content[4096:].ljust(4096, b"\0")]
+    early = first.ljust(4096, b"\0")
+    partly = content[4096:-2].ljust(4096, b"\0")
+    write_log(work / "log", [(0, early, 0), (0, b"", disklog.FLUSH), (0, block[0], 0), (64, partly, 0), (0, b"", disklog.FLUSH),
+                             (64, block[1], disklog.FUA)])
+    tap.equal([position for _, position in disklog.DiskLog(work / "log").line_cuts(content)], [2, 5, 6],
+              "a line that spans two writes is on the disk once both are flushed")
+
+
 def test_replay(tap, work):
     record = b'0badc0de {"t_us":1,"type":"begin"}\n'
     block = [bytes([letter]) * 512 for letter in b"abcde"]
@@ -84,7 +96,7 @@ def test_replay(tap, work):
     (work / "base").write_bytes(bytes(5 * 512))
     log = disklog.DiskLog(work / "log")
     tap.equal(len(log.entries), 6, "every entry of a log is read")
-    tap.equal([position for _, position in log.record_cuts()], [3], "a journal record is on the disk once it is flushed")
+    tap.equal([position for _, position in log.line_cuts(record)], [3], "a line is on the disk once it is flushed")
 
     def cut(count, seed=None):
         content = log.cut(work / "base", work / "image", count, seed).read_bytes()
@@ -188,6 +200,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         test_sources(tap, Path(name))
         test_pins(tap)
+        test_lines(tap, Path(name))
         test_replay(tap, Path(name))
         test_cache(tap, Path(name))
         test_work_directory(tap, Path(name))

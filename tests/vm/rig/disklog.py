@@ -7,14 +7,13 @@ guarantees: all writes before the last flush, all writes with FUA, and any subse
 """
 
 import random
-import re
 import struct
 import subprocess
 from dataclasses import dataclass
 
 MAGIC = 0x6A736677736872
 FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
-RECORD = re.compile(rb'^[0-9a-f]{8} (?=\{)[^\n]*"t_us"[^\n]*$', re.M)  # a line of gpuhost's transaction journal
+BLOCK = 4096  # of the guest's filesystem
 
 
 @dataclass(frozen=True)
@@ -56,19 +55,24 @@ class DiskLog:
             file.seek(entry.data_at)
             return file.read(entry.length)
 
-    def record_cuts(self):
-        """Returns [(record, n)]: the first `n` entries are the shortest prefix with this journal record on
-        the disk."""
-        seen, fresh, cuts = set(), [], []
+    def line_cuts(self, content):
+        """Returns [(line, n)] for the lines of `content`, of a file to which lines were only appended: the
+        first `n` entries are the shortest prefix with this line on the disk. A line can span two of the
+        filesystem's blocks, and these can be in different entries. So the line's last block is looked for."""
+        cuts, ends, at = [], [], 0
+        for line in content.splitlines(keepends=True):
+            at += len(line)
+            start = (at - 1) // BLOCK * BLOCK
+            ends.append((line.rstrip(b"\n").decode(), content[start:at]))
+        written = 0
         for n, entry in enumerate(self.entries):
             if entry.length and not entry.flags & (DISCARD | MARK):
-                for record in RECORD.findall(self.data(entry)):
-                    if record not in seen:
-                        seen.add(record)
-                        fresh.append(record)
-            if entry.flags & (FLUSH | FUA) and fresh:
-                cuts += [(record.decode(errors="replace"), n + 1) for record in fresh]
-                fresh = []
+                data = self.data(entry)
+                blocks = [data[i:i + BLOCK] for i in range(0, len(data), BLOCK)]
+                while written < len(ends) and any(block.startswith(ends[written][1]) for block in blocks):
+                    written += 1
+            if entry.flags & (FLUSH | FUA):
+                cuts += [(line, n + 1) for line, _ in ends[len(cuts):written]]
         return cuts
 
     def survivors(self, count, rng):

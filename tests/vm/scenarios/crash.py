@@ -153,16 +153,18 @@ def cut_at(base, log, position, seed, judge):
 @case("a replayed power cut loses unflushed writes and preserves flushed ones", start="both")
 def record_writes(host):
     work = host.work / "recorded"
+    lines = []
 
     def operate(recorded, _):
         recorded.check("dd if=/dev/zero of=/root/b bs=4096 count=1 status=none; echo kept >/root/a; sync")
         recorded.check("tr '\\0' x </dev/zero | "
                        "dd of=/root/b bs=4096 count=1 iflag=fullblock oflag=direct conv=notrunc status=none")
         recorded.swap(NEW)
+        lines.extend(journal(recorded))
 
     base, log = record(host, work, operate)
     prove(disklog.DiskLog(log), base, work)
-    plan_cuts(disklog.DiskLog(log), base, log)
+    plan_cuts(disklog.DiskLog(log).line_cuts("".join(f"{line}\n" for line in lines).encode()), base, log)
 
 
 def prove(writes, base, work):
@@ -199,11 +201,7 @@ def ended(finished):
     return lambda host: consistent(host, ("committed",) if finished else ("rolled-back", "cancelled"))
 
 
-def plan_cuts(writes, base, log):
-    cuts = writes.record_cuts()
-    # the boot before the swap wrote its own transaction
-    first = max(n for n, (line, _) in enumerate(cuts) if parse(line)["type"] == "begin")
-    cuts = cuts[first:]
+def plan_cuts(cuts, base, log):
     steps = parse(cuts[0][0])["plan"]["steps"]
     assert len(cuts) >= 4, f"only {len(cuts)} records in the log of writes"
     rng = random.Random(SEED)
