@@ -42,6 +42,7 @@ class Bus(PrivateBus):
         self.calls = []
         for operation in operations:
             self.operation(operation)
+        self.tell("answer", "Driver.LoadedVersion", "535.261.03")
         self.tell("own")
 
     def wait_for(self, wanted):

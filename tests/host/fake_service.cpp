@@ -3,7 +3,8 @@
 // will.
 //
 // Lines on stdin, words parted by tabs:
-//   answer METHOD TEXT        METHOD ("Manager.Describe", "Driver.List", …) that returns JSON returns this
+//   answer METHOD TEXT        METHOD ("Manager.Describe", "Driver.List", …) that returns JSON, or the property of
+//                             this name ("Driver.LoadedVersion"), returns this
 //   start ID                  what all others return from now on: the operation that they start
 //   fail METHOD NAME TEXT     METHOD fails ("\n" in TEXT is a new line); NAME empty: no longer
 //   operation JSON            this operation is now so; its PropertiesChanged is emitted
@@ -118,13 +119,24 @@ int operation_call(const Service& service, sd_bus_message* call, const std::stri
     return sd_bus_reply_method_return(call, "s", base::dump(operation->second).c_str());
 }
 
+int reply_property(const Service& service, sd_bus_message* call) {
+    const char *interface = "", *name = "";
+    check(sd_bus_message_read(call, "ss", &interface, &name), "reading a property's name");
+    const std::string of(interface);
+    if (std::string_view(name) == "Ready")
+        return sd_bus_reply_method_return(call, "v", "b", static_cast<int>(service.ready));
+    const auto answer = service.answers.find(of.substr(of.rfind('.') + 1) + "." + name);
+    return sd_bus_reply_method_return(call, "v", "s",
+                                      answer == service.answers.end() ? "" : answer->second.c_str());
+}
+
 int on_call(sd_bus_message* call, void* userdata, sd_bus_error* /*error*/) {
     const Service& service = *static_cast<Service*>(userdata);
     const std::string interface = sd_bus_message_get_interface(call);
     const std::string method =
         interface.substr(interface.rfind('.') + 1) + "." + sd_bus_message_get_member(call);
     if (method == "Properties.Get" && service.failures.count(method) == 0)
-        return sd_bus_reply_method_return(call, "v", "b", static_cast<int>(service.ready));
+        return reply_property(service, call);
     std::cout << method << arguments_of(call) << std::endl;
     if (const auto failure = service.failures.find(method); failure != service.failures.end())
         return sd_bus_reply_method_errorf(call, failure->second.name.c_str(), "%s",
