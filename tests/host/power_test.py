@@ -96,9 +96,11 @@ class Recorder:
         return os.stat(self.log).st_size
 
     def note(self):
-        """Notes the journal's length. A worker waits at a gate, so the journal is not written meanwhile."""
+        """Notes the number of flushed records. A worker waits at a gate, so no record is written meanwhile. But
+        the worker of a group does not wait until the record of its step before is flushed."""
         operation = len(self.operations) + 1
-        self.known.append((self.size(), operation, len(self.host.journal(operation))))
+        records = self.host.journal(operation)
+        self.known.append((self.size(), operation, len(records) - bool(records and records[-1].get("continues"))))
 
     def run(self, label, words, failing=None, then=None):
         """Runs an operation, which fails at the gate `failing`. `then` is the next import, if it differs."""
