@@ -17,13 +17,7 @@ constexpr std::array plain_options{dry_run_option};
 constexpr std::array build_options{dry_run_option, Option{"again", 'b'}, Option{"all-kernels", 'b'}};
 constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
 
-/// Calls of Holders that one client may have waiting. The bus limits the connections of a user.
-constexpr std::ptrdiff_t most_waiting = 4;
-
-std::string_view sender_of(sd_bus_message* call) {
-    const char* const sender = sd_bus_message_get_sender(call);
-    return sender == nullptr ? "" : sender;
-}
+constexpr std::size_t most_waiting = 16; ///< calls of Holders
 
 constexpr std::array requests{
     Request{"import", action_prepare, plain_options, "", "files", 1},
@@ -33,7 +27,7 @@ constexpr std::array requests{
     Request{"clean", action_remove, plain_options},
     Request{"select", action_apply, plain_options, "version", "kernels"},
     Request{"deselect", action_apply, plain_options},
-    Request{"swap", action_apply, swap_options, "version", "", 1, cluster_user},
+    Request{"swap", action_apply, swap_options, "version", "", 0, cluster_user},
     Request{"rollback", action_apply, swap_options},
 };
 
@@ -110,19 +104,18 @@ int DriverObject::history(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) { return reply_json(m, manager_.driver_history()); });
 }
 
-/// Only a worker sees the processes of other users. A call that arrives during a search is answered by the
-/// next one, so that no result is older than its call.
+/// Only a worker sees the processes of other users, so only gpuhost-cluster and root may have it look. A call
+/// that arrives during a search is answered by the next one, so that no result is older than its call.
 int DriverObject::holders(sd_bus_message* call) {
-    return answer(call, [this](sd_bus_message* m) -> Result<void> {
-        if (std::count_if(waiting_.begin(), waiting_.end(), [m](const host::Message& one) {
-                return sender_of(one.get()) == sender_of(m);
-            }) >= most_waiting)
-            return base::fail(Errc::Busy, "other calls of this client wait for the holders");
-        waiting_.emplace_back(sd_bus_message_ref(m));
-        if (searching_.empty())
-            search();
-        return {};
-    });
+    return authority_.require_user(
+        call, cluster_user, [this](sd_bus_message* m, const core::Subject& /*subject*/) -> Result<void> {
+            if (waiting_.size() >= most_waiting)
+                return base::fail(Errc::Busy, "other calls wait for the holders");
+            waiting_.emplace_back(sd_bus_message_ref(m));
+            if (searching_.empty())
+                search();
+            return {};
+        });
 }
 
 void DriverObject::search() {
@@ -137,7 +130,11 @@ void DriverObject::found(const core::JobResult& result) {
     for (const core::Problem& problem : result.problems)
         if (problem.details.is_object())
             holders.push_back(problem.details);
-    for (const host::Message& call : std::exchange(searching_, {}))
+    auto calls = std::exchange(searching_, {});
+    if (result.error && result.error->code == Errc::Timeout) // a second search would outlast the callers
+        for (host::Message& call : std::exchange(waiting_, {}))
+            calls.push_back(std::move(call));
+    for (const host::Message& call : calls)
         answer(call.get(), [&](sd_bus_message* m) -> Result<void> {
             if (result.error)
                 return base::fail(*result.error);

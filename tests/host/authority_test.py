@@ -18,8 +18,8 @@ from lines import Lines
 
 ACCESS_DENIED = 12
 PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
-LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Holders", "Describe"}
-OWN = {"Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and gpuhost's own users, never through polkit
+LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Describe"}
+OWN = {"Driver.Holders", "Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and gpuhost's own users, never through polkit
 NO_POLKIT = "no dbus and gi modules for Python"
 NOBODY = pwd.getpwnam("nobody").pw_uid
 

@@ -55,8 +55,10 @@ Result<void> Runner::start_check(const core::Step& step,
         done(end.result);
     };
     auto worker = launcher_.start(launch, {}, {{}, ended});
-    if (!worker)
+    if (!worker) {
+        sweeper_.remove(core::job_directory(launch.request.job));
         return base::fail(worker.error().context("starting a worker"));
+    }
     checker_ = *std::move(worker);
     return {};
 }

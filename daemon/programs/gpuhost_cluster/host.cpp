@@ -358,19 +358,18 @@ void ClusterHost::follow_check(Described operation) {
 
 /// Finds the pods whose processes hold the driver. Only gpuhostd's workers see processes of other users.
 void ClusterHost::query_holders() {
-    daemon_.ask(
-        client::driver_call("Holders"), [this, number = ++query_number_](const Result<Json>& holders) {
-            if (number != query_number_)
-                return;
-            if (!holders)
-                return mover_.found(base::fail(is_silent(holders.error()) ? Errc::Busy : holders.error().code,
-                                               holders.error().message, holders.error().hint));
-            std::set<std::string> pods;
-            for (const Json& holder : *holders)
-                if (std::string pod = string_or(holder, "pod", ""); !pod.empty())
-                    pods.insert(std::move(pod));
-            mover_.found(std::move(pods));
-        });
+    daemon_.ask(client::driver_call("Holders"),
+                [this, number = ++query_number_](const Result<Json>& holders) {
+                    if (number != query_number_)
+                        return;
+                    if (!holders)
+                        return mover_.found(base::fail(holders.error()));
+                    std::set<std::string> pods;
+                    for (const Json& holder : *holders)
+                        if (std::string pod = string_or(holder, "pod", ""); !pod.empty())
+                            pods.insert(std::move(pod));
+                    mover_.found(std::move(pods));
+                });
 }
 
 // Work
