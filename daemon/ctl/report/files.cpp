@@ -44,15 +44,30 @@ std::string file(const Root& root, const std::string& path, std::string (*kept)(
 
 bool is_known_parameter(std::string_view name) {
     return is_of_gpu(name) ||
-           is_one_of({"BOOT_IMAGE", "amd_iommu", "console", "default_hugepagesz", "efi", "hugepages",
-                      "hugepagesz", "init", "intel_iommu", "iommu", "lockdown", "mem", "modprobe.blacklist",
-                      "module.sig_enforce", "module_blacklist", "pci", "rd.driver.blacklist"},
+           is_one_of({"amd_iommu", "console", "default_hugepagesz", "efi", "hugepages", "hugepagesz", "init",
+                      "intel_iommu", "iommu", "lockdown", "mem", "modprobe.blacklist", "module.sig_enforce",
+                      "module_blacklist", "pci", "rd.driver.blacklist"},
                      name);
+}
+
+/// Splits the kernel's command line at blanks outside of double quotes, as the kernel does.
+std::vector<std::string> parameters(const std::string& line) {
+    std::vector<std::string> words{""};
+    bool is_quoted = false;
+    for (const char c : line) {
+        if (c == '"')
+            is_quoted = !is_quoted;
+        if (!is_quoted && (c == ' ' || c == '\t'))
+            words.emplace_back();
+        else
+            words.back() += c;
+    }
+    return words;
 }
 
 /// Returns the kernel's command line with the values of known parameters only.
 std::string known_parameters(const std::string& line) {
-    std::vector<std::string> words = base::split_words(line);
+    std::vector<std::string> words = parameters(line);
     for (std::string& word : words)
         if (const auto equals = word.find('=');
             equals != std::string::npos && !is_known_parameter(word.substr(0, equals)))
@@ -60,9 +75,10 @@ std::string known_parameters(const std::string& line) {
     return base::join(words, " ") + "\n";
 }
 
-/// Returns a rule of modprobe.d(5) without comments, options of other modules, and commands other than a
+/// Returns a rule of modprobe.d(5) without its comment, options of other modules, and commands other than a
 /// single program such as /bin/false.
-std::string modprobe_rule(const std::string& line) {
+std::string modprobe_rule(const std::string& whole) {
+    const std::string line(base::trim(whole.substr(0, whole.find('#'))));
     const std::vector<std::string> words = base::split_words(line);
     if (words.size() < 2)
         return "";

@@ -16,16 +16,32 @@ namespace {
 
 constexpr auto npos = std::string_view::npos;
 
-/// Masks each key up to its end line, with lines of others in between. Without an end nearby the text only
-/// mentions a key.
+/// Returns the end of the lines after `line` that have only base64.
+std::size_t end_of_base64(const std::string& text, std::size_t line) {
+    constexpr std::string_view digits =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \t\r\n";
+    const std::size_t other = std::min(text.find_first_not_of(digits, line), text.size());
+    return other == text.size() ? other : std::max(line, text.rfind('\n', other));
+}
+
+/// Masks each key up to its end line, with lines of others in between. A key without an end nearby was cut:
+/// what follows is masked as far as it is base64. Other text only mentions a key.
 void mask_keys(std::string& text) {
     constexpr std::size_t near = 65536;
+    constexpr std::string_view last = "PRIVATE KEY-----";
     for (auto at = text.find("-----BEGIN "); at != npos; at = text.find("-----BEGIN ", at + 1)) {
         const std::size_t line = std::min(text.find('\n', at), text.size());
-        const std::size_t last = text.find("-----END ", at);
-        const std::size_t end = last < at + near ? std::min(text.find('\n', last), text.size()) : line;
-        if (text.find("PRIVATE KEY", at) < line)
-            text.replace(at, end - at, mask);
+        if (text.find("PRIVATE KEY", at) >= line)
+            continue;
+        std::size_t end = text.find("-----END ", line);
+        while (end != npos && text.find(last, end) >= std::min(text.find('\n', end), text.size()))
+            end = text.find("-----END ", end + 1);
+        if (end < at + near)
+            end = std::min(text.find('\n', end), text.size());
+        else
+            end = base::ends_with(std::string_view(text).substr(0, line), last) ? end_of_base64(text, line)
+                                                                                : line;
+        text.replace(at, end - at, mask);
     }
 }
 

@@ -54,10 +54,11 @@ std::string report_journal(const ReportInput& input) {
 /// kernel's command line, which it also logs, is not among them. Messages that programs write to /dev/kmsg
 /// never have the facility 0.
 std::string report_kernel_log(const ReportInput& input) {
-    return journal(input, {"--dmesg", "--boot",
-                           "--grep=^(NVRM|nvidia|nouveau|\\[drm\\] \\[nvidia|Lockdown|Kernel is locked down|"
-                           "Loading of )|/0x[0-9a-f]+ \\[nvidia",
-                           "SYSLOG_FACILITY=0"});
+    return journal(input,
+                   {"--dmesg", "--boot",
+                    "--grep=^(NVRM|nvidia|nouveau|\\[drm\\] \\[nvidia|Lockdown|Kernel is locked down|"
+                    "Loading of |INFO: task nv|Modules linked in:|watchdog: BUG)|/0x[0-9a-f]+ \\[nvidia",
+                    "SYSLOG_FACILITY=0"});
 }
 
 } // namespace gpuhost::ctl

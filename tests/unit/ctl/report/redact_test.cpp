@@ -38,6 +38,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"1 a[2]: -----BEGIN PRIVATE KEY-----\n1 a[2]: MHc=\n1 b[3]: x\n1 a[2]: -----END PRIVATE "
              "KEY-----\n1 b[3]: y",
              "1 a[2]: [masked]\n1 b[3]: y"},
+        Case{"-----BEGIN PRIVATE KEY-----\nMIIE\nMHc=", "[masked]"},
+        Case{"-----BEGIN PRIVATE KEY-----\nMIIE\nMHc=\nnothing: else", "[masked]\nnothing: else"},
+        Case{"-----BEGIN PRIVATE KEY-----\na\n-----END CERTIFICATE-----\nMHc\n-----END PRIVATE KEY-----\nb",
+             "[masked]\nb"},
         Case{"needs '-----BEGIN PRIVATE KEY-----'.\nnext\nline", "needs '[masked]\nnext\nline"},
         Case{"-----BEGIN PRIVATE KEY-----\n"
              "MHc\n-----END PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----\nMHd\n-----END PRIVATE KEY-----",
