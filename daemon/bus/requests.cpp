@@ -68,16 +68,21 @@ Result<std::vector<std::string>> read_arguments(sd_bus_message* call) {
 }
 
 Result<Json> to_json(const Request& request, std::vector<std::string> arguments) {
-    while (!arguments.empty() && arguments.back().empty())
-        arguments.pop_back();
+    const std::string name(request.name);
+    if (!request.first.empty() && arguments.size() == 1 && arguments.front().empty())
+        arguments.clear();
     const std::size_t first = request.first.empty() || arguments.empty() ? 0 : 1;
-    if (arguments.size() < request.least || (request.rest.empty() && arguments.size() > first))
-        return base::fail(Errc::InvalidArgument, "request '" + std::string(request.name) + "' can't have " +
-                                                     std::to_string(arguments.size()) + " arguments");
+    if (arguments.size() < request.least)
+        return base::fail(Errc::InvalidArgument, "request '" + name + "' needs an argument");
+    if (request.rest.empty() && arguments.size() > first)
+        return base::fail(Errc::InvalidArgument, "request '" + name + "' has too many arguments: " +
+                                                     std::to_string(arguments.size()));
     Json made{{"request", request.name}};
     if (first > 0)
         made[std::string(request.first)] = arguments.front();
     arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(first));
+    if (std::any_of(arguments.begin(), arguments.end(), [](const std::string& one) { return one.empty(); }))
+        return base::fail(Errc::InvalidArgument, "request '" + name + "' has an empty argument");
     if (!request.rest.empty())
         made[std::string(request.rest)] = std::move(arguments);
     return made;

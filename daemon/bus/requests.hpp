@@ -54,7 +54,7 @@ class Requests {
     /// "only_new", which refuses versions in use.
     int import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const;
     /// Implements Plan, with the arguments sasa{sv}: replies with the plan of a request, and starts nothing.
-    /// Empty arguments at the end count as missing, as in run().
+    /// An empty first argument counts as missing. Other empty ones are refused, as in run().
     int plan(sd_bus_message* call) const;
 
   private:

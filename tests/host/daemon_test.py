@@ -139,6 +139,14 @@ def check_holders_meanwhile(t, host):
     host.ctl("driver", "swap", before, check=0)
 
 
+def check_empty_arguments(t, host):
+    """An empty name in a list is refused; an empty list means all."""
+    for interface, arguments in (("Runtime", ("Restore", "asa{sv}", "1", "", "0")), ("Driver", ("Select", "sasa{sv}", NEW, "1", "", "0")),
+                                 ("Driver", ("Plan", "sasa{sv}", "remove", "0", "0"))):
+        status, text = busctl(host, "call", "org.gpuhost1", f"/org/gpuhost1/{interface.lower()}", f"org.gpuhost1.{interface}", *arguments)
+        t.ok(status != 0 and ("has an empty argument" in text or "needs an argument" in text), f"{interface}.{arguments[0]} refuses empty arguments", text)
+
+
 def check_many_holders(t, host):
     """300 processes are in one pod each, 500 in one service."""
     pods = {f"{number:08}-1234-1234-1234-123456789012" for number in range(300)}
@@ -261,5 +269,5 @@ def check_options(t, _host):
              f"gpuhostd refuses {' '.join(wrong)}", run.returncode, run.stderr)
 
 
-run_checks(check_requests, check_one_at_a_time, check_rollback, check_cancel, check_holders, check_many_holders, check_configuration, check_log_level,
+run_checks(check_requests, check_one_at_a_time, check_rollback, check_cancel, check_empty_arguments, check_holders, check_holders_meanwhile, check_many_holders, check_configuration, check_log_level,
            check_signals, check_removal, check_options)
