@@ -53,6 +53,16 @@ Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest&
     return socket_with(inputs);
 }
 
+std::string first_job(const base::Root& root, const std::string& job) {
+    // A directory that another user owns was not made by the daemon, so its content is not trusted.
+    const auto st = root.lstat(core::job_directory(job));
+    if (!st || !S_ISDIR(st->st_mode) || st->st_uid != ::geteuid())
+        return job;
+    const std::string first = root.read_line(core::job_directory(job) + "/worker").value_or(job);
+    const std::string transaction = job.substr(0, job.find('-') + 1);
+    return base::starts_with(first, transaction) && first.find('/') == std::string::npos ? first : job;
+}
+
 std::string newest_job(const base::Root& root, std::uint64_t transaction) {
     const std::string prefix = std::to_string(transaction) + "-";
     std::vector<std::uint64_t> newest; // start number, attempt

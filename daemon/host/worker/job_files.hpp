@@ -19,6 +19,10 @@ namespace gpuhost::host {
 [[nodiscard]] base::Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
                                                      Launcher::Owner owner, std::span<const int> inputs);
 
+/// Returns the job that names the unit, and the pid file, of the worker that runs `job`. gpuhostd
+/// 0.1.0-e61b5ce ran later jobs in the worker of an earlier one, and named that one in the file "worker".
+[[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
+
 /// Returns the newest job of a transaction that has a request.json; empty if there is none.
 [[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
 

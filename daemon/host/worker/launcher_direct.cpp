@@ -186,7 +186,7 @@ Result<std::unique_ptr<Worker>> DirectLauncher::start(const Launch& launch, std:
 Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
     UniqueFd pidfd;
     pid_t pid = 0;
-    const auto text = root_.read_line(core::job_directory(launch.request.job) + "/pid");
+    const auto text = root_.read_line(core::job_directory(first_job(root_, launch.request.job)) + "/pid");
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));

@@ -251,9 +251,9 @@ std::optional<Error> end_of(const UnitState& unit, bool expired) {
 /// daemon refers to the unit (AddRef), so systemd keeps the unit's result until the daemon has read it.
 class SystemdWorker : public Worker {
   public:
-    SystemdWorker(Event& event, const Launch& launch, JobCallbacks callbacks, std::string path,
-                  UniqueFd socket, sd_bus* bus, Patience patience)
-        : event_(event), bus_(bus), socket_(std::move(socket)), unit_(unit_of(launch.request.job)),
+    SystemdWorker(Event& event, const Launch& launch, JobCallbacks callbacks, std::string unit,
+                  std::string path, UniqueFd socket, sd_bus* bus, Patience patience)
+        : event_(event), bus_(bus), socket_(std::move(socket)), unit_(std::move(unit)),
           path_(std::move(path)), patience_(patience),
           watch_(launch, std::move(callbacks), [this] { kill(); }) {}
 
@@ -416,8 +416,9 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
     GPUHOST_TRY(user, owner(launch.sandbox));
     GPUHOST_TRY(socket, prepare_job(root_, launch.request, user, inputs));
     GPUHOST_TRY(message, start_message(bus_, launch, program_, socket.worker.get()));
-    GPUHOST_TRY(path, path_of(unit_of(launch.request.job)));
-    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), path,
+    const std::string unit = unit_of(launch.request.job);
+    GPUHOST_TRY(path, path_of(unit));
+    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), unit, path,
                                                   std::move(socket.daemon), bus_, patience_);
     GPUHOST_CHECK(worker->attach(root_, launch, false));
     GPUHOST_CHECK(worker->start(message.get()));
@@ -425,9 +426,10 @@ Result<std::unique_ptr<Worker>> SystemdLauncher::start(const Launch& launch, std
 }
 
 Result<std::unique_ptr<Worker>> SystemdLauncher::recover(const Launch& launch, JobCallbacks callbacks) {
-    GPUHOST_TRY(path, path_of(unit_of(launch.request.job)));
-    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), path, UniqueFd(),
-                                                  bus_, patience_);
+    const std::string unit = unit_of(first_job(root_, launch.request.job));
+    GPUHOST_TRY(path, path_of(unit));
+    auto worker = std::make_unique<SystemdWorker>(event_, launch, std::move(callbacks), unit, path,
+                                                  UniqueFd(), bus_, patience_);
     GPUHOST_CHECK(worker->attach(root_, launch, true));
     worker->recover();
     return worker;

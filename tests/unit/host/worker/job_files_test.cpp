@@ -123,6 +123,19 @@ TEST_F(JobWatchTest, FileOverTheLimitKillsTheWorker) {
     EXPECT_EQ(killed, 1);
 }
 
+TEST_F(JobWatchTest, OnlyTheDaemonsWorkerFileCounts) {
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    EXPECT_EQ(first_job(root, "7-2-1"), "7-1-1");
+    for (const char* said : {"8-1-1\n", "7-1/../1\n", "\n", ""}) {
+        directory.write("run/gpuhost/jobs/7-2-1/worker", said);
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << said;
+    }
+    directory.write("run/gpuhost/jobs/7-2-1/worker", "7-1-1\n");
+    if (::chown(directory.path("run/gpuhost/jobs/7-2-1").c_str(), 12345, 12345) == 0) {
+        EXPECT_EQ(first_job(root, "7-2-1"), "7-2-1") << "a worker without privileges wrote the file";
+    }
+}
+
 TEST_F(JobWatchTest, LinkInPlaceOfEventsIsNotFollowed) {
     directory.write("secret", ok);
     directory.write("run/gpuhost/jobs/2-1-1/x", "");

@@ -158,6 +158,26 @@ TEST_F(DirectLauncherTest, ReusedPidIsNotTheWorker) {
     EXPECT_EQ(result->error->code, Errc::Interrupted);
 }
 
+TEST_F(DirectLauncherTest, RecoversAFormerVersionsLaterJob) {
+    const auto stat = base::Root::open("/")->read_line("/proc/self/stat");
+    ASSERT_TRUE(stat);
+    std::string start = stat->substr(stat->rfind(')') + 2);
+    for (int field = 3; field < 22; ++field)
+        start.erase(0, start.find(' ') + 1);
+    const std::string pid = std::to_string(::getpid()) + " " + start.substr(0, start.find(' ')) + "\n";
+    directory.write("run/gpuhost/jobs/1-1-1/pid", pid);
+    directory.write("run/gpuhost/jobs/1-2-1/events", "");
+    directory.write("run/gpuhost/jobs/1-2-1/worker", "1-1-1\n");
+    Launch later = launch();
+    later.request.job = "1-2-1";
+    auto recovered = launcher.recover(later, callbacks());
+    ASSERT_TRUE(recovered);
+    worker = *std::move(recovered);
+    for (int i = 0; i < 5; ++i)
+        (void)sd_event_run(event.get(), 10'000);
+    EXPECT_FALSE(result) << "the worker still runs";
+}
+
 TEST_F(DirectLauncherTest, DeadWorkersChildrenAreKilled) {
     script("sleep 60 & echo $! >$job/child\nkill -9 $$\n");
     start(launch());

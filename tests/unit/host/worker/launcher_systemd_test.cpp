@@ -74,6 +74,7 @@ class FakeSystemd {
     std::string known_result = "success";
     unsigned known_job = 0;
     int asked = 0;
+    std::string asked_path;
     int references = 0; ///< of the daemon to the unit
 
   private:
@@ -104,6 +105,7 @@ class FakeSystemd {
     }
     int tell(sd_bus_message* m) {
         ++asked;
+        asked_path = sd_bus_message_get_path(m);
         if (silent)
             return 1;
         if (error)
@@ -345,6 +347,22 @@ TEST_F(SystemdLauncherTest, RecoversARunningUnit) {
     ASSERT_TRUE(ended);
     EXPECT_FALSE(ended->result.error);
     EXPECT_EQ(systemd->references, 0);
+}
+
+TEST_F(SystemdLauncherTest, RecoversAFormerVersionsLaterJob) {
+    directory.write("run/gpuhost/jobs/3-4-1/events", "");
+    directory.write("run/gpuhost/jobs/3-4-1/worker", "3-2-1\n");
+    Launch later = launch();
+    later.request.job = "3-4-1";
+    systemd->known_state = "active";
+    auto recovered = launcher->recover(later, callbacks());
+    ASSERT_TRUE(recovered);
+    worker = *std::move(recovered);
+    turn();
+    EXPECT_EQ(systemd->asked_path, unit_path);
+    worker->kill();
+    turn();
+    EXPECT_EQ(systemd->killed, std::vector<std::string>{"gpuhost-worker-3-2-1.service"});
 }
 
 TEST_F(SystemdLauncherTest, ResultOfAMissingUnitIsRead) {
