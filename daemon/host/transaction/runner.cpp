@@ -237,8 +237,8 @@ void Runner::pass_over(const Action& action) {
     phase_ended(action, std::move(result));
 }
 
-/// Starts the worker of the group in flight. Recovering a worker may report ends of its steps, so the phase
-/// in flight may be another afterwards.
+/// Starts the worker of the group in flight. It may report ends of its steps at once, so the step in flight
+/// may be another afterwards.
 void Runner::launch() {
     const core::Transaction& transaction = current_->operation.transaction;
     if (current_->waiting_for.empty())
@@ -248,13 +248,23 @@ void Runner::launch() {
     callbacks.progress = [this](const core::JobProgress& made) { progress(made); };
     callbacks.ended = [this](JobEnd end) { job_ended(std::move(end)); };
     callbacks.step = [this](core::JobResult result) { step_ended(std::move(result)); };
+    const std::size_t first = transaction.next().step;
     auto worker = start_or_recover(make_launch(transaction.next()), std::move(callbacks));
     if (!worker) {
         not_started(transaction.next(), worker.error().context("starting a worker"));
         return;
     }
     current_->worker = *std::move(worker);
+    if (transaction.next().step != first)
+        follow_step();
     kill_if_cancelled();
+}
+
+/// Adapts the worker to a step that it has begun after another one.
+void Runner::follow_step() {
+    if (!current_->unwritten.empty())
+        current_->worker->stop();
+    current_->worker->set_deadline(need_of(current_->operation.transaction.next()).deadline);
 }
 
 /// Kills the worker of a cancelled operation, if its step may be interrupted.
@@ -455,15 +465,12 @@ void Runner::step_ended(core::JobResult result) {
     if (!feed(ended))
         return;
     current_->unwritten.push_back(std::move(ended));
-    const bool written = write_journal().has_value();
-    const Action next = current_->operation.transaction.next();
+    (void)write_journal();
     if (current_->worker) {
-        if (!written)
-            current_->worker->stop();
-        current_->worker->set_deadline(need_of(next).deadline);
+        follow_step();
         kill_if_cancelled();
     }
-    say_what(next);
+    say_what(current_->operation.transaction.next());
 }
 
 void Runner::job_ended(JobEnd end) {

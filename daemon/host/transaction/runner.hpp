@@ -132,6 +132,7 @@ class Runner {
     void advance();
     void run(const core::Action& action);
     void launch();
+    void follow_step();
     [[nodiscard]] bool has_work(const core::Action& action) const;
     void pass_over(const core::Action& action);
     [[nodiscard]] bool may_pass(const base::Error& error) const;

@@ -41,6 +41,8 @@ class FakeLauncher : public Launcher {
             --refusals;
             return base::fail(base::Errc::NoSpace, "no watch is left");
         }
+        for (; steps_at_recovery > 0; --steps_at_recovery)
+            callbacks.step({});
         return add({launch, std::move(callbacks), 0, true});
     }
     [[nodiscard]] base::Result<Owner> owner(core::Sandbox) const override {
@@ -72,7 +74,8 @@ class FakeLauncher : public Launcher {
     }
 
     std::vector<std::shared_ptr<Job>> jobs;
-    int refusals = 0; ///< number of the next starts and recoveries to refuse
+    int refusals = 0;          ///< number of the next starts and recoveries to refuse
+    int steps_at_recovery = 0; ///< number of steps whose ends the next recovery reports
 
   private:
     struct FakeWorker : Worker {

@@ -249,6 +249,28 @@ TEST_F(RunnerTest, RestartedDaemonRecoversTheGroup) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::Committed});
 }
 
+TEST_F(RunnerTest, RecoveredWorkerHasTheDeadlineOfItsStep) {
+    const auto use = [](Life& life) {
+        core::StepKind slow = *life.kinds.find("load");
+        slow.name = "slow";
+        slow.deadline = std::chrono::seconds(900);
+        life.kinds.add(slow);
+    };
+    {
+        Life life(root);
+        use(life);
+        life.start(make_plan({"load", "slow", "load"}));
+        life.launcher.end();
+    }
+    Life life(root);
+    use(life);
+    life.launcher.steps_at_recovery = 1; // its end was not recorded
+    ASSERT_TRUE(life.runner.resume());
+    EXPECT_TRUE(life.launcher.last().recovered);
+    EXPECT_EQ(life.runner.find(1)->transaction.next().step, 1U);
+    EXPECT_EQ(life.launcher.last().deadline, std::chrono::seconds(900));
+}
+
 TEST_F(RunnerTest, PowerCutUndoesTheWholeGroup) {
     {
         Life life(root);
