@@ -85,8 +85,8 @@ std::string encode_event(const JobResult& result) {
     return base::dump(value) + "\n";
 }
 
-std::string encode_next() {
-    return base::dump(Json{{"next", true}}) + "\n";
+std::string encode_next(std::size_t index) {
+    return base::dump(Json{{"next", index}}) + "\n";
 }
 
 JobEvent decode_event(std::string_view line) {
@@ -94,7 +94,8 @@ JobEvent decode_event(std::string_view line) {
     const auto value = base::parse_json(line, "job event");
     if (!value || !value->is_object())
         return event;
-    event.next = base::bool_or(*value, "next", false);
+    if (const Json& next = base::member(*value, "next"); next.is_number_unsigned())
+        event.next = next.get<std::size_t>();
     if (const Json& fraction = base::member(*value, "progress"); fraction.is_number())
         event.progress = JobProgress{fraction.get<double>(), base::string_or(*value, "text", "")};
     if (!value->contains("result"))

@@ -62,14 +62,14 @@ struct JobResult {
 /// that counts them.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
-/// The line that a worker writes before it begins the next step of its group.
-[[nodiscard]] std::string encode_next();
+/// The line that a worker writes before it begins another step of its request, which has this index.
+[[nodiscard]] std::string encode_next(std::size_t index);
 
 /// One line of an events file. An invalid line has no member.
 struct JobEvent {
     std::optional<JobProgress> progress;
     std::optional<JobResult> result;
-    bool next = false; ///< the next step of the group begins
+    std::optional<std::size_t> next; ///< the step of the request that begins
 };
 [[nodiscard]] JobEvent decode_event(std::string_view line);
 

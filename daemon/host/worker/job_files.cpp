@@ -101,16 +101,17 @@ Result<void> JobWatch::start(Event& event, const base::Root& root) {
 void JobWatch::read() {
     std::array<char, 16384> buffer{};
     ssize_t n = 0;
-    while ((n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {
+    while (events_ && (n = ::read(events_.get(), buffer.data(), buffer.size())) > 0) {
         bytes_ += static_cast<std::size_t>(n);
         partial_.append(buffer.data(), static_cast<std::size_t>(n));
         if (bytes_ > core::events_limit ||
             std::min(partial_.find('\n'), partial_.size()) > core::event_limit) {
-            overflow();
+            violation("writes too much");
             return;
         }
         std::size_t begin = 0;
-        for (std::size_t end = 0; (end = partial_.find('\n', begin)) != std::string::npos; begin = end + 1)
+        for (std::size_t end = 0; events_ && (end = partial_.find('\n', begin)) != std::string::npos;
+             begin = end + 1)
             handle(core::decode_event(std::string_view(partial_).substr(begin, end - begin)));
         partial_.erase(0, begin);
     }
@@ -124,32 +125,33 @@ void JobWatch::handle(core::JobEvent event) {
         progress_ = std::move(event.progress);
     if (event.result)
         result_ = std::move(event.result);
-    if (event.next)
-        begin_next();
+    if (event.next && callbacks_.step)
+        begin_next(*event.next);
 }
 
-/// Reports the result of the step before. Ignores a line that no worker writes: after a failure, or after the
-/// last step.
-void JobWatch::begin_next() {
-    if (!result_ || result_->error)
-        return;
-    if (recorded_ > 0) {
-        --recorded_;
-        result_.reset();
+/// Reports the result of the step before.
+void JobWatch::begin_next(std::size_t index) {
+    const std::size_t ended = 1 + (result_ ? core::skipped_by(result_->output) : 0);
+    if (!result_ || result_->error || index != index_ + ended || (recorded_ == 0 && ended >= steps_)) {
+        violation("began a step that is not next");
         return;
     }
-    const std::size_t ended = 1 + core::skipped_by(result_->output);
-    if (ended >= steps_)
-        return;
-    steps_ -= ended;
+    index_ = index;
     progress_.reset();
-    callbacks_.step(*std::exchange(result_, std::nullopt));
+    core::JobResult result = *std::exchange(result_, std::nullopt);
+    if (recorded_ > 0) {
+        --recorded_;
+        return;
+    }
+    steps_ -= ended;
+    callbacks_.step(std::move(result));
 }
 
-void JobWatch::overflow() {
+/// Ends the job, whose worker does what no worker does: it is compromised.
+void JobWatch::violation(const char* what) {
     source_.reset();
     events_.reset();
-    result_.emplace().error = base::Error{base::Errc::BadContent, "the worker's output is too large",
+    result_.emplace().error = base::Error{base::Errc::BadContent, std::string("the worker ") + what,
                                           "See 'journalctl -t gpuhost-worker'."};
     if (kill_)
         kill_();

@@ -34,8 +34,8 @@ namespace gpuhost::host {
 /// the end of the job.
 class JobWatch {
   public:
-    /// `kill` must kill the worker. It is called once if the events file exceeds its size limits; the job's
-    /// result is then BadContent.
+    /// `kill` must kill the worker. It is called once if the worker violates the protocol: it writes too
+    /// much, or begins a step that is not next. The job's result is then BadContent.
     JobWatch(const Launch& launch, JobCallbacks callbacks, std::function<void()> kill)
         : callbacks_(std::move(callbacks)), kill_(std::move(kill)), job_(launch.request.job),
           steps_(launch.request.phase == core::Phase::Apply ? launch.request.steps.size() : 1),
@@ -54,14 +54,15 @@ class JobWatch {
     void finish(JobEnd end);
     void read();
     void handle(core::JobEvent event);
-    void begin_next();
-    void overflow();
+    void begin_next(std::size_t index);
+    void violation(const char* what);
 
     JobCallbacks callbacks_;
     std::function<void()> kill_;
     std::string job_;
     std::size_t steps_;    ///< of the present step and those that may follow it
-    std::size_t recorded_; ///< steps whose ends were reported to an earlier daemon
+    std::size_t index_ = 0; ///< of the present step in the worker's request
+    std::size_t recorded_;  ///< steps whose ends were reported to an earlier daemon
     base::UniqueFd events_;
     std::size_t bytes_ = 0;                     ///< read so far
     std::string partial_;                       ///< the incomplete last line

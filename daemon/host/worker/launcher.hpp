@@ -45,7 +45,7 @@ struct JobCallbacks {
     /// that the worker began. Never called before start() or recover() has returned.
     std::function<void(JobEnd)> ended;
     /// Called when the worker has begun another step, with the result of the one before, which succeeded.
-    /// Must not destroy the worker.
+    /// Must not destroy the worker. Without it, the steps of the worker are not told apart.
     std::function<void(core::JobResult)> step = {};
 };
 

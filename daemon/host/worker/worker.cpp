@@ -33,19 +33,26 @@ class Reporter {
             return;
         last_us_ = now;
         // A failed write of progress is ignored. A failed write of the result makes the worker fail.
-        (void)base::write_all(fd_, core::encode_event(core::JobProgress{fraction, std::string(text)}),
-                              "events");
+        (void)write(core::encode_event(core::JobProgress{fraction, std::string(text)}));
     }
     [[nodiscard]] Result<void> result(const core::JobResult& result) {
-        return base::write_all(fd_, core::encode_event(result), "events");
+        return write(core::encode_event(result));
     }
-    [[nodiscard]] Result<void> next() {
+    [[nodiscard]] Result<void> next(std::size_t index) {
         last_us_ = 0;
-        return base::write_all(fd_, core::encode_next(), "events");
+        return write(core::encode_next(index));
     }
 
   private:
+    /// A failed write may leave a part of its line, which the next line must not continue.
+    Result<void> write(const std::string& line) {
+        auto written = base::write_all(fd_, (is_torn_ ? "\n" : "") + line, "events");
+        is_torn_ = !written;
+        return written;
+    }
+
     int fd_;
+    bool is_torn_ = false; ///< the last write failed
     std::uint64_t last_us_ = 0;
 };
 
@@ -152,7 +159,7 @@ Result<void> run_steps(const base::Root& root, const core::StepKinds& kinds, std
         if (result.error || request->phase != core::Phase::Apply || index >= request->steps.size() ||
             has_ended(STDIN_FILENO))
             return {};
-        GPUHOST_CHECK(reporter.next());
+        GPUHOST_CHECK(reporter.next(index));
     }
 }
 

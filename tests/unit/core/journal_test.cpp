@@ -217,7 +217,7 @@ TEST(Job, EventsAreReadAsWritten) {
     result.error = base::Error{Errc::InUse, "held", "stop it"};
     EXPECT_EQ(decode_event(encode_event(result)).result->error->message, "held");
     EXPECT_EQ(decode_event(encode_event(JobProgress{0.5, "half"})).progress->text, "half");
-    EXPECT_TRUE(decode_event(encode_next()).next);
+    EXPECT_EQ(decode_event(encode_next(3)).next, 3U);
     for (const char* line : {"not json", "{\"progress\": 0.9, \"te", "", "[]", "{}"}) {
         const JobEvent event = decode_event(line);
         EXPECT_FALSE(event.result || event.progress || event.next) << line;

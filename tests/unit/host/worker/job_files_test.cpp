@@ -55,39 +55,56 @@ TEST_F(JobWatchTest, ReportsNewestProgressAndResult) {
 }
 
 TEST_F(JobWatchTest, StepEndsWhenTheNextBegins) {
-    const JobEnd end = watch(ok + progress("late") + core::encode_next() + progress("a") + ok, 3);
+    const JobEnd end = watch(ok + progress("late") + core::encode_next(1) + progress("a") + ok, 3);
     EXPECT_EQ(steps, 1);
     EXPECT_EQ(texts, std::vector<std::string>{"a"});
     EXPECT_EQ(end.how, JobEnd::How::Reported) << "the worker stopped after its second step";
 }
 
 TEST_F(JobWatchTest, DeathIsThatOfTheStepThatBegan) {
-    const JobEnd end = watch(ok + core::encode_next(), 2);
+    const JobEnd end = watch(ok + core::encode_next(1), 2);
     EXPECT_EQ(steps, 1);
     EXPECT_EQ(end.how, JobEnd::How::Died);
 }
 
-TEST_F(JobWatchTest, OnlyStepsOfTheJobFollow) {
+TEST_F(JobWatchTest, StepThatIsNotNextKillsTheWorker) {
     const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
     const std::string failed = "{\"result\": \"error\", \"error\": {\"code\": \"failed\"}}\n";
-    for (const std::string& events :
-         {ok + core::encode_next() + ok + core::encode_next(), skip + core::encode_next(),
-          failed + core::encode_next(), core::encode_next()}) {
+    const std::string next = core::encode_next(1);
+    for (const auto& [events, begun] : std::vector<std::pair<std::string, int>>{
+             {ok + next + ok + core::encode_next(2), 1},
+             {ok + next + ok + next, 1},
+             {ok + core::encode_next(2) + ok, 0},
+             {ok + core::encode_next(0) + ok, 0},
+             {skip + core::encode_next(2) + ok, 0},
+             {failed + next + ok, 0},
+             {next + ok, 0}}) {
         steps = 0;
-        (void)watch(events, 2);
-        EXPECT_LE(steps, events.find("skip") == std::string::npos &&
-                                 events.find("failed") == std::string::npos &&
-                                 events.find("ok") != std::string::npos
-                             ? 1
-                             : 0)
-            << events;
+        killed = 0;
+        const JobEnd end = watch(events, 2);
+        ASSERT_TRUE(end.result.error) << events;
+        EXPECT_EQ(end.result.error->code, Errc::BadContent) << events;
+        EXPECT_EQ(steps, begun) << events;
+        EXPECT_EQ(killed, 1) << events;
     }
 }
 
+TEST_F(JobWatchTest, LeftoverWorkerIsOnlyAwaited) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", ok + core::encode_next(1));
+    Launch launch; // as for a worker of unknown steps
+    launch.request.job = "1-1-1";
+    JobWatch watch(launch, {{}, [this](JobEnd made) { ended = std::move(made); }}, [this] { ++killed; });
+    EXPECT_TRUE(watch.start(event, root));
+    EXPECT_EQ(killed, 0);
+}
+
 TEST_F(JobWatchTest, RecordedStepsAreNotReportedAgain) {
-    const std::string next = core::encode_next();
-    (void)watch(ok + next + ok + next + ok + next + ok, 2, 2);
+    const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
+    const JobEnd end = watch(ok + core::encode_next(1) + skip + core::encode_next(3) + ok +
+                                 core::encode_next(4) + ok,
+                             2, 2);
     EXPECT_EQ(steps, 1);
+    EXPECT_FALSE(end.result.error);
 }
 
 TEST_F(JobWatchTest, EndWithoutResultIsADeath) {

@@ -207,7 +207,7 @@ TEST_F(DirectLauncherTest, WorkerThatCannotBeWatchedIsKilled) {
 
 TEST_F(DirectLauncherTest, WorkerRunsItsStepsUntilItIsStopped) {
     script("ok() { echo '{\"result\": \"ok\", \"output\": {}}' >>$job/events; }\n"
-           "ok; echo '{\"next\": true}' >>$job/events\n"
+           "ok; echo '{\"next\": 1}' >>$job/events\n"
            "cat; ok\n"); // until stdin ends
     Launch group = launch();
     group.request.phase = core::Phase::Apply;
@@ -229,7 +229,7 @@ TEST_F(DirectLauncherTest, WorkerRunsItsStepsUntilItIsStopped) {
 
 TEST_F(DirectLauncherTest, EachStepHasItsOwnDeadline) {
     script("echo '{\"result\": \"ok\", \"output\": {}}' >>$job/events\n"
-           "echo '{\"next\": true}' >>$job/events\n"
+           "echo '{\"next\": 1}' >>$job/events\n"
            "sleep 60\n");
     Launch group = launch(std::chrono::seconds(60));
     group.request.phase = core::Phase::Apply;

@@ -403,7 +403,7 @@ TEST_F(GroupUnit, EachStepIsReported) {
     start(group());
     systemd->state("active", 0);
     directory.write("run/gpuhost/jobs/3-2-1/events",
-                    "{\"result\": \"ok\", \"output\": {\"done\": true}}\n" + core::encode_next());
+                    "{\"result\": \"ok\", \"output\": {\"done\": true}}\n" + core::encode_next(1));
     turn();
     ASSERT_EQ(steps.size(), 1U);
     EXPECT_EQ(steps[0].output, (base::Json{{"done", true}}));

@@ -7,9 +7,11 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <array>
+#include <csignal>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace gpuhost::host {
 namespace {
@@ -182,7 +184,7 @@ class WorkerGroupTest : public WorkerTest {
             if (event.result)
                 found.emplace_back(event.result->error ? "error" : "ok");
             if (event.next)
-                found.emplace_back("next");
+                found.push_back("next " + std::to_string(*event.next));
         }
         return found;
     }
@@ -204,7 +206,7 @@ TEST_F(WorkerGroupTest, StepsRunInOrder) {
         return base::Json::object();
     };
     kinds.add(kind);
-    EXPECT_EQ(lines({"a", "b", "b", "b"}), (std::vector<std::string>{"ok", "next", "ok", "next", "ok"}));
+    EXPECT_EQ(lines({"a", "b", "b", "b"}), (std::vector<std::string>{"ok", "next 2", "ok", "next 3", "ok"}));
     EXPECT_EQ(calls, (std::vector<std::string>{"open", "open"})) << "one step was skipped";
 }
 
@@ -215,7 +217,24 @@ TEST_F(WorkerGroupTest, FailedStepEndsTheJob) {
         return base::fail(Errc::Failed, "no");
     };
     kinds.add(kind);
-    EXPECT_EQ(lines({"a", "b", "a"}), (std::vector<std::string>{"ok", "next", "error"}));
+    EXPECT_EQ(lines({"a", "b", "a"}), (std::vector<std::string>{"ok", "next 1", "error"}));
+}
+
+TEST_F(WorkerGroupTest, TornProgressDamagesNoResult) {
+    add("a").apply = [this](core::StepContext& context, const base::Json&) -> base::Result<base::Json> {
+        struct rlimit limit {};
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+        const struct rlimit unlimited = limit;
+        limit.rlim_cur = directory.read("run/gpuhost/jobs/7-1-1/events").size() + 5;
+        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+        context.progress(0.5, "half");
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+        (void)std::signal(SIGXFSZ, handler);
+        return base::Json::object();
+    };
+    kinds.add(kind);
+    EXPECT_EQ(lines({"a", "a"}), (std::vector<std::string>{"ok", "next 1", "ok"}));
 }
 
 TEST_F(WorkerGroupTest, EndOfStdinEndsTheJob) {
@@ -225,7 +244,7 @@ TEST_F(WorkerGroupTest, EndOfStdinEndsTheJob) {
         return base::Json::object();
     };
     kinds.add(kind);
-    EXPECT_EQ(lines({"a", "a", "a"}), (std::vector<std::string>{"ok", "next", "ok"}));
+    EXPECT_EQ(lines({"a", "a", "a"}), (std::vector<std::string>{"ok", "next 1", "ok"}));
 }
 
 } // namespace
