@@ -132,7 +132,8 @@ void JobWatch::handle(core::JobEvent event) {
 /// Reports the result of the step before.
 void JobWatch::begin_next(std::size_t index) {
     const std::size_t ended = 1 + (result_ ? core::skipped_by(result_->output) : 0);
-    if (!result_ || result_->error || index != index_ + ended || (recorded_ == 0 && ended >= steps_)) {
+    const bool is_good = result_ && !result_->error && result_->problems.empty();
+    if (!is_good || index != index_ + ended || (recorded_ == 0 && ended >= steps_)) {
         violation("began a step that is not next");
         return;
     }

@@ -70,15 +70,18 @@ TEST_F(JobWatchTest, DeathIsThatOfTheStepThatBegan) {
 TEST_F(JobWatchTest, StepThatIsNotNextKillsTheWorker) {
     const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
     const std::string failed = "{\"result\": \"error\", \"error\": {\"code\": \"failed\"}}\n";
+    const std::string problems =
+        "{\"result\": \"ok\", \"problems\": [{\"code\": \"failed\", \"text\": \"x\"}]}\n";
     const std::string next = core::encode_next(1);
-    for (const auto& [events, begun] : std::vector<std::pair<std::string, int>>{
-             {ok + next + ok + core::encode_next(2), 1},
-             {ok + next + ok + next, 1},
-             {ok + core::encode_next(2) + ok, 0},
-             {ok + core::encode_next(0) + ok, 0},
-             {skip + core::encode_next(2) + ok, 0},
-             {failed + next + ok, 0},
-             {next + ok, 0}}) {
+    for (const auto& [events, begun] :
+         std::vector<std::pair<std::string, int>>{{ok + next + ok + core::encode_next(2), 1},
+                                                  {ok + next + ok + next, 1},
+                                                  {ok + core::encode_next(2) + ok, 0},
+                                                  {ok + core::encode_next(0) + ok, 0},
+                                                  {skip + core::encode_next(2) + ok, 0},
+                                                  {failed + next + ok, 0},
+                                                  {problems + next + ok, 0},
+                                                  {next + ok, 0}}) {
         steps = 0;
         killed = 0;
         const JobEnd end = watch(events, 2);
@@ -100,9 +103,8 @@ TEST_F(JobWatchTest, LeftoverWorkerIsOnlyAwaited) {
 
 TEST_F(JobWatchTest, RecordedStepsAreNotReportedAgain) {
     const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
-    const JobEnd end = watch(ok + core::encode_next(1) + skip + core::encode_next(3) + ok +
-                                 core::encode_next(4) + ok,
-                             2, 2);
+    const JobEnd end =
+        watch(ok + core::encode_next(1) + skip + core::encode_next(3) + ok + core::encode_next(4) + ok, 2, 2);
     EXPECT_EQ(steps, 1);
     EXPECT_FALSE(end.result.error);
 }
