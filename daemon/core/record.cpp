@@ -135,7 +135,7 @@ Json to_json(const Record& record) {
         [[fallthrough]];
     case Record::Type::Start:
     case Record::Type::Fail:
-        if (record.type == Record::Type::Start)
+        if (record.type != Record::Type::Done)
             value["last"] = record.last;
         value["phase"] = name(record.phase);
         value["step"] = record.step;

@@ -54,11 +54,13 @@ struct Record {
     std::uint64_t t_us = 0;         ///< CLOCK_MONOTONIC
     std::uint64_t time_us = 0;      ///< CLOCK_REALTIME
     Phase phase = Phase::Preflight; // Start, Done, Fail
-    std::size_t step = 0;   // Start, Done, Fail: index of the step; in preflight: index in `preflights`
-    std::size_t last = 0;   // Start: index of the last step of the group; `step` if that is the only one
-    bool continues = false; // Done: the worker has begun the next step of its group
-    std::string boot_id;    // Begin, Resume
-    base::Json output;      // Done
+    std::size_t step = 0; // Start, Done, Fail: index of the step; in preflight: index in `preflights`
+    /// Start: index of the last step of the group. Fail: index of the last step that may have begun. `step`
+    /// if that is the only one.
+    std::size_t last = 0;
+    bool continues = false;               // Done: the worker has begun the next step of its group
+    std::string boot_id;                  // Begin, Resume
+    base::Json output;                    // Done
     std::optional<base::Error> error;     // Fail, Cancel, End
     std::vector<Problem> problems;        // Fail of preflight
     Outcome outcome = Outcome::Committed; // End

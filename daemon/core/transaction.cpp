@@ -127,6 +127,12 @@ void Transaction::begin_step(std::size_t step) {
     }
 }
 
+/// Marks the steps after the one in flight, up to `last`, as begun.
+void Transaction::begin_group(std::size_t last) {
+    for (std::size_t step = step_ + 1; step <= std::min(last, last_); ++step)
+        states_[step] = StepState::Running;
+}
+
 Result<void> Transaction::done(const Record& record) {
     if (!in_flight_ || phase_ != record.phase || step_ != record.step)
         return impossible("done without its start");
@@ -188,10 +194,12 @@ Result<void> Transaction::failed(const Record& record) {
         break;
     case Phase::Apply:
         states_[step_] = StepState::Failed;
-        if (!past_return())
+        if (!past_return()) {
+            begin_group(record.last);
             go_back(error);
-        else if (!cause_) // the remaining steps still run
+        } else if (!cause_) { // the remaining steps still run
             cause_ = std::move(error);
+        }
         break;
     case Phase::Undo:
         undo_failed(error);
@@ -212,8 +220,7 @@ void Transaction::resume(const Record& record) {
         return; // the undo or the forward steps continue; if finished, only the End record is missing
     // The reboot lost what the worker reported, so each step of its group may have begun.
     if (in_flight_ && phase_ == Phase::Apply)
-        for (std::size_t step = step_ + 1; step <= last_; ++step)
-            states_[step] = StepState::Running;
+        begin_group(last_);
     in_flight_ = false;
     go_back(Error{Errc::Interrupted, "the host went down before the operation had ended", {}});
 }

@@ -80,6 +80,7 @@ class Transaction {
     void preflight_ended();
     void go_back(base::Error cause);
     void begin_step(std::size_t step);
+    void begin_group(std::size_t last);
     [[nodiscard]] bool preflighted() const { return preflights_done_ == preflights_.size(); }
     [[nodiscard]] Action next_undo() const;
     [[nodiscard]] Outcome outcome_after_failure() const;

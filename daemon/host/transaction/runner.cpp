@@ -505,7 +505,10 @@ void Runner::job_ended(JobEnd end) {
                 Error{Errc::RebootRequired, result.error->message,
                       "Reboot; or stop the process that uses the driver, then run: gpuhostctl apply"};
     }
-    phase_ended(action, std::move(result));
+    Record ended = end_record(action, std::move(result));
+    if (end.how == JobEnd::How::Violated)
+        ended.last = transaction.last();
+    append(std::move(ended), [this] { advance(); });
 }
 
 /// Returns true if another attempt may succeed, which is after Timeout and NoSpace. For NoSpace, deletes the
@@ -527,7 +530,7 @@ Record Runner::end_record(const Action& action, core::JobResult result) {
         warn(warning);
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);
     ended.phase = action.phase;
-    ended.step = action.step;
+    ended.step = ended.last = action.step;
     ended.output = std::move(result.output);
     ended.problems = std::move(result.problems);
     ended.error = std::move(result.error);
@@ -637,6 +640,7 @@ void Runner::continue_unwritten(Record made, const Error& why, const std::functi
     const bool begins = made.type == Record::Type::Start && !goes_on;
     if (begins) {
         made.type = Record::Type::Fail;
+        made.last = made.step;
         made.error = why;
     }
     std::vector<Record> records;

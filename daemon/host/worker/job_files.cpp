@@ -148,8 +148,9 @@ void JobWatch::begin_next(std::size_t index) {
     callbacks_.step(std::move(result));
 }
 
-/// Ends the job, whose worker does what no worker does: it is compromised.
+/// Kills the worker. Its job ends with an error.
 void JobWatch::violation(const char* what) {
+    is_violated_ = true;
     source_.reset();
     events_.reset();
     result_.emplace().error = base::Error{base::Errc::BadContent, std::string("the worker ") + what,
@@ -166,6 +167,7 @@ void JobWatch::end(base::Error died) {
     JobEnd end;
     if (result_) {
         end.result = *std::move(result_);
+        end.how = is_violated_ ? JobEnd::How::Violated : JobEnd::How::Reported;
     } else {
         end.how = died.code == base::Errc::Interrupted ? JobEnd::How::Died : JobEnd::How::Reported;
         end.result.error = std::move(died);

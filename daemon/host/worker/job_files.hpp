@@ -35,7 +35,7 @@ namespace gpuhost::host {
 class JobWatch {
   public:
     /// `kill` must kill the worker. It is called once if the worker violates the protocol: it writes too
-    /// much, or begins a step that is not next. The job's result is then BadContent.
+    /// much, or begins a step that is not next. The job then ends as Violated, with BadContent.
     JobWatch(const Launch& launch, JobCallbacks callbacks, std::function<void()> kill)
         : callbacks_(std::move(callbacks)), kill_(std::move(kill)), job_(launch.request.job),
           steps_(launch.request.phase == core::Phase::Apply ? launch.request.steps.size() : 1),
@@ -60,7 +60,7 @@ class JobWatch {
     JobCallbacks callbacks_;
     std::function<void()> kill_;
     std::string job_;
-    std::size_t steps_;    ///< of the present step and those that may follow it
+    std::size_t steps_;     ///< of the present step and those that may follow it
     std::size_t index_ = 0; ///< of the present step in the worker's request
     std::size_t recorded_;  ///< steps whose ends were reported to an earlier daemon
     base::UniqueFd events_;
@@ -68,6 +68,7 @@ class JobWatch {
     std::string partial_;                       ///< the incomplete last line
     std::optional<core::JobProgress> progress_; ///< not yet reported
     std::optional<core::JobResult> result_;     ///< of the present step
+    bool is_violated_ = false;                  ///< the result is that of violation()
     Source source_;
 };
 

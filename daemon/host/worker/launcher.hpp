@@ -33,6 +33,8 @@ struct JobEnd {
         Reported, ///< the worker wrote a result, or was killed after its deadline (Timeout)
         /// The worker died without a result. The error is Interrupted, and the phase may run again.
         Died,
+        /// The worker violated the protocol and was killed. Any later step of its job may have begun.
+        Violated,
         NotStarted, ///< the worker never ran; the result has the reason
     };
     core::JobResult result;

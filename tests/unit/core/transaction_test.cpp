@@ -496,6 +496,14 @@ TEST(Transaction, FailureInAGroupUndoesOnlyBegunSteps) {
     EXPECT_EQ(run(transaction, all_well).trace, "undo 1, undo 0");
 }
 
+TEST(Transaction, FailureMayHaveBegunLaterSteps) {
+    Transaction transaction = in_second_step();
+    Record fail = failed(Phase::Apply, 1);
+    fail.last = 2;
+    ASSERT_TRUE(transaction.feed(*record_from_json(to_json(fail))));
+    EXPECT_EQ(run(transaction, all_well).trace, "undo 2, undo 1, undo 0");
+}
+
 TEST(Transaction, RebootUndoesTheWholeGroup) {
     Transaction transaction = in_second_step();
     ASSERT_TRUE(transaction.feed(resume("boot-2")));

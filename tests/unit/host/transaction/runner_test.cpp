@@ -172,6 +172,21 @@ TEST_F(RunnerTest, FailureInAGroupUndoesItsBegunSteps) {
     EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
 }
 
+TEST_F(RunnerTest, ViolationUndoesTheWholeGroup) {
+    Life life(root);
+    life.start(make_plan({"load", "start", "insert", "link"}));
+    life.launcher.end();
+    life.launcher.step();
+    core::JobResult result;
+    result.error = base::Error{Errc::BadContent, "it writes too much", {}};
+    life.launcher.end(result, JobEnd::How::Violated);
+    for (const char* step : {"undo insert", "undo start", "undo load"}) {
+        EXPECT_EQ(life.at(), step);
+        life.launcher.end();
+    }
+    EXPECT_EQ(life.outcomes, std::vector{Outcome::RolledBack});
+}
+
 TEST_F(RunnerTest, DeathInAGroupRepeatsItsBegunStep) {
     Life life(root);
     life.start(make_plan({"load", "start", "load"}));

@@ -609,7 +609,7 @@ TEST_F(SystemdLauncherTest, WorkerThatFloodsItsEventsIsKilled) {
     systemd->state("failed", 0);
     turn();
     ASSERT_TRUE(ended);
-    EXPECT_EQ(ended->how, JobEnd::How::Reported);
+    EXPECT_EQ(ended->how, JobEnd::How::Violated);
     EXPECT_EQ(ended->result.error->code, Errc::BadContent);
 }
 
