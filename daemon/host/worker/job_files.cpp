@@ -86,11 +86,17 @@ std::uint64_t start_of(std::string_view job) {
     return parts.size() == 3 ? base::parse_uint(parts[1]).value_or(0) : 0;
 }
 
-Result<void> JobWatch::start(Event& event, const base::Root& root) {
+Result<void> JobWatch::start(Event& event, const base::Root& root, bool recovered) {
+    const std::string path = core::job_directory(job_) + "/events";
+    // A recovered worker may have died before its files were complete. Another kind of file is the worker's
+    // own work. Each other error is temporary, so the caller must repeat the recovery.
+    const auto st = root.lstat(path);
+    if (recovered && (st ? !S_ISREG(st->st_mode) : st.error().code == base::Errc::NotFound))
+        return {};
     // The worker's user owns the directory: do not follow a symbolic link in place of the file, and do not
     // block on a FIFO.
     constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    GPUHOST_TRY(events, root.open_file(core::job_directory(job_) + "/events", flags));
+    GPUHOST_TRY(events, root.open_file(path, flags));
     events_ = std::move(events);
     GPUHOST_TRY(source, event.on_inotify(events_.get(), IN_MODIFY, [this] { read(); }));
     source_ = std::move(source);

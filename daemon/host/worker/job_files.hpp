@@ -42,8 +42,9 @@ class JobWatch {
           recorded_(launch.recorded) {}
 
     /// Starts watching. May call `progress` and `step` before it returns, for events that a recovered worker
-    /// wrote earlier. Never calls `ended` before it returns.
-    [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root);
+    /// wrote earlier. Never calls `ended` before it returns. The job of a recovered worker may have no events
+    /// file, or something else in its place.
+    [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, bool recovered);
     /// Stops watching, reads the remaining events and calls `ended`, which may destroy this object. If the
     /// file has no result, the job ends with the error `died`.
     void end(base::Error died);

@@ -55,9 +55,7 @@ class DirectWorker : public Worker {
     /// Watches the process. A recovered worker without a pidfd has exited already; its end is reported in the
     /// loop's next iteration.
     Result<void> attach(const base::Root& root, const Launch& launch) {
-        // A recovered worker may have died before its files were complete.
-        if (auto watched = watch_.start(event_, root); !watched && process_.child)
-            return watched;
+        GPUHOST_CHECK(watch_.start(event_, root, !process_.child));
         if (!process_.pidfd && process_.child)
             return base::fail(Errc::Failed, "can't watch a worker: no process descriptor");
         if (!process_.pidfd) {

@@ -258,9 +258,7 @@ class SystemdWorker : public Worker {
           watch_(launch, std::move(callbacks), [this] { kill(); }) {}
 
     Result<void> attach(const base::Root& root, const Launch& launch, bool recovered) {
-        // A recovered worker may have died before its files were complete.
-        if (auto watched = watch_.start(event_, root); !watched && !recovered)
-            return watched;
+        GPUHOST_CHECK(watch_.start(event_, root, recovered));
         // While systemd reloads all units, it sends UnitRemoved for units that remain.
         const std::string removed = std::string("type='signal',sender='") + systemd_name + "',path='" +
                                     manager_path + "',interface='" + manager_interface +

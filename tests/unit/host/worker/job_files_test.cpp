@@ -29,7 +29,7 @@ class JobWatchTest : public testing::Test {
                         [this](JobEnd made) { ended = std::move(made); },
                         [this](const core::JobResult&) { ++steps; }},
                        [this] { ++killed; });
-        EXPECT_TRUE(watch.start(event, root));
+        EXPECT_TRUE(watch.start(event, root, false));
         watch.end({Errc::Interrupted, "it died", {}});
         return ended.value_or(JobEnd{});
     }
@@ -96,7 +96,7 @@ TEST_F(JobWatchTest, LeftoverWorkerIsOnlyAwaited) {
     Launch launch; // as for a worker of unknown steps
     launch.request.job = "1-1-1";
     JobWatch watch(launch, {{}, [this](JobEnd made) { ended = std::move(made); }}, [this] { ++killed; });
-    EXPECT_TRUE(watch.start(event, root));
+    EXPECT_TRUE(watch.start(event, root, true));
     EXPECT_EQ(killed, 0);
 }
 
@@ -161,7 +161,8 @@ TEST_F(JobWatchTest, LinkInPlaceOfEventsIsNotFollowed) {
     Launch launch;
     launch.request.job = "2-1-1";
     JobWatch watch(launch, {}, {});
-    EXPECT_FALSE(watch.start(event, root));
+    EXPECT_FALSE(watch.start(event, root, false));
+    EXPECT_TRUE(watch.start(event, root, true)) << "no later recovery finds another file";
 }
 
 } // namespace

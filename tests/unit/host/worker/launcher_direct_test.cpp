@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 namespace gpuhost::host {
@@ -147,6 +148,17 @@ TEST_F(DirectLauncherTest, MissingJobEndsInterrupted) {
     ASSERT_TRUE(recovered);
     wait();
     EXPECT_EQ(result->error->code, Errc::Interrupted);
+}
+
+TEST_F(DirectLauncherTest, RecoveryWithoutDescriptorsFails) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", "");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{3, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto recovered = launcher.recover(launch(), callbacks());
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(recovered) << "the result in the file would be lost";
 }
 
 TEST_F(DirectLauncherTest, ReusedPidIsNotTheWorker) {
