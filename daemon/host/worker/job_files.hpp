@@ -45,6 +45,8 @@ class JobWatch {
     /// wrote earlier. Never calls `ended` before it returns. The job of a recovered worker may have no events
     /// file, or something else in its place.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, bool recovered);
+    /// Reads the events that were written since. Calls `progress` and `step`.
+    void read();
     /// Stops watching, reads the remaining events and calls `ended`, which may destroy this object. If the
     /// file has no result, the job ends with the error `died`.
     void end(base::Error died);
@@ -53,7 +55,6 @@ class JobWatch {
 
   private:
     void finish(JobEnd end);
-    void read();
     void handle(core::JobEvent event);
     void begin_next(std::size_t index);
     void violation(const char* what);

@@ -322,8 +322,9 @@ class SystemdWorker : public Worker {
             event_.exit(EXIT_FAILURE);
     }
     /// Kills an overdue worker, again and again until it ends: systemd may miss the request while it reloads
-    /// all units.
+    /// all units. A step that has begun since the last read of the events has a later deadline.
     void check() {
+        watch_.read();
         if (std::chrono::steady_clock::now() >= due_) {
             expired_ = true;
             kill();

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace gpuhost::host {
 namespace {
@@ -432,6 +433,27 @@ TEST_F(GroupUnit, StepsDeadlineKillsTheUnit) {
     turn();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->result.error->code, Errc::Timeout);
+}
+
+TEST_F(GroupUnit, EndedStepHasNoDeadline) {
+    systemd->known_state = "active";
+    JobCallbacks all = callbacks();
+    all.step = [this](const core::JobResult&) { worker->set_deadline(std::chrono::seconds(600)); };
+    auto started = launcher->start(group(), {}, all);
+    ASSERT_TRUE(started);
+    worker = *std::move(started);
+    turn();
+    worker->set_deadline(std::chrono::seconds(0));
+    // The loop sees the new events after the timer, but before it calls the timer's callback.
+    const auto first = event.soon([this] {
+        directory.write("run/gpuhost/jobs/3-2-1/events",
+                        "{\"result\": \"ok\", \"output\": {}}\n" + core::encode_next(1));
+    });
+    ASSERT_TRUE(first);
+    ASSERT_GE(sd_event_source_set_priority(first->get(), SD_EVENT_PRIORITY_IMPORTANT), 0);
+    ::usleep(50'000);
+    turn();
+    EXPECT_TRUE(systemd->killed.empty());
 }
 
 // --- a missing answer is not an end
