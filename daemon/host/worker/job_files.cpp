@@ -118,12 +118,19 @@ void JobWatch::read() {
         std::size_t begin = 0;
         for (std::size_t end = 0; events_ && (end = partial_.find('\n', begin)) != std::string::npos;
              begin = end + 1)
-            handle(core::decode_event(std::string_view(partial_).substr(begin, end - begin)));
+            handle_line(std::string_view(partial_).substr(begin, end - begin));
         partial_.erase(0, begin);
     }
     const auto newest = std::exchange(progress_, std::nullopt);
     if (newest && callbacks_.progress)
         callbacks_.progress(*newest);
+}
+
+void JobWatch::handle_line(std::string_view line) {
+    if (++lines_ > most_lines)
+        violation("writes too much");
+    else if (!line.empty())
+        handle(core::decode_event(line));
 }
 
 void JobWatch::handle(core::JobEvent event) {

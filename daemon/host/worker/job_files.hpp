@@ -34,6 +34,9 @@ namespace gpuhost::host {
 /// the end of the job.
 class JobWatch {
   public:
+    /// Lines of an events file: 14 hours of a worker that reports progress 10 times a second.
+    static constexpr std::size_t most_lines = 512U << 10;
+
     /// `kill` must kill the worker. It is called once if the worker violates the protocol: it writes too
     /// much, or begins a step that is not next. The job then ends as Violated, with BadContent.
     JobWatch(const Launch& launch, JobCallbacks callbacks, std::function<void()> kill)
@@ -55,6 +58,7 @@ class JobWatch {
 
   private:
     void finish(JobEnd end);
+    void handle_line(std::string_view line);
     void handle(core::JobEvent event);
     void begin_next(std::size_t index);
     void violation(const char* what);
@@ -67,6 +71,7 @@ class JobWatch {
     std::size_t recorded_;  ///< steps whose ends were reported to an earlier daemon
     base::UniqueFd events_;
     std::size_t bytes_ = 0;                     ///< read so far
+    std::size_t lines_ = 0;                     ///< read so far
     std::string partial_;                       ///< the incomplete last line
     std::optional<core::JobProgress> progress_; ///< not yet reported
     std::optional<core::JobResult> result_;     ///< of the present step

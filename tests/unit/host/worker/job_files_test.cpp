@@ -154,6 +154,14 @@ TEST_F(JobWatchTest, OnlyTheDaemonsWorkerFileCounts) {
     }
 }
 
+TEST_F(JobWatchTest, FloodOfLinesKillsTheWorker) {
+    const std::string flood(JobWatch::most_lines - 1, '\n');
+    EXPECT_EQ(watch(flood + ok).how, JobEnd::How::Reported);
+    EXPECT_EQ(killed, 0);
+    EXPECT_EQ(watch(flood + "\n" + ok).how, JobEnd::How::Violated);
+    EXPECT_EQ(killed, 1);
+}
+
 TEST_F(JobWatchTest, LinkInPlaceOfEventsIsNotFollowed) {
     directory.write("secret", ok);
     directory.write("run/gpuhost/jobs/2-1-1/x", "");
