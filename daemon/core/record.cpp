@@ -141,6 +141,7 @@ Json to_json(const Record& record) {
         value["step"] = record.step;
         break;
     case Record::Type::Resume:
+        value["format"] = format; // the records after it are of this format, whatever the first ones are
         value["boot_id"] = record.boot_id;
         break;
     case Record::Type::End:

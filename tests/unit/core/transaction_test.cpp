@@ -539,6 +539,10 @@ TEST(Transaction, InvalidGroupsAreRefused) {
     }
 }
 
+TEST(Transaction, ResumedJournalIsOfThisFormat) {
+    EXPECT_EQ(to_json(resume("boot-1"))["format"], to_json(begin(1))["format"]);
+}
+
 TEST(Transaction, StartOfFormatOneNamesOneStep) {
     base::Json value = to_json(start(Phase::Apply, 3));
     value.erase("last");
