@@ -152,7 +152,8 @@ def check_many_holders(t, host):
     pods = {f"{number:08}-1234-1234-1234-123456789012" for number in range(300)}
     cgroups = [f"/kubepods.slice/kubepods-pod{pod.replace('-', '_')}.slice/cri-containerd-{'a' * 64}.scope" for pod in sorted(pods)]
     cgroups += ["/system.slice/trainer.service"] * 500
-    for pid, cgroup in enumerate(cgroups, 5000):
+    processes = dict(enumerate(cgroups, 5_000_000))  # no PID is as large; a worker ignores its own
+    for pid, cgroup in processes.items():
         os.makedirs(host.path(f"/proc/{pid}/fd"))
         os.symlink("../../../dev/nvidiactl", host.path(f"/proc/{pid}/fd/3"))
         write(host.path(f"/proc/{pid}/comm"), "trainer\n")
@@ -163,7 +164,7 @@ def check_many_holders(t, host):
             "each of 300 pods is reported as a holder")
     t.equal([one["details"]["processes"] for one in problems if not one["details"]["pod"]], [500],
             "a service with 500 holders is reported once")
-    for pid, _ in enumerate(cgroups, 5000):
+    for pid in processes:
         shutil.rmtree(host.path(f"/proc/{pid}"))
 
 
