@@ -15,6 +15,7 @@ from .package import LOADS
 
 STOPS = 4  # records of a swap's journal at which the former daemon ends
 CHOSEN_TOOLKIT = TOOLKITS[0]  # an older one, which the host uses only because the cluster's policy says so
+RENAMED = {"wants_driver": "driver_wanted"}  # members of documents
 FORMER_POLICY, POLICY = "/var/lib/gpuhost/cluster-wish.conf", "/var/lib/gpuhost/cluster-desired.conf"
 # Keys of the former package that have another name now, each with the value that is not the default.
 SETTINGS = """[Runtime]
@@ -50,7 +51,7 @@ def documents(host):
 def lost(before, after, path=""):
     """Returns what a later document lacks or changed of an earlier one. New keys do not count."""
     if isinstance(before, dict) and isinstance(after, dict):
-        return [row for key in before for row in lost(before[key], after.get(key), f"{path}/{key}")]
+        return [row for key in before for row in lost(before[key], after.get(RENAMED.get(key, key)), f"{path}/{key}")]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         return [row for n, pair in enumerate(zip(before, after)) for row in lost(*pair, f"{path}/{n}")]
     return [] if before == after else [f"{path}: {before} became {after}"]
@@ -105,7 +106,10 @@ def keeps_state(host):
     assert host.check(LOADS) == loads, "the driver was loaded again"
     assert host.read(POLICY) == policy, "the cluster's settings are lost"
     found[POLICY] = found.pop(FORMER_POLICY)
-    changed = lost(before, documents(host))
+    after = documents(host)
+    new = after["operation list"][len(before["operation list"]):]  # of the daemon's start
+    assert [one["kind"] for one in new] in ([], ["apply"]), f"operations: {new}"
+    changed = lost(before, after | {"operation list": after["operation list"][:len(before["operation list"])]})
     assert not changed, "\n".join(changed)
     assert files(host) == found, "\n".join(lost(found, now := files(host)) + [f"new: {path}" for path in now.keys() - found.keys()])
     assert runtimes.pid(host) == containerd, "containerd was restarted"
