@@ -51,7 +51,7 @@ struct JobCallbacks {
     std::function<void(core::JobResult)> step = {};
 };
 
-/// A running worker. Destroying this object does not kill the worker: it is no longer watched, and stops.
+/// A running worker. The destructor ends the worker's stdin but does not kill it. It calls no callback.
 class Worker {
   public:
     virtual ~Worker() = default;

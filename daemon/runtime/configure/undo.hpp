@@ -20,7 +20,7 @@ class RuntimeUndo {
 
     /// Copies what a change of runtime `name` replaces. If the step runs again after an interruption, the
     /// first copy of a file stays, unless another program has written the file since. `process` is the
-    /// runtime's process, which has not read the new files; nullopt if no restart is needed.
+    /// runtime's process before its restart. Without a restart it is nullopt.
     [[nodiscard]] base::Result<void> save(const std::string& name, const RuntimeChange& change,
                                           const RecordedRuntime& recorded,
                                           const std::optional<ProcessStamp>& process);
