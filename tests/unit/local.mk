@@ -190,6 +190,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/runtime/cdi/validations_test.cpp \
     %D%/runtime/configure/change_test.cpp \
     %D%/runtime/configure/restart_test.cpp \
+    %D%/runtime/configure/undo_test.cpp \
     %D%/runtime/inspect/config_test.cpp \
     %D%/runtime/inspect/find_test.cpp \
     %D%/runtime/inspect/state_test.cpp \

@@ -55,9 +55,9 @@ bool has_ours(const RecordedRuntime& recorded) {
 
 class RuntimeConverger {
   public:
-    RuntimeConverger(core::StepContext& context, const ConvergeRequest& request)
+    RuntimeConverger(core::StepContext& context, const ConvergeRequest& request, RuntimeUndo undo)
         : context_(context), root_(context.root), request_(request),
-          record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(context) {}
+          record_(read_runtime_record(root_).value_or(RuntimeRecord())), undo_(std::move(undo)) {}
 
     Result<Json> run() {
         GPUHOST_TRY(targets, targets_of(root_, request_, record_));
@@ -411,7 +411,8 @@ Result<Targets> targets_of(const Root& root, const ConvergeRequest& request, con
 }
 
 Result<Json> converge_runtimes(core::StepContext& context, const ConvergeRequest& request) {
-    return RuntimeConverger(context, request).run();
+    GPUHOST_TRY(undo, RuntimeUndo::read(context));
+    return RuntimeConverger(context, request, std::move(undo)).run();
 }
 
 } // namespace gpuhost::runtime

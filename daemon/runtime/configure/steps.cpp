@@ -65,7 +65,9 @@ void register_runtime_steps(core::StepKinds& kinds) {
         return std::move(done);
     };
     kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
-        const auto back = RuntimeUndo(context).put_all_back(request_of(args).permits_restart());
+        const auto undo = RuntimeUndo::read(context);
+        const auto back =
+            undo ? undo->put_all_back(request_of(args).permits_restart()) : base::fail(undo.error());
         converge_toolkit_validation(context);
         return back;
     };

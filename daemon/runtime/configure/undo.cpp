@@ -73,13 +73,16 @@ Result<void> write_text(const Root& root, const std::string& path, const Text& t
     return root.rename(unfinished, path);
 }
 
-RuntimeUndo::RuntimeUndo(const core::StepContext& context) : context_(context), root_(context.root) {
-    const auto text = root_.read(path_of(context), undo_limit);
-    const auto document = text ? base::parse_json(*text, path_of(context)) : base::fail(text.error());
-    if (!document || !document->is_object())
-        return;
-    for (const auto& [name, value] : document->items()) {
-        Entry& entry = entries_[name];
+Result<RuntimeUndo> RuntimeUndo::read(const core::StepContext& context) {
+    RuntimeUndo undo(context);
+    const auto text = context.root.read(path_of(context), undo_limit);
+    if (!text && text.error().code == Errc::NotFound)
+        return undo;
+    if (!text)
+        return base::fail(text.error());
+    GPUHOST_TRY(document, base::parse_json(*text, path_of(context)));
+    for (const auto& [name, value] : document.items()) {
+        Entry& entry = undo.entries_[name];
         entry.recorded = runtime_record_from_json(base::member(value, "recorded"));
         entry.process = process_stamp_from_json(base::member(value, "process"));
         for (const Json& file : base::member(value, "files"))
@@ -87,6 +90,7 @@ RuntimeUndo::RuntimeUndo(const core::StepContext& context) : context_(context), 
                                    text_from_json(base::member(file, "before")),
                                    text_from_json(base::member(file, "after"))});
     }
+    return undo;
 }
 
 Result<void> RuntimeUndo::write() const {

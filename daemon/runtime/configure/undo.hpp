@@ -15,8 +15,8 @@ namespace gpuhost::runtime {
 class RuntimeUndo {
   public:
     /// Reads the copies; there are none if this transaction has written none yet. `context` must outlive the
-    /// object.
-    explicit RuntimeUndo(const core::StepContext& context);
+    /// object. Fails if the copies exist but can't be read.
+    [[nodiscard]] static base::Result<RuntimeUndo> read(const core::StepContext& context);
 
     /// Copies what a change of runtime `name` replaces. If the step runs again after an interruption, the
     /// first copy of a file stays, unless another program has written the file since. `process` is the
@@ -42,6 +42,7 @@ class RuntimeUndo {
         RuntimeRecord recorded;        ///< with the entry of this runtime only
         std::optional<ProcessStamp> process;
     };
+    explicit RuntimeUndo(const core::StepContext& context) : context_(context), root_(context.root) {}
     [[nodiscard]] base::Result<void> write() const;
 
     const core::StepContext& context_;
