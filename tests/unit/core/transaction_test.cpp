@@ -448,6 +448,12 @@ TEST(Transaction, RecordJsonRoundTripKeepsAllMembers) {
     const auto first = record_from_json(to_json(begin(2)));
     ASSERT_TRUE(first);
     EXPECT_EQ(to_json(*first), to_json(begin(2)));
+    Record group = start(Phase::Apply, 1);
+    group.last = 2;
+    EXPECT_EQ(record_from_json(to_json(group))->last, 2U);
+    Record step = done(Phase::Apply, 1);
+    step.continues = true;
+    EXPECT_TRUE(record_from_json(to_json(step))->continues);
     EXPECT_EQ(first->preflights, begin(2).preflights);
 }
 
