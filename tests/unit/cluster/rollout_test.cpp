@@ -353,6 +353,51 @@ TEST(Rollout, LeaderKeepsItsLeaseWhileItRuns) {
     }
 }
 
+bool leads(const Story& story, std::size_t i) {
+    const auto& process = story.hosts[i]->process;
+    return process && process->leader && process->leader->leads();
+}
+
+TEST(Rollout, RestartedLeaderLeadsAgainAtOnce) {
+    Story story(1, {.candidates = 1});
+    story.run(Time(60'000));
+    ASSERT_TRUE(leads(story, 0)) << story.text();
+    story.kill(0);
+    story.start(0);
+    story.run(Time(5'000));
+    EXPECT_TRUE(leads(story, 0)) << "the Lease is its own\n" << story.text();
+}
+
+TEST(Rollout, AnotherCandidateLeadsOnlyAfterTheLeaseHasEnded) {
+    Story story(1, {.candidates = 2});
+    story.run(Time(60'000));
+    const unsigned leader = leads(story, 0) ? 0 : 1;
+    ASSERT_TRUE(leads(story, leader) && !leads(story, 1 - leader)) << story.text();
+    story.kill(leader);
+    story.run(Time(9'000)); // renewed at most 5 s before, for 15 s
+    EXPECT_FALSE(leads(story, 1 - leader)) << story.text();
+    story.run(Time(40'000));
+    EXPECT_TRUE(leads(story, 1 - leader)) << story.text();
+}
+
+// Requests of the ended term may still take effect; only a new term makes them void.
+TEST(Rollout, RenewalAnsweredTooLateBeginsANewTerm) {
+    Story story(1, {.candidates = 1});
+    story.run(Time(60'000));
+    ASSERT_TRUE(leads(story, 0)) << story.text();
+    bool is_late = true;
+    story.server.hold = [&](const http::Request& request) {
+        const bool renews = request.method == "PATCH" && request.url.find(leader_lease) != std::string::npos;
+        return Time(renews && std::exchange(is_late, false) ? 11'000 : 0);
+    };
+    story.run(Time(40'000));
+    ASSERT_FALSE(is_late);
+    EXPECT_TRUE(leads(story, 0)) << story.text();
+    const Json* const lease = story.server.find(std::string(leases_path) + "/" + leader_lease);
+    ASSERT_NE(lease, nullptr);
+    EXPECT_EQ(lease_facts(*lease).transitions, 2) << story.text();
+}
+
 TEST(Rollout, ClocksHoursApartChangeNothing) {
     Story story(1, {});
     for (unsigned i = 0; i < story.hosts.size(); ++i)
