@@ -333,6 +333,7 @@ class SystemdWorker : public Worker {
     }
     /// Requests a snapshot, in place of one that was requested earlier.
     void query() {
+        is_outdated_ = false;
         const int r = sd_bus_call_method_async(bus_, base::OutPtr(query_), systemd_name, path_.c_str(),
                                                "org.freedesktop.DBus.Properties", "GetAll",
                                                call<&SystemdWorker::on_state>, this, "s", "");
@@ -346,7 +347,14 @@ class SystemdWorker : public Worker {
         return guard_or_exit(self->event_.get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
-    void on_signal(sd_bus_message* /*signal*/) { query(); }
+    /// Does not replace a pending query: a query of a unit that systemd does not have makes systemd load and
+    /// remove that unit, which is a signal again.
+    void on_signal(sd_bus_message* /*signal*/) {
+        if (query_)
+            is_outdated_ = true;
+        else
+            query();
+    }
 
     void on_started(sd_bus_message* reply) {
         const sd_bus_error* error = sd_bus_message_get_error(reply);
@@ -357,11 +365,14 @@ class SystemdWorker : public Worker {
     }
 
     void on_state(sd_bus_message* reply) {
+        query_.reset();
         const auto unit = read_state(reply);
         if (!unit)
             on_silence(unit.error());
         else if (auto error = end_of(*unit, expired_))
             end(&JobWatch::end, *std::move(error));
+        else if (is_outdated_)
+            query();
         else
             check_when_due();
     }
@@ -390,6 +401,7 @@ class SystemdWorker : public Worker {
     JobWatch watch_;
     std::chrono::steady_clock::time_point due_; ///< when the daemon kills the unit
     bool expired_ = false;                      ///< the unit was overdue
+    bool is_outdated_ = false;                  ///< a signal arrived while a query was pending
     Slot changed_;
     Slot removed_;
     Slot start_;

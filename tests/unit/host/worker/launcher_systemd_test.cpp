@@ -76,7 +76,8 @@ class FakeSystemd {
     unsigned known_job = 0;
     int asked = 0;
     std::string asked_path;
-    int references = 0; ///< of the daemon to the unit
+    int references = 0;   ///< of the daemon to the unit
+    bool is_stub = false; ///< systemd does not have the unit: each call about it loads and removes one
 
   private:
     Message new_signal(const char* path, const char* interface, const char* member) {
@@ -98,8 +99,11 @@ class FakeSystemd {
             EXPECT_STREQ(mode, "replace"); // also replaces a queued start
             self->killed.emplace_back(name);
         }
-        if (sd_bus_message_is_method_call(m, manager_interface, "RefUnit") > 0)
+        if (sd_bus_message_is_method_call(m, manager_interface, "RefUnit") > 0) {
             ++self->references;
+            if (self->is_stub)
+                self->removed("gpuhost-worker-3-2-1.service");
+        }
         if (sd_bus_message_is_method_call(m, manager_interface, "UnrefUnit") > 0)
             --self->references;
         return 0;
@@ -114,9 +118,12 @@ class FakeSystemd {
         const char* interface = nullptr;
         EXPECT_GE(sd_bus_message_read(m, "s", &interface), 0);
         EXPECT_STREQ(interface, "") << "all interfaces";
-        return sd_bus_reply_method_return(m, "a{sv}", 4, "Id", "s", unit.c_str(), "ActiveState", "s",
-                                          known_state.c_str(), "Job", "(uo)", known_job, "/", "Result", "s",
-                                          known_result.c_str());
+        const int r = sd_bus_reply_method_return(m, "a{sv}", 4, "Id", "s", unit.c_str(), "ActiveState", "s",
+                                                 known_state.c_str(), "Job", "(uo)", known_job, "/", "Result",
+                                                 "s", known_result.c_str());
+        if (is_stub)
+            removed("gpuhost-worker-3-2-1.service");
+        return r;
     }
     int start(sd_bus_message* m) {
         EXPECT_STREQ(sd_bus_message_get_signature(m, 1), "ssa(sv)a(sa(sv))");
@@ -492,6 +499,23 @@ TEST_F(SystemdLauncherTest, UnknownUnitIsADeath) {
     recover();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died);
+}
+
+TEST_F(SystemdLauncherTest, QueryThatCausesASignalIsNotReplaced) {
+    systemd->is_stub = true;
+    recover();
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->how, JobEnd::How::Died);
+    EXPECT_LE(systemd->asked, 2);
+}
+
+TEST_F(SystemdLauncherTest, SignalDuringAQueryIsFollowedByAnother) {
+    systemd->known_state = "active";
+    start();
+    systemd->changed();
+    systemd->changed();
+    systemd->state("failed", 0);
+    EXPECT_TRUE(becomes([this] { return ended.has_value(); }));
 }
 
 TEST_F(SystemdLauncherTest, RecoveredUnitWithAQueuedStartIsAlive) {
