@@ -368,7 +368,7 @@ TEST(Rollout, RestartedLeaderLeadsAgainAtOnce) {
     EXPECT_TRUE(leads(story, 0)) << "the Lease is its own\n" << story.text();
 }
 
-TEST(Rollout, AnotherCandidateLeadsOnlyAfterTheLeaseHasEnded) {
+TEST(Rollout, AnotherCandidateLeadsAfterTheLeaseHasEnded) {
     Story story(1, {.candidates = 2});
     story.run(Time(60'000));
     const unsigned leader = leads(story, 0) ? 0 : 1;
