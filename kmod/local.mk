@@ -7,8 +7,8 @@ noinst_LIBRARIES += %D%/libkmod-gpu.a
     %D%/device_node.hpp \
     %D%/driver_settings.cpp \
     %D%/driver_settings.hpp \
-    %D%/step_kind.cpp \
-    %D%/step_kind.hpp
+    %D%/step_code.cpp \
+    %D%/step_code.hpp
 include kmod/boot/local.mk
 include kmod/build/local.mk
 include kmod/device/local.mk

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/step.hpp"
 
-#include "daemon/core/former_names.hpp"
-
-#include <algorithm>
 #include <chrono>
 
 #include <fcntl.h>
@@ -39,13 +36,6 @@ std::string_view name(Sandbox sandbox) noexcept {
         return "devices";
     }
     return "store";
-}
-
-const StepKind* StepKinds::find(std::string_view name) const {
-    name = present_kind(name);
-    const auto it =
-        std::find_if(kinds_.begin(), kinds_.end(), [&](const StepKind& kind) { return kind.name == name; });
-    return it == kinds_.end() ? nullptr : &*it;
 }
 
 void hold_open(const StepContext& context, const std::vector<std::string>& paths) {

@@ -2,11 +2,11 @@
 // Steps: the only way in which gpuhost changes a host.
 //
 // A Step is a value: the name of a kind, and arguments. The daemon writes it to the journal as a part of the
-// plan, and sends it to a worker. A restarted daemon can therefore continue or undo with the journal alone. A
-// StepKind is the code of a kind. Each phase of a step runs in a worker process with the kind's sandbox and
-// deadline, never in the daemon.
+// plan, and sends it to a worker. A restarted daemon can therefore continue or undo with the journal alone.
+// Each phase of a step runs in a worker process with the kind's sandbox and deadline, never in the daemon.
+// The daemon links each StepKind and no StepCode.
 //
-// Contract of every kind:
+// Contract of every kind's code:
 //   preflight  changes nothing; may run while the host is in use; returns all problems, not only the first
 //   apply      converges: if interrupted at any point and run again, it reaches the same state
 //   verify     runs after apply; reads the actual state (kernel, file system), not what apply remembers
@@ -16,9 +16,12 @@
 #include "daemon/base/handle.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/core/former_names.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -80,6 +83,7 @@ struct StepContext {
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
 };
 
+/// The properties of a kind, by which the daemon runs its phases.
 struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
@@ -88,7 +92,7 @@ struct StepKind {
     std::chrono::seconds deadline{60};
     /// Paths that apply and undo may write besides the staging directory. Needed in sandboxes whose file
     /// system is otherwise read-only.
-    std::vector<std::string> writable;
+    std::vector<std::string> writable = {};
     /// True: a cancel may kill the worker at any time. False: a cancel waits until the phase ends.
     bool interruptible = false;
     /// True if apply changes only the running system, and no file that remains after a shutdown. In a system
@@ -97,26 +101,45 @@ struct StepKind {
     /// True if apply loads or unloads kernel modules. If its undo times out, or fails because a module is in
     /// use, the operation ends with RebootRequired.
     bool changes_kernel = false;
+    /// The phases that the kind's code has. The daemon starts no worker for the others.
+    bool has_preflight = false;
+    bool has_apply = true;
+    bool has_undo = false;
+};
 
-    std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight;
+/// The code of a kind's phases; an empty function is a phase without work. Only workers link it.
+struct StepCode {
+    std::string name; ///< of the kind
+    std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight = {};
     /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. "skip": N
     /// in it skips the next N steps, because this step left nothing for them to do.
-    std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply;
-    std::function<base::Result<void>(StepContext&, const base::Json& args)> verify;
-    std::function<base::Result<void>(StepContext&, const base::Json& args)> undo;
+    std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply = {};
+    std::function<base::Result<void>(StepContext&, const base::Json& args)> verify = {};
+    std::function<base::Result<void>(StepContext&, const base::Json& args)> undo = {};
 };
 
-/// All kinds that this program knows. daemon/programs/components.cpp adds those of each subsystem.
-class StepKinds {
+/// Values of all kinds that this program knows, by name. daemon/programs/ adds those of each subsystem.
+template <class Value>
+class ByKind {
   public:
-    void add(StepKind kind) { kinds_.push_back(std::move(kind)); }
+    void add(Value value) { values_.push_back(std::move(value)); }
+    void add(std::vector<Value> values) {
+        std::move(values.begin(), values.end(), std::back_inserter(values_));
+    }
     /// Returns null for an unknown name. Also finds a kind by its former name.
-    [[nodiscard]] const StepKind* find(std::string_view name) const;
-    [[nodiscard]] const std::vector<StepKind>& all() const { return kinds_; }
+    [[nodiscard]] const Value* find(std::string_view name) const {
+        name = present_kind(name);
+        const auto it = std::find_if(values_.begin(), values_.end(),
+                                     [&](const Value& value) { return value.name == name; });
+        return it == values_.end() ? nullptr : &*it;
+    }
+    [[nodiscard]] const std::vector<Value>& all() const { return values_; }
 
   private:
-    std::vector<StepKind> kinds_;
+    std::vector<Value> values_;
 };
+using StepKinds = ByKind<StepKind>;
+using StepCodes = ByKind<StepCode>;
 
 /// Opens device nodes read-write and passes the descriptors to context.keep. Skips nodes that can't be
 /// opened. A faulty device takes some seconds to open, so after 60 seconds the remaining nodes are skipped.

@@ -15,7 +15,7 @@
 
 namespace gpuhost::core {
 
-/// Returns how many of the next steps a step skips, from what its apply returned (StepKind::apply).
+/// Returns how many of the next steps a step skips, from what its apply returned (StepCode::apply).
 [[nodiscard]] std::size_t skipped_by(const base::Json& output);
 
 enum class StepState { Pending, Running, Done, Skipped, Failed, Undoing, Undone, UndoFailed };

@@ -14,8 +14,7 @@
 #include "images/import/images_component.hpp"
 #include "kmod/plan/driver_component.hpp"
 #include "kmod/plan/driver_filter.hpp"
-#include "kmod/plan/driver_steps.hpp"
-#include "kmod/plan/store_steps.hpp"
+#include "kmod/plan/step_kinds.hpp"
 #include "kmod/store/unpack_bundle.hpp"
 
 namespace gpuhost {
@@ -34,13 +33,14 @@ std::vector<core::Step> bundle_import_steps() {
 
 } // namespace
 
-void add_step_kinds(core::StepKinds& kinds) {
-    kmod::register_store_steps(kinds);
-    kmod::register_driver_steps(kinds);
-    images::register_bundle_steps(kinds);
-    runtime::register_cdi_steps(kinds);
-    runtime::register_toolkit_steps(kinds);
-    runtime::register_runtime_steps(kinds);
+core::StepKinds step_kinds() {
+    core::StepKinds kinds;
+    kinds.add(kmod::step_kinds());
+    kinds.add(images::bundle_step_kinds());
+    kinds.add(runtime::cdi_step_kinds());
+    kinds.add(runtime::toolkit_step_kinds());
+    kinds.add(runtime::runtime_step_kind());
+    return kinds;
 }
 
 std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root) {

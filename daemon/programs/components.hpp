@@ -11,7 +11,8 @@
 
 namespace gpuhost {
 
-void add_step_kinds(core::StepKinds& kinds);
+[[nodiscard]] core::StepKinds step_kinds();
+[[nodiscard]] core::StepCodes step_code(); ///< defined in step_code.cpp; only workers link it
 [[nodiscard]] std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& root);
 [[nodiscard]] std::vector<bus::BusObject> bus_objects(); ///< defined in bus_objects.cpp
 

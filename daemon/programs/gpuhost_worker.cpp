@@ -4,7 +4,5 @@
 #include "daemon/programs/components.hpp"
 
 int main(int argc, char* argv[]) {
-    gpuhost::core::StepKinds kinds;
-    gpuhost::add_step_kinds(kinds);
-    return gpuhost::host::worker_main(kinds, argc, argv);
+    return gpuhost::host::worker_main(gpuhost::step_code(), argc, argv);
 }

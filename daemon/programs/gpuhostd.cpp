@@ -108,7 +108,7 @@ base::Result<std::vector<host::Source>> watch_signals(host::Event& event, host::
 /// Plans and runs operations. It depends neither on the kind of caller (D-Bus or rescue) nor on how workers
 /// are started.
 struct Engine {
-    core::StepKinds kinds;
+    core::StepKinds kinds = step_kinds();
     std::optional<host::Runner> runner;
     std::optional<host::Manager> manager;
 
@@ -116,7 +116,6 @@ struct Engine {
                                             host::Launcher& launcher) {
         GPUHOST_TRY(boot_id, root.read_line("/proc/sys/kernel/random/boot_id"));
         GPUHOST_TRY(kernel, root.read_line("/proc/sys/kernel/osrelease"));
-        add_step_kinds(kinds);
         runner.emplace(event, root, launcher, kinds, boot_id);
         manager.emplace(event, root, *runner, make_components(root), setting_keys(), kernel);
         return {};

@@ -3,7 +3,8 @@
 gpuhostlibexecdir = $(libexecdir)/gpuhost
 
 noinst_LIBRARIES += %D%/libcomponents.a
-%C%_libcomponents_a_SOURCES = %D%/components.cpp %D%/components.hpp %D%/bus_objects.cpp
+%C%_libcomponents_a_SOURCES = %D%/components.cpp %D%/components.hpp %D%/bus_objects.cpp \
+    %D%/step_code.cpp
 
 sbin_PROGRAMS += gpuhostd
 gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

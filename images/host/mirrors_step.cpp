@@ -66,13 +66,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind mirrors_kind() {
-    core::StepKind kind;
-    kind.name = "images.mirrors";
-    kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(1);
-    kind.apply = apply;
-    return kind;
+core::StepCode mirrors_code() {
+    return {.name = "images.mirrors", .apply = apply};
 }
 
 core::Step mirrors_step(const MirrorSettings& settings) {

@@ -9,7 +9,7 @@
 
 namespace gpuhost::images {
 
-[[nodiscard]] core::StepKind mirrors_kind();
+[[nodiscard]] core::StepCode mirrors_code();
 [[nodiscard]] core::Step mirrors_step(const MirrorSettings& settings);
 
 } // namespace gpuhost::images

@@ -113,14 +113,8 @@ Result<void> undo(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind repositories_kind() {
-    core::StepKind kind;
-    kind.name = "packages.repositories";
-    kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(15); // enough for several bundles, each with a run of apt-get
-    kind.apply = apply;
-    kind.undo = undo;
-    return kind;
+core::StepCode repositories_code() {
+    return {.name = "packages.repositories", .apply = apply, .undo = undo};
 }
 
 core::Step repositories_step(bool on) {

@@ -8,7 +8,7 @@
 
 namespace gpuhost::images {
 
-[[nodiscard]] core::StepKind repositories_kind();
+[[nodiscard]] core::StepCode repositories_code();
 [[nodiscard]] core::Step repositories_step(bool on);
 /// Returns the step that removes the file of `bundle`. It runs before the bundle's packages are removed.
 [[nodiscard]] core::Step repositories_step_without(bool on, const std::string& bundle);

@@ -175,16 +175,8 @@ Result<Json> receive_apply(StepContext& context, const Json& args) {
     });
 }
 
-core::StepKind receive_kind() {
-    core::StepKind kind;
-    kind.name = "bundle.receive";
-    kind.sandbox = core::Sandbox::Content;
-    kind.writable = {std::string(store_directory)};
-    kind.deadline = std::chrono::hours(6); // enough to copy a full disk from a slow medium
-    kind.interruptible = true;
-    kind.preflight = receive_preflight;
-    kind.apply = receive_apply;
-    return kind;
+core::StepCode receive_code() {
+    return {.name = "bundle.receive", .preflight = receive_preflight, .apply = receive_apply};
 }
 
 Result<ForeignInput> foreign_input_of(const StepContext& context, const Json& args) {
@@ -223,17 +215,13 @@ Result<Json> convert_apply(StepContext& context, const Json& args) {
     return Json{{"name", found.manifest.name}, {"unsigned", true}, {"images", found.manifest.images.size()}};
 }
 
-core::StepKind convert_kind() {
-    core::StepKind kind;
-    kind.name = "bundle.convert";
-    kind.sandbox = core::Sandbox::Content;
-    kind.writable = {std::string(incoming_directory)};
-    kind.deadline = std::chrono::hours(6);
-    kind.interruptible = true;
-    kind.preflight = convert_preflight;
-    kind.apply = convert_apply;
-    kind.undo = [](StepContext& context, const Json&) { return remove_other_incoming(context.root, ""); };
-    return kind;
+core::StepCode convert_code() {
+    core::StepCode code;
+    code.name = "bundle.convert";
+    code.preflight = convert_preflight;
+    code.apply = convert_apply;
+    code.undo = [](StepContext& context, const Json&) { return remove_other_incoming(context.root, ""); };
+    return code;
 }
 
 Result<Json> commit_apply(StepContext& context, const Json& args) {
@@ -255,16 +243,9 @@ Result<void> commit_undo(StepContext& context, const Json&) {
     return received ? undo_receive(context.root, *received) : Result<void>();
 }
 
-core::StepKind commit_kind() {
-    core::StepKind kind;
-    kind.name = "bundle.commit";
-    kind.sandbox = core::Sandbox::Content;
-    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
-    kind.deadline = std::chrono::hours(1); // all blobs may still have to be written to the disk
-    kind.apply = commit_apply;
-    kind.undo = commit_undo;
+core::StepCode commit_code() {
     // Has no verify: the record is written last, and a blob is in the store only with the right digest.
-    return kind;
+    return {.name = "bundle.commit", .apply = commit_apply, .undo = commit_undo};
 }
 
 /// Reports whether the replaced generation and the new one need the same files of runtimes and package
@@ -289,14 +270,8 @@ Result<Json> finalize_apply(StepContext& context, const Json& args) {
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
 }
 
-core::StepKind finalize_kind() {
-    core::StepKind kind;
-    kind.name = "bundle.finalize";
-    kind.sandbox = core::Sandbox::Content;
-    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
-    kind.deadline = std::chrono::minutes(15);
-    kind.apply = finalize_apply;
-    return kind;
+core::StepCode finalize_code() {
+    return {.name = "bundle.finalize", .apply = finalize_apply};
 }
 
 Result<Problems> remove_preflight(StepContext& context, const Json& args) {
@@ -313,27 +288,65 @@ Result<Json> remove_apply(StepContext& context, const Json& args) {
     return Json{{"freed_blobs", freed.blobs}, {"freed_bytes", freed.bytes}};
 }
 
-core::StepKind remove_kind() {
-    core::StepKind kind;
-    kind.name = "bundle.remove";
-    kind.sandbox = core::Sandbox::Content;
-    kind.writable = {std::string(store_directory), std::string(catalogue_directory)};
-    kind.deadline = std::chrono::minutes(15);
-    kind.preflight = remove_preflight;
-    kind.apply = remove_apply;
-    return kind;
+core::StepCode remove_code() {
+    return {.name = "bundle.remove", .preflight = remove_preflight, .apply = remove_apply};
 }
 
 } // namespace
 
-void register_bundle_steps(core::StepKinds& kinds) {
-    kinds.add(receive_kind());
-    kinds.add(convert_kind());
-    kinds.add(commit_kind());
-    kinds.add(finalize_kind());
-    kinds.add(remove_kind());
-    kinds.add(mirrors_kind());
-    kinds.add(repositories_kind());
+std::vector<core::StepKind> bundle_step_kinds() {
+    using core::Sandbox;
+    using std::chrono::hours;
+    using std::chrono::minutes;
+    const std::vector<std::string> store{std::string(store_directory), std::string(catalogue_directory)};
+    return {
+        // A signed bundle by descriptor → its missing blobs in the incoming directory, and a list of its
+        // artifacts for other subsystems (core/artifact.hpp). Enough time to copy a full disk from a slow
+        // medium.
+        {.name = "bundle.receive",
+         .sandbox = Sandbox::Content,
+         .deadline = hours(6),
+         .writable = {std::string(store_directory)},
+         .interruptible = true,
+         .has_preflight = true},
+        // Unsigned images by descriptor → all of them in the incoming directory, with a manifest that is made
+        // here.
+        {.name = "bundle.convert",
+         .sandbox = Sandbox::Content,
+         .deadline = hours(6),
+         .writable = {std::string(incoming_directory)},
+         .interruptible = true,
+         .has_preflight = true,
+         .has_undo = true},
+        // Received blobs → the store and the catalogue; the record makes the bundle visible. All blobs may
+        // still have to be written to the disk.
+        {.name = "bundle.commit",
+         .sandbox = Sandbox::Content,
+         .deadline = hours(1),
+         .writable = store,
+         .has_undo = true},
+        // Removes the replaced record and the blobs of it alone; undo is impossible then.
+        {.name = "bundle.finalize", .sandbox = Sandbox::Content, .deadline = minutes(15), .writable = store},
+        // Removes a record, and the blobs that no other bundle owns.
+        {.name = "bundle.remove",
+         .sandbox = Sandbox::Content,
+         .deadline = minutes(15),
+         .writable = store,
+         .has_preflight = true},
+        // Updates the runtimes' files from the catalogue (images/host/mirrors.hpp).
+        {.name = "images.mirrors", .sandbox = Sandbox::System},
+        // Updates apt's or dnf's files likewise (images/host/repositories.hpp). Enough time for several
+        // bundles, each with a run of apt-get.
+        {.name = "packages.repositories",
+         .sandbox = Sandbox::System,
+         .deadline = minutes(15),
+         .has_undo = true},
+    };
+}
+
+std::vector<core::StepCode> bundle_step_code() {
+    return {receive_code(), convert_code(), commit_code(),      finalize_code(),
+            remove_code(),  mirrors_code(), repositories_code()};
 }
 
 } // namespace gpuhost::images

@@ -6,7 +6,7 @@
 #include "kmod/boot/host_programs.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/boot/initramfs_tool.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 #include <cerrno>
 #include <set>
@@ -21,8 +21,6 @@ using base::Json;
 using base::Result;
 using core::Problem;
 using core::StepContext;
-
-constexpr auto clear_deadline = std::chrono::minutes(15);
 
 Result<std::string> kernel_from(const Json& args) {
     GPUHOST_TRY(kernel, base::get_string(args, "kernel"));
@@ -109,7 +107,7 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     Paths unfinished = unfinished_images(context.root, kernel);
     unfinished.insert(image.path);
     GPUHOST_CHECK(record_unfinished(context.root, kernel, unfinished));
-    GPUHOST_CHECK(run_tool(context, kernel, tool, clear_deadline - std::chrono::minutes(1)));
+    GPUHOST_CHECK(run_tool(context, kernel, tool, initramfs_deadline - std::chrono::minutes(1)));
     GPUHOST_TRY(made, read_content(context.root, {image.kind, tool.makes}, kernel));
     if (!made.modules.empty())
         return base::fail(Errc::Failed,
@@ -206,17 +204,9 @@ Result<void> undo(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind initramfs_clear_kind() {
-    core::StepKind kind;
-    kind.name = "initramfs.clear";
-    kind.sandbox = core::Sandbox::Boot;
-    kind.deadline = clear_deadline;
-    kind.interruptible = true;
-    kind.preflight = preflight;
-    kind.apply = apply;
-    kind.verify = verify;
-    kind.undo = undo;
-    return kind;
+core::StepCode initramfs_clear_code() {
+    return {
+        .name = "initramfs.clear", .preflight = preflight, .apply = apply, .verify = verify, .undo = undo};
 }
 
 } // namespace gpuhost::kmod

@@ -119,19 +119,18 @@ std::vector<RemovedKernel> find_removed_kernels(const Root& root, const std::str
     return gone;
 }
 
-core::StepKind store_forget_kind() {
-    core::StepKind kind;
-    kind.name = "store.forget";
-    kind.sandbox = core::Sandbox::System; // because one of the files is a link in /lib/modules
-    kind.preflight = [](StepContext& context, const Json& args) -> Result<std::vector<core::Problem>> {
+core::StepCode store_forget_code() {
+    core::StepCode code;
+    code.name = "store.forget";
+    code.preflight = [](StepContext& context, const Json& args) -> Result<std::vector<core::Problem>> {
         if (const auto gone = still_removed(context, args); !gone)
             return std::vector<core::Problem>{{gone.error().code, gone.error().message, gone.error().hint}};
         return std::vector<core::Problem>{};
     };
-    kind.apply = forget;
+    code.apply = forget;
     // Needs no verify: apply fails if a file is not removed.
-    kind.undo = remember;
-    return kind;
+    code.undo = remember;
+    return code;
 }
 
 } // namespace gpuhost::kmod

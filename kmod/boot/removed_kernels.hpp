@@ -30,6 +30,6 @@ struct RemovedKernel {
 
 /// Step store.forget: removes the files for one kernel, a link before its target, and restores them on undo.
 /// Fails with InUse if the kernel is installed again. args: to_json() of a RemovedKernel.
-[[nodiscard]] core::StepKind store_forget_kind();
+[[nodiscard]] core::StepCode store_forget_code();
 
 } // namespace gpuhost::kmod

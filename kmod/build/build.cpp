@@ -4,7 +4,6 @@
 #include "kmod/build/kernel_build.hpp"
 #include "kmod/build/log.hpp"
 #include "kmod/module/headers.hpp"
-#include "kmod/step_kind.hpp"
 #include "kmod/store/module_set.hpp"
 
 #include <algorithm>
@@ -28,7 +27,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto build_deadline = std::chrono::hours(4);
 constexpr auto make_deadline = std::chrono::hours(2);
 /// The builds end this long before the deadline of the step, so that there is time to report which failed.
 constexpr auto end_before = std::chrono::minutes(1);
@@ -141,19 +139,10 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind build_compile_kind() {
-    core::StepKind kind;
-    kind.name = "build.compile";
-    kind.sandbox = core::Sandbox::Compile;
-    // Logs are kept after the staging directory is removed.
-    kind.writable = {std::string(build_logs_directory)};
-    kind.deadline = build_deadline;
-    kind.interruptible = true;
-    kind.preflight = preflight;
-    kind.apply = apply;
+core::StepCode build_compile_code() {
     // No verify: store.publish checks what was built.
     // No undo: the staging directory is deleted with its transaction.
-    return kind;
+    return {.name = "build.compile", .preflight = preflight, .apply = apply};
 }
 
 } // namespace gpuhost::kmod

@@ -6,6 +6,7 @@
 
 #include "daemon/core/step.hpp"
 
+#include <chrono>
 #include <cstdint>
 
 namespace gpuhost::kmod {
@@ -14,10 +15,13 @@ namespace gpuhost::kmod {
 /// information, rounded up.
 inline constexpr std::uint64_t build_space = std::uint64_t{1500} << 20U;
 
+/// The time limit of the step, for the builds for all kernels.
+inline constexpr auto build_deadline = std::chrono::hours(4);
+
 /// args: {"version", "kernels": [releases], "source": {"path", "file", "sha256", "directory", "flavour"}},
 /// where "source" is a SourceSet. The output of each build is kept in build_logs_directory as
 /// <version>-<kernel>.log. If one build fails, the others continue to their end, so that the error contains
 /// all failures. The step then fails, and no module set is kept.
-[[nodiscard]] core::StepKind build_compile_kind();
+[[nodiscard]] core::StepCode build_compile_code();
 
 } // namespace gpuhost::kmod

@@ -9,7 +9,6 @@
 #include "daemon/content/crypto/module_signature.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "kmod/module/kernel_config.hpp"
-#include "kmod/step_kind.hpp"
 #include "kmod/store/manifest.hpp"
 
 #include <algorithm>
@@ -238,17 +237,10 @@ std::vector<Problem> signing_problems(const SigningSettings& signing) {
     return problems;
 }
 
-core::StepKind build_sign_kind() {
-    core::StepKind kind;
-    kind.name = "build.sign";
-    kind.sandbox = core::Sandbox::Sign;
-    kind.deadline = std::chrono::minutes(15);
-    kind.interruptible = true;
-    kind.preflight = preflight;
-    kind.apply = apply;
+core::StepCode build_sign_code() {
     // No verify: each signature was checked against its module, and store.publish hashes all files again.
     // No undo: the staging directory is deleted with its transaction.
-    return kind;
+    return {.name = "build.sign", .preflight = preflight, .apply = apply};
 }
 
 } // namespace gpuhost::kmod

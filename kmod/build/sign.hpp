@@ -16,7 +16,7 @@ namespace gpuhost::kmod {
 
 /// args: {"version", "kernel", "flavour", "signing": to_json() of the settings, "set"}. "set" is the path of
 /// a module set in the store; without it, the set that build.compile has staged is signed.
-[[nodiscard]] core::StepKind build_sign_kind();
+[[nodiscard]] core::StepCode build_sign_code();
 
 [[nodiscard]] base::Json to_json(const SigningSettings& signing);
 /// Returns what is wrong with the signing settings alone, without reading files. Pure.

@@ -21,7 +21,7 @@
 #include "kmod/device/nvml.hpp"
 #include "kmod/load/converge.hpp"
 #include "kmod/module/kernel_state.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 #include "kmod/units/companion_services.hpp"
 
 #include <algorithm>
@@ -228,47 +228,31 @@ Result<base::Json> validate(StepContext& context, const base::Json& args) {
 
 } // namespace
 
-core::StepKind driver_devices_kind() {
-    core::StepKind kind;
-    kind.name = "driver.devices";
-    kind.sandbox = core::Sandbox::Devices;
-    kind.ends_with_boot = true;
-    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+core::StepCode driver_devices_code() {
+    core::StepCode code;
+    code.name = "driver.devices";
+    code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         if (is_forward(args))
             GPUHOST_CHECK(make_devices(context.root));
         return base::Json::object();
     };
-    kind.verify = [](StepContext& context, const base::Json& args) {
+    code.verify = [](StepContext& context, const base::Json& args) {
         return is_forward(args) ? check_devices(context.root) : Result<void>{};
     };
-    kind.undo = [](StepContext& context, const base::Json& args) {
+    code.undo = [](StepContext& context, const base::Json& args) {
         return is_forward(args) ? Result<void>{} : make_devices(context.root);
     };
-    return kind;
+    return code;
 }
 
-core::StepKind driver_validate_kind() {
-    core::StepKind kind;
-    kind.name = "driver.validate";
-    kind.sandbox = core::Sandbox::Devices;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(5); // enough for eight GPUs, which NVML starts one after the other
-    kind.preflight = validate_preflight;
-    kind.apply = validate;
+core::StepCode driver_validate_code() {
     // Needs no verify: apply changes nothing.
-    return kind;
+    return {.name = "driver.validate", .preflight = validate_preflight, .apply = validate};
 }
 
-core::StepKind driver_compute_kind() {
-    core::StepKind kind;
-    kind.name = "driver.compute";
-    kind.sandbox = core::Sandbox::Devices;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(5);
-    kind.preflight = compute_preflight;
-    kind.apply = compute;
+core::StepCode driver_compute_code() {
     // Needs no verify: apply changes nothing.
-    return kind;
+    return {.name = "driver.compute", .preflight = compute_preflight, .apply = compute};
 }
 
 } // namespace gpuhost::kmod

@@ -7,7 +7,7 @@
 #include "daemon/base/clock.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/module/kernel_state.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 #include <algorithm>
 
@@ -21,7 +21,6 @@ using base::Result;
 using core::Problem;
 using core::StepContext;
 
-constexpr std::chrono::hours longest_wait{24 * 7};
 constexpr unsigned most_rounds = 5;
 constexpr std::size_t most_listed = 100; ///< limit of groups in "terminated" of the result
 constexpr std::string_view how_to_free =
@@ -93,31 +92,20 @@ PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
 
 } // namespace
 
-core::StepKind holders_wait_kind() {
-    core::StepKind kind;
-    kind.name = "holders.wait";
-    kind.sandbox = core::Sandbox::Modules;
-    kind.ends_with_boot = true;
-    kind.deadline = longest_wait + std::chrono::minutes(1);
-    kind.interruptible = true;
-    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+core::StepCode holders_wait_code() {
+    core::StepCode code;
+    code.name = "holders.wait";
+    code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         GPUHOST_CHECK(wait_for_release(context, args));
         return base::Json::object();
     };
     // Needs no verify: the step holders.clear checks for new holders.
-    return kind;
+    return code;
 }
 
-core::StepKind holders_clear_kind() {
-    core::StepKind kind;
-    kind.name = "holders.clear";
-    kind.sandbox = core::Sandbox::Units;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::hours(1);
-    kind.preflight = clear_preflight;
-    kind.apply = clear;
+core::StepCode holders_clear_code() {
     // Needs no verify: clear() has checked, and another scan would lengthen the downtime.
-    return kind;
+    return {.name = "holders.clear", .preflight = clear_preflight, .apply = clear};
 }
 
 } // namespace gpuhost::kmod

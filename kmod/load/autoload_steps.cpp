@@ -2,7 +2,7 @@
 // Steps autoload.block and autoload.unblock (autoload_block.hpp). The undo of each does what the other does.
 // args of both: {"modules": [names]}.
 #include "kmod/load/autoload_block.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 namespace gpuhost::kmod {
 namespace {
@@ -26,32 +26,28 @@ base::Result<void> expect(const StepContext& context, bool blocked) {
 
 } // namespace
 
-core::StepKind autoload_block_kind() {
-    core::StepKind kind;
-    kind.name = "autoload.block";
-    kind.sandbox = core::Sandbox::System;
-    kind.ends_with_boot = true;
-    kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+core::StepCode autoload_block_code() {
+    core::StepCode code;
+    code.name = "autoload.block";
+    code.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
         GPUHOST_CHECK(block(context, args));
         return base::Json::object();
     };
-    kind.verify = [](StepContext& context, const base::Json&) { return expect(context, true); };
-    kind.undo = unblock;
-    return kind;
+    code.verify = [](StepContext& context, const base::Json&) { return expect(context, true); };
+    code.undo = unblock;
+    return code;
 }
 
-core::StepKind autoload_unblock_kind() {
-    core::StepKind kind;
-    kind.name = "autoload.unblock";
-    kind.sandbox = core::Sandbox::System;
-    kind.ends_with_boot = true;
-    kind.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
+core::StepCode autoload_unblock_code() {
+    core::StepCode code;
+    code.name = "autoload.unblock";
+    code.apply = [](StepContext& context, const base::Json& args) -> base::Result<base::Json> {
         GPUHOST_CHECK(unblock(context, args));
         return base::Json::object();
     };
-    kind.verify = [](StepContext& context, const base::Json&) { return expect(context, false); };
-    kind.undo = block;
-    return kind;
+    code.verify = [](StepContext& context, const base::Json&) { return expect(context, false); };
+    code.undo = block;
+    return code;
 }
 
 } // namespace gpuhost::kmod

@@ -13,7 +13,7 @@
 #include "kmod/module/graph.hpp"
 #include "kmod/module/info.hpp"
 #include "kmod/select/driver_preflight.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 #include <algorithm>
 
@@ -114,22 +114,18 @@ Result<void> undo(StepContext& context, const base::Json& args) {
 
 } // namespace
 
-core::StepKind modules_converge_kind() {
-    core::StepKind kind;
-    kind.name = "modules.converge";
-    kind.sandbox = core::Sandbox::Modules;
-    kind.ends_with_boot = true;
-    kind.changes_kernel = true;
-    kind.deadline = std::chrono::hours(1); // for the whole step; each module has its own, shorter deadline
-    kind.preflight = converge_preflight;
-    kind.apply = apply;
-    kind.verify = [](StepContext& context, const base::Json& args) -> Result<void> {
+core::StepCode modules_converge_code() {
+    core::StepCode code;
+    code.name = "modules.converge";
+    code.preflight = converge_preflight;
+    code.apply = apply;
+    code.verify = [](StepContext& context, const base::Json& args) -> Result<void> {
         const ModuleGoal goal = goal_of(args, "to");
         GPUHOST_CHECK(check_kernel(context.root, goal));
         return check_gpus(context.root, goal, base::strings_or_empty(args, "gpus"));
     };
-    kind.undo = undo;
-    return kind;
+    code.undo = undo;
+    return code;
 }
 
 } // namespace gpuhost::kmod

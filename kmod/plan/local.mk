@@ -13,11 +13,10 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/driver_goal.cpp \
     %D%/driver_plan.cpp \
     %D%/driver_plan.hpp \
-    %D%/driver_steps.cpp \
-    %D%/driver_steps.hpp \
     %D%/requests.cpp \
     %D%/requests.hpp \
     %D%/select_plan.cpp \
     %D%/select_plan.hpp \
-    %D%/store_steps.cpp \
-    %D%/store_steps.hpp
+    %D%/step_kinds.cpp \
+    %D%/step_kinds.hpp \
+    %D%/steps.cpp

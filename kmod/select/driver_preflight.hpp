@@ -3,7 +3,7 @@
 // is in use. They return all problems, not only the first, and change nothing.
 #pragma once
 
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 namespace gpuhost::kmod {
 

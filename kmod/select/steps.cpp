@@ -11,7 +11,7 @@
 #include "kmod/module/index.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/select/driver_preflight.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 #include <algorithm>
 
@@ -258,31 +258,25 @@ Result<void> verify_selected(StepContext& context, const base::Json& args) {
 
 } // namespace
 
-core::StepKind driver_prepare_kind() {
-    core::StepKind kind;
-    kind.name = "driver.prepare";
-    kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(12);
-    kind.preflight = prepare_preflight;
-    kind.apply = prepare;
-    kind.verify = verify_prepared;
-    kind.undo = unprepare;
-    return kind;
+core::StepCode driver_prepare_code() {
+    return {.name = "driver.prepare",
+            .preflight = prepare_preflight,
+            .apply = prepare,
+            .verify = verify_prepared,
+            .undo = unprepare};
 }
 
-core::StepKind driver_select_kind() {
-    core::StepKind kind;
-    kind.name = "driver.select";
-    kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(12);
-    kind.preflight = select_preflight;
-    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+core::StepCode driver_select_code() {
+    core::StepCode code;
+    code.name = "driver.select";
+    code.preflight = select_preflight;
+    code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         GPUHOST_CHECK(select(context, args));
         return base::Json::object();
     };
-    kind.verify = verify_selected;
-    kind.undo = select_back;
-    return kind;
+    code.verify = verify_selected;
+    code.undo = select_back;
+    return code;
 }
 
 } // namespace gpuhost::kmod

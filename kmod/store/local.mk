@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base daemon/content/archive daemon/content/crypto daemon/content/package
-#   daemon/content/set daemon/core kmod kmod/holder kmod/module
+#   daemon/content/set daemon/core kmod/holder kmod/module
 kmod_libkmod_gpu_a_SOURCES += \
     %D%/flavour_choice.cpp \
     %D%/flavour_choice.hpp \

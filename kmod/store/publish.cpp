@@ -51,16 +51,13 @@ Result<std::vector<std::string>> parents_of(const std::vector<content::OpenSet>&
 
 } // namespace
 
-core::StepKind store_publish_kind() {
-    core::StepKind kind =
-        content::publish_kind({.store = store_directory,
-                               .staged = {},
-                               .patterns = {"/userland", "/modules/*", "/source/*", "/bundled/*/userland",
-                                            "/bundled/*/modules/*", "/bundled/*/source/*"},
-                               .parents = parents_of});
-    kind.name = "store.publish";
-    kind.deadline = std::chrono::minutes(15);
-    return kind;
+core::StepCode store_publish_code() {
+    return content::publish_code("store.publish",
+                                 {.store = store_directory,
+                                  .staged = {},
+                                  .patterns = {"/userland", "/modules/*", "/source/*", "/bundled/*/userland",
+                                               "/bundled/*/modules/*", "/bundled/*/source/*"},
+                                  .parents = parents_of});
 }
 
 } // namespace gpuhost::kmod

@@ -10,10 +10,10 @@ namespace gpuhost::kmod {
 /// Publishes all staged sets. args, all optional: {"version": all sets must be of it, "kernels": module sets
 /// for these must be staged, "protect": versions of which no set may be, else AccessDenied, "optional": true:
 /// success if nothing was staged}.
-[[nodiscard]] core::StepKind store_publish_kind();
+[[nodiscard]] core::StepCode store_publish_code();
 
 /// Hashes all files of these versions in the store and compares them with their manifests. args: {"versions":
 /// […]}; empty: all versions.
-[[nodiscard]] core::StepKind store_verify_kind();
+[[nodiscard]] core::StepCode store_verify_code();
 
 } // namespace gpuhost::kmod

@@ -7,7 +7,6 @@
 #include "daemon/content/set/removal.hpp"
 #include "kmod/holder/mappers.hpp"
 #include "kmod/module/kernel_state.hpp"
-#include "kmod/step_kind.hpp"
 #include "kmod/store/manifest.hpp"
 #include "kmod/store/store.hpp"
 
@@ -116,23 +115,18 @@ Result<void> before_purge(StepContext& context, const Json& args) {
     return {};
 }
 
-const content::Removing removing{store_directory, place_of, check, before_purge};
+content::Removing removing() {
+    return {store_directory, place_of, check, before_purge};
+}
 
 } // namespace
 
-core::StepKind store_remove_kind() {
-    core::StepKind kind = content::remove_kind(removing);
-    kind.name = "store.remove";
-    // Reads the mappings of all processes, and waits for the disk.
-    kind.deadline = std::chrono::minutes(5);
-    kind.sandbox = core::Sandbox::Units; // can read the mappings of all processes; Sandbox::Store cannot
-    return kind;
+core::StepCode store_remove_code() {
+    return content::remove_code("store.remove", removing());
 }
 
-core::StepKind store_purge_kind() {
-    core::StepKind kind = content::purge_kind(removing);
-    kind.name = "store.purge";
-    return kind;
+core::StepCode store_purge_code() {
+    return content::purge_code("store.purge", removing());
 }
 
 } // namespace gpuhost::kmod

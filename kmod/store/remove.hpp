@@ -9,7 +9,7 @@
 namespace gpuhost::kmod {
 
 /// args: {"version"}; to remove only a module set, also {"kernel", "flavour", "digest"}
-[[nodiscard]] core::StepKind store_remove_kind();
-[[nodiscard]] core::StepKind store_purge_kind();
+[[nodiscard]] core::StepCode store_remove_code();
+[[nodiscard]] core::StepCode store_purge_code();
 
 } // namespace gpuhost::kmod

@@ -2,7 +2,6 @@
 #include "kmod/store/stage.hpp"
 
 #include "daemon/base/parse.hpp"
-#include "kmod/step_kind.hpp"
 #include "kmod/store/module_set.hpp"
 
 namespace gpuhost::kmod {
@@ -65,19 +64,16 @@ Result<Imported> stage_files(const base::Root& staging, const std::vector<Import
                                                     : stage_packages(staging, files, space, progress);
 }
 
-core::StepKind store_stage_kind() {
-    core::StepKind kind;
-    kind.name = "store.stage";
-    kind.sandbox = core::Sandbox::Parse;
-    kind.deadline = std::chrono::minutes(15);
-    kind.interruptible = true;
-    kind.preflight = [](const StepContext& context, const Json& args) {
+core::StepCode store_stage_code() {
+    core::StepCode code;
+    code.name = "store.stage";
+    code.preflight = [](const StepContext& context, const Json& args) {
         return content::check_passed_files(context, args, store_directory, make_room);
     };
-    kind.apply = apply;
+    code.apply = apply;
     // No verify: store.publish hashes all files again.
     // No undo: the staging directory is deleted with its transaction.
-    return kind;
+    return code;
 }
 
 } // namespace gpuhost::kmod

@@ -47,6 +47,6 @@ inline constexpr std::string_view make_room =
                                                  const std::vector<ImportFile>& files, std::uint64_t space,
                                                  const OnProgress& progress);
 
-[[nodiscard]] core::StepKind store_stage_kind();
+[[nodiscard]] core::StepCode store_stage_code();
 
 } // namespace gpuhost::kmod

@@ -92,16 +92,10 @@ Result<Json> apply(StepContext& context, const Json&) {
 
 } // namespace
 
-core::StepKind driver_unpack_kind() {
-    core::StepKind kind;
-    kind.name = "driver.unpack";
-    kind.sandbox = core::Sandbox::Content;
-    kind.deadline = std::chrono::minutes(30);
-    kind.interruptible = true;
-    kind.apply = apply;
+core::StepCode driver_unpack_code() {
     // No verify: store.publish hashes all of it again. No undo: the staging directory is deleted with its
     // transaction.
-    return kind;
+    return {.name = "driver.unpack", .apply = apply};
 }
 
 std::vector<core::Step> bundle_import_steps() {

@@ -10,7 +10,7 @@
 
 namespace gpuhost::kmod {
 
-[[nodiscard]] core::StepKind driver_unpack_kind();
+[[nodiscard]] core::StepCode driver_unpack_code();
 
 /// Returns the steps of the driver in an import of a bundle: driver.unpack and store.publish.
 [[nodiscard]] std::vector<core::Step> bundle_import_steps();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
 #include "daemon/content/set/file_list.hpp"
-#include "kmod/step_kind.hpp"
 #include "kmod/store/publish.hpp"
 #include "kmod/store/store.hpp"
 
@@ -92,15 +91,9 @@ Result<Json> apply(StepContext& context, const Json& args) {
 
 } // namespace
 
-core::StepKind store_verify_kind() {
-    core::StepKind kind;
-    kind.name = "store.verify";
-    kind.sandbox = core::Sandbox::Store;
-    kind.deadline = std::chrono::minutes(30);
-    kind.interruptible = true;
-    kind.apply = apply;
+core::StepCode store_verify_code() {
     // No verify: apply changes nothing.
-    return kind;
+    return {.name = "store.verify", .apply = apply};
 }
 
 } // namespace gpuhost::kmod

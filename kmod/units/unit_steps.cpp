@@ -9,7 +9,7 @@
 #include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 #include "kmod/units/client_units.hpp"
 #include "kmod/units/companion_services.hpp"
 
@@ -218,60 +218,45 @@ Result<void> start_again(StepContext& context, const base::Json& args) {
 
 } // namespace
 
-core::StepKind units_stop_kind() {
-    core::StepKind kind;
-    kind.name = "units.stop";
-    kind.sandbox = core::Sandbox::Units;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(10);
-    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+core::StepCode units_stop_code() {
+    core::StepCode code;
+    code.name = "units.stop";
+    code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         GPUHOST_CHECK(find_and_stop(context, args));
         return base::Json::object();
     };
     // Needs no verify: stop() checks that the units have no processes.
-    kind.undo = [](StepContext& context, const base::Json& args) {
+    code.undo = [](StepContext& context, const base::Json& args) {
         return start_again(context, stopped(context, args));
     };
-    return kind;
+    return code;
 }
 
-core::StepKind units_quiesce_kind() {
-    core::StepKind kind;
-    kind.name = "units.quiesce";
-    kind.sandbox = core::Sandbox::Units;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(5);
-    kind.undo = quiesce;
-    return kind;
+core::StepCode units_quiesce_code() {
+    return {.name = "units.quiesce", .undo = quiesce};
 }
 
-core::StepKind units_reload_kind() {
-    core::StepKind kind;
-    kind.name = "units.reload";
-    kind.sandbox = core::Sandbox::Units;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(5);
-    kind.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+core::StepCode units_reload_code() {
+    core::StepCode code;
+    code.name = "units.reload";
+    code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
         if (const auto reloaded = reload_unless_known(context, args); !reloaded)
             context.warn("systemd did not reload its unit files: " + reloaded.error().message);
         return base::Json::object();
     };
-    return kind;
+    return code;
 }
 
-core::StepKind units_start_kind() {
-    core::StepKind kind;
-    kind.name = "units.start";
-    kind.sandbox = core::Sandbox::Units;
-    kind.ends_with_boot = true;
-    kind.deadline = std::chrono::minutes(20);
-    kind.apply = [](StepContext& context, const base::Json& args) {
+core::StepCode units_start_code() {
+    core::StepCode code;
+    code.name = "units.start";
+    code.apply = [](StepContext& context, const base::Json& args) {
         return start(context, stopped(context, args));
     };
-    kind.undo = [](StepContext& context, const base::Json& args) {
+    code.undo = [](StepContext& context, const base::Json& args) {
         return stop(context, stopped(context, args));
     };
-    return kind;
+    return code;
 }
 
 } // namespace gpuhost::kmod

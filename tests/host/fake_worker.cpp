@@ -73,18 +73,18 @@ auto gated(const std::string& where, Phase phase) {
     };
 }
 
-core::StepKinds with_gates(const core::StepKinds& kinds) {
-    core::StepKinds gated_kinds;
-    for (core::StepKind kind : kinds.all()) {
-        if (kind.preflight)
-            kind.preflight = gated<std::vector<Problem>>("preflight " + kind.name, std::move(kind.preflight));
-        if (kind.apply)
-            kind.apply = gated<Json>("apply " + kind.name, std::move(kind.apply));
-        if (kind.undo)
-            kind.undo = gated<void>("undo " + kind.name, std::move(kind.undo));
-        gated_kinds.add(std::move(kind));
+core::StepCodes with_gates(const core::StepCodes& codes) {
+    core::StepCodes gated_codes;
+    for (core::StepCode code : codes.all()) {
+        if (code.preflight)
+            code.preflight = gated<std::vector<Problem>>("preflight " + code.name, std::move(code.preflight));
+        if (code.apply)
+            code.apply = gated<Json>("apply " + code.name, std::move(code.apply));
+        if (code.undo)
+            code.undo = gated<void>("undo " + code.name, std::move(code.undo));
+        gated_codes.add(std::move(code));
     }
-    return gated_kinds;
+    return gated_codes;
 }
 
 /// What udev does at boot: loads what the module directory of this kernel holds, in whatever order it takes.
@@ -111,7 +111,5 @@ int main(int argc, char* argv[]) {
     if (argc == 3 && std::string_view(argv[1]) == "--boot" &&
         gpuhost::base::starts_with(argv[2], root_option))
         return gpuhost::boot(argv[2] + root_option.size());
-    gpuhost::core::StepKinds kinds;
-    gpuhost::add_step_kinds(kinds);
-    return gpuhost::host::worker_main(gpuhost::with_gates(kinds), argc, argv);
+    return gpuhost::host::worker_main(gpuhost::with_gates(gpuhost::step_code()), argc, argv);
 }

@@ -148,9 +148,9 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/kmod/module/kernel_state_test.cpp \
     %D%/kmod/plan/driver_component_test.cpp \
     %D%/kmod/plan/driver_plan_test.cpp \
-    %D%/kmod/plan/driver_steps_test.cpp \
     %D%/kmod/plan/requests_test.cpp \
     %D%/kmod/plan/select_plan_test.cpp \
+    %D%/kmod/plan/steps_test.cpp \
     %D%/kmod/real_packages_test.cpp \
     %D%/kmod/store/flavour_choice_test.cpp \
     %D%/kmod/store/layout_test.cpp \
@@ -249,7 +249,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     tests/support/simulated_server.hpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
-%C%_host_tests_LDADD = $(test_libs) $(bus_libs)
+%C%_host_tests_LDADD = $(test_libs) $(components_libs)
 %C%_host_tests_SOURCES = \
     %D%/host/event_test.cpp \
     %D%/host/fake_launcher.hpp \
@@ -263,7 +263,8 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/host/worker/launcher_direct_test.cpp \
     %D%/host/worker/launcher_systemd_test.cpp \
     %D%/host/worker/sandbox_test.cpp \
-    %D%/host/worker/worker_test.cpp
+    %D%/host/worker/worker_test.cpp \
+    %D%/programs/step_code_test.cpp
 
 %C%_ctl_tests_CPPFLAGS = $(test_cppflags)
 %C%_ctl_tests_LDADD = $(test_libs) $(test_inputs) $(ctl_libs)

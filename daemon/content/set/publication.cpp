@@ -214,13 +214,11 @@ Result<void> undo(const Publishing& publishing, const StepContext& context, cons
 
 } // namespace
 
-core::StepKind publish_kind(const Publishing& publishing) {
-    core::StepKind kind;
-    kind.sandbox = core::Sandbox::Store;
-    kind.apply = std::bind_front(apply, publishing);
-    kind.verify = std::bind_front(verify, publishing);
-    kind.undo = std::bind_front(undo, publishing);
-    return kind;
+core::StepCode publish_code(std::string name, const Publishing& publishing) {
+    return {.name = std::move(name),
+            .apply = std::bind_front(apply, publishing),
+            .verify = std::bind_front(verify, publishing),
+            .undo = std::bind_front(undo, publishing)};
 }
 
 } // namespace gpuhost::content

@@ -31,9 +31,9 @@ struct Publishing {
         parents;
 };
 
-/// Returns a step kind that publishes all staged sets. If an intact set is already at a place, it is kept,
-/// and counts as the newest. args: {"optional": true: success if nothing was staged}. The caller adds the
-/// name and the deadline.
-[[nodiscard]] core::StepKind publish_kind(const Publishing& publishing);
+/// Returns the code of the kind `name`, which publishes all staged sets. If an intact set is already at a
+/// place, it is kept, and counts as the newest. args: {"optional": true: success if nothing was staged}. The
+/// kind needs Sandbox::Store.
+[[nodiscard]] core::StepCode publish_code(std::string name, const Publishing& publishing);
 
 } // namespace gpuhost::content

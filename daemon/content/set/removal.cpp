@@ -85,22 +85,17 @@ Result<void> remove_empty(const base::Root& root, std::string directory, std::st
     return {};
 }
 
-core::StepKind remove_kind(const Removing& removing) {
-    core::StepKind kind;
-    kind.preflight = std::bind_front(preflight, removing);
-    kind.apply = std::bind_front(apply, removing);
-    kind.verify = std::bind_front(verify, removing);
-    kind.undo = std::bind_front(undo, removing);
-    return kind;
+core::StepCode remove_code(std::string name, const Removing& removing) {
+    return {.name = std::move(name),
+            .preflight = std::bind_front(preflight, removing),
+            .apply = std::bind_front(apply, removing),
+            .verify = std::bind_front(verify, removing),
+            .undo = std::bind_front(undo, removing)};
 }
 
-core::StepKind purge_kind(const Removing& removing) {
-    core::StepKind kind;
-    kind.sandbox = core::Sandbox::Store;
-    kind.deadline = std::chrono::minutes(10);
-    kind.apply = std::bind_front(purge, removing);
+core::StepCode purge_code(std::string name, const Removing& removing) {
     // No undo: the files are deleted.
-    return kind;
+    return {.name = std::move(name), .apply = std::bind_front(purge, removing)};
 }
 
 } // namespace gpuhost::content

@@ -24,13 +24,13 @@ struct Removing {
     std::function<base::Result<void>(core::StepContext& context, const base::Json& args)> before_purge;
 };
 
-/// Returns a step kind that moves a directory to the trash. The caller adds the name, and a deadline and a
-/// sandbox for Removing::check.
-[[nodiscard]] core::StepKind remove_kind(const Removing& removing);
+/// Returns the code of the kind `name`, which moves a directory to the trash. Removing::check decides which
+/// sandbox and deadline the kind needs.
+[[nodiscard]] core::StepCode remove_code(std::string name, const Removing& removing);
 
-/// Returns a step kind that deletes the whole trash, and directories above the removed one that became empty.
-/// The caller adds the name.
-[[nodiscard]] core::StepKind purge_kind(const Removing& removing);
+/// Returns the code of the kind `name`, which deletes the whole trash, and directories above the removed one
+/// that became empty. The kind needs Sandbox::Store.
+[[nodiscard]] core::StepCode purge_code(std::string name, const Removing& removing);
 
 /// Removes `directory` and its parents up to `top`, without `top`, as long as they are empty.
 [[nodiscard]] base::Result<void> remove_empty(const base::Root& root, std::string directory,

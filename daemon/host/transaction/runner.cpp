@@ -61,7 +61,7 @@ std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& ki
     std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         const core::StepKind* kind = kinds.find(plan.steps[i].kind);
-        if (kind && kind->preflight)
+        if (kind && kind->has_preflight)
             groups[user_of(kind->sandbox).empty() ? std::nullopt : std::optional(kind->sandbox)].push_back(i);
     }
     std::vector<std::vector<std::size_t>> made;
@@ -224,7 +224,7 @@ bool Runner::changes_kernel(const Action& action) const {
 bool Runner::has_work(const Action& action) const {
     const core::StepKind* kind = kinds_.find(current_->operation.transaction.plan().steps[action.step].kind);
     return action.phase == Phase::Preflight || !kind ||
-           (action.phase == Phase::Apply ? kind->apply != nullptr : kind->undo != nullptr);
+           (action.phase == Phase::Apply ? kind->has_apply : kind->has_undo);
 }
 
 /// Ends a phase without a worker: the kind does not implement it, or it changes a running system only and

@@ -66,14 +66,14 @@ Result<std::vector<UniqueFd>> receive_inputs(std::size_t expected) {
 
 /// Returns the problems of all steps, not only the first, so that a person can solve all of them before the
 /// next try.
-core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& request,
+core::JobResult preflight(const core::StepCodes& codes, const core::JobRequest& request,
                           core::StepContext& context) {
     core::JobResult result;
     for (const core::Step& step : request.steps) {
-        const core::StepKind* kind = kinds.find(step.kind);
-        if (!kind->preflight)
+        const core::StepCode* code = codes.find(step.kind);
+        if (!code->preflight)
             continue;
-        auto found = kind->preflight(context, step.args);
+        auto found = code->preflight(context, step.args);
         if (!found) {
             result.error = found.error().context(step.summary);
             return result;
@@ -83,49 +83,49 @@ core::JobResult preflight(const core::StepKinds& kinds, const core::JobRequest& 
     return result;
 }
 
-core::JobResult apply(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+core::JobResult apply(const core::StepCode& code, const core::Step& step, core::StepContext& context) {
     core::JobResult result;
-    auto output = kind.apply(context, step.args);
+    auto output = code.apply(context, step.args);
     if (!output) {
         result.error = std::move(output).error();
         return result;
     }
     result.output = *std::move(output);
-    if (auto verified = kind.verify ? kind.verify(context, step.args) : Result<void>(); !verified)
+    if (auto verified = code.verify ? code.verify(context, step.args) : Result<void>(); !verified)
         result.error = std::move(verified).error();
     return result;
 }
 
-core::JobResult undo(const core::StepKind& kind, const core::Step& step, core::StepContext& context) {
+core::JobResult undo(const core::StepCode& code, const core::Step& step, core::StepContext& context) {
     core::JobResult result;
-    if (auto undone = kind.undo ? kind.undo(context, step.args) : Result<void>(); !undone)
+    if (auto undone = code.undo ? code.undo(context, step.args) : Result<void>(); !undone)
         result.error = std::move(undone).error();
     return result;
 }
 
-Result<core::JobRequest> read_request(const base::Root& root, const core::StepKinds& kinds,
+Result<core::JobRequest> read_request(const base::Root& root, const core::StepCodes& codes,
                                       std::string_view job) {
     GPUHOST_TRY(text, root.read(core::job_directory(job) + "/request.json", core::request_limit));
     GPUHOST_TRY(json, base::parse_json(text, "request.json"));
     GPUHOST_TRY(request, core::job_request_from_json(json));
     for (const core::Step& step : request.steps)
-        if (!kinds.find(step.kind))
+        if (!codes.find(step.kind))
             return base::fail(Errc::Failed, "unknown step kind '" + step.kind + "'");
     return request;
 }
 
 /// Runs a phase of the step at `index`; of all steps in preflight.
-core::JobResult run(const core::StepKinds& kinds, const core::JobRequest& request, std::size_t index,
+core::JobResult run(const core::StepCodes& codes, const core::JobRequest& request, std::size_t index,
                     core::StepContext& context) {
     core::JobResult result;
     std::vector<std::string> warnings;
     context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
     const core::Step& step = request.steps[index];
-    const core::StepKind& kind = *kinds.find(step.kind);
+    const core::StepCode& code = *codes.find(step.kind);
     try {
-        result = request.phase == core::Phase::Preflight ? preflight(kinds, request, context)
-                 : request.phase == core::Phase::Apply   ? apply(kind, step, context)
-                                                         : undo(kind, step, context);
+        result = request.phase == core::Phase::Preflight ? preflight(codes, request, context)
+                 : request.phase == core::Phase::Apply   ? apply(code, step, context)
+                                                         : undo(code, step, context);
     } catch (const std::exception& e) {
         result.error = Error{Errc::Failed, std::string("unexpected exception: ") + e.what(), {}};
     }
@@ -135,9 +135,9 @@ core::JobResult run(const core::StepKinds& kinds, const core::JobRequest& reques
 }
 
 /// Runs the steps of a job in their order, until one fails or stdin ends. Writes the result of each.
-Result<void> run_steps(const base::Root& root, const core::StepKinds& kinds, std::string_view job,
+Result<void> run_steps(const base::Root& root, const core::StepCodes& codes, std::string_view job,
                        Reporter& reporter) {
-    const auto request = read_request(root, kinds, job);
+    const auto request = read_request(root, codes, job);
     if (!request)
         return reporter.result({request.error(), {}, {}});
     auto inputs = receive_inputs(request->inputs);
@@ -153,7 +153,7 @@ Result<void> run_steps(const base::Root& root, const core::StepKinds& kinds, std
         [&reporter](double fraction, std::string_view said) { reporter.progress(fraction, said); }};
     context.keep = [&kept](UniqueFd fd) { kept.push_back(std::move(fd)); };
     for (std::size_t index = 0;;) {
-        const core::JobResult result = run(kinds, *request, index, context);
+        const core::JobResult result = run(codes, *request, index, context);
         GPUHOST_CHECK(reporter.result(result));
         index += 1 + core::skipped_by(result.output);
         if (result.error || request->phase != core::Phase::Apply || index >= request->steps.size() ||
@@ -165,7 +165,7 @@ Result<void> run_steps(const base::Root& root, const core::StepKinds& kinds, std
 
 } // namespace
 
-int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_view job) {
+int run_job(const base::Root& root, const core::StepCodes& codes, std::string_view job) {
     // O_APPEND and one write for each line: the daemon reads whole lines only, even if this process is
     // killed.
     const auto events = root.open_file(core::job_directory(job) + "/events", O_WRONLY | O_APPEND);
@@ -174,14 +174,14 @@ int run_job(const base::Root& root, const core::StepKinds& kinds, std::string_vi
         return 1;
     }
     Reporter reporter(events->get());
-    if (auto written = run_steps(root, kinds, job, reporter); !written) {
+    if (auto written = run_steps(root, codes, job, reporter); !written) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", written.error().message.c_str());
         return 1;
     }
     return 0;
 }
 
-int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
+int worker_main(const core::StepCodes& codes, int argc, char* argv[]) {
     std::string directory = "/";
     std::string job;
     for (const std::string_view argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
@@ -200,7 +200,7 @@ int worker_main(const core::StepKinds& kinds, int argc, char* argv[]) {
         std::fprintf(stderr, "gpuhost-worker: %s\n", root.error().message.c_str());
         return 1;
     }
-    return run_job(*root, kinds, job);
+    return run_job(*root, codes, job);
 }
 
 } // namespace gpuhost::host

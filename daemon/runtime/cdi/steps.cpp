@@ -50,36 +50,28 @@ Result<Json> converge(StepContext& context, const Json& args) {
     return std::move(told);
 }
 
-core::StepKind new_kind(const char* name) {
-    core::StepKind kind;
-    kind.name = name;
-    kind.sandbox = core::Sandbox::Devices;
-    kind.deadline = std::chrono::minutes(5); // GPUs are initialized one after the other
-    return kind;
-}
-
-core::StepKind publish_kind() {
-    core::StepKind kind = new_kind("cdi.publish");
-    kind.apply = converge;
-    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+core::StepCode publish_code() {
+    core::StepCode code{.name = "cdi.publish"};
+    code.apply = converge;
+    code.undo = [](StepContext& context, const Json& args) -> Result<void> {
         if (base::bool_or(args, "stays", false))
             return {};
         GPUHOST_CHECK(withdraw(context, args));
         return {};
     };
-    return kind;
+    return code;
 }
 
-core::StepKind withdraw_kind() {
-    core::StepKind kind = new_kind("cdi.withdraw");
-    kind.apply = withdraw;
-    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+core::StepCode withdraw_code() {
+    core::StepCode code{.name = "cdi.withdraw"};
+    code.apply = withdraw;
+    code.undo = [](StepContext& context, const Json& args) -> Result<void> {
         if (base::bool_or(args, "enable", true))
             (void)publish(context, args);
         converge_validations(context);
         return {};
     };
-    return kind;
+    return code;
 }
 
 Json args_of(const CdiSettings& settings) {
@@ -96,9 +88,15 @@ core::Step publish_step(const CdiSettings& settings, bool stays, std::string sum
 
 } // namespace
 
-void register_cdi_steps(core::StepKinds& kinds) {
-    kinds.add(publish_kind());
-    kinds.add(withdraw_kind());
+std::vector<core::StepKind> cdi_step_kinds() {
+    const auto deadline = std::chrono::minutes(5); // GPUs are initialized one after the other
+    return {
+        {.name = "cdi.publish", .sandbox = core::Sandbox::Devices, .deadline = deadline, .has_undo = true},
+        {.name = "cdi.withdraw", .sandbox = core::Sandbox::Devices, .deadline = deadline, .has_undo = true}};
+}
+
+std::vector<core::StepCode> cdi_step_code() {
+    return {publish_code(), withdraw_code()};
 }
 
 core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {

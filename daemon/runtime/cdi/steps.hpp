@@ -15,7 +15,8 @@
 
 namespace gpuhost::runtime {
 
-void register_cdi_steps(core::StepKinds& kinds);
+[[nodiscard]] std::vector<core::StepKind> cdi_step_kinds();
+[[nodiscard]] std::vector<core::StepCode> cdi_step_code();
 
 /// Returns cdi.publish for a plan that does not change the driver. Its undo does nothing: the new files are
 /// as correct as the earlier ones.

@@ -52,26 +52,30 @@ Result<std::vector<core::Problem>> preflight(StepContext& context, const Json& a
 
 } // namespace
 
-void register_runtime_steps(core::StepKinds& kinds) {
-    core::StepKind kind;
-    kind.name = "runtime.configure";
-    kind.sandbox = core::Sandbox::Runtimes;
-    // Several runtimes may start slowly, also after their files are restored.
-    kind.deadline = std::chrono::minutes(15);
-    kind.preflight = preflight;
-    kind.apply = [](StepContext& context, const Json& args) -> Result<Json> {
+core::StepKind runtime_step_kind() {
+    return {.name = "runtime.configure",
+            .sandbox = core::Sandbox::Runtimes,
+            // Several runtimes may start slowly, also after their files are restored.
+            .deadline = std::chrono::minutes(15),
+            .has_preflight = true,
+            .has_undo = true};
+}
+
+core::StepCode runtime_step_code() {
+    core::StepCode code{.name = "runtime.configure", .preflight = preflight};
+    code.apply = [](StepContext& context, const Json& args) -> Result<Json> {
         GPUHOST_TRY(done, converge_runtimes(context, request_of(args)));
         converge_toolkit_validation(context);
         return std::move(done);
     };
-    kind.undo = [](StepContext& context, const Json& args) -> Result<void> {
+    code.undo = [](StepContext& context, const Json& args) -> Result<void> {
         const auto undo = RuntimeUndo::read(context);
         const auto back =
             undo ? undo->put_all_back(request_of(args).permits_restart()) : base::fail(undo.error());
         converge_toolkit_validation(context);
         return back;
     };
-    kinds.add(std::move(kind));
+    return code;
 }
 
 core::Step runtime_step(const ConvergeRequest& request) {

@@ -9,7 +9,8 @@
 
 namespace gpuhost::runtime {
 
-void register_runtime_steps(core::StepKinds& kinds);
+[[nodiscard]] core::StepKind runtime_step_kind();
+[[nodiscard]] core::StepCode runtime_step_code();
 [[nodiscard]] core::Step runtime_step(const ConvergeRequest& request);
 
 } // namespace gpuhost::runtime

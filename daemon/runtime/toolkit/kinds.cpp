@@ -2,15 +2,49 @@
 #include "daemon/runtime/toolkit/stage.hpp"
 #include "daemon/runtime/toolkit/steps.hpp"
 
+#include <chrono>
+
 namespace gpuhost::runtime {
 
-void register_toolkit_steps(core::StepKinds& kinds) {
-    kinds.add(toolkit_stage_kind());
-    kinds.add(toolkit_unpack_kind());
-    kinds.add(toolkit_publish_kind());
-    kinds.add(toolkit_select_kind());
-    kinds.add(toolkit_remove_kind());
-    kinds.add(toolkit_purge_kind());
+using core::Sandbox;
+using std::chrono::minutes;
+
+std::vector<core::StepKind> toolkit_step_kinds() {
+    return {
+        // Passed files → one checked set in the staging directory.
+        {.name = "toolkit.stage",
+         .sandbox = Sandbox::Parse,
+         .deadline = minutes(10),
+         .interruptible = true,
+         .has_preflight = true},
+        // Toolkits of a bundle → checked sets in the staging directory.
+        {.name = "toolkit.unpack",
+         .sandbox = Sandbox::Content,
+         .deadline = minutes(10),
+         .interruptible = true},
+        // Staged sets → sealed, in the store.
+        {.name = "toolkit.publish", .sandbox = Sandbox::Store, .deadline = minutes(10), .has_undo = true},
+        // Sets the link `current` and NVIDIA's config.toml; undo restores both.
+        {.name = "toolkit.select",
+         .sandbox = Sandbox::System,
+         .deadline = minutes(2),
+         .has_preflight = true,
+         .has_undo = true},
+        // Moves a version to .trash; refused while it is selected or used. Reads the mappings of all
+        // processes, which Sandbox::Store can't, and waits for the disk.
+        {.name = "toolkit.remove",
+         .sandbox = Sandbox::Units,
+         .deadline = minutes(5),
+         .has_preflight = true,
+         .has_undo = true},
+        // Deletes .trash. Always last, because it has no undo.
+        {.name = "toolkit.purge", .sandbox = Sandbox::Store, .deadline = minutes(10)},
+    };
+}
+
+std::vector<core::StepCode> toolkit_step_code() {
+    return {toolkit_stage_code(),  toolkit_unpack_code(), toolkit_publish_code(),
+            toolkit_select_code(), toolkit_remove_code(), toolkit_purge_code()};
 }
 
 } // namespace gpuhost::runtime

@@ -31,12 +31,10 @@ Result<std::vector<std::string>> parents_of(const std::vector<content::OpenSet>&
 
 } // namespace
 
-core::StepKind toolkit_publish_kind() {
-    core::StepKind kind = content::publish_kind(
+core::StepCode toolkit_publish_code() {
+    return content::publish_code(
+        "toolkit.publish",
         {.store = toolkit_directory, .staged = staged_toolkits, .patterns = {"/*"}, .parents = parents_of});
-    kind.name = "toolkit.publish";
-    kind.deadline = std::chrono::minutes(10);
-    return kind;
 }
 
 ToolkitImportSteps toolkit_import_steps() {

@@ -46,22 +46,18 @@ Result<void> before_purge(const StepContext& context, const Json& args) {
     return {};
 }
 
-const content::Removing removing{toolkit_directory, place_of, check, before_purge};
+content::Removing removing() {
+    return {toolkit_directory, place_of, check, before_purge};
+}
 
 } // namespace
 
-core::StepKind toolkit_remove_kind() {
-    core::StepKind kind = content::remove_kind(removing);
-    kind.name = "toolkit.remove";
-    kind.deadline = std::chrono::minutes(5); // reads the mappings of all processes, and waits for the disk
-    kind.sandbox = core::Sandbox::Units; // may read the mappings of all processes, unlike the Store sandbox
-    return kind;
+core::StepCode toolkit_remove_code() {
+    return content::remove_code("toolkit.remove", removing());
 }
 
-core::StepKind toolkit_purge_kind() {
-    core::StepKind kind = content::purge_kind(removing);
-    kind.name = "toolkit.purge";
-    return kind;
+core::StepCode toolkit_purge_code() {
+    return content::purge_code("toolkit.purge", removing());
 }
 
 } // namespace gpuhost::runtime

@@ -164,16 +164,8 @@ Result<void> undo(StepContext& context, const Json&) {
 
 } // namespace
 
-core::StepKind toolkit_select_kind() {
-    core::StepKind kind;
-    kind.name = "toolkit.select";
-    kind.sandbox = core::Sandbox::System;
-    kind.deadline = std::chrono::minutes(2);
-    kind.preflight = preflight;
-    kind.apply = apply;
-    kind.verify = verify;
-    kind.undo = undo;
-    return kind;
+core::StepCode toolkit_select_code() {
+    return {.name = "toolkit.select", .preflight = preflight, .apply = apply, .verify = verify, .undo = undo};
 }
 
 core::Step toolkit_select_step(const ToolkitSettings& settings, const std::string& path,

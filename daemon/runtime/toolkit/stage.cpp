@@ -66,30 +66,21 @@ Result<Json> unpack_apply(StepContext& context, const Json&) {
 
 } // namespace
 
-core::StepKind toolkit_stage_kind() {
-    core::StepKind kind;
-    kind.name = "toolkit.stage";
-    kind.sandbox = core::Sandbox::Parse;
-    kind.deadline = std::chrono::minutes(10);
-    kind.interruptible = true;
-    kind.preflight = [](const StepContext& context, const Json& args) {
+core::StepCode toolkit_stage_code() {
+    core::StepCode code;
+    code.name = "toolkit.stage";
+    code.preflight = [](const StepContext& context, const Json& args) {
         return content::check_passed_files(context, args, state_directory,
                                            "Free space there, for example with 'gpuhostctl toolkit remove'.");
     };
-    kind.apply = stage_apply;
+    code.apply = stage_apply;
     // No verify: toolkit.publish hashes all files again. No undo: the staging directory is removed when the
     // transaction ends.
-    return kind;
+    return code;
 }
 
-core::StepKind toolkit_unpack_kind() {
-    core::StepKind kind;
-    kind.name = "toolkit.unpack";
-    kind.sandbox = core::Sandbox::Content;
-    kind.deadline = std::chrono::minutes(10);
-    kind.interruptible = true;
-    kind.apply = unpack_apply;
-    return kind;
+core::StepCode toolkit_unpack_code() {
+    return {.name = "toolkit.unpack", .apply = unpack_apply};
 }
 
 } // namespace gpuhost::runtime

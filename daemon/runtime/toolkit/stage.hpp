@@ -33,7 +33,7 @@ stage_toolkit(const base::Root& staging, const std::string& place,
               const std::vector<content::ImportFile>& files, std::uint64_t space,
               const std::function<void(double, std::string_view)>& progress);
 
-[[nodiscard]] core::StepKind toolkit_stage_kind();
-[[nodiscard]] core::StepKind toolkit_unpack_kind();
+[[nodiscard]] core::StepCode toolkit_stage_code();
+[[nodiscard]] core::StepCode toolkit_unpack_code();
 
 } // namespace gpuhost::runtime

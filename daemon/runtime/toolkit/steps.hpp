@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that change the store of toolkits and the selected toolkit:
-//
-// | step            | sandbox | effect                                                                         |
-// |-----------------|---------|--------------------------------------------------------------------------------|
-// | toolkit.stage   | Parse   | passed files → one checked set in the staging directory                        |
-// | toolkit.unpack  | Content | toolkits of a bundle → checked sets in the staging directory                   |
-// | toolkit.publish | Store   | staged sets → sealed, in the store                                             |
-// | toolkit.select  | System  | sets the link `current` and NVIDIA's config.toml; undo restores both           |
-// | toolkit.remove  | Units   | moves a version to .trash; refused while it is selected or used                |
-// | toolkit.purge   | Store   | deletes .trash; always last, because it has no undo                            |
+// Steps that change the store of toolkits and the selected toolkit. kinds.cpp lists them.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -19,11 +10,12 @@
 
 namespace gpuhost::runtime {
 
-[[nodiscard]] core::StepKind toolkit_publish_kind();
-[[nodiscard]] core::StepKind toolkit_select_kind();
-[[nodiscard]] core::StepKind toolkit_remove_kind();
-[[nodiscard]] core::StepKind toolkit_purge_kind();
-void register_toolkit_steps(core::StepKinds& kinds);
+[[nodiscard]] core::StepCode toolkit_publish_code();
+[[nodiscard]] core::StepCode toolkit_select_code();
+[[nodiscard]] core::StepCode toolkit_remove_code();
+[[nodiscard]] core::StepCode toolkit_purge_code();
+[[nodiscard]] std::vector<core::StepKind> toolkit_step_kinds();
+[[nodiscard]] std::vector<core::StepCode> toolkit_step_code();
 
 /// Returns the step that selects the toolkit in the directory `path`; empty: no toolkit.
 [[nodiscard]] core::Step toolkit_select_step(const ToolkitSettings& settings, const std::string& path,

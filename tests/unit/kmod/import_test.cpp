@@ -387,7 +387,7 @@ TEST_F(ImportTest, UnpackedSizeIsLimitedDespiteInstalledSize) {
 
 TEST_F(ImportTest, MissingInputsAreInterrupted) {
     auto made = context();
-    const auto staged = kind("store.stage").apply(made, names_of(packages()));
+    const auto staged = code("store.stage").apply(made, names_of(packages()));
     ASSERT_FALSE(staged);
     EXPECT_EQ(staged.error().code, Errc::Interrupted);
 }

@@ -28,7 +28,7 @@ class RealPackagesTest : public StoreTest {
             }
         if (names.empty())
             GTEST_SKIP() << directory << " has no packages of " << version;
-        const auto staged = kind("store.stage").apply(made, {{"names", names}});
+        const auto staged = code("store.stage").apply(made, {{"names", names}});
         ASSERT_TRUE(staged) << staged.error().message;
         ASSERT_TRUE(apply("store.publish"));
         check(version);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/core/plan.hpp"
-#include "kmod/plan/store_steps.hpp"
+#include "kmod/plan/step_kinds.hpp"
 #include "kmod/store/store.hpp"
 #include "tests/support/archives.hpp"
 #include "tests/support/elf_images.hpp"
@@ -23,7 +23,7 @@ inline const std::string test_kernel = "6.1.0-50-amd64";
 class StoreTest : public testing::Test {
   protected:
     StoreTest() {
-        register_store_steps(kinds_);
+        codes_.add(step_code());
         EXPECT_TRUE(root_.make_directories(staging_));
     }
 
@@ -48,20 +48,20 @@ class StoreTest : public testing::Test {
 
     base::Result<base::Json> stage(const Inputs& inputs) {
         auto made = context(inputs);
-        return kind("store.stage").apply(made, names_of(inputs));
+        return code("store.stage").apply(made, names_of(inputs));
     }
 
     base::Result<base::Json> apply(const std::string& name, const base::Json& args = base::Json::object()) {
         auto made = context();
-        GPUHOST_TRY(output, kind(name).apply(made, args));
-        if (kind(name).verify)
-            GPUHOST_CHECK(kind(name).verify(made, args));
+        GPUHOST_TRY(output, code(name).apply(made, args));
+        if (code(name).verify)
+            GPUHOST_CHECK(code(name).verify(made, args));
         return std::move(output);
     }
 
     base::Result<void> undo(const std::string& name, const base::Json& args = base::Json::object()) {
         auto made = context();
-        return kind(name).undo ? kind(name).undo(made, args) : base::Result<void>();
+        return code(name).undo ? code(name).undo(made, args) : base::Result<void>();
     }
 
     /// Runs stage and publish, then empties the staging directory as the runner does.
@@ -78,7 +78,7 @@ class StoreTest : public testing::Test {
         ASSERT_TRUE(root_.make_directories(staging_));
     }
 
-    [[nodiscard]] const core::StepKind& kind(const std::string& name) const { return *kinds_.find(name); }
+    [[nodiscard]] const core::StepCode& code(const std::string& name) const { return *codes_.find(name); }
     [[nodiscard]] Store store() const { return read_store(root_).value(); }
 
     [[nodiscard]] static Inputs modules(const std::string& version = test_version,
@@ -137,7 +137,7 @@ class StoreTest : public testing::Test {
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
     base::Json settings_ = base::Json::object();
-    core::StepKinds kinds_;
+    core::StepCodes codes_;
     unsigned transaction_ = 1;
     std::string staging_ = "/var/lib/gpuhost/staging/1";
 };

@@ -80,9 +80,7 @@ class ManagerTest : public testing::Test {
     void SetUp() override {
         core::StepKind kind;
         kind.name = "fake";
-        kind.preflight = [](core::StepContext&, const Json&) { return std::vector<core::Problem>(); };
-        kind.apply = [](core::StepContext&, const Json&) { return Json::object(); };
-        kind.undo = [](core::StepContext&, const Json&) { return base::Result<void>(); };
+        kind.has_preflight = kind.has_undo = true;
         kinds.add(kind);
     }
     /// Starts a daemon, after the end of the previous one.

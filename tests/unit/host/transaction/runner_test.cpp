@@ -24,9 +24,7 @@ core::StepKinds make_kinds() {
         kind.sandbox = sandbox;
         kind.writable = {std::string("/var/") + name};
         kind.interruptible = interruptible;
-        kind.preflight = [](core::StepContext&, const base::Json&) { return std::vector<core::Problem>(); };
-        kind.apply = [](core::StepContext&, const base::Json&) { return base::Json::object(); };
-        kind.undo = [](core::StepContext&, const base::Json&) { return base::Result<void>(); };
+        kind.has_preflight = kind.has_undo = true;
         kinds.add(std::move(kind));
     };
     add("read", core::Sandbox::Parse, true);
@@ -41,11 +39,11 @@ core::StepKinds make_kinds() {
     kinds.add(kind);
     kind.changes_kernel = false;
     kind.name = "undo";
-    kind.apply = nullptr;
+    kind.has_apply = false;
     kinds.add(kind);
     kind.name = "look";
-    kind.apply = kinds.find("load")->apply;
-    kind.undo = nullptr;
+    kind.has_apply = true;
+    kind.has_undo = false;
     kinds.add(std::move(kind));
     return kinds;
 }

@@ -31,7 +31,7 @@ class WorkerTest : public testing::Test {
         for (const auto& name : kinds_of_steps)
             request.steps.push_back({name, summary, {{"of", name}}});
         EXPECT_TRUE(prepare_job(root, request, {::geteuid(), ::getegid()}, {}));
-        EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+        EXPECT_EQ(run_job(root, codes, "7-1-1"), 0);
         const auto result = newest_result();
         EXPECT_TRUE(result);
         return result.value_or(core::JobResult{});
@@ -43,20 +43,20 @@ class WorkerTest : public testing::Test {
                 newest = std::move(event.result);
         return newest;
     }
-    core::StepKind& add(const std::string& name) {
-        kind = {};
-        kind.name = name;
-        kind.apply = [this](core::StepContext&, const base::Json& args) -> base::Result<base::Json> {
+    core::StepCode& add(const std::string& name) {
+        code = {};
+        code.name = name;
+        code.apply = [this](core::StepContext&, const base::Json& args) -> base::Result<base::Json> {
             calls.push_back("apply " + base::string_or(args, "of", ""));
             return base::Json{{"done", true}};
         };
-        return kind;
+        return code;
     }
 
     gpuhost::tests::TempDir directory;
     base::Root root = directory.root();
-    core::StepKinds kinds;
-    core::StepKind kind;
+    core::StepCodes codes;
+    core::StepCode code;
     std::vector<std::string> calls;
     int left = -1; ///< descriptor that a step left open
 };
@@ -66,7 +66,7 @@ TEST_F(WorkerTest, AppliesThenVerifies) {
         calls.emplace_back("verify");
         return base::fail(Errc::BadContent, "not as it should be");
     };
-    kinds.add(kind);
+    codes.add(code);
     const auto result = run(core::Phase::Apply, {"a"});
     EXPECT_EQ(calls, (std::vector<std::string>{"apply a", "verify"}));
     EXPECT_EQ(result.error->code, Errc::BadContent);
@@ -79,7 +79,7 @@ TEST_F(WorkerTest, WarningsAreOutputOfTheirPhase) {
         context.warn("second");
         return {};
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_EQ(base::strings_or_empty(run(core::Phase::Undo, {"a"}).output, "warnings"),
               (std::vector<std::string>{"first", "second"}));
     EXPECT_FALSE(run(core::Phase::Apply, {"a"}).output.contains("warnings"));
@@ -92,7 +92,7 @@ TEST_F(WorkerTest, PreflightCollectsProblemsOfAllSteps) {
             context.progress(0.5, "looking");
             return std::vector<core::Problem>{{Errc::NoSpace, base::string_or(args, "of", ""), ""}};
         };
-        kinds.add(kind);
+        codes.add(code);
     }
     const auto result = run(core::Phase::Preflight, {"a", "b"});
     ASSERT_EQ(result.problems.size(), 2U);
@@ -104,7 +104,7 @@ TEST_F(WorkerTest, ExceptionBecomesAnError) {
     add("a").undo = [](core::StepContext&, const base::Json&) -> base::Result<void> {
         throw std::runtime_error("boom");
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_NE(run(core::Phase::Undo, {"a"}).error->message.find("boom"), std::string::npos);
 }
 
@@ -112,13 +112,13 @@ TEST_F(WorkerTest, UnknownKindsAndDamagedRequestsFail) {
     EXPECT_NE(run(core::Phase::Apply, {"z"}).error->message.find("'z'"), std::string::npos);
     directory.write("run/gpuhost/jobs/7-1-1/request.json", "{");
     directory.write("run/gpuhost/jobs/7-1-1/events", "");
-    EXPECT_EQ(run_job(root, kinds, "7-1-1"), 0);
+    EXPECT_EQ(run_job(root, codes, "7-1-1"), 0);
     EXPECT_TRUE(newest_result()->error);
 }
 
 TEST_F(WorkerTest, RequestUpToPlanSizeIsRead) {
     add("a");
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_FALSE(run(core::Phase::Apply, {"a"}, 0, std::string(3U << 20, 'x')).error);
     EXPECT_EQ(calls.size(), 1U);
 }
@@ -142,7 +142,7 @@ TEST_F(WorkerTest, ReceivesAllInputsInOrder) {
             calls.push_back(base::read_all(input.get(), 100, "input").value_or("?"));
         return base::Json();
     };
-    kinds.add(kind);
+    codes.add(code);
     const auto result = run(core::Phase::Apply, {"a"}, count);
     ::dup2(before.get(), STDIN_FILENO);
     ASSERT_FALSE(result.error) << result.error->message;
@@ -158,7 +158,7 @@ TEST_F(WorkerTest, MissingInputsFailWithoutBlocking) {
     const base::UniqueFd before(::dup(STDIN_FILENO));
     ASSERT_GE(::dup2(socket->worker.get(), STDIN_FILENO), 0);
     add("a");
-    kinds.add(kind);
+    codes.add(code);
     const auto result = run(core::Phase::Apply, {"a"}, 1);
     ::dup2(before.get(), STDIN_FILENO);
     EXPECT_TRUE(result.error);
@@ -200,23 +200,23 @@ TEST_F(WorkerGroupTest, StepsRunInOrder) {
         context.keep(std::move(fd));
         return base::Json{{"skip", 1}};
     };
-    kinds.add(kind);
+    codes.add(code);
     add("b").apply = [this](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
         calls.emplace_back(::fcntl(left, F_GETFD) != -1 ? "open" : "closed");
         return base::Json::object();
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_EQ(lines({"a", "b", "b", "b"}), (std::vector<std::string>{"ok", "next 2", "ok", "next 3", "ok"}));
     EXPECT_EQ(calls, (std::vector<std::string>{"open", "open"})) << "one step was skipped";
 }
 
 TEST_F(WorkerGroupTest, FailedStepEndsTheJob) {
     add("a");
-    kinds.add(kind);
+    codes.add(code);
     add("b").apply = [](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
         return base::fail(Errc::Failed, "no");
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_EQ(lines({"a", "b", "a"}), (std::vector<std::string>{"ok", "next 1", "error"}));
 }
 
@@ -233,7 +233,7 @@ TEST_F(WorkerGroupTest, TornProgressDamagesNoResult) {
         (void)std::signal(SIGXFSZ, handler);
         return base::Json::object();
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_EQ(lines({"a", "a"}), (std::vector<std::string>{"ok", "next 1", "ok"}));
 }
 
@@ -243,7 +243,7 @@ TEST_F(WorkerGroupTest, EndOfStdinEndsTheJob) {
             socket.daemon.reset();
         return base::Json::object();
     };
-    kinds.add(kind);
+    codes.add(code);
     EXPECT_EQ(lines({"a", "a", "a"}), (std::vector<std::string>{"ok", "next 1", "ok"}));
 }
 

@@ -36,7 +36,7 @@ class MirrorsTest : public ::testing::Test {
                                   {},
                                   [](double, std::string_view) {},
                                   [this](const std::string& text) { warnings_.push_back(text); }};
-        const auto done = mirrors_kind().apply(context, mirrors_step(settings).args);
+        const auto done = mirrors_code().apply(context, mirrors_step(settings).args);
         EXPECT_TRUE(done) << done.error().message;
         return base::strings_or_empty(done.value_or(Json()), "files");
     }

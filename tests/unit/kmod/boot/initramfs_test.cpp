@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // initramfs.clear with programs of a tree, which tests/support/fake_host_programs.cpp runs.
 #include "kmod/boot/initramfs.hpp"
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 #include "tests/support/archives.hpp"
 #include "tests/support/efi_program.hpp"
 #include "tests/support/tmpdir.hpp"
@@ -58,14 +58,14 @@ class InitramfsTest : public testing::Test {
     }
     base::Result<Json> clear() {
         auto made = context();
-        GPUHOST_TRY(output, kind_.apply(made, args_));
-        GPUHOST_CHECK(kind_.verify(made, args_));
+        GPUHOST_TRY(output, code_.apply(made, args_));
+        GPUHOST_CHECK(code_.verify(made, args_));
         return std::move(output);
     }
     std::string warning() {
         warning_.clear();
         auto made = context();
-        EXPECT_TRUE(kind_.preflight(made, args_).value().empty()) << "a clean image needs nothing";
+        EXPECT_TRUE(code_.preflight(made, args_).value().empty()) << "a clean image needs nothing";
         return warning_;
     }
     [[nodiscard]] std::map<std::string, std::string> unknown() const {
@@ -83,7 +83,7 @@ class InitramfsTest : public testing::Test {
     Json settings_;
     const Json args_{{"kernel", kernel}};
     std::string warning_;
-    core::StepKind kind_ = initramfs_clear_kind();
+    core::StepCode code_ = initramfs_clear_code();
 };
 
 TEST_F(InitramfsTest, CleanImageIsReadOnce) {
@@ -124,7 +124,7 @@ TEST_F(InitramfsTest, EachImageOfAKernelIsCleared) {
     EXPECT_EQ(unknown(), (std::map<std::string, std::string>{{kernel, entry}}));
     directory_.write(entry + ".gpuhost", "half");
     auto made = context();
-    ASSERT_TRUE(kind_.undo(made, args_));
+    ASSERT_TRUE(code_.undo(made, args_));
     EXPECT_EQ(root_.list("/efi/5f3c/" + kernel)->size(), 1U) << "only the old image";
 }
 
@@ -206,7 +206,7 @@ TEST_F(InitramfsTest, RebuiltImageWithADriverIsDiscarded) {
     EXPECT_FALSE(unknown().empty());
     auto made = context();
     for (int i = 0; i < 2; ++i)
-        ASSERT_TRUE(kind_.undo(made, args_));
+        ASSERT_TRUE(code_.undo(made, args_));
     EXPECT_EQ(root_.list("/boot")->size(), 2U) << "only the old image";
 }
 
@@ -241,7 +241,7 @@ TEST_F(InitramfsTest, UndoRemovesUnfinishedImages) {
     for (const char* ending : {".new", ".gpuhost"})
         directory_.write(debian + ending, "half");
     auto made = context();
-    ASSERT_TRUE(kind_.undo(made, args_));
+    ASSERT_TRUE(code_.undo(made, args_));
     EXPECT_EQ(root_.list("/boot")->size(), 2U) << "grub's directory and the image";
     EXPECT_EQ(directory_.read(debian), stale);
 }
@@ -250,7 +250,7 @@ TEST_F(InitramfsTest, MissingImageNeedsNothing) {
     EXPECT_EQ(warning(), "");
     EXPECT_TRUE(clear());
     auto made = context();
-    EXPECT_FALSE(kind_.apply(made, {{"kernel", "../etc"}})) << "not a kernel release";
+    EXPECT_FALSE(code_.apply(made, {{"kernel", "../etc"}})) << "not a kernel release";
 }
 
 } // namespace

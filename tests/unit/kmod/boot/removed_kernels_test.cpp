@@ -105,7 +105,7 @@ TEST_F(RemovedKernels, ReinstalledKernelIsNotForgotten) {
     const base::Json args = found()[0];
     directory_.write("lib/modules/" + gone_ + "/modules.builtin", "");
     auto made = context();
-    const auto problems = kind("store.forget").preflight(made, args);
+    const auto problems = code("store.forget").preflight(made, args);
     ASSERT_TRUE(problems);
     ASSERT_EQ(problems->size(), 1U);
     EXPECT_EQ(problems->front().code, Errc::InUse);

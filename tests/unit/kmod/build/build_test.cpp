@@ -56,7 +56,7 @@ class BuildTest : public StoreTest {
     base::Result<base::Json> compile() { return apply("build.compile", plan_.steps[0].args); }
     std::vector<core::Problem> preflight() {
         auto made = context();
-        return kind("build.compile").preflight(made, plan_.steps[0].args).value();
+        return code("build.compile").preflight(made, plan_.steps[0].args).value();
     }
     [[nodiscard]] std::string log() const {
         return directory_.read("var/lib/gpuhost/driver/build-logs/" + test_version + "-" + test_kernel +
@@ -86,7 +86,10 @@ TEST_F(BuildTest, SourceBecomesAModuleSet) {
     EXPECT_EQ(set->modules[0].version, test_version);
     EXPECT_EQ(root_.read(set->path + "/nvidia.ko")->find(".debug_info"), std::string::npos) << "stripped";
     EXPECT_NE(log().find("CC [M]"), std::string::npos);
-    const std::string writable = kind("build.compile").writable.at(0) + "/";
+    const std::vector<core::StepKind> kinds = step_kinds();
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [](const core::StepKind& one) { return one.name == "build.compile"; });
+    const std::string writable = kind->writable.at(0) + "/";
     EXPECT_TRUE(base::starts_with((*built)["logs"][0].get<std::string>(), writable))
         << "allowed by its sandbox";
 }

@@ -45,7 +45,7 @@ class SignTest : public StoreTest {
         auto made = context();
         made.warn = [this](const std::string& text) { warnings_ += text; };
         std::string texts;
-        const std::vector<core::Problem> found = kind("build.sign").preflight(made, args()).value();
+        const std::vector<core::Problem> found = code("build.sign").preflight(made, args()).value();
         for (const core::Problem& problem : found) {
             EXPECT_FALSE(problem.hint.empty()) << problem.text;
             texts += problem.text + ";";

@@ -19,7 +19,7 @@ class RemoveTest : public StoreTest {
     }
     std::vector<core::Problem> preflight() {
         auto made = context();
-        return kind("store.remove").preflight(made, args_).value();
+        return code("store.remove").preflight(made, args_).value();
     }
     [[nodiscard]] std::string version_path() const { return "/var/lib/gpuhost/driver/" + test_version; }
     void expect_refused(const std::string& text) {
@@ -82,7 +82,7 @@ TEST_F(RemoveTest, UnreadableSelectionRefusesTheRemoval) {
     directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
     directory_.write("var/lib/gpuhost/driver/selected/" + test_kernel, "damaged");
     auto made = context();
-    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+    EXPECT_FALSE(code("store.remove").preflight(made, args_));
 }
 
 TEST_F(RemoveTest, RefusesTheSelectedVersion) {
@@ -103,7 +103,7 @@ TEST_F(RemoveTest, UnknownVersionIsNotFound) {
     EXPECT_EQ(problems[0].code, Errc::NotFound);
     args_ = {{"version", "../550"}};
     auto made = context();
-    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+    EXPECT_FALSE(code("store.remove").preflight(made, args_));
 }
 
 TEST_F(RemoveTest, RefusesFilesMappedUnderAnyName) {
@@ -165,7 +165,7 @@ TEST_F(RemoveTest, UnreadableProcessRefusesTheRemoval) {
     directory_.write("proc/7/stat", "7 (secret)");
     ASSERT_TRUE(root_.make_directories("/proc/7/maps")); // cannot be read
     auto made = context();
-    EXPECT_FALSE(kind("store.remove").preflight(made, args_));
+    EXPECT_FALSE(code("store.remove").preflight(made, args_));
 }
 
 /// One module set of a version, for a removed kernel.

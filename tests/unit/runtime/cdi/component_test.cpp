@@ -196,13 +196,11 @@ TEST_F(CdiComponentTest, OpenedGpusStayOpenForLaterSteps) {
     if (!root_.make_node("/dev/nvidia0", S_IFCHR | 0666,
                          makedev(1, 3))) // can be opened, like a GPU that starts
         GTEST_SKIP() << "device nodes can't be made here";
-    core::StepKinds kinds;
-    register_cdi_steps(kinds);
     const Json settings = Json::object();
     core::StepContext context{root_, settings, "boot", "/var/lib/gpuhost/staging/1", {}, {}};
     std::vector<base::UniqueFd> kept;
     context.keep = [&kept](base::UniqueFd fd) { kept.push_back(std::move(fd)); };
-    const core::StepKind& publish = *kinds.find("cdi.publish");
+    const core::StepCode publish = cdi_step_code().front();
     ASSERT_TRUE(publish.apply(context, {{"enable", true}, {"directory", "/run/cdi"}}));
     EXPECT_EQ(kept.size(), 1U);
     host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information",

@@ -3,7 +3,7 @@
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "kmod/module/index.hpp"
-#include "kmod/plan/driver_steps.hpp"
+#include "kmod/plan/step_kinds.hpp"
 #include "tests/support/elf_images.hpp"
 #include "tests/unit/kmod/kernel_tree.hpp"
 
@@ -24,7 +24,7 @@ using tests::test_kernel;
 
 class DriverSteps : public testing::Test {
   protected:
-    DriverSteps() { register_driver_steps(kinds_); }
+    DriverSteps() { codes_.add(step_code()); }
 
     core::StepContext context() {
         return {tree_.root(),
@@ -37,20 +37,20 @@ class DriverSteps : public testing::Test {
     }
     base::Result<void> apply(const std::string& name, const Json& args) {
         auto made = context();
-        const core::StepKind& kind = *kinds_.find(name);
-        GPUHOST_TRY(output, kind.apply(made, args));
+        const core::StepCode& code = *codes_.find(name);
+        GPUHOST_TRY(output, code.apply(made, args));
         output_ = output;
-        return kind.verify ? kind.verify(made, args) : base::Result<void>{};
+        return code.verify ? code.verify(made, args) : base::Result<void>{};
     }
     base::Result<void> undo(const std::string& name, const Json& args) {
         auto made = context();
-        return kinds_.find(name)->undo(made, args);
+        return codes_.find(name)->undo(made, args);
     }
     /// Returns "code text" of each problem.
     std::vector<std::string> preflight(const std::string& name, const Json& args) {
         auto made = context();
         std::vector<std::string> texts;
-        const auto problems = kinds_.find(name)->preflight(made, args);
+        const auto problems = codes_.find(name)->preflight(made, args);
         EXPECT_TRUE(problems);
         for (const core::Problem& problem : problems.value_or(std::vector<core::Problem>()))
             texts.push_back(std::string(base::info(problem.code).name) + " " + problem.text);
@@ -101,7 +101,7 @@ class DriverSteps : public testing::Test {
     }
 
     tests::KernelTree tree_;
-    core::StepKinds kinds_;
+    core::StepCodes codes_;
     Json settings_;
     Json output_;
     std::vector<std::string> warnings_;
@@ -361,10 +361,10 @@ TEST_F(DriverSteps, ChangedInstalledIndexIsDetected) {
     ASSERT_TRUE(apply("driver.prepare", args));
     ASSERT_TRUE(apply("driver.select", args));
     auto made = context();
-    EXPECT_TRUE(kinds_.find("driver.select")->verify(made, args));
+    EXPECT_TRUE(codes_.find("driver.select")->verify(made, args));
     EXPECT_EQ(joined(preflight("driver.select", args)), "") << "its own files are not a conflict";
     tree_.directory().write("lib/modules/" + std::string(test_kernel) + "/modules.alias", "another's\n");
-    EXPECT_FALSE(kinds_.find("driver.select")->verify(made, args));
+    EXPECT_FALSE(codes_.find("driver.select")->verify(made, args));
 }
 
 TEST_F(DriverSteps, UndoWithoutApplyChangesNothing) {

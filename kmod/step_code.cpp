@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kmod/step_kind.hpp"
+#include "kmod/step_code.hpp"
 
 namespace gpuhost::kmod {
 
