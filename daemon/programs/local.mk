@@ -9,7 +9,7 @@ noinst_LIBRARIES += %D%/libcomponents.a
 sbin_PROGRAMS += gpuhostd
 gpuhostd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhostd_SOURCES = %D%/gpuhostd.cpp
-gpuhostd_LDADD = $(components_libs)
+gpuhostd_LDADD = $(daemon_libs)
 
 gpuhostlibexec_PROGRAMS = gpuhost-worker gpuhost-fetch
 sbin_PROGRAMS += gpuhost-registry

@@ -6,7 +6,7 @@ check_PROGRAMS += %D%/fake-daemon %D%/fake-worker
 %C%_fake_daemon_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_fake_daemon_SOURCES = daemon/programs/gpuhostd.cpp %D%/short_deadlines.c %D%/../support/fake_loader.cpp tests/support/fake_trusted_program.cpp
 %C%_fake_daemon_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sd_event_add_time_relative
-%C%_fake_daemon_LDADD = $(components_libs)
+%C%_fake_daemon_LDADD = $(daemon_libs)
 %C%_fake_worker_SOURCES = %D%/fake_worker.cpp %D%/../support/fake_loader.cpp tests/support/fake_host_programs.cpp tests/support/fake_trusted_program.cpp
 %C%_fake_worker_LDADD = $(components_libs)
 

@@ -19,8 +19,10 @@ AX_APPEND_COMPILE_FLAGS(m4_normalize([
 AX_APPEND_LINK_FLAGS(m4_normalize([
     -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed]),
     [GPUHOST_LDFLAGS])
-# Programs keep only the functions that they can reach.
+# Programs keep only the functions that they can reach; with sanitizers, also others.
+gpuhost_gc_sections=no
 AX_CHECK_LINK_FLAG([-Wl,--gc-sections], [
+    AS_IF([test "x$gpuhost_sanitize" = x], [gpuhost_gc_sections=yes])
     AX_APPEND_COMPILE_FLAGS([-ffunction-sections -fdata-sections], [GPUHOST_CXXFLAGS], [-Werror])
     GPUHOST_LDFLAGS="$GPUHOST_LDFLAGS -Wl,--gc-sections"])
 GPUHOST_CPPFLAGS="$GPUHOST_CPPFLAGS -D_GLIBCXX_ASSERTIONS"
