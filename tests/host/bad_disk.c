@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes a disk that can't read blobs of the store from byte BAD_FROM of each on.
+// LD_PRELOAD library: simulates a disk that can't read a blob of the store from its byte BAD_FROM on.
 #define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier)
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int is_blob(int fd) {
     return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/store/sha256/") != NULL;
 }
 
-// How much of `count` bytes at `at` can be read; none: EIO.
+// Returns how many of `count` bytes at `at` can be read. Sets errno to EIO if that is 0.
 static size_t readable(int fd, off64_t at, size_t count) {
     const char* const text = getenv("BAD_FROM");
     if (text == NULL || !is_blob(fd))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes a worker die before the Nth change of a name that it makes, once: N, and whether its daemon dies with it, stand in the file
-// that DIE_AT names, which goes then.
+// LD_PRELOAD library: kills a worker before its Nth change of a name. The file that DIE_AT names contains N,
+// and the word "both" if the daemon is killed too. The file is removed first, so that one worker is killed.
 #define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier)
 #include <errno.h>
 #include <fcntl.h>

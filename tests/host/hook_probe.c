@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for an ldconfig that a hostile image has taken over: says in /etc/probe what it could do. Static, as that is.
+// A hostile image's replacement of ldconfig, statically linked like the real one. Writes to /etc/probe which
+// operations it was able to do.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A directory server that does not answer: who asks NSS for a user waits for ever. For the daemon's loop that is the end.
+// Simulates a directory server that does not answer: a search for a user by NSS never returns.
 #include <pwd.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes a program that syncs nothing, and has nothing written early: the one that NO_SYNC names. What must survive a
-// power cut then doesn't.
+// LD_PRELOAD library: the program that NO_SYNC names syncs nothing and starts no early writes. A power cut
+// then loses data that must survive it.
 #define _GNU_SOURCE // NOLINT(bugprone-reserved-identifier)
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For a worker that hangs: with FAKE_DAEMON_DEADLINE_MS no timer of the daemon is longer than that. A step's own deadline is
-// minutes or hours.
+// Limits all timers of the daemon to FAKE_DAEMON_DEADLINE_MS, for tests of workers that hang: the deadlines
+// of steps are minutes or hours.
 #include <stdint.h>
 #include <stdlib.h>
 #include <systemd/sd-event.h>
