@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not part of make check, which must pass on a busy machine.
 # make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/run_import %D%/rollout \
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/cluster_loop \
+    %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/run_import %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
     %D%/rollouts/audit.py \
@@ -14,8 +15,12 @@ EXTRA_DIST += %D%/bundle %D%/cdi %D%/runtime %D%/daemon %D%/holders %D%/hook %D%
     %D%/rollouts/states.py \
     %D%/rollouts/watching.py
 
-EXTRA_PROGRAMS += %D%/admission %D%/blob-client %D%/holders-scan
-CLEANFILES += %D%/admission %D%/blob-client %D%/holders-scan
+EXTRA_PROGRAMS += %D%/admission %D%/blob-client %D%/holders-scan %D%/loop-watch.so
+CLEANFILES += %D%/admission %D%/blob-client %D%/holders-scan %D%/loop-watch.so
+%C%_loop_watch_so_SOURCES = %D%/loop_watch.c
+%C%_loop_watch_so_CFLAGS = -fPIC
+%C%_loop_watch_so_LDFLAGS = -shared
+%C%_loop_watch_so_LDADD = -ldl
 %C%_holders_scan_SOURCES = %D%/holders.cpp
 %C%_holders_scan_LDADD = $(components_libs)
 %C%_admission_SOURCES = %D%/admission.cpp
@@ -25,7 +30,7 @@ CLEANFILES += %D%/admission %D%/blob-client %D%/holders-scan
 %C%_blob_client_LDFLAGS = $(AM_LDFLAGS) -pthread
 
 .PHONY: bench bench-cluster
-bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan
+bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan %D%/loop-watch.so
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/daemon
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/bundle
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/registry
@@ -33,6 +38,7 @@ bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/holders
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/run_import
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
+	$(PYTHON) $(top_srcdir)/tests/bench/cluster_loop
 
 # Needs root and Go, as make check-cluster does.
 bench-cluster: gpuhost-cluster tests/cluster/fleet/fleet %D%/admission
