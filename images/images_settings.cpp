@@ -60,10 +60,6 @@ base::Result<LeastGenerations> least_generations(const base::Root& root) {
     return least_generations(core::load_settings(root, {images_setting_keys()}).settings);
 }
 
-std::vector<std::string> pinned_patterns(const core::Settings& settings) {
-    return settings.words("Images", "Pin");
-}
-
 ImageRuntimeSettings runtime_settings(const core::Settings& settings) {
     return {settings.words("Images", "Containerd"), settings.words("Images", "Docker"),
             settings.words("Images", "Podman")};

@@ -27,8 +27,6 @@ using LeastGenerations = std::map<std::string, std::uint64_t>;
 /// Reads the setting from gpuhostd.conf, for programs that have no Settings object.
 [[nodiscard]] base::Result<LeastGenerations> least_generations(const base::Root& root);
 
-/// Returns Pin=: names and shell patterns of the images that container runtimes must have and keep.
-[[nodiscard]] std::vector<std::string> pinned_patterns(const core::Settings& settings);
 /// Containerd=, Docker= and Podman=: the sockets of the container runtimes on this host. Each is "SOCKET", or
 /// "SOCKET=CLIENT" with the path of the client program to run.
 struct ImageRuntimeSettings {
