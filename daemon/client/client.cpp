@@ -92,11 +92,6 @@ Result<std::vector<std::string>> Client::reload() {
     return problems;
 }
 
-Result<void> Client::reboot() {
-    GPUHOST_CHECK(bus_->call(manager_call("Reboot", {Options{}})));
-    return {};
-}
-
 Result<std::vector<OperationRow>> Client::list_operations() {
     GPUHOST_TRY(reply, bus_->call(manager_call("ListOperations")));
     return read_operations(reply.get());

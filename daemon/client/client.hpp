@@ -75,8 +75,6 @@ class Client {
     [[nodiscard]] base::Result<bool> running(); ///< true if the daemon is on the bus; does not start it
     [[nodiscard]] base::Result<bool> ready();
     [[nodiscard]] base::Result<std::vector<std::string>> reload();
-    /// Reboots the host. Fails with Refused unless the daemon's state is reboot-required.
-    [[nodiscard]] base::Result<void> reboot();
 
     [[nodiscard]] base::Result<std::vector<OperationRow>> list_operations();
     [[nodiscard]] base::Result<base::Json> describe_operation(std::uint64_t id);
