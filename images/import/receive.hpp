@@ -25,7 +25,7 @@ using OnBytes = std::function<void(std::uint64_t)>;
 
 /// Returns the path of one blob in the incoming directory of the bundle whose manifest is `digest`.
 [[nodiscard]] std::string received_path(const std::string& digest, const std::string& hex);
-/// Returns the size of that file: the bytes that an interrupted import left; 0 if there is no file.
+/// Returns how many bytes of the blob an interrupted import has left in received_path(); 0 if none.
 [[nodiscard]] std::uint64_t received_bytes(const base::Root& root, const std::string& digest,
                                            const std::string& hex);
 /// Returns the sum of received_bytes() of all blobs of the bundle.

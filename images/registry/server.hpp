@@ -84,7 +84,7 @@ class RegistryServer {
     std::atomic<bool> quiescing_ = false;
     mutable std::mutex mutex_;
     std::uint64_t last_us_ = 0; ///< CLOCK_MONOTONIC time when the last connection ended
-    /// Under mutex_. But `target` and `length` of an element belong to its connection's thread.
+    /// Guarded by mutex_, except members `target` and `length`: only the connection's own thread uses them.
     std::list<Connection> connections_;
 };
 

@@ -53,8 +53,8 @@ std::string stopped_path(const StepContext& context) {
     return context.staging + "/stopped-units";
 }
 
-/// Returns the units in the list that units.stop wrote before it stopped them; without a list, "units" of the
-/// args.
+/// Returns the units that the step units.stop stopped. The step writes a list of them first; if there is no
+/// list, returns "units" of the args.
 std::vector<std::string> stopped_units(const StepContext& context, const base::Json& args) {
     const auto kept = context.root.read(stopped_path(context));
     return kept ? base::split_words(*kept) : base::strings_or_empty(args, "units");

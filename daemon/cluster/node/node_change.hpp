@@ -44,7 +44,7 @@ inline constexpr std::int64_t heartbeat = 270;
 [[nodiscard]] NodeChange change_node(const base::Json& node, const Readiness& readiness,
                                      const NodeDesired& desired, const std::string& now);
 
-/// Returns the conditions of a Node that gpuhost writes.
+/// Returns those conditions of a Node that are written by gpuhost.
 [[nodiscard]] std::vector<Condition> conditions_of(const base::Json& node);
 /// Returns those keys of `desired` that are taints of the Node now.
 [[nodiscard]] std::vector<std::string> taints_of(const base::Json& node, const NodeDesired& desired);

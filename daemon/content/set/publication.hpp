@@ -31,9 +31,9 @@ struct Publishing {
         parents;
 };
 
-/// Returns the code of the kind `name`, which publishes all staged sets. If an intact set is already at a
-/// place, it is kept, and counts as the newest. args: {"optional": true: success if nothing was staged}. The
-/// kind needs Sandbox::Store.
+/// Returns the code of the step kind `name`, which publishes all staged sets. If an intact set is already at
+/// a place, it is kept, and counts as the newest. args: {"optional": true: success if nothing was staged}.
+/// The kind needs Sandbox::Store.
 [[nodiscard]] core::StepCode publish_code(std::string name, const Publishing& publishing);
 
 } // namespace gpuhost::content

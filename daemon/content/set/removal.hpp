@@ -24,12 +24,12 @@ struct Removing {
     std::function<base::Result<void>(core::StepContext& context, const base::Json& args)> before_purge;
 };
 
-/// Returns the code of the kind `name`, which moves a directory to the trash. Removing::check decides which
-/// sandbox and deadline the kind needs.
+/// Returns the code of the step kind `name`, which moves a directory to the trash. The kind's sandbox and
+/// deadline must be sufficient for Removing::check.
 [[nodiscard]] core::StepCode remove_code(std::string name, const Removing& removing);
 
-/// Returns the code of the kind `name`, which deletes the whole trash, and directories above the removed one
-/// that became empty. The kind needs Sandbox::Store.
+/// Returns the code of the step kind `name`, which deletes the whole trash, and directories above the removed
+/// one that became empty. The kind needs Sandbox::Store.
 [[nodiscard]] core::StepCode purge_code(std::string name, const Removing& removing);
 
 /// Removes `directory` and its parents up to `top`, without `top`, as long as they are empty.

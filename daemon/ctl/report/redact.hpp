@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks secrets in messages of gpuhost's own programs, the only free text of a report: a message may quote a
-// server's answer or the last line of another program. All other texts have lists of what is in them.
+// Masks secrets in messages of gpuhost's own programs. They are the only free text of a report, and may quote
+// a server's answer or the last line of another program. All other parts of a report are allow-lists.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"

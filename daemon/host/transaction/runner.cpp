@@ -367,7 +367,7 @@ Runner::Need Runner::need_of(const Action& action) const {
     return need;
 }
 
-/// Returns true if a worker may run this apply before or after others.
+/// Returns true if one worker may run this apply and those of other steps, one after the other.
 bool Runner::is_groupable(const Action& action) const {
     return action.phase == Phase::Apply && serves_many(need_of(action).sandbox) && current_->inputs.empty() &&
            has_work(action) && !(offline_ && needs_running_system(action));
