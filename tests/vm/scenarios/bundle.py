@@ -144,7 +144,8 @@ cd repository && {
     assert host.check("dpkg-query -W -f '${Version}' site-hello") == "1.0"
     host.check(f"rm {source}")
     assert source in host.ctl("plan").out
-    host.ctl_ok("apply")
+    applied = host.ctl("apply")
+    assert applied.rc == 8 and "no driver is chosen" in applied.err, f"{applied}"
     host.check(f"test -e {source}")
     host.ctl_ok("bundle", "remove", "site-images")
     host.check(f"test ! -e {source} && apt-get -y remove site-hello")
