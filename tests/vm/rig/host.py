@@ -100,12 +100,17 @@ class Host(Guest):
         return json.loads(self.ctl_ok(*words, "--json", timeout=timeout).out)
 
     def swap(self, version, *options, timeout=400):
+        self.quiet()
         return self.ctl_ok("driver", "swap", version, *options, timeout=timeout)
 
     def settle(self, timeout=300):
         """Waits until the daemon is active and no operation runs."""
         self.wait_until("systemctl is-active -q gpuhostd && gpuhostctl status --json | "
                         "grep -qE '\"state\": ?\"(idle|degraded|reboot-required)\"'", timeout)
+
+    def quiet(self, timeout=120):
+        """Waits until the units that follow changes of files have ended. Their operations make others busy."""
+        self.wait_until("! systemctl show -P ActiveState gpuhost-cdi gpuhost-runtime | grep -qE '^(activating|active|deactivating)'", timeout)
 
     def operations(self):
         return self.ctl_json("operation", "list")
