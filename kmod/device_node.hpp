@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks up and creates character devices. Tests replace these functions at link time: programs link
-// kmod/device_node.cpp, tests link tests/support/fake_loader.cpp. To create device nodes needs privileges,
-// and /proc/PID/fd in a test's directory tree cannot lead to a device.
+// kmod/device_node.cpp, tests link tests/support/fake_loader.cpp. The creation of device nodes needs
+// privileges, and /proc/PID/fd in a test's directory tree cannot lead to a device.
 #pragma once
 
 #include "daemon/base/root.hpp"

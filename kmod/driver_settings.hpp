@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// [Driver] of gpuhostd.conf.
+// The settings in section [Driver] of gpuhostd.conf.
 #pragma once
 
 #include "daemon/core/settings_drop_in.hpp"
@@ -13,7 +13,7 @@ namespace gpuhost::kmod {
 
 [[nodiscard]] std::span<const core::SettingKey> driver_setting_keys();
 
-/// The owner of the host's driver, by Version=: it installs and loads the driver.
+/// The owner of the host's driver, who installs and loads it. The setting Version= determines the owner.
 enum class DriverOwner {
     Gpuhost,
     /// Version=preinstalled: the administrator; gpuhostd observes the driver and never changes it.
@@ -21,7 +21,7 @@ enum class DriverOwner {
     Nobody, ///< Version=off: gpuhostd does not observe the driver either
 };
 
-/// Signing…=: the key that signs kernel modules that are built on this host.
+/// The settings Signing…=: the key that signs kernel modules that are built on this host.
 struct SigningSettings {
     std::string key; ///< path of a file, or a URI that begins with "pkcs11:"; empty: do not sign
     std::string certificate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the code of the driver's steps. Each function is defined in the folder of its mechanism. The kinds
-// are in kmod/plan/step_kinds.cpp.
+// Declares the code of the driver's steps. Each function is defined in the folder of its mechanism. The step
+// kinds are listed in kmod/plan/step_kinds.cpp.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -31,7 +31,7 @@ Json stamps(const Root& root, const std::string& kernel) {
     auto record = text ? base::parse_json(*text, record_of(kernel)) : base::fail(base::Errc::NotFound, "");
     if (!record)
         return Json::array();
-    // Older files have one object.
+    // Older files contain one object instead of an array.
     return record->is_array() ? *std::move(record) : Json::array({*std::move(record)});
 }
 

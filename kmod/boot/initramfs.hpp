@@ -24,7 +24,7 @@ struct InstalledKernel {
     bool headers = false;
 };
 
-/// Has for each kernel a file with the records of its images, and a log.
+/// The directory that contains, for each kernel, a file with the records of its images, and a log.
 inline constexpr std::string_view initramfs_directory = "/var/lib/gpuhost/driver/initramfs";
 
 /// Returns whether the image file is recorded as clean and unchanged since then.
@@ -34,13 +34,14 @@ inline constexpr std::string_view initramfs_directory = "/var/lib/gpuhost/driver
 [[nodiscard]] base::Result<void> record_clean(const base::Root& root, const std::string& kernel,
                                               const std::string& image, const struct stat& st);
 
-/// Returns for each kernel that has one its first image that is not known to be clean: release → path.
+/// Returns the path of the first image that is not known to be clean, by kernel release. A kernel without
+/// such an image has no entry.
 [[nodiscard]] std::map<std::string, std::string>
 unknown_initramfs(const base::Root& root, const std::vector<InstalledKernel>& kernels);
 
 /// Returns the step initramfs.clear for the images of the kernel. Returns no step if all are known to be
 /// clean (`unknown` has no entry for the kernel), or with Initramfs=ignore. The step runs before the
-/// selection changes. With an image without a driver, the kernel boots whatever driver is selected, so an
+/// selection changes. A kernel whose image contains no driver boots with any selected driver, so an
 /// interrupted transaction leaves a host that boots.
 [[nodiscard]] std::vector<core::Step> initramfs_steps(const DriverSettings& settings,
                                                       const std::map<std::string, std::string>& unknown,

@@ -24,8 +24,8 @@ bool is_file(const Root& root, const std::string& path) {
     return st && S_ISREG(st->st_mode);
 }
 
-/// Returns a value of os-release(5). `key` ends with "=". The file is shell syntax, but only quotes are
-/// removed: the values that are read here have nothing else.
+/// Returns a value of os-release(5). `key` ends with "=". The file has shell syntax, but this function only
+/// removes quotes: the values that it reads contain no other syntax.
 std::string os_release_value(const Root& root, std::string_view key) {
     auto text = root.read("/etc/os-release");
     if (!text)
@@ -42,8 +42,8 @@ bool is_name(const std::string& token) {
     return !token.empty() && token.front() != '.' && token.find('/') == std::string::npos;
 }
 
-/// Returns the entry tokens, with which kernel-install names this system's directories below $BOOT: the
-/// configured one, or all that it uses by default.
+/// Returns the entry tokens: the names that kernel-install gives to this system's directories below $BOOT.
+/// These are the configured token, or all tokens that kernel-install uses by default.
 std::vector<std::string> tokens_of(const Root& root) {
     if (const std::string set = root.read_line("/etc/kernel/entry-token").value_or(""); is_name(set))
         return {set};
@@ -72,8 +72,8 @@ void add_entries(const Root& root, const std::string& directory, std::vector<Boo
     }
 }
 
-/// Returns whether the directory is an autofs mount point that is not mounted yet. Opens it with O_PATH,
-/// which does not mount it, but mounts file systems above it.
+/// Returns whether the directory is an autofs mount point that is not mounted yet. Opens the directory with
+/// O_PATH: this does not mount the directory itself, but mounts file systems above it.
 bool is_mounted_on_demand(const Root& root, const std::string& directory) {
     struct statfs fs {};
     const auto fd = root.open_file(directory, O_PATH);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step initramfs.clear: makes sure that no initramfs image of a kernel contains a GPU driver. args:
-// {"kernel"}. The host's tool creates an image with a driver again. The tool calls gpuhost's hooks
-// (packaging/initramfs/), which exclude the driver.
+// {"kernel"}. If an image contains a driver, the host's tool creates the image again. The tool calls
+// gpuhost's hooks (packaging/initramfs/), which exclude the driver.
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/host_programs.hpp"
 #include "kmod/boot/initramfs.hpp"
@@ -56,8 +56,8 @@ Result<void> sync(const Content& content, const std::string& path) {
     return ::fsync(content.fd.get()) < 0 ? base::fail_errno(path, errno) : Result<void>();
 }
 
-/// Warns of images that could not be created again. It is not a problem of the plan, because the worker of
-/// the preflight does not read images, and most images contain no driver.
+/// Warns of images that could not be created again. A warning suffices, because the worker of the preflight
+/// does not read images, and most images contain no driver.
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     if (!runs_programs_of(context.root))
@@ -99,9 +99,9 @@ Result<void> record_unfinished(const base::Root& root, const std::string& kernel
     return root.write_atomic(unfinished_file(kernel), text);
 }
 
-/// Creates the image again with the host's tool, and records it as clean after it was read and synced to the
-/// disk. dracut writes another file, which replaces the image only after that check. update-initramfs
-/// replaces the image itself, before the check.
+/// Creates the image again with the host's tool. Then checks that the result contains no driver, syncs it to
+/// the disk, and records it as clean. dracut writes another file, which replaces the image only after the
+/// check. update-initramfs replaces the image itself, before the check.
 Result<void> make_anew(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const ImageTool tool = *tool_for(context.root, image, kernel);
     Paths unfinished = unfinished_images(context.root, kernel);
@@ -124,7 +124,7 @@ Result<void> make_anew(const StepContext& context, const BootImage& image, const
     return record_clean(context.root, kernel, image.path, made.st);
 }
 
-/// Makes sure that one image has no GPU driver. Returns whether it was created again for that.
+/// Makes sure that one image has no GPU driver. Returns whether the image was created again.
 Result<bool> clear(const StepContext& context, const BootImage& image, const std::string& kernel) {
     const bool finish = unfinished_images(context.root, kernel).count(image.path) != 0;
     if (!finish && is_known_clean(context.root, kernel, image.path))
@@ -196,7 +196,7 @@ Result<void> undo(StepContext& context, const Json& args) {
     GPUHOST_TRY(kernel, kernel_from(args));
     for (const BootImage& image : boot_images_of(context.root, kernel))
         for (const char* half : {".new", unfinished_image}) // suffixes of update-initramfs and of gpuhost
-            // Checked first, because the file system may be read-only.
+            // Does not call remove() for a missing file, because the file system may be read-only.
             if (context.root.exists(image.path + half))
                 GPUHOST_CHECK(context.root.remove(image.path + half));
     return {};

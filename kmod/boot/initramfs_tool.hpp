@@ -31,8 +31,8 @@ inline constexpr const char* or_ignore_images =
 [[nodiscard]] std::optional<base::Error> obstacle(const base::Root& root, const BootImage& image,
                                                   const std::string& kernel, std::uint64_t size);
 
-/// Returns the path of the log of the tool's last run for this kernel. It is not in the directory of build
-/// logs, because another user owns that.
+/// Returns the path of the log of the tool's last run for this kernel. The log is not in the directory of
+/// build logs, because another user owns that directory.
 [[nodiscard]] std::string image_log(const std::string& kernel);
 /// Runs the command and writes its output to image_log(). Fails with Timeout after `deadline`, and with
 /// Failed if the exit status is not 0.

@@ -19,8 +19,8 @@ namespace {
 using ContextPtr = base::CHandle<kmod_ctx, ::kmod_unref>;
 using IteratorPtr = base::CHandle<kmod_config_iter, ::kmod_config_iter_free_iter>;
 
-// Discards libkmod's messages about errors in the configuration, which modprobe reports too. They are not a
-// reason to refuse a driver.
+// Discards libkmod's messages about errors in the configuration, which modprobe reports too. Such errors are
+// not a reason to refuse a driver.
 void discard_log(void* /*data*/, int /*priority*/, const char* /*file*/, int /*line*/, const char* /*fn*/,
                  const char* /*format*/, va_list /*args*/) {}
 

@@ -40,7 +40,8 @@ std::string own_link(const Root& root, const std::string& path) {
     return content::is_ours(root, path) ? root.read_link(path).value_or(std::string()) : std::string();
 }
 
-/// Returns the kernel in the args. Fails with InUse if it was installed again after the plan was made.
+/// Returns the kernel in the args. Fails with InUse if the kernel was installed again after the plan was
+/// made.
 Result<RemovedKernel> still_removed(const StepContext& context, const Json& args) {
     RemovedKernel kernel = gone_kernel_from_json(args);
     if (!base::is_kernel_release(kernel.release))
@@ -76,7 +77,8 @@ Result<Json> forget(StepContext& context, const Json& args) {
     return Json::object();
 }
 
-/// Restores the files. If the kernel was installed again, it then boots the same driver as before.
+/// Restores the files of a removed kernel. If that kernel was installed again, it then boots the same driver
+/// as before.
 Result<void> remember(StepContext& context, const Json& args) {
     const RemovedKernel kernel = gone_kernel_from_json(args);
     if (!kernel.boot.empty())

@@ -12,8 +12,8 @@
 
 namespace gpuhost::kmod {
 
-/// The files for one removed kernel, with their content, so that undo can restore them. Empty: the file does
-/// not exist.
+/// gpuhost's files for one removed kernel, with their content, so that undo can restore them. A member is
+/// empty if its file does not exist.
 struct RemovedKernel {
     std::string release;
     std::string modules; ///< target of /lib/modules/<release>/updates/gpuhost
@@ -23,12 +23,12 @@ struct RemovedKernel {
 [[nodiscard]] base::Json to_json(const RemovedKernel& kernel);
 [[nodiscard]] RemovedKernel gone_kernel_from_json(const base::Json& value);
 
-/// Returns the kernels with such files that are not installed, in order of release. Never returns `running`,
-/// the release of the running kernel.
+/// Returns the kernels that are not installed but still have files of gpuhost, in order of release. Never
+/// returns `running`, the release of the running kernel.
 [[nodiscard]] std::vector<RemovedKernel> find_removed_kernels(const base::Root& root,
                                                               const std::string& running);
 
-/// Step store.forget: removes the files for one kernel, a link before its target, and restores them on undo.
+/// Step store.forget: removes the files for one kernel, each link before its target. Undo restores the files.
 /// Fails with InUse if the kernel is installed again. args: to_json() of a RemovedKernel.
 [[nodiscard]] core::StepCode store_forget_code();
 

@@ -42,7 +42,7 @@ content::FileOperation options_write(const std::string& options) {
 }
 
 /// Returns the operations on the link `current` and on the dynamic linker's file, through which libraries and
-/// programs are found. `target` is that of `current`; empty: both are removed.
+/// programs are found. `target` is the new target of `current`. If it is empty, both files are removed.
 std::vector<content::FileOperation> userland_links(const std::string& target) {
     if (target.empty())
         return {{Type::Remove, std::string(library_file), {}}, {Type::Remove, current(), {}}};
@@ -86,9 +86,9 @@ SelectionFiles no_driver(std::string_view kernel, const std::vector<content::Fil
     return files;
 }
 
-/// Returns the target of `current` before the step, if it leads to the userland of another kernel; else
-/// empty. It may lead to that of this kernel if the selection was unreadable, and would then lead nowhere
-/// after the step.
+/// Returns the target that the link `current` had before the step, if that is the userland of another kernel;
+/// else empty. If the selection was unreadable, the link may lead to the userland of this kernel. Such a link
+/// would lead nowhere after the step.
 std::string others_current(const base::Json& args) {
     const std::string current = base::string_or(args, "current_from", "");
     return current == userland_link_of(base::string_or(args, "kernel", "")) ? std::string() : current;

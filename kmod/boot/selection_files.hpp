@@ -35,7 +35,7 @@ struct Driver {
 [[nodiscard]] std::optional<Driver> driver_from_json(const base::Json& value);
 
 /// Returns the operations that create generation/<name>. They may run while the host is in use, because no
-/// other link leads there before the selection.
+/// other link leads to that directory before the driver is selected.
 [[nodiscard]] std::vector<content::FileOperation> generation_files(const Driver& driver);
 /// Returns the operation that creates /lib/firmware/nvidia/<version>. Each driver version has a link of its
 /// own, so it may be created while another version runs. Returns nothing if the userland has no firmware.
@@ -43,23 +43,24 @@ struct Driver {
                                                                   const Driver& driver);
 
 struct SelectionFiles {
-    /// To run before the new index (modules.dep) is installed. The last one makes the selection take effect.
+    /// Operations that run before the new index (modules.dep) is installed. The last of them makes the
+    /// selection take effect.
     std::vector<content::FileOperation> before_index;
-    std::vector<content::FileOperation> after_index; ///< to run after it: removals of old files
+    std::vector<content::FileOperation> after_index; ///< run after the index is installed; remove old files
 };
 
-/// Returns the operations that make `kernel` boot `driver`; without a value, no driver of gpuhost. `tools`
-/// and `old_tools` are tools_of() of the new and the previous driver. `options` is the content of
-/// options_file; empty: the file is removed. Without `driver`, files that all kernels share are set for
-/// another kernel with a selection. `options`, `tools` and `others` are then those of that kernel; `others`
-/// is its target of the link `current`, empty if there is none.
+/// Returns the operations that make `kernel` boot `driver`. If `driver` has no value, the kernel boots no
+/// driver of gpuhost. `tools` and `old_tools` are tools_of() of the new and the previous driver. `options`
+/// is the content of options_file; empty: the file is removed. Without `driver`, files that all kernels share
+/// are set for another kernel with a selection. In this case, `options` and `tools` are those of the other
+/// kernel. `others` is the target of the link `current` for the other kernel; empty if there is none.
 [[nodiscard]] SelectionFiles selection_files(std::string_view kernel, const std::optional<Driver>& driver,
                                              const std::vector<content::FileOperation>& tools,
                                              const std::vector<content::FileOperation>& old_tools,
                                              const std::string& options, const std::string& others = {});
-/// Returns the same from the args of the step driver.select. `which` is "to" in apply and "from" in undo. If
-/// the args have "boots_only", returns only the operations on files of that kernel, for a kernel that is not
-/// running.
+/// Returns the operations of the step driver.select, from its args. `which` is "to" in apply and "from" in
+/// undo. With "boots_only" in the args (for a kernel that is not running), returns only the operations on
+/// files that no other kernel uses.
 [[nodiscard]] SelectionFiles selection_files(const base::Root& root, const base::Json& args,
                                              const std::string& which);
 

@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto make_deadline = std::chrono::hours(2);
 /// The builds end this long before the deadline of the step, so that there is time to report which failed.
 constexpr auto end_before = std::chrono::minutes(1);
-constexpr long most_jobs = 64; // each job is several processes, and the worker's unit may have 512
+constexpr long most_jobs = 64; // a job is several processes; the worker's unit may have at most 512
 
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(requests, build_requests(args));
@@ -102,8 +102,8 @@ class Builds {
                           (is_one ? "" : requests_[index].kernel + ": ") + std::string(text));
     }
 
-    /// Returns the paths of the logs. If builds failed, fails with the messages of all, and the code and hint
-    /// of the first.
+    /// Returns the paths of the logs. If builds failed, the error has the messages of all failed builds, and
+    /// the code and hint of the first one.
     [[nodiscard]] Result<Json> result() const {
         std::optional<base::Error> error;
         Json logs = Json::array();
@@ -127,7 +127,7 @@ class Builds {
     std::atomic<std::size_t> next_ = 0;
     std::mutex staging_modules_;
     std::mutex mutex_;
-    std::vector<double> fractions_; ///< under mutex_
+    std::vector<double> fractions_; ///< guarded by mutex_
     std::vector<Result<std::string>> logs_;
 };
 
@@ -140,8 +140,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
 } // namespace
 
 core::StepCode build_compile_code() {
-    // No verify: store.publish checks what was built.
-    // No undo: the staging directory is deleted with its transaction.
+    // Needs no verify: the step store.publish checks what was built. Needs no undo: the staging directory is
+    // deleted with its transaction.
     return {.name = "build.compile", .preflight = preflight, .apply = apply};
 }
 

@@ -11,11 +11,11 @@
 
 namespace gpuhost::kmod {
 
-/// The most disk space in bytes that the build for one kernel needs: that of 550.163.01 with debug
+/// The disk space in bytes that the build for one kernel needs at most: the space for 550.163.01 with debug
 /// information, rounded up.
 inline constexpr std::uint64_t build_space = std::uint64_t{1500} << 20U;
 
-/// The time limit of the step, for the builds for all kernels.
+/// The time limit of the step build.compile, for the builds for all kernels together.
 inline constexpr auto build_deadline = std::chrono::hours(4);
 
 /// args: {"version", "kernels": [releases], "source": {"path", "file", "sha256", "directory", "flavour"}},

@@ -15,7 +15,7 @@ namespace gpuhost::kmod {
 class JobServer {
   public:
     /// Creates a server for `jobs` jobs at the same time. Each of `makes` processes of make (1 to `jobs`) has
-    /// one of them from the beginning. Child processes inherit the pipe.
+    /// one of these jobs from the beginning. Child processes inherit the pipe.
     [[nodiscard]] static base::Result<JobServer> create(unsigned jobs, unsigned makes);
 
     /// Returns "MAKEFLAGS=…" for the environment of a make. Do not pass it the option -j.

@@ -30,8 +30,8 @@ class Build {
         : place_(place), root_(place.root), staging_(place.staging), request_(request), deadline_(deadline),
           progress_(progress), scratch_("/build-" + request.kernel), source_(scratch_ + "/source") {}
 
-    /// Builds, then removes the scratch directory, also after a failure, so that the next build has its
-    /// space. Returns the path of the log.
+    /// Builds the modules. Then removes the scratch directory, also after a failure, because the next build
+    /// needs the disk space. Returns the path of the log.
     Result<std::string> run() {
         const auto built = build();
         const auto removed = staging_.remove_tree(scratch_);
@@ -80,7 +80,7 @@ class Build {
         const std::string modules = "/lib/modules/" + request_.kernel;
         base::Command command;
         // Passes KERNEL_UNAME, not SYSSRC: only then does NVIDIA's Makefile detect that Debian has a kernel's
-        // headers in two directories. For a mounted system both are passed below.
+        // headers in two directories. For a mounted system, SYSSRC and SYSOUT are added below.
         command.argv = {"make", "modules", "KERNEL_UNAME=" + request_.kernel,
                         // Makes the modules independent of the directory in which the source was unpacked.
                         "KCFLAGS=-ffile-prefix-map=" + directory + "/="};

@@ -28,7 +28,7 @@ struct BuildRequest {
 /// if they are invalid.
 [[nodiscard]] base::Result<std::vector<BuildRequest>> build_requests(const base::Json& args);
 
-/// Called on the thread that builds. `fraction` is 0 to 1, for one kernel.
+/// Reports the progress of the build for one kernel, on the thread that builds. `fraction` is 0 to 1.
 using BuildProgress = std::function<void(double fraction, std::string_view text)>;
 
 /// The objects that builds in several threads share.

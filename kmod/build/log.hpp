@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives from the output of a driver build, line by line, how far the build is and which error was the
-// first. Pure.
+// Reads the output of a driver build line by line. Derives the progress of the build and its first error.
+// Pure.
 #pragma once
 
 #include <cstddef>

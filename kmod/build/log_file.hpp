@@ -18,7 +18,7 @@ class LogFile {
   private:
     explicit LogFile(base::UniqueFd fd) : fd_(std::move(fd)) {}
     base::UniqueFd fd_;
-    // Bytes that may still be written; a build writes about a hundredth of that.
+    // Bytes that may still be written; a build writes about a hundredth of this limit.
     std::size_t room_ = 16U << 20U;
 };
 

@@ -160,9 +160,9 @@ class Signing {
         if (content::sha256(image) != module.sha256)
             return base::fail(Errc::BadContent, module.file + ": digest mismatch", "Build it again.");
         std::string signature;
-        // A module that is signed already keeps its signature, because the kernel would use only a second
-        // one. If the manifest has no signer for it, the module is refused. The process that compiled or
-        // imported it could not parse the signature, and this process must not.
+        // A signed module keeps its signature: if a second one were added, the kernel would use only that. A
+        // signed module without a signer in the manifest is refused: the process that compiled or imported it
+        // could not parse the signature, and this process must not parse it.
         const bool is_signed = base::ends_with(image, content::module_signature_magic);
         if (is_signed && module.signer.empty())
             return base::fail(Errc::BadContent, module.file + ": cannot read the signature at its end",
@@ -238,8 +238,8 @@ std::vector<Problem> signing_problems(const SigningSettings& signing) {
 }
 
 core::StepCode build_sign_code() {
-    // No verify: each signature was checked against its module, and store.publish hashes all files again.
-    // No undo: the staging directory is deleted with its transaction.
+    // Needs no verify: each signature was checked against its module, and the step store.publish hashes all
+    // files again. Needs no undo: the staging directory is deleted with its transaction.
     return {.name = "build.sign", .preflight = preflight, .apply = apply};
 }
 

@@ -206,8 +206,8 @@ Result<std::string> compute_on(const Cuda& cuda, int ordinal) {
     return gpu;
 }
 
-/// Opens the PTX compiler in the directory of libcuda. The library libcuda opens it by its name only, and
-/// might otherwise get that of another driver version.
+/// Opens the PTX compiler in the directory of libcuda. libcuda itself opens the compiler by name only.
+/// Without this call, libcuda might get the compiler of another driver version.
 LibraryPtr open_compiler(const std::string& library) {
     const std::string path = library.substr(0, library.rfind('/') + 1) + "libnvidia-ptxjitcompiler.so.1";
     return LibraryPtr(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));

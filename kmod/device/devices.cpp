@@ -37,8 +37,8 @@ std::uint64_t number_or(const std::map<std::string, std::uint64_t>& numbers, con
     return found == numbers.end() ? fallback : found->second;
 }
 
-/// Adds the nodes of /dev/nvidia-caps: one for each file below `path` that has a minor and lets others make
-/// its node. `path` is the driver's directory capabilities/ in procfs.
+/// Adds the nodes of /dev/nvidia-caps: one for each file below `path` that contains a minor number and
+/// permits programs to create the node. `path` is the driver's directory capabilities/ in procfs.
 void add_capabilities(const base::Root& root, const std::string& path, unsigned major, unsigned depth,
                       std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list(path).value_or(std::vector<std::string>())) {
@@ -74,8 +74,8 @@ bool is_in_place(const base::Root& root, const DeviceNode& node) {
            root.read_link(char_link(node)).value_or(std::string()) == char_target(node);
 }
 
-/// Removes links in /dev/char that lead to one of the nodes, but have another device number: one that the
-/// node had with an earlier driver.
+/// Removes outdated links in /dev/char. Such a link leads to one of the nodes, but its name is another device
+/// number, which the node had with an earlier driver.
 base::Result<void> drop_stale_links(const base::Root& root, const std::vector<DeviceNode>& nodes) {
     for (const std::string& name : root.list("/dev/char").value_or(std::vector<std::string>())) {
         const std::string path = "/dev/char/" + name;

@@ -32,8 +32,8 @@ struct DeviceRules {
 [[nodiscard]] std::vector<DeviceNode> missing_devices(const base::Root& root);
 /// Returns the paths of the nodes of single GPUs: /dev/nvidia0, …
 [[nodiscard]] std::vector<std::string> gpu_nodes(const base::Root& root);
-/// Returns whether all nodes exist, like missing_devices(), but without reading the GPUs' files in procfs. To
-/// read them may block while a GPU is busy, and the daemon must not block.
+/// Returns whether all nodes exist. Unlike missing_devices(), does not read the GPUs' files in procfs: such a
+/// read may block while a GPU is busy, and the daemon must not block.
 [[nodiscard]] bool devices_complete(const base::Root& root);
 /// Creates missing nodes, and their links in /dev/char, through which container runtimes find devices.
 [[nodiscard]] base::Result<void> make_devices(const base::Root& root);

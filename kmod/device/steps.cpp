@@ -11,8 +11,8 @@
 //
 // Step driver.compute runs a computation on each GPU that CUDA lists (cuda.hpp); all must succeed. Its args:
 // {"userland", "gpus": as above, "fabric": whether a fabric manager runs, for which GPUs with NVSwitches
-// wait}. Fails if CUDA lists no GPU, or lacks one of "gpus". If it lacks another GPU that the driver serves,
-// this is a warning.
+// wait}. Fails if CUDA lists no GPU, or lacks one of "gpus". If CUDA lacks another GPU that the driver
+// serves, the step only warns.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/device/cuda.hpp"
@@ -38,8 +38,8 @@ using core::StepContext;
 
 constexpr std::uint64_t fabric_patience_us = 120'000'000;
 
-/// Returns whether this driver.devices creates nodes in apply. The other one in a plan ("when": "back") does
-/// so only in undo.
+/// Returns whether this step driver.devices creates nodes in apply. The other step driver.devices in a plan
+/// ("when": "back") creates nodes only in undo.
 bool is_forward(const base::Json& args) {
     return base::string_or(args, "when", "forward") == "forward";
 }

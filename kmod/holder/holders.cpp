@@ -35,9 +35,9 @@ std::vector<pid_t> processes(const base::Root& root) {
     return pids;
 }
 
-/// Reports whether a device belongs to the driver: by the major numbers that it registered, else by the
-/// device's driver in sysfs. The second is needed for DRM, which has major 226 for all drivers. Each device
-/// is looked up once.
+/// Reports whether a device belongs to the driver: by the major numbers that the driver registered, else by
+/// the device's driver in sysfs. The lookup in sysfs is needed for DRM, which has major 226 for all drivers.
+/// Each device is looked up once.
 class DriverDevices {
   public:
     explicit DriverDevices(const base::Root& root)
@@ -88,17 +88,18 @@ std::vector<std::string> open_devices(const base::Root& root, pid_t pid, DriverD
     return devices;
 }
 
-/// Returns the mappings of a process; empty if the text has no "/dev/", as for most processes, which saves
-/// the parsing.
+/// Returns the mappings of a process. If its maps file has no "/dev/", as for most processes, returns an
+/// empty list without parsing.
 std::vector<Mapping> device_mappings(const base::Root& root, pid_t pid) {
     const std::string maps = root.read(proc(pid, "maps"), maps_limit).value_or(std::string());
     return maps.find("/dev/") == std::string::npos ? std::vector<Mapping>() : parse_maps(maps);
 }
 
-/// Returns whether `path`, from /proc/PID/maps, is a device of the driver. The text has only the path of a
-/// device, and other files may have such a path. The path is therefore looked up in the root directory of the
-/// process. It is also looked up in the host's root, because that is what maps has for a process in a chroot.
-/// The file /proc/PID/map_files would give the mapped file itself, but needs CAP_CHECKPOINT_RESTORE.
+/// Returns whether `path`, from /proc/PID/maps, is a device of the driver. The file maps has only the path of
+/// a device, and other files may have such a path. The path is therefore looked up in the root directory of
+/// the process. It is also looked up in the host's root, because for a process in a chroot, maps has paths in
+/// the host's root. The file /proc/PID/map_files would give the mapped file itself, but needs
+/// CAP_CHECKPOINT_RESTORE.
 bool is_device(const base::Root& root, pid_t pid, const std::string& path, DriverDevices& driver) {
     for (const auto& [directory, name] :
          {std::pair(proc(pid, ""), "root" + path), std::pair(std::string("/"), path.substr(1))}) {

@@ -23,14 +23,14 @@ struct Holder {
     std::vector<std::string> devices; ///< "195:255", "/dev/nvidia-uvm (mapped)"
 };
 
-/// Returns "process 812 (python3) of nvidia-dcgm.service"; instead of the unit, the pod or container if there
-/// is one.
+/// Returns "process 812 (python3) of nvidia-dcgm.service". If the process is in a pod or container, the text
+/// names the pod or container instead of the unit.
 [[nodiscard]] std::string describe(const Holder& holder);
 /// Returns describe() of the first five holders, comma-separated, and the number of the others.
 [[nodiscard]] std::string describe(const std::vector<Holder>& holders);
 
-/// Returns {"pid", "command", "unit", "container", "pod", "devices"}. A process outside of units, containers
-/// and pods has "" there.
+/// Returns {"pid", "command", "unit", "container", "pod", "devices"}. Each of "unit", "container" and "pod"
+/// is "" if the process is in none.
 [[nodiscard]] base::Json to_json(const Holder& holder);
 
 /// The holders of the same unit, container and pod, which are reported together. A pod may have hundreds of

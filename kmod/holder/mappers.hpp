@@ -10,9 +10,9 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the users of the files below `directory`. Holder::devices has one such file of each user. A file
-/// has another path in a container, so files are compared by inode as well as by path. Fails if a process
-/// cannot be examined, since it might be a user.
+/// Returns the users of the files below `directory`. Holder::devices of each user contains one of the files
+/// that it uses. A file has another path in a container, so files are compared by inode as well as by path.
+/// Fails if a process cannot be examined, since it might be a user.
 [[nodiscard]] base::Result<std::vector<Holder>> find_mappers(const base::Root& root,
                                                              const std::string& directory);
 

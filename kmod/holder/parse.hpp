@@ -24,9 +24,9 @@ struct Origin {
 using base::Mapping;
 using base::parse_maps;
 
-/// `path` is that of a mapping in /proc/PID/maps. Returns it without " (deleted)" if it may be a device of
-/// the driver, by its text alone; else an empty string. Examples are "/dev/nvidia0",
-/// "/run/nvidia/driver/dev/nvidia-uvm" and "/dev/dri/card0". Callers must check the file:
+/// Returns `path`, the path of a mapping in /proc/PID/maps, without " (deleted)". Returns an empty string if
+/// this text alone shows that the path cannot be a device of the driver. Examples of paths that are returned:
+/// "/dev/nvidia0", "/run/nvidia/driver/dev/nvidia-uvm", "/dev/dri/card0". Callers must check the file:
 /// "/srv/dev/nvidia-sdk/x.so" is returned too.
 [[nodiscard]] std::string may_be_driver_device(std::string_view path);
 

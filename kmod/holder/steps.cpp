@@ -49,8 +49,8 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
             return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
                               "Stop it, or swap with --holders=terminate.");
         context.progress(-1, "waiting for " + describe(holders));
-        // Sleeps nine times as long as the scan of all processes lasted, but 0.2 to 10 s. Scans of a busy
-        // host then use at most a tenth of one CPU.
+        // Sleeps nine times as long as the scan of all processes lasted, but at least 0.2 s and at most 10 s.
+        // Scans of a busy host then use at most a tenth of one CPU.
         ::usleep(
             static_cast<useconds_t>(std::clamp<std::uint64_t>((now - scan_start) * 9, 200'000, 10'000'000)));
     }

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kill_patience{5'000};
 struct Target {
     Holder holder;
     base::UniqueFd process; ///< pidfd
-    bool holds = true;      ///< the driver, when it was checked last
+    bool holds = true;      ///< whether it held the driver at the last check
 };
 
 /// Returns whether the process must not be signalled: PID 1, or a process of gpuhost. Uses PID and unit,
@@ -56,8 +56,9 @@ void wait_for_end(std::vector<Target>& targets, std::chrono::milliseconds patien
     targets = std::move(left);
 }
 
-/// Opens a pidfd for each holder that still holds the driver. Opens it before the check, because the PID may
-/// belong to another process by now. Fails with InUse if one must not be signalled.
+/// Opens a pidfd for each holder that still holds the driver. Opens the pidfd before it checks the process,
+/// because the PID may belong to another process by now. Fails with InUse if one of the holders must not be
+/// signalled.
 base::Result<std::vector<Target>> open_targets(const base::Root& root, const std::vector<Holder>& holders) {
     std::vector<Target> targets;
     for (const Holder& holder : holders) {

@@ -15,7 +15,7 @@ namespace gpuhost::kmod {
 
 struct Console {
     std::string name;   ///< "vtcon1"; may change when the framebuffer is removed and created again
-    bool bound = false; ///< to nvidia_drm's framebuffer
+    bool bound = false; ///< whether it is bound to nvidia_drm's framebuffer
 };
 
 /// Returns the console that is bound to nvidia_drm's framebuffer, or that can be bound to it. Returns nothing

@@ -62,8 +62,8 @@ ModuleOp load_op(const base::Root& root, const std::string& kernel, const Module
         path = find_module_file(root, kernel, loaded).value_or(std::string());
     }
     std::string parameters = with_options(others, module.name, module.parameters);
-    // Adds options under the file's name, since modprobe names a module after its file. Debian's
-    // nvidia-current.ko has the module nvidia.
+    // Also adds the options that are configured for the file's name, since modprobe names a module after its
+    // file. Debian's nvidia-current.ko has the module nvidia.
     if (const std::string file = module_name(path); !path.empty() && file != module.name)
         parameters = with_options(others, file, parameters);
     const ModuleOp::Type type = path.empty() ? ModuleOp::Type::LoadByName : ModuleOp::Type::Load;
@@ -167,8 +167,9 @@ class ModuleConverger {
         return result.failure ? fail_op(ops[result.failure->index], *result.failure) : Result<void>{};
     }
 
-    /// Returns the operation that unbinds the console from nvidia_drm, if the console is bound to it and that
-    /// module is unloaded. It is optional: if it fails, the kernel may unload the module nevertheless.
+    /// Returns the operation that unbinds the console from nvidia_drm, if the console is bound to nvidia_drm
+    /// and this module is to be unloaded. The operation is optional: if it fails, the kernel may unload the
+    /// module nevertheless.
     std::vector<ModuleOp> hide_console(const std::vector<LoadedModule>& going) {
         const auto console = driver_console(root_);
         if (!console || !console->bound ||
@@ -212,7 +213,7 @@ class ModuleConverger {
     }
 
     /// Loads the modules of the distribution that the goal's modules depend on (drm and others), which
-    /// affects no process. One that only optional modules need is optional too.
+    /// affects no process. A module that only optional modules need is optional too.
     Result<void> load_dependencies() {
         std::vector<GoalModule> required = goal_.modules;
         required.erase(std::remove_if(required.begin(), required.end(),
@@ -283,8 +284,8 @@ class ModuleConverger {
         return base::fail(std::move(error));
     }
 
-    /// Loads the modules again that were unloaded before another one turned out to be in use, and binds the
-    /// console again. Returns sentences about optional modules that could not be loaded.
+    /// Called if a module turned out to be in use: loads the modules again that were unloaded before, and
+    /// binds the console again. Returns sentences about optional modules that could not be loaded.
     Result<std::vector<std::string>> put_back() {
         GPUHOST_TRY(order, load_order(options_.before.modules));
         std::vector<ModuleOp> ops;

@@ -19,7 +19,8 @@ namespace gpuhost::kmod {
 struct ConvergeOptions {
     /// Release of the running kernel.
     std::string kernel;
-    /// The modules to load again if another one turns out to be in use after some were unloaded.
+    /// The modules from before the operation. Those that were unloaded are loaded again if another module
+    /// turns out to be in use.
     ModuleGoal before;
     std::chrono::milliseconds module_deadline{120'000};
     /// How long the unload of a module in use is repeated. Must be well below module_deadline, else a module
@@ -42,14 +43,14 @@ struct ConvergeReport {
     std::uint64_t validated_us = 0;    ///< CLOCK_MONOTONIC, when the kernel was found to match the goal
 };
 
-/// Brings the kernel to `goal`. Fails with InUse if a module is in use; modules that were unloaded before it
-/// are loaded again. Fails with RebootRequired if a load or unload does not return. After any other error
-/// only some of the modules are loaded. Call converge() with another goal then, as an undo does.
+/// Brings the kernel to `goal`. Fails with InUse if a module is in use; modules that were already unloaded
+/// are then loaded again. Fails with RebootRequired if a load or unload does not return. After any other
+/// error only some of the modules are loaded. Call converge() with another goal then, as an undo does.
 [[nodiscard]] base::Result<ConvergeReport> converge(const base::Root& root, ModuleLoader& loader,
                                                     const ModuleGoal& goal, const ConvergeOptions& options);
 
-/// Fails unless the kernel has exactly the modules of `goal`: their versions, the required ones, and no other
-/// module of the driver.
+/// Fails unless the kernel matches `goal`: all its required modules are loaded, each loaded module has the
+/// version in the goal, and no module of the driver that is not in the goal is loaded.
 [[nodiscard]] base::Result<void> check_kernel(const base::Root& root, const ModuleGoal& goal);
 
 /// Fails if the loaded driver serves no GPU at all, or does not serve a GPU of `required` (PCI addresses). A

@@ -27,8 +27,8 @@ ModuleGoal goal_of(const base::Json& args, std::string_view key) {
     return goal_from_json(base::member(args, key));
 }
 
-/// Brings the kernel to the modules of args[goal]. args[other] are those of before the step. `goal` is "to"
-/// in apply and "from" in undo.
+/// Brings the kernel to the modules of args[goal]. args[other] has the modules from before the change. `goal`
+/// is "to" in apply and "from" in undo; `other` is the opposite.
 Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args, std::string_view goal,
                                    std::string_view other) {
     const auto loader = make_module_loader(context.root);
@@ -47,7 +47,7 @@ Result<ConvergeReport> converge_to(StepContext& context, const base::Json& args,
 }
 
 /// Warns of parameters in the settings that a module does not have. The kernel loads the module nevertheless,
-/// and only logs them.
+/// and only logs such parameters.
 void warn_of_unknown_parameters(const StepContext& context, const ModuleGoal& goal) {
     for (const GoalModule& module : goal.modules) {
         if (module.path.empty() || module.parameters.empty())
@@ -81,9 +81,9 @@ std::string directory_of(const ModuleGoal& goal) {
     return module == goal.modules.end() ? std::string() : module->path.substr(0, module->path.rfind('/'));
 }
 
-/// Called by the undo. Fails if the host's files still select the driver "to", because the undo of
-/// driver.select failed before. The modules of "to" then stay loaded, because the host's libraries are those
-/// of "to": modules and files must have one version.
+/// Called by the undo. Fails if the undo of driver.select has failed, so that the host's files still select
+/// the driver "to". The modules of "to" then stay loaded: the host's libraries are those of "to", and modules
+/// and files must have one version.
 Result<void> expect_files_of_from(const StepContext& context, const base::Json& args) {
     const std::string to = directory_of(goal_of(args, "to"));
     if (!base::bool_or(args, "selects", false) || to.empty() ||

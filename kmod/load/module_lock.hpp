@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock file that lets one process at a time load or unload modules. The child processes that do it inherit
-// the lock. If a worker dies while its child is still blocked in the kernel, the child keeps the lock. The
-// next worker therefore waits for it.
+// A lock file that lets one process at a time load or unload modules. The child processes that load or unload
+// modules inherit the lock. If a worker dies while its child is still blocked in the kernel, the child keeps
+// the lock. The next worker therefore waits for the lock.
 #pragma once
 
 #include "daemon/base/root.hpp"

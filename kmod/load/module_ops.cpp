@@ -53,7 +53,7 @@ int patiently(std::chrono::milliseconds patience, Operation operation) {
     }
 }
 
-// Short, because the kernel may unload the module although the console is bound.
+// This time is short, because the kernel may unload the module although the console is bound.
 constexpr std::chrono::milliseconds console_patience{1000};
 
 /// Called in the child: performs one operation. Returns 0 or an errno.

@@ -21,8 +21,8 @@ namespace gpuhost::kmod {
 struct ModuleOp {
     enum class Type { Unload, Load, LoadByName, UnbindConsole, BindConsole } type = Type::Unload;
     std::string name;       ///< name of the module or of the console
-    std::string path;       ///< of Load: the module's file
-    std::string parameters; ///< of Load and LoadByName
+    std::string path;       ///< for Load: path of the module's file
+    std::string parameters; ///< for Load and LoadByName: the module's parameters
     bool optional = false;  ///< if it fails, the failure is recorded in `notes` and the next operation begins
 };
 
@@ -30,7 +30,7 @@ struct ModuleOpFailure {
     /// Refused: the kernel returned an error. Hung: no end within the deadline. Died: the child died.
     enum class Reason { Refused, Hung, Died } reason = Reason::Refused;
     std::size_t index = 0; ///< index of the operation in the list
-    int error = 0;         ///< of Refused: the kernel's errno
+    int error = 0;         ///< for Refused: the kernel's errno
 };
 
 struct ModuleOpsResult {
@@ -42,16 +42,16 @@ struct ModuleOpsResult {
 };
 
 struct ModuleOpOptions {
-    /// For one operation; after it, the operation counts as hung.
+    /// The deadline of one operation. An operation that has not ended by then counts as hung.
     std::chrono::milliseconds deadline{120'000};
     /// How long an unload is repeated while the module is in use, for example by a short probe of udev.
     std::chrono::milliseconds in_use_patience{1'000};
     std::function<void(std::size_t index)> on_begin; ///< called in the parent when an operation begins
 };
 
-/// Runs `ops` in order in a child. Stops at the first failure of one that is not optional; that failure is in
-/// the result, not an error of this function. The child inherits all open descriptors, also those marked
-/// close-on-exec, such as the lock of module_lock.hpp.
+/// Runs `ops` in order in a child. Stops at the first failure of an operation that is not optional. The
+/// result contains that failure; run_module_ops() itself does not fail because of it. The child inherits all
+/// open descriptors, also those marked close-on-exec, such as the lock of module_lock.hpp.
 [[nodiscard]] base::Result<ModuleOpsResult>
 run_module_ops(ModuleLoader& loader, const std::vector<ModuleOp>& ops, const ModuleOpOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the file of a loaded module, for drivers that are not in gpuhost's store. An undo loads the module
-// from it again.
+// from this file again.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -22,8 +22,9 @@ namespace gpuhost::kmod {
 [[nodiscard]] std::optional<std::string> find_module_file(const base::Root& root, std::string_view kernel,
                                                           const LoadedModule& module);
 
-/// Returns whether find_module_file() finds a file, or a compressed file has the module's name, which
-/// ModuleLoader::load_by_name() can load.
+/// Returns whether an undo can load the module again. This is true if find_module_file() finds its file. It
+/// is also true if a compressed file has the module's name, because ModuleLoader::load_by_name() can load
+/// this file.
 [[nodiscard]] bool can_load_again(const base::Root& root, std::string_view kernel,
                                   const LoadedModule& module);
 

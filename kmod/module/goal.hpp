@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A goal: the modules of one driver that should be loaded. It is part of the args of steps, hence the JSON.
+// A goal: the modules of one driver that should be loaded. Args of steps contain goals as JSON.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"

@@ -7,8 +7,8 @@
 namespace gpuhost::kmod {
 namespace {
 
-/// Moves items from `left` to the result, in each step the first for which `ready` returns true. Items that
-/// remain in `left` are part of a cycle, or depend on one.
+/// Moves items from `left` to the result. Always moves the first item for which `ready` returns true. Items
+/// that remain in `left` are part of a cycle, or depend on one.
 template <class T, class Ready>
 std::vector<T> visit_in_order(std::vector<T>& left, Ready ready) {
     std::vector<T> taken;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes in which order modules are loaded and unloaded, and which must be. Pure functions of values:
-// loaded modules as loaded_driver() returns them, and a goal.
+// Computes which modules must be loaded and unloaded, and in which order. The functions are pure: their
+// arguments are the loaded modules, as loaded_driver() returns them, and a goal.
 #pragma once
 
 #include "daemon/base/result.hpp"

@@ -25,12 +25,13 @@ constexpr std::string_view updates = "updates";
 constexpr std::string_view ours = "gpuhost";
 
 /// Returns the directory below `scratch` for the index. Some versions of depmod search in usr/lib, others in
-/// lib, which is a link to usr/lib there.
+/// lib. In `scratch`, lib is a link to usr/lib.
 std::string scratch_modules(const std::string& scratch, std::string_view kernel) {
     return scratch + "/usr/lib/modules/" + std::string(kernel);
 }
 
-/// Returns the path of a file with installed_state() of when the index in `scratch` was built.
+/// Returns the path of the file that records the installed_state() at the time when the index in `scratch`
+/// was built.
 std::string built_beside(const std::string& scratch) {
     return scratch + "/built-beside";
 }
@@ -46,8 +47,8 @@ std::string installed_state(const Root& root, std::string_view kernel) {
 }
 
 /// Returns whether an entry of /lib/modules/<kernel> gets a link in the scratch directory, as input for
-/// depmod. Excluded are files that depmod writes (modules.* but three), build and source, which depmod
-/// ignores, and updates, which lay_out() creates itself.
+/// depmod. Excluded are the files that depmod writes (all modules.* except three). Also excluded are build
+/// and source, which depmod ignores, and updates, which lay_out() creates itself.
 bool belongs_in_scratch(const std::string& name) {
     static constexpr std::array<std::string_view, 3> inputs{"modules.order", "modules.builtin",
                                                             "modules.builtin.modinfo"};
@@ -57,8 +58,8 @@ bool belongs_in_scratch(const std::string& name) {
 }
 
 /// Returns the path of the depmod in a mounted system, to be run there by chroot(8). It then uses that
-/// system's configuration and absolute links. Empty: the host's depmod is run, because `root` is the host,
-/// has no depmod, or chroot(2) is not permitted.
+/// system's configuration and absolute links. Returns an empty path if the host's depmod is run instead:
+/// `root` is the host's own root, chroot(2) is not permitted, or the mounted system has no depmod.
 std::string depmod_inside(const Root& root) {
     if (root.is_host() || ::geteuid() != 0)
         return {};
@@ -118,7 +119,7 @@ Result<std::map<std::string, std::string>> changed_files(const Root& root, std::
 }
 
 /// Syncs the index in `scratch` to the disk, because depmod does not. An undo after a power cut may install
-/// it.
+/// this index.
 Result<void> sync_index(const Root& root, std::string_view kernel, const std::string& scratch) {
     std::string directory = scratch_modules(scratch, kernel);
     GPUHOST_TRY(names, root.list(directory));

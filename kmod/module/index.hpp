@@ -12,20 +12,22 @@
 
 namespace gpuhost::kmod {
 
-/// Builds in `scratch` the index that is right when /lib/modules/<kernel>/updates/gpuhost is a link to
-/// `modules`, a directory; empty: when there is no such link. Replaces an earlier content of `scratch`.
+/// Builds the index in `scratch`. The index is for the time when /lib/modules/<kernel>/updates/gpuhost is a
+/// link to the directory `modules`. If `modules` is empty, the index is for the time when that link does
+/// not exist. Replaces an earlier content of `scratch`.
 [[nodiscard]] base::Result<void> build_index(const base::Root& root, std::string_view kernel,
                                              const std::string& modules, const std::string& scratch);
 
 /// Returns whether the index in `scratch` is complete and still right: the installed index has not changed
-/// since it was built. A later run of depmod may have added or removed modules.
+/// since `scratch` was built. A later run of depmod may have added modules to the installed index or removed
+/// some.
 [[nodiscard]] bool index_is_current(const base::Root& root, std::string_view kernel,
                                     const std::string& scratch);
 
-/// Checks that by the index in `scratch`, modprobe loads the files in updates/gpuhost for all modules in the
-/// directory `modules`. Fails with AlreadyExists if it would load another file for one of them. One case is
-/// another file of this name in updates/: depmod then uses either of the two. Another is a rule in depmod.d
-/// that prefers another directory.
+/// Checks that modprobe, with the index in `scratch`, loads all modules in the directory `modules` from
+/// updates/gpuhost. Fails with AlreadyExists if modprobe would load another file for one of them. One case
+/// is another file of the same name in updates/: depmod then uses either of the two. Another case is a rule
+/// in depmod.d that prefers another directory.
 [[nodiscard]] base::Result<void> check_index(const base::Root& root, std::string_view kernel,
                                              const std::string& modules, const std::string& scratch);
 /// Returns the files below updates/, outside of updates/gpuhost, that have the name of a module in the
@@ -38,12 +40,12 @@ namespace gpuhost::kmod {
                                       const std::string& scratch);
 
 /// Copies the index in `scratch` to /lib/modules/<kernel>: each file atomically, and only if it differs.
-/// After an interruption, some files are old and some new, and the host boots nevertheless. A module that is
-/// not in all of them is only not loaded automatically.
+/// After an interruption, some files are old and some new. The host boots nevertheless. The only effect is
+/// that a module that is not in all of the files is not loaded automatically.
 [[nodiscard]] base::Result<void> install_index(const base::Root& root, std::string_view kernel,
                                                const std::string& scratch);
-/// Marks the index in `scratch` as current again, although install_index() has changed the installed index
-/// since it was built. Call it for an index that was current before that.
+/// Marks the index in `scratch` as current again after install_index() has changed the installed index. Call
+/// it only for an index that was current before install_index().
 [[nodiscard]] base::Result<void> keep_index_current(const base::Root& root, std::string_view kernel,
                                                     const std::string& scratch);
 

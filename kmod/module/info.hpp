@@ -29,7 +29,8 @@ struct ModuleInfo {
 
     /// Returns the release of the kernel that the module was built for: the first word of vermagic.
     [[nodiscard]] std::string_view kernel() const;
-    /// Returns "open" if the license is "Dual MIT/GPL", as of NVIDIA's open modules; else "proprietary".
+    /// Returns "open" if the license is "Dual MIT/GPL", as it is for NVIDIA's open modules; else
+    /// "proprietary".
     [[nodiscard]] std::string_view flavour() const;
     /// Returns the names in `text`, such as "NVreg_A=1 nvreg-b=2", that are not parameters of this module.
     /// The kernel ignores such parameters and logs them.

@@ -89,8 +89,9 @@ std::vector<LoadedModule> loaded_closure(const base::Root& root, const std::vect
     return found;
 }
 
-/// Names all modules of the driver, not only nvidia: without DRM in the kernel, nvidia_drm does not use
-/// nvidia_modeset. A kernel that cannot unload modules lists no holders.
+/// Passes the names of all modules of the driver to loaded_closure(), because it may not find them from
+/// nvidia alone. Without DRM in the kernel, nvidia_drm does not use nvidia_modeset. A kernel that cannot
+/// unload modules lists no holders.
 std::vector<LoadedModule> loaded_driver(const base::Root& root) {
     return loaded_closure(
         root, {"nvidia", "nvidia_modeset", "nvidia_drm", "nvidia_uvm", "nvidia_peermem", "nouveau"});

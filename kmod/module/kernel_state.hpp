@@ -56,14 +56,15 @@ struct PciGpu {
 /// Returns the GPUs that NVIDIA's driver should serve: those without a driver or bound to nvidia or nouveau.
 /// GPUs bound to another driver, such as vfio-pci, are left out.
 [[nodiscard]] std::vector<PciGpu> gpus_to_drive(const std::vector<PciGpu>& gpus);
-/// The result of gpus_to_drive(), divided by whether NVIDIA's driver is bound to the GPU. When it was loaded,
-/// it was bound to all GPUs that it accepted.
+/// The result of gpus_to_drive(), divided by whether NVIDIA's driver is bound to the GPU. When the driver was
+/// loaded, the kernel bound it to all GPUs that it accepted.
 struct ProbedGpus {
     std::vector<std::string> driven; ///< PCI addresses
     std::vector<std::string> left;   ///< PCI addresses
 };
 [[nodiscard]] ProbedGpus probed_gpus(const std::vector<PciGpu>& gpus);
-/// Returns the PCI addresses that the loaded driver serves: the names in /proc/driver/nvidia/gpus.
+/// Returns the PCI addresses of the GPUs that the loaded driver serves: the names in
+/// /proc/driver/nvidia/gpus.
 [[nodiscard]] std::vector<std::string> served_gpus(const base::Root& root);
 /// Returns whether a PCI device responds, by its configuration space. If it is no longer on its bus, all
 /// bytes that are read are 0xff. Returns true if the configuration space cannot be read.

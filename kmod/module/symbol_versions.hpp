@@ -19,8 +19,8 @@ using SymbolVersions = std::map<std::string, std::uint32_t, std::less<>>;
 /// Parses a Module.symvers: symbol → CRC. Each line is "0x12345678\tname\tvmlinux\tEXPORT_SYMBOL…".
 [[nodiscard]] SymbolVersions parse_symvers(std::string_view text);
 
-/// Returns the kernel's list from its headers in /lib/modules/<kernel>/build, else from /boot. Returns
-/// nothing if neither is installed.
+/// Returns the kernel's list of symbol CRCs from its headers in /lib/modules/<kernel>/build, else from /boot.
+/// Returns nothing if neither is installed.
 [[nodiscard]] std::optional<SymbolVersions> kernel_symbol_versions(const base::Root& root,
                                                                    std::string_view kernel);
 

@@ -15,7 +15,8 @@
 
 namespace gpuhost::kmod {
 
-/// The result of DriverComponent::observe(). Names in comments are functions that return the value.
+/// The result of DriverComponent::observe(). If the comment of a member is the name of a function, this
+/// function returns the value.
 struct Observed {
     std::string kernel;                   ///< release of the running kernel
     std::vector<InstalledKernel> kernels; ///< installed kernels, in order of release
@@ -41,7 +42,7 @@ struct Observed {
     /// Returns the running kernel's selection; null: none.
     [[nodiscard]] const Selection* selection() const { return store.selection_of(kernel); }
 };
-/// Returns the document of status, org.gpuhost1(5).
+/// Returns the driver's document for status (org.gpuhost1(5)).
 [[nodiscard]] base::Json to_json(const Observed& observed);
 
 } // namespace gpuhost::kmod

@@ -67,8 +67,8 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
 }
 
-/// Returns why a module set is kept although its kernel was removed, in a version that stays. Empty: it may
-/// be removed.
+/// Returns why a module set is kept although its kernel was removed. The set is part of a version that stays.
+/// Empty: the set may be removed.
 std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
                      const Observed& observed) {
     if (is_pinned(version, settings))
@@ -148,7 +148,7 @@ Plan clean_plan(const DriverSettings& settings, const Observed& observed) {
     going.insert(going.end(), sets.begin(), sets.end());
     if (plan.reasons.empty())
         plan.reasons.emplace_back("the driver store is empty");
-    // First the links to sets, then the sets.
+    // Removes the links to sets first, then the sets.
     for (const RemovedKernel& kernel : observed.removed_kernels)
         if (is_gone(kernel.release, observed)) {
             plan.reasons.push_back("kernel " + kernel.release + " is no longer installed");

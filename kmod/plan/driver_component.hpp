@@ -38,9 +38,9 @@ class DriverComponent final : public core::Component {
     [[nodiscard]] std::optional<core::Plan>
     before_converging(const core::Settings& settings, const core::Observation& observed) const override;
     [[nodiscard]] bool converge_at_start(const core::Observation& observed) const override;
-    /// Returns whether to plan `apply` after an interrupted operation was undone: if a reboot interrupted
-    /// driver.select for the running kernel. The host may have booted the new driver before the undo selected
-    /// the previous one again.
+    /// Returns whether to plan `apply` after an interrupted operation was undone. This is needed if a reboot
+    /// interrupted driver.select for the running kernel: the host may have booted the new driver before the
+    /// undo selected the previous one again.
     [[nodiscard]] bool converge_after(const core::Step& interrupted,
                                       const core::Observation& observed) const override {
         return interrupted.kind == "driver.select" && base::string_or(interrupted.args, "kernel", "") ==

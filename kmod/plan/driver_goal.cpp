@@ -28,7 +28,7 @@ std::string how_to_get_modules(const Observed& observed, const std::string& kern
 }
 
 /// Returns the loaded modules that module `name` uses. sysfs lists only the users of each module, so this
-/// searches all.
+/// function searches all loaded modules.
 std::vector<std::string> used_by(const std::string& name, const std::vector<LoadedModule>& loaded) {
     std::vector<std::string> used;
     for (const LoadedModule& module : loaded)

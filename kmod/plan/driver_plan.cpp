@@ -22,8 +22,8 @@ using core::Plan;
 using core::Problem;
 using core::Step;
 
-/// A request, or apply, with the driver version that it wants. `settings` contains the values that the
-/// request overrides.
+/// A request, or apply without a request, with the driver version that is wanted. `settings` contains the
+/// values that the request overrides.
 struct DriverRequest {
     std::string verb; ///< "swap" or "rollback"; empty: apply
     DriverSettings settings;
@@ -126,9 +126,9 @@ Json selection_args(const DriverChange& change) {
                        modprobe_options(change.settings.parameters));
 }
 
-/// Returns the PCI addresses of the GPUs that the new driver must serve, else the swap is undone: all that
-/// the previous driver serves. Empty if no module is unloaded, as at boot: one GPU that does not work must
-/// not prevent the use of the others.
+/// Returns the PCI addresses of the GPUs that the new driver must serve: all that the previous driver serves.
+/// If one is not served, the swap is undone. Empty if the plan unloads no module, as at boot: one GPU that
+/// does not work must not prevent the use of the others.
 std::vector<std::string> gpus_to_serve(const DriverChange& change) {
     return change.modules == Modules::Swap ? probed_gpus(change.observed.gpus).driven
                                            : std::vector<std::string>();
@@ -174,14 +174,14 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
     const std::string unit_names = base::join(units, ", ");
     // GPUs that are connected by NVSwitches can compute only while the fabric manager runs.
     const bool fabric = base::contains(units, fabric_manager);
-    // If no module is loaded, GPUs may be in use, with too little free memory for the computation.
+    // If the plan loads no module, GPUs may be in use, with too little free memory for the computation.
     const bool computes = loads && validation == "cuda";
     const Json selection = selection_args(change);
     const struct {
         bool when;
         std::vector<Step> steps;
     } table[] = {
-        // First, because it may last minutes, and its result does not become outdated.
+        // This step is first, because it may last minutes, and its result does not become outdated.
         {change.files == Files::Select,
          initramfs_steps(change.settings, observed.initramfs, observed.kernel)},
         {swaps && change.settings.holder_policy == "wait",
@@ -222,7 +222,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
          {{"autoload.unblock", "allow automatic loading of driver modules", autoload_args(change), true}}},
         {changes, around.after},
         {!units.empty(), {{"units.start", "start " + unit_names, {{"units", units}}}}},
-        // Again, because client units have created sockets, which CDI specifications list.
+        // These steps run again, because client units have created sockets, which CDI specifications list.
         {!units.empty(), around.after},
     };
     std::vector<Step> steps;
@@ -323,8 +323,8 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         plan.reasons.push_back(std::move(reason));
     if (!choice.problem)
         return;
-    // In apply this is only a reason if the driver is selected already. One GPU that it does not support must
-    // not prevent the use of the others.
+    // In apply, the problem becomes a mere reason if the driver is selected already. One GPU that the driver
+    // does not support must not prevent the use of the others.
     if (request.applies() && selected_driver(observed, request.settings.flavour, request.version))
         plan.reasons.push_back(choice.problem->text);
     else

@@ -32,8 +32,9 @@
 namespace gpuhost::kmod {
 
 /// Returns the goal for one module set. Required are the modules in Modules= of the settings, with their
-/// dependencies in the set. Optional are modules of the set that are loaded now, and loaded modules of others
-/// that use the driver. Adds a problem for each required module that the set does not contain.
+/// dependencies in the set. Optional are the other modules of the set that are loaded now. Also optional are
+/// loaded modules that use the driver and are not part of any set (is_others()). Adds a problem for each
+/// required module that the set does not contain.
 [[nodiscard]] ModuleGoal goal_for(const ModuleSet& set, const std::string& version,
                                   const DriverSettings& settings, const Observed& observed,
                                   std::vector<core::Problem>& problems);
@@ -42,8 +43,8 @@ namespace gpuhost::kmod {
 /// settings may already be those for the next driver.
 [[nodiscard]] ModuleGoal goal_as_loaded(const Observed& observed);
 
-/// Returns the newest userland and module set of `version` for `kernel`, in this flavour or "any". Returns
-/// nothing and adds a problem if the store has no modules for it.
+/// Returns the newest userland and module set of `version` for `kernel`, in this flavour ("any": in either).
+/// Returns nothing and adds a problem if the store has no modules for it.
 [[nodiscard]] std::optional<Driver> find_driver(const Observed& observed, const std::string& kernel,
                                                 const std::string& flavour, const std::string& version,
                                                 std::vector<core::Problem>& problems);

@@ -43,8 +43,8 @@ Json source_json(const SourceSet& source) {
                 {"flavour", source.flavour}};
 }
 
-/// Returns the source to build from; null if there is none of this flavour. For "any" it is that of the open
-/// modules if present, which NVIDIA recommends for every GPU that they support.
+/// Returns the source to build from; null if there is none of this flavour. For "any", prefers the source of
+/// the open modules, which NVIDIA recommends for every GPU that they support.
 const SourceSet* choose_source(const DriverVersion& version, const std::string& flavour) {
     const std::string wanted = flavour == "any" ? "open" : flavour;
     const auto found = std::find_if(version.sources.begin(), version.sources.end(),
@@ -68,7 +68,7 @@ core::Problem no_source(const DriverVersion& version, const std::string& flavour
 }
 
 bool is_in_store(const Store& store, const std::string& version) {
-    // Checked, because problems may be about other directories of the store.
+    // Checks the form of `version`, because problems may be about other directories of the store.
     return base::is_driver_version(version) &&
            (store.find(version) != nullptr ||
             std::any_of(store.problems.begin(), store.problems.end(),

@@ -34,8 +34,8 @@ namespace gpuhost::kmod {
 [[nodiscard]] core::Plan remove_plan(const std::string& version, const std::vector<std::string>& pins,
                                      const Observed& observed);
 
-/// Plans a comparison of the files of `version` in the store with their digests. Empty `version`: of every
-/// version.
+/// Plans a comparison of the files of `version` in the store with their digests. If `version` is empty, the
+/// plan compares the files of every version.
 [[nodiscard]] core::Plan verify_plan(const std::string& version, const Observed& observed);
 
 } // namespace gpuhost::kmod

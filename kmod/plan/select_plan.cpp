@@ -25,7 +25,7 @@ Json json_or_null(const std::optional<Selection>& selection) {
 
 /// Returns whether a selection for `kernel` changes only the files of that kernel ("boots_only" of
 /// driver.select). Files that all kernels share (libraries, programs, options) belong to the running kernel,
-/// or to the one to which `current` leads. A plan at the boot of another kernel changes them.
+/// or to the kernel to which the link `current` leads. A plan at the boot of another kernel changes them.
 bool boots_only(const Observed& observed, const std::string& kernel) {
     return kernel != observed.kernel && observed.current != userland_link_of(kernel);
 }
@@ -73,9 +73,9 @@ void check_preinstalled(const Observed& observed, Plan& plan) {
              "Deselect it: gpuhostctl driver deselect."});
 }
 
-/// Returns the installed kernels for which to select: `kernels`, or all others than the running one. Adds
-/// problems about kernels that are not valid. The result may be empty without a problem: a host may have only
-/// one kernel.
+/// Returns the installed kernels for which to select: `kernels`, or all installed kernels except the running
+/// one. Adds problems about kernels that are not valid. The result may be empty without a problem: a host may
+/// have only one kernel.
 std::vector<std::string> kernels_to_select(const std::vector<std::string>& kernels, const Observed& observed,
                                            Plan& plan) {
     std::vector<std::string> installed;
@@ -95,8 +95,8 @@ std::vector<std::string> kernels_to_select(const std::vector<std::string>& kerne
     return wanted;
 }
 
-/// Returns the flavour of the modules that other kernels of this host boot, if `version` has modules of it
-/// for `kernel`; else "any". Used if no GPU is visible, as in a mounted system.
+/// Returns the flavour of the modules that other kernels of this host boot, if `version` has modules of that
+/// flavour for `kernel`; else "any". Called if no GPU is visible, as in a mounted system.
 std::string flavour_without_gpus(const Store& store, const std::string& version, const std::string& kernel) {
     for (const auto& [other, selection] : store.selected)
         if (const DriverVersion* const known = store.find(selection.generation.version); known != nullptr)

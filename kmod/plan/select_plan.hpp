@@ -11,20 +11,20 @@
 namespace gpuhost::kmod {
 
 /// Returns the args of driver.prepare and driver.select for `kernel`: the files of the driver that is
-/// selected now, and those to select. Nothing in `to` and `next`: deselects. `options` is the new content of
-/// options_file.
+/// selected now, and those to select. If `to` and `next` have no value, the step driver.select deselects.
+/// `options` is the new content of options_file.
 [[nodiscard]] base::Json select_args(const Observed& observed, const std::string& kernel,
                                      const std::optional<Driver>& to, const std::optional<Selection>& next,
                                      const std::string& options);
 
-/// Plans for Version=preinstalled and Version=off (`owner`). A request, whose name is `request`, is refused.
-/// Without a request (empty), the plan has no steps; its problems and reasons say what is wrong with the
-/// installed driver.
+/// Returns the plan for Version=preinstalled and Version=off (`owner`). The plan refuses the request named
+/// `request`. If `request` is empty, the plan has no steps, and its problems and reasons describe what is
+/// wrong with the installed driver.
 [[nodiscard]] core::Plan hands_off_plan(DriverOwner owner, const std::string& request,
                                         const Observed& observed);
 
-/// Plans to select `version` for kernels other than the running one; empty `version`: version_in_use(). Empty
-/// `kernels`: all installed kernels but the running one.
+/// Plans to select `version` for kernels other than the running one. If `version` is empty, selects
+/// version_in_use(). If `kernels` is empty, selects for all installed kernels except the running one.
 [[nodiscard]] core::Plan select_plan(const std::string& version, const std::vector<std::string>& kernels,
                                      const DriverSettings& settings, const Observed& observed);
 

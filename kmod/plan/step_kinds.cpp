@@ -25,7 +25,7 @@ std::vector<core::StepKind> store_kinds() {
          .deadline = minutes(15),
          .interruptible = true,
          .has_preflight = true},
-        // The same for drivers of a bundle (kmod/store/unpack_bundle.hpp).
+        // Drivers of a bundle → sets in the staging directory (kmod/store/unpack_bundle.hpp).
         {.name = "driver.unpack",
          .sandbox = Sandbox::Content,
          .deadline = minutes(30),
@@ -48,18 +48,18 @@ std::vector<core::StepKind> store_kinds() {
         {.name = "store.publish", .sandbox = Sandbox::Store, .deadline = minutes(15), .has_undo = true},
         // Hashes every file again.
         {.name = "store.verify", .sandbox = Sandbox::Store, .deadline = minutes(30), .interruptible = true},
-        // Removes the selection of a removed kernel (kmod/boot/removed_kernels.hpp). In Sandbox::System
+        // Removes the selection of a removed kernel (kmod/boot/removed_kernels.hpp). Runs in Sandbox::System,
         // because one of the files is a link in /lib/modules.
         {.name = "store.forget", .sandbox = Sandbox::System, .has_preflight = true, .has_undo = true},
-        // Moves a version to .trash, unless it is selected, loaded or mapped; or a module set, unless its
-        // kernel is installed. Reads the mappings of all processes, which Sandbox::Store can't, and waits
-        // for the disk.
+        // Moves a version to .trash, unless it is selected, loaded or mapped; or moves a module set, unless
+        // its kernel is installed. Reads the mappings of all processes, which Sandbox::Store does not permit,
+        // and waits for the disk.
         {.name = "store.remove",
          .sandbox = Sandbox::Units,
          .deadline = minutes(5),
          .has_preflight = true,
          .has_undo = true},
-        // Deletes .trash. Always last, because it cannot be undone.
+        // Deletes .trash. Always the last step, because it cannot be undone.
         {.name = "store.purge", .sandbox = Sandbox::Store, .deadline = minutes(10)},
     };
 }
@@ -97,7 +97,7 @@ std::vector<core::StepKind> running_kinds() {
          .sandbox = Sandbox::Modules,
          .deadline = longest_wait + minutes(1),
          .interruptible = true},
-        // Fails if a process holds the driver; policy terminate: ends it first.
+        // Fails if a process holds the driver. With policy "terminate", first ends such processes.
         {.name = "holders.clear", .sandbox = Sandbox::Units, .deadline = hours(1), .has_preflight = true},
         // Block the automatic loading of drivers, and allow it again.
         {.name = "autoload.block", .sandbox = Sandbox::System, .has_undo = true},
@@ -122,7 +122,8 @@ std::vector<core::StepKind> running_kinds() {
         {.name = "units.reload", .sandbox = Sandbox::Units, .deadline = minutes(5)},
         // Creates the driver's nodes in /dev.
         {.name = "driver.devices", .sandbox = Sandbox::Devices, .has_undo = true},
-        // Checks that the driver works. Enough time for eight GPUs, which NVML starts one after the other.
+        // Checks that the driver works. The deadline is long enough for eight GPUs, which NVML starts one
+        // after the other.
         {.name = "driver.validate",
          .sandbox = Sandbox::Devices,
          .deadline = minutes(5),

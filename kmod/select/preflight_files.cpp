@@ -128,7 +128,7 @@ void check_room(const StepContext& context, const std::string& path, std::uint64
 }
 
 /// Adds a problem if the host has libraries of another driver with the names of this driver's libraries.
-/// Programs might use those.
+/// Programs might use the other driver's libraries.
 void check_libraries(const StepContext& context, const Driver& driver, std::vector<Problem>& problems) {
     if (driver.userland.empty())
         return;

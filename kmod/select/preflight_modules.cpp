@@ -187,8 +187,8 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
 }
 
 /// Adds a problem for each loaded module that uses the driver and is not part of it. A swap could unload it,
-/// but perhaps not load it again. In the goal such a module has no path in a set. A module that was loaded
-/// after the plan was made is in neither goal.
+/// but perhaps not load it again. In the goal `to`, such a module has no path in a set. If it was loaded
+/// after the plan was made, it is in neither goal.
 void check_others(const base::Root& root, const std::vector<LoadedModule>& loaded, const ModuleGoal& from,
                   const ModuleGoal& to, std::vector<Problem>& problems) {
     const Store store = read_store(root).value_or(Store());

@@ -66,7 +66,7 @@ std::vector<content::FileOperation> prepared_files(const base::Root& root, const
     return files;
 }
 
-/// Removes links of generations and firmware of drivers that are no longer in the store.
+/// Removes links of generations and of firmware whose driver is no longer in the store.
 Result<void> drop_dangling(const base::Root& root) {
     const std::string directory = std::string(store_directory) + "/generation";
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))
@@ -148,8 +148,8 @@ Result<void> unprepare(StepContext& context, const base::Json& args) {
     return {};
 }
 
-/// Updates the dynamic linker's cache after the links have changed. For a mounted system this needs root;
-/// otherwise it is skipped, and that system updates its cache when it boots.
+/// Updates the dynamic linker's cache after the links have changed. For a mounted system this needs root.
+/// Without root, the update is skipped, and the mounted system updates its cache when it boots.
 Result<void> refresh_libraries(const base::Root& root) {
     base::Command command;
     command.argv = {"ldconfig"};
@@ -179,8 +179,8 @@ Result<void> update_index(const StepContext& context, const std::string& kernel,
         GPUHOST_CHECK(build_index(context.root, kernel, driver ? driver->modules : std::string(), index));
     const bool other_holds = index_is_current(context.root, kernel, other);
     GPUHOST_CHECK(install_index(context.root, kernel, index));
-    // The other index is still right: the installed index changed only because of this step. Without this, an
-    // undo would run depmod again.
+    // The other index is still right: the installed index changed only because of this step. Without this
+    // call, an undo would run depmod again.
     if (other_holds)
         (void)keep_index_current(context.root, kernel, other);
     return {};
@@ -221,9 +221,9 @@ class FirstError {
     Result<void> result_;
 };
 
-/// Undoes driver.select. Writes the record of the selection first, because that needs disk space, which links
-/// do not: if it fails, nothing else has changed. All other operations run even if one fails. The index is
-/// last, because the host boots with either index, and with a mix.
+/// Undoes driver.select. Writes the record of the selection first, because the record needs disk space and
+/// links do not. If this write fails, nothing else has changed. All other operations run even if one of them
+/// fails. Installs the index last, because the host boots with either index, and with a mix of both.
 Result<void> select_back(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(kernel, kernel_of(args));
     const auto driver = driver_of(args, "from");

@@ -138,7 +138,7 @@ std::string stem(const std::string& path) {
 
 /// Adds the modules that belong to the module `nvidia`, by their file names. Debian may have
 /// "nvidia-current-uvm.ko" and "nvidia-current-open-uvm.ko": with nvidia-current.ko, only the first belongs.
-/// The license cannot decide that, because that of nvidia-peermem differs from the others.
+/// The license cannot decide this, because the license of nvidia-peermem differs from that of the others.
 void add_modules(const std::vector<Found>& modules, const Found& nvidia, InstalledDriver& driver) {
     driver.version = nvidia.info.version;
     driver.flavour = nvidia.info.flavour();

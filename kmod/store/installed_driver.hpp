@@ -24,7 +24,7 @@ struct InstalledDriver {
     std::vector<std::string> programs;
     std::vector<std::string> firmware;
     std::vector<std::string> units;   ///< unit files of services that belong to the driver
-    std::vector<std::string> rules;   ///< files of modprobe with which another driver would not be loaded
+    std::vector<std::string> rules;   ///< files of modprobe that prevent the load of another driver
     std::vector<std::string> sources; ///< dkms.conf of each source of this version in /usr/src
     /// Directories in /var/lib/dkms: DKMS builds the driver for each new kernel.
     std::vector<std::string> dkms;
@@ -35,8 +35,8 @@ struct InstalledDriver {
 
     /// Returns modules, libraries, programs and firmware.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// Returns all these files, and units, rules and sources. To remove the driver, the packages that own any
-    /// of them must be removed.
+    /// Returns files(), and units, rules and sources. To remove the driver, the packages that own any of them
+    /// must be removed.
     [[nodiscard]] std::vector<std::string> traces() const;
 };
 

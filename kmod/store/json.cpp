@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the driver store to JSON, for 'gpuhostctl driver list --json' and for status, and selections to
-// JSON and back, for their files and for the args of steps.
+// Converts the driver store to JSON, for 'gpuhostctl driver list --json' and for status. Converts selections
+// to JSON and back, for their files and for the args of steps.
 #include "daemon/base/json.hpp"
 
 #include "daemon/base/parse.hpp"

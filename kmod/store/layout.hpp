@@ -35,7 +35,7 @@ struct ModulePlace {
     std::string kernel;
     std::string file; ///< "nvidia-uvm.ko.xz"
 };
-/// Returns kernel and file name of a file in lib/modules/<kernel>, in any directory:
+/// Returns kernel and file name of a module file in lib/modules/<kernel> or any directory below it:
 /// "lib/modules/5.14.0-503.11.1.el9_5.x86_64/extra/drivers/video/nvidia/nvidia.ko.xz". Returns nothing for
 /// other files.
 [[nodiscard]] std::optional<ModulePlace> module_place(const content::ArchiveEntry& entry);

@@ -24,14 +24,14 @@ enum class SetKind { Userland, Modules, Source };
 struct Manifest {
     SetKind kind = SetKind::Userland;
     std::string version;
-    std::string kernel;    ///< of Modules: release of the kernel
-    std::string flavour;   ///< of Modules and Source: "open" or "proprietary"
-    std::string directory; ///< Source: directory of the source in the package
-    /// Userland: parse_supported_gpus(). Empty: the packages had no list, or all GPUs work with the open
-    /// modules.
+    std::string kernel;    ///< for kind Modules: release of the kernel
+    std::string flavour;   ///< for kinds Modules and Source: "open" or "proprietary"
+    std::string directory; ///< for kind Source: directory of the source in the package
+    /// For kind Userland: the result of parse_supported_gpus(). Empty: the packages had no list, or all GPUs
+    /// work with the open modules.
     std::vector<std::string> closed_gpus;
     std::vector<content::TreeFile> files; ///< all files of the set in order of path, without manifest.json
-    std::vector<ModuleFile> modules;      ///< Modules: one for each file
+    std::vector<ModuleFile> modules;      ///< for kind Modules: one for each file
 };
 
 /// Returns the canonical text of a manifest.
@@ -52,7 +52,7 @@ struct Manifest {
 struct SetOnDisk {
     base::UniqueFd directory;
     Manifest manifest;
-    std::string digest;            ///< of the manifest
+    std::string digest;            ///< digest of the manifest
     std::int64_t published_us = 0; ///< CLOCK_REALTIME
 };
 /// Opens the set in the directory `path` as content::open_set() does, and parses its manifest.

@@ -18,7 +18,7 @@ namespace {
 
 // Bytes; nvidia.ko with debug information has 185 MB.
 constexpr std::uint64_t module_limit = std::uint64_t{1} << 30U;
-// The directory of the set until all modules are parsed, which determines its final name.
+// The directory of the set until all modules are parsed. Its final name depends on their kernel and flavour.
 constexpr const char* incoming = "/modules/incoming";
 
 struct Parsed {

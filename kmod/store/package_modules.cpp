@@ -12,7 +12,7 @@ using base::Result;
 
 namespace {
 
-// Limit of modules for all kernels, each an open file; a driver has five.
+// Limit of the modules for all kernels together. Each module is an open file; a driver has five modules.
 constexpr std::size_t most_modules = 64;
 
 } // namespace

@@ -7,9 +7,9 @@
 
 namespace gpuhost::kmod {
 
-/// Publishes all staged sets. args, all optional: {"version": all sets must be of it, "kernels": module sets
-/// for these must be staged, "protect": versions of which no set may be, else AccessDenied, "optional": true:
-/// success if nothing was staged}.
+/// Publishes all staged sets. args, all optional: {"version": the version that all sets must have, "kernels":
+/// kernels for which module sets must be staged, "protect": versions that no set may have, else AccessDenied,
+/// "optional": true: success if nothing was staged}.
 [[nodiscard]] core::StepCode store_publish_code();
 
 /// Hashes all files of these versions in the store and compares them with their manifests. args: {"versions":

@@ -107,7 +107,7 @@ Result<std::vector<Problem>> check(StepContext& context, const Json& args, const
     return problems;
 }
 
-/// Changes the selections only here, not in store.remove, which can be undone.
+/// Changes the selections in the step store.purge only, because the step store.remove can be undone.
 Result<void> before_purge(StepContext& context, const Json& args) {
     if (kernel_of(args).empty())
         GPUHOST_CHECK(forget_selected(context.root, base::string_or(args, "version", {})));

@@ -71,8 +71,8 @@ core::StepCode store_stage_code() {
         return content::check_passed_files(context, args, store_directory, make_room);
     };
     code.apply = apply;
-    // No verify: store.publish hashes all files again.
-    // No undo: the staging directory is deleted with its transaction.
+    // Needs no verify: the step store.publish hashes all files again. Needs no undo: the staging directory is
+    // deleted with its transaction.
     return code;
 }
 

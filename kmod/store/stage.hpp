@@ -35,9 +35,9 @@ using OnProgress = std::function<void(double fraction, std::string_view text)>;
 inline constexpr std::string_view make_room =
     "Free some space in /var/lib/gpuhost, for example with 'gpuhostctl driver remove'.";
 
-/// Makes the sets of packages, which must be of one driver version. They are at most one userland, one source
-/// set for each flavour, and one module set for each kernel. `space` is the number of bytes that may be
-/// written, whatever sizes the packages declare.
+/// Makes the sets of packages, which must be of one driver version. The result has at most one userland, one
+/// source set for each flavour, and one module set for each kernel. `space` is the number of bytes that may
+/// be written, whatever sizes the packages declare.
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
                                                     const OnProgress& progress);

@@ -128,7 +128,7 @@ class Stager {
                 GPUHOST_CHECK(keep(*entry, *placed, package, userland, name));
                 ++counts.kept;
             } else if (entry->type != ArchiveEntry::Type::Directory) {
-                // Counted in the progress, because it is unpacked although it is not written.
+                // Counts the file in the progress, because it is unpacked, although it is not written.
                 advance(entry->size);
                 ++counts.ignored;
             }
@@ -176,9 +176,9 @@ class Stager {
         return {};
     }
 
-    /// Adds the links that are named by the sonames of libraries, through which programs find them
-    /// ("libcuda.so.1"). Packages do not contain these links, since ldconfig or update-alternatives create
-    /// them. Also adds links of the packages ("libcuda.so") that lead to one of the libraries.
+    /// Adds links that are named by the sonames of libraries ("libcuda.so.1"). Programs find the libraries
+    /// through these links. Packages do not contain them, since ldconfig or update-alternatives create such
+    /// links. Also adds links of the packages ("libcuda.so") that lead to one of the libraries.
     Result<void> link_libraries(SetWriter& userland) {
         for (const auto& [path, target] : sonames_)
             if (!userland.has(path))
@@ -213,7 +213,7 @@ class Stager {
     }
 
     Result<void> pack_source(const Given& given, const ArchiveEntry& entry, content::Package& package) {
-        // The uncompressed size, although the compressed tar needs less.
+        // Reserves the uncompressed size, although the compressed tar needs less.
         GPUHOST_CHECK(reserve_space(entry.size, given.file.name));
         if (auto packed = sources_.take(entry, package); !packed)
             return base::fail(packed.error().context(given.file.name));
@@ -249,8 +249,8 @@ class Stager {
         return {};
     }
 
-    /// Subtracts `bytes` from the space that may still be written. Fails with NoSpace if it is too small.
-    /// Called for each file, because the size that a package declares is only an estimate.
+    /// Subtracts `bytes` from the space that may still be written. Fails with NoSpace if that space is too
+    /// small. Called for each file, because the size that a package declares is only an estimate.
     Result<void> reserve_space(std::uint64_t bytes, const std::string& what) {
         if (bytes > left_)
             return base::fail(Errc::NoSpace,

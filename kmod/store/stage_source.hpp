@@ -26,11 +26,12 @@ struct GivenPackage {
                                                   const std::string& version, const std::string& directory,
                                                   const content::OnBytes& on_bytes);
 
-/// Returns whether SourcePacker makes the source sets of this package; otherwise stage_source() does. It is
-/// true for NVIDIA's .run, which contains the whole driver (463 MB for 610.57.04) and the sources of both
-/// flavours. Its source sets get a tar of the source alone. It is compressed with zstd: 251 MB of 550.163.01
-/// become 57 MB in 1.5 s. With xz, as in Debian's package, they become 37 MB in a minute. It is also true for
-/// a tar of a source, so that the result does not depend on the program that made the tar.
+/// Returns whether SourcePacker makes the source sets of this package; otherwise stage_source() does. The
+/// result is true for NVIDIA's .run, which contains the whole driver (463 MB for 610.57.04) and the sources
+/// of both flavours. The source sets of a .run get a tar of the source alone, compressed with zstd: 251 MB of
+/// 550.163.01 become 57 MB in 1.5 s. With xz, as in Debian's package, they become 37 MB in a minute. The
+/// result is also true for a tar of a source, so that the source set does not depend on the program that made
+/// the tar.
 [[nodiscard]] bool is_packed_again(const content::PackageInfo& info);
 
 /// Makes source sets with a new tar of each source in a package.

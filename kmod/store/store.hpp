@@ -97,7 +97,8 @@ struct Generation {
 /// The generation that one kernel boots, and the one before.
 struct Selection {
     Generation generation;
-    /// The generation that was selected before; a rollback selects it again; none: no rollback.
+    /// The generation that was selected before, which a rollback selects again. No value: no rollback is
+    /// possible.
     std::optional<Generation> previous;
     friend bool operator==(const Selection&, const Selection&) = default;
 };

@@ -13,7 +13,7 @@
 
 namespace gpuhost::kmod {
 
-/// The largest file, in bytes; NVIDIA's have about 500 KiB.
+/// The largest file that is accepted, in bytes. NVIDIA's files have about 500 KiB.
 inline constexpr std::size_t supported_gpus_limit = std::size_t{8} << 20U;
 
 [[nodiscard]] bool is_supported_gpus(const content::ArchiveEntry& entry);

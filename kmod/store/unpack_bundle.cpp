@@ -93,8 +93,8 @@ Result<Json> apply(StepContext& context, const Json&) {
 } // namespace
 
 core::StepCode driver_unpack_code() {
-    // No verify: store.publish hashes all of it again. No undo: the staging directory is deleted with its
-    // transaction.
+    // Needs no verify: the step store.publish hashes all files again. Needs no undo: the staging directory is
+    // deleted with its transaction.
     return {.name = "driver.unpack", .apply = apply};
 }
 

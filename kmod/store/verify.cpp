@@ -92,7 +92,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
 } // namespace
 
 core::StepCode store_verify_code() {
-    // No verify: apply changes nothing.
+    // Needs no verify: apply changes nothing.
     return {.name = "store.verify", .apply = apply};
 }
 

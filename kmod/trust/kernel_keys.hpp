@@ -5,7 +5,8 @@
 // /proc/keys has one line for each key that the reader may see; root sees all keys of the kernel. The line of
 // an X.509 key has its subject, in the kernel's format, and its subject key identifier. The line of a keyring
 // has its name and how many keys it has. KEYCTL_READ returns the numbers of the keys in a keyring, for root.
-// Neither has the issuer and serial number of a certificate, by which most signatures identify their signer.
+// Neither source has the issuer and serial number of a certificate, by which most signatures identify their
+// signer.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -15,7 +15,8 @@
 
 namespace gpuhost::kmod {
 
-/// The facts about a kernel that decide. If a fact is unknown, the module is not refused because of it.
+/// The facts about a kernel that decide whether it accepts a module. If a fact is unknown, the module is not
+/// refused because of it.
 struct TrustRules {
     /// signature_enforcement(): why unsigned modules are refused; empty: they are accepted.
     std::string enforcement;

@@ -17,7 +17,7 @@ struct SetVerdict {
     std::string version;
     std::string flavour;
     std::string digest;
-    bool selected = false;               ///< for the running kernel
+    bool selected = false;               ///< selected for the running kernel
     std::vector<core::Problem> problems; ///< empty: the kernel would accept the set
     std::vector<std::string> warnings;
 };
@@ -27,7 +27,7 @@ struct SecureBoot {
     std::string state; ///< Secure Boot in the firmware: "enabled", "disabled"; empty: not reported
     TrustRules rules;
     std::optional<content::ModuleCertificate> site; ///< the certificate in SigningCertificate=
-    /// Why that certificate cannot be read; empty: it was read, or is not configured.
+    /// Why the certificate in SigningCertificate= cannot be read; empty: it was read, or is not configured.
     std::string site_error;
     /// For each driver version the set that a swap would use, and the selected set.
     std::vector<SetVerdict> sets;

@@ -2,8 +2,8 @@
 // Companion services: services such as nvidia-fabricmanager whose program works only with exactly its own
 // version of the driver, and would not start after a swap. Their programs may be part of a userland in the
 // store. If a package of the host has installed such a service too, the package's files stay unchanged. A
-// drop-in then makes the unit run the program of the selected userland (unit_drop_in()). Also checks
-// libraries with the same restriction that DCGM uses for NVSwitches.
+// drop-in then makes the unit run the program of the selected userland (unit_drop_in()). This file also
+// checks the libraries that DCGM uses for NVSwitches, which have the same restriction.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -16,18 +16,19 @@
 
 namespace gpuhost::kmod {
 
-/// Returns the unit of the companion service to whose package this program belongs: for "nv-fabricmanager"
-/// "nvidia-fabricmanager.service". Empty: the program belongs to none.
+/// Returns the unit of the companion service whose package contains this program:
+/// "nvidia-fabricmanager.service" for "nv-fabricmanager". Empty if no such package contains it.
 [[nodiscard]] std::string_view unit_of_companion_service(std::string_view program);
 
 /// Returns the units of companion services whose program in /usr/bin was installed by a package of the host,
 /// not by gpuhost.
 [[nodiscard]] std::vector<std::string> packaged_units(const base::Root& root);
 
-/// Returns the operation that writes the drop-in of a companion service's unit. With it, systemd mounts the
-/// program from `directory`, if it exists there, over the one in /usr/bin, for this unit only. Callers pass a
-/// path through the link `current`, so the drop-in is the same for every selected driver. Only the main
-/// program is mounted: for a path that the host lacks, systemd would create a file.
+/// Returns the operation that writes the drop-in of a companion service's unit. For this unit only, systemd
+/// then mounts the program in `directory` over the one in /usr/bin. If `directory` does not have the program,
+/// systemd mounts nothing. Callers pass a path through the link `current`, so the drop-in is the same for
+/// every selected driver. Only the main program is mounted: for a path that the host lacks, systemd would
+/// create a file.
 [[nodiscard]] content::FileOperation unit_drop_in(std::string_view unit, const std::string& directory);
 
 /// Checks the companion services among `units`, which a swap starts again. Returns a problem for each whose

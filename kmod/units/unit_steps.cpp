@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps units.stop and units.start: stop the client units (ClientUnits=) before a swap, and start them after
-// it. The undo of each does what the other does. args: {"units": [those with processes when it was planned],
-// "only": [some of these, for units.start; empty: all]}. units.stop writes the units that it stops to a file
-// in the transaction's directory. units.start and both undos use that list instead of "units". Step
-// units.quiesce stops client units, but only in its undo: udev, a socket or an administrator may have started
-// them during the swap. The undo of units.stop, which runs later, starts them again. args: {"units"}. Step
-// units.reload makes systemd read new drop-ins of "units". A failure is only a warning.
+// it. The undo of each does what the other does. args: {"units": [the client units that had processes when
+// the plan was made], "only": [some of these, for units.start; empty: all]}. units.stop writes the units that
+// it stops to a file in the transaction's directory. units.start and both undos use that list instead of
+// "units". Step units.quiesce stops client units, but only in its undo: udev, a socket or an administrator
+// may have started them during the swap. The undo of units.stop, which runs later, starts them again. args:
+// {"units"}. Step units.reload makes systemd read new drop-ins of "units". A failure is only a warning.
 #include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/process.hpp"
@@ -60,9 +60,10 @@ std::vector<std::string> stopped_units(const StepContext& context, const base::J
     return kept ? base::split_words(*kept) : base::strings_or_empty(args, "units");
 }
 
-/// Returns the args for start() and stop(): the units that units.stop stopped, or "only" of the args.
+/// Returns the args for start() and stop(): the units that the step units.stop stopped, or "only" of the
+/// args.
 base::Json stopped(const StepContext& context, const base::Json& args) {
-    // Args of a units.start that starts only some of the units, earlier than the others.
+    // The args have "only" if this step units.start starts some of the units earlier than the others.
     const auto only = base::strings_or_empty(args, "only");
     return {{"units", only.empty() ? stopped_units(context, args) : only}};
 }
@@ -111,8 +112,8 @@ Result<void> stop(StepContext& context, const base::Json& args) {
                       "See: systemctl status " + left.front() + ".");
 }
 
-/// Adds units that were started during the swap to the list of units.stop, so that its undo starts them
-/// again. If the plan has no units.stop, warns that they are not started again.
+/// Adds units that were started during the swap to the list of the step units.stop, so that the undo of
+/// units.stop starts them again. If the plan has no step units.stop, warns that they are not started again.
 Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& units) {
     const auto kept = context.root.read(stopped_path(context));
     if (kept)
@@ -122,7 +123,7 @@ Result<void> keep_stopped(StepContext& context, const std::vector<std::string>& 
     return {};
 }
 
-/// Stops the units that units.stop stopped, and other units of ClientUnits= that have processes now.
+/// Stops the units that the step units.stop stopped, and other units of ClientUnits= that have processes now.
 Result<void> stop_again(StepContext& context, const base::Json& args) {
     std::vector<std::string> units = stopped_units(context, args);
     std::vector<std::string> others =
