@@ -19,9 +19,9 @@ namespace gpuhost::images {
 /// Returns AllowUnsigned=: whether unsigned images may be imported.
 [[nodiscard]] bool unsigned_is_allowed(const core::Settings& settings);
 
-/// Maps the name of a bundle to the least generation that may be imported (MinimumGeneration=). For a
-/// malformed setting, least_generations() fails with InvalidArgument, and no bundle is imported. The setting
-/// may be meant to exclude one.
+/// Maps the name of a bundle to the least generation that may be imported (MinimumGeneration=). If the
+/// setting is malformed, least_generations() fails with InvalidArgument. Then no bundle is imported, because
+/// the setting may be meant to exclude that bundle.
 using LeastGenerations = std::map<std::string, std::uint64_t>;
 [[nodiscard]] base::Result<LeastGenerations> least_generations(const core::Settings& settings);
 /// Reads the setting from gpuhostd.conf, for programs that have no Settings object.

@@ -21,7 +21,8 @@ struct OsRelease {
 /// VERSION_ID appended ("rocky-9.4", "rhel-9.4"). Without VERSION_ID the names have no version: "rocky".
 [[nodiscard]] std::vector<std::string> distributions_of(const OsRelease& release);
 
-/// Accepts ID-VERSION_ID in the letters that os-release(5) allows. Such a name is safe as a path component.
+/// Accepts names of the form ID-VERSION_ID, in the letters that os-release(5) allows. Such a name is safe as
+/// a path component.
 [[nodiscard]] bool is_distribution(std::string_view text);
 /// Reports whether `wanted` fits one of a host's names, which distributions_of() returns. "rhel-9" fits
 /// "rhel-9" and "rhel-9.4".

@@ -40,8 +40,8 @@ std::string_view machine_of(const base::Root& root, std::string_view program) {
     return machine == EM_X86_64 ? "amd64" : machine == EM_AARCH64 ? "arm64" : "";
 }
 
-/// Stores one comma-separated part of a word in `host`. Returns false if the part is malformed, or if a part
-/// of its kind was stored before.
+/// Parses one comma-separated part of a word and stores it in `host`. Returns false if the part is malformed,
+/// or if a part of its kind was stored before.
 bool set_part(HostWord& host, std::string_view part) {
     const auto set = [](std::string_view& to, std::string_view value, bool good) {
         const bool first = to.empty();
@@ -65,8 +65,8 @@ bool set_part(HostWord& host, std::string_view part) {
     return set(host.platform, part, is_platform(part));
 }
 
-/// Reports whether `gpu` of a word selects a host with this filter. A host without GPUs is selected by any
-/// `gpu` if its settings name a driver version.
+/// Reports whether `gpu` of a word selects a host with this filter. Any `gpu` selects a host without GPUs if
+/// the settings of that host name a driver version.
 bool fits_gpu(const core::DriverFilter& driver, std::string_view gpu) {
     if (driver.gpus.empty())
         return driver.wanted;

@@ -30,7 +30,7 @@ constexpr std::string_view any_gpu = "nvidia";
 /// Returns the text of a word; the inverse of parse_host_word().
 [[nodiscard]] std::string host_word(const HostWord& host);
 
-/// The properties of a host that select members.
+/// The properties of a host that decide which members of a bundle it needs.
 struct HostFacts {
     std::string platform;                        ///< "linux/amd64"
     std::vector<std::string> kernels;            ///< releases of the installed kernels
@@ -44,7 +44,8 @@ struct HostFacts {
     [[nodiscard]] bool is(std::string_view wanted) const;
 };
 
-/// Convert to and from the JSON object in the images component's document on D-Bus and in arguments of steps.
+/// Convert to and from a JSON object. The images component's document on D-Bus and the arguments of steps
+/// contain this object.
 [[nodiscard]] base::Json to_json(const HostFacts& host);
 [[nodiscard]] HostFacts host_facts_from_json(const base::Json& value);
 

@@ -18,7 +18,7 @@ namespace gpuhost::images {
 class BundleInput {
   public:
     struct Part {
-        int fd = -1; ///< not owned; must stay open as long as the BundleInput and its copies
+        int fd = -1; ///< not owned; must stay open as long as the BundleInput or a copy of it exists
         std::string name;
     };
     /// Accepts regular files in the order of the volumes, or one pipe or socket. Fails with InvalidArgument
@@ -28,8 +28,8 @@ class BundleInput {
     /// Fills the whole buffer. Fails with BadContent if the input ends earlier.
     [[nodiscard]] base::Result<void> read(std::span<char> buffer);
     [[nodiscard]] base::Result<std::string> read(std::size_t size);
-    /// Skips bytes. Files are not read for that; a pipe is read, and its bytes are discarded. Fails with
-    /// BadContent if the input ends earlier.
+    /// Skips bytes. In files, only the position changes; from a pipe, the bytes are read and discarded. Fails
+    /// with BadContent if the input ends earlier.
     [[nodiscard]] base::Result<void> skip(std::uint64_t bytes);
     [[nodiscard]] base::Result<bool> at_end();
     [[nodiscard]] bool seekable() const { return seekable_; } ///< true for files, false for a pipe or socket

@@ -15,8 +15,8 @@ namespace gpuhost::images {
 
 class BundleItems {
   public:
-    /// Returns the content of a member that is an OCI index or manifest. BundleItems compares it with the
-    /// digest.
+    /// Returns the content of a member that is an OCI index or manifest. BundleItems compares the content
+    /// with the digest of the member.
     using ReadDocument = std::function<base::Result<std::string>(const Member&)>;
 
     /// `manifest` must outlive the object and the pointers that it returns.
@@ -42,7 +42,7 @@ class BundleItems {
 /// Returns a function that seeks to a document in the bundle's files and reads only that. The function fails
 /// with Unsupported if the bundle is read from a pipe. It fails with NotFound for an absent member of a
 /// delta. `bundle` must outlive the function. Call the function only before the first bundle.next(), because
-/// it can only skip forward.
+/// it seeks only forward from the position of `bundle`.
 [[nodiscard]] BundleItems::ReadDocument documents_of(const BundleReader& bundle);
 
 } // namespace gpuhost::images

@@ -100,8 +100,8 @@ std::string BundleLayout::before(const Member& member) {
     const std::uint64_t start = round_up(from, tar_block);
     const std::string records = member.size < octal_limit ? std::string() : size_record(member.size);
     // The gap before the content is one block (the member's header), or at least three: a pax header, its
-    // records, and the member's header. A gap of two blocks fits neither, so it grows by data_alignment. So
-    // does a gap of one block if the member needs a size record.
+    // records, and the member's header. A gap of two blocks fits neither, so it grows by data_alignment. A
+    // gap of one block grows too if the member needs a size record.
     std::uint64_t data = round_up(start + tar_block, data_alignment);
     const std::uint64_t room = data - start - tar_block;
     if (room == tar_block || (room == 0 && !records.empty()))

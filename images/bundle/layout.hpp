@@ -3,8 +3,8 @@
 // other than the members' content.
 //
 // The first member is the signed manifest. The content of every other member begins at a multiple of 4096
-// bytes. A file system can therefore share its blocks with a copy in the store. A pax comment fills the gap
-// before it. A reader computes the same headers from the manifest and compares them with the file. Two
+// bytes, so a file system can share its blocks with a copy in the store. A pax comment fills the gap before
+// the content. A reader computes the same headers from the manifest and compares them with the file. Two
 // readers therefore cannot see two different bundles in one file.
 #pragma once
 
@@ -23,10 +23,10 @@ constexpr std::size_t tar_block = 512;
 /// The largest signed manifest, in bytes. A manifest with 100,000 members has about 13 MiB.
 constexpr std::uint64_t manifest_limit = std::uint64_t{64} << 20U;
 
-/// Returns the tar header of the first member, one block. `size` is that of the signed manifest in bytes.
+/// Returns the tar header of the first member, one block. `size` is the size of the signed manifest in bytes.
 [[nodiscard]] std::string manifest_header(std::uint64_t size);
-/// Returns the signed manifest's size from the block that manifest_header() made; nothing if `block` differs
-/// from such a header.
+/// Returns the size of the signed manifest, read from its tar header `block`. Returns nothing if `block`
+/// differs from a header that manifest_header() returns.
 [[nodiscard]] std::optional<std::uint64_t> manifest_size(std::string_view block);
 
 /// Computes the bytes between the members' content: padding and tar headers. Call before() once for each
@@ -40,8 +40,8 @@ class BundleLayout {
     [[nodiscard]] std::string before(const Member& member);
     /// Returns the bytes after the last member's content, up to the end of the file.
     [[nodiscard]] std::string end();
-    /// Returns the offset in the bundle after the bytes that before() or end() returned last. It is the
-    /// offset of that member's content, or the bundle's size.
+    /// Returns the offset in the bundle after the bytes that before() or end() returned last. After before(),
+    /// this is the offset of that member's content; after end(), the bundle's size.
     [[nodiscard]] std::uint64_t position() const { return position_; }
 
   private:

@@ -28,7 +28,7 @@ constexpr std::size_t most_members = 400'000;
 constexpr std::size_t most_images = 10'000;
 constexpr std::size_t most_hosts = 256;   ///< most words in "hosts" of one member
 constexpr std::size_t longest_word = 256; ///< characters of one word, such as a platform
-/// bytes: limit of one member's size, and of the sum
+/// Limit of one member's size, and of the sum of all sizes, in bytes.
 constexpr std::uint64_t largest = std::uint64_t{1} << 50U;
 
 struct ArtifactKind {
@@ -47,7 +47,8 @@ base::Error bad(std::string_view why) {
     return {Errc::BadContent, std::string(why), {}};
 }
 
-/// Fails with Unsupported for a key that is not in `known`: it may be essential to the bundle.
+/// Fails with Unsupported for a key that is not in `known`, because an unknown key may be essential to the
+/// bundle.
 Result<void> only_keys(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())

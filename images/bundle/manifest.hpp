@@ -23,7 +23,8 @@ struct Member {
     /// "kernel=6.1.0-50-amd64", "os=debian-12", "flavour=open", "gpu=nvidia". "linux/arm64,kernel=6.6.1"
     /// matches hosts with both properties. Empty: all hosts need it.
     std::vector<std::string> hosts;
-    /// Not in this bundle's file (a delta): its hosts have the blob already, or do not need it.
+    /// True if this bundle is a delta and its file lacks the member. The hosts for the delta have the blob
+    /// already, or do not need it.
     bool absent = false;
 
     [[nodiscard]] bool is_blob() const { return path.empty(); }
@@ -73,7 +74,7 @@ struct BundleArtifact {
     std::string flavour = {}; ///< of "driver-modules": "open" or "proprietary"; empty: not stated
 };
 
-/// Returns the "artifactType" of its OCI manifest: "application/vnd.gpuhost.driver-packages.v1".
+/// Returns the "artifactType" of the artifact's OCI manifest: "application/vnd.gpuhost.driver-packages.v1".
 [[nodiscard]] std::string artifact_type(const BundleArtifact& artifact);
 
 struct BundleManifest {

@@ -24,8 +24,8 @@ constexpr std::array configs{std::string_view("application/vnd.oci.image.config.
 constexpr std::size_t most_descriptors = 10'000;
 constexpr std::size_t most_shown = 100; ///< characters of an untrusted text in messages
 
-/// Reports whether `digest` is well-formed, but of an algorithm other than SHA-256, which is not supported
-/// here.
+/// Reports whether `digest` is well-formed but of an algorithm other than SHA-256. Such digests are not
+/// supported here.
 bool has_other_algorithm(std::string_view digest) {
     constexpr std::string_view characters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:+._=-";

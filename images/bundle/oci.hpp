@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses image indexes and manifests of OCI, and Docker's equivalents, and returns the descriptors in them.
-// Both are called documents here.
+// Parses documents and returns the descriptors in them. A document is an image index or manifest of OCI, or
+// Docker's equivalent of one.
 //
 // Documents are untrusted, so size and number of descriptors are limited. A document that is valid as both an
 // index and a manifest (CVE-2021-41190) is refused. A document whose media type differs from that in its

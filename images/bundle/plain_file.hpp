@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens files in directories that another user can write: an OCI image layout, or the blob store and its
-// catalogue. An unprivileged worker writes these two, and the daemon reads them.
+// catalogue. An unprivileged worker writes the store and the catalogue, and the daemon reads them.
 #pragma once
 
 #include "daemon/base/root.hpp"

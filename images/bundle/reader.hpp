@@ -15,7 +15,7 @@
 namespace gpuhost::images {
 
 /// Reads the signed manifest at the beginning of a bundle, verifies and parses it. Leaves `input` at the
-/// first byte after it.
+/// first byte after the manifest.
 [[nodiscard]] base::Result<SignedManifest> read_signed_manifest(BundleInput& input,
                                                                 const content::TrustAnchors& trust);
 

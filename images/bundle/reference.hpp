@@ -38,9 +38,9 @@ struct Reference {
 
 enum class PullPolicy { Always, IfNotPresent, Never };
 
-/// Returns the default of the API server for a pod without a policy (SetDefaults_Container). It is Always for
-/// the tag "latest", even beside a digest that pins the image, and without tag and digest; else IfNotPresent.
-/// `text` is the image name exactly as the pod has it.
+/// Returns the pull policy that the API server sets for a pod without one (SetDefaults_Container). It is
+/// Always for the tag "latest", even if a digest after the tag pins the image. It is also Always without tag
+/// and digest. Otherwise it is IfNotPresent. `text` is the image name exactly as the pod has it.
 [[nodiscard]] PullPolicy default_pull_policy(std::string_view text);
 
 } // namespace gpuhost::images

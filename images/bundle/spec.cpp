@@ -22,7 +22,7 @@ using base::Result;
 namespace {
 
 constexpr std::string_view image_prefix = "Image ";
-constexpr std::size_t most_gpus = 128; ///< in one GPUs=; a member may have at most 256 words in "hosts"
+constexpr std::size_t most_gpus = 128; ///< GPUs in one GPUs=; a member may have at most 256 words in "hosts"
 
 struct ArtifactSection {
     std::string_view prefix; ///< beginning of the section's name

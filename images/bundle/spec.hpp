@@ -8,8 +8,8 @@
 //   [Image registry.example/team/app:v1]
 //   Layout=app              the directory of an OCI image layout; or Archive=, a file of "docker save", or
 //                           a tar of an OCI image layout
-//   Reference=v1            selects one of the images there, by name or digest; empty: the image with the
-//                           name in the header, or the only image
+//   Reference=v1            selects an image of the layout or archive, by name or digest; empty: the image
+//                           with the name in the header, or the only image
 //   Platforms=linux/amd64   empty: all platforms of the image
 //
 //   [Images]                all images of a layout or an archive, under their own names
@@ -68,7 +68,7 @@ struct ArtifactSource {
     std::string kind; ///< kind, name and kernel: see BundleArtifact
     std::string name;
     std::string kernel;
-    /// The platform of the hosts that need it; empty: the one that its packages state, or any.
+    /// The platform of the hosts that need the artifact. Empty: the platform that its packages state, or any.
     std::string platform;
     std::vector<std::string> patterns; ///< paths of files, as shell patterns
     std::string where;
@@ -89,7 +89,8 @@ struct BundleSpec {
 };
 
 /// Parses a specification. `what` names its file in errors. Fails with InvalidArgument for an unknown section
-/// or key, which the daemon's configuration would ignore: a bundle must not lack what its author meant.
+/// or key, because a bundle must not lack what its author meant. (In its own configuration, the daemon
+/// ignores them.)
 [[nodiscard]] base::Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what);
 
 } // namespace gpuhost::images

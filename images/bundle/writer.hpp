@@ -14,8 +14,8 @@
 namespace gpuhost::images {
 
 /// Copies the next bytes of one member into a buffer, as read(2) does. Returns the number of bytes copied, at
-/// most the buffer's size; 0 at the member's end. write_bundle() calls it until it has Member::size bytes. No
-/// call requests more than the rest of these, and an earlier 0 makes write_bundle() fail.
+/// most the buffer's size; 0 at the member's end. write_bundle() calls it until it has Member::size bytes,
+/// and never requests more than the rest of them. If a call returns 0 earlier, write_bundle() fails.
 using MemberBytes = std::function<base::Result<std::size_t>(std::span<char>)>;
 /// Returns a function that reads an open file from `offset` on. `place` names the member in errors.
 [[nodiscard]] MemberBytes bytes_of(base::UniqueFd fd, std::uint64_t offset, std::string place);

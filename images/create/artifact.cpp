@@ -61,7 +61,7 @@ class Glob {
     int result_;
 };
 
-/// Escapes the characters that are special in a pattern of glob(3), in the path of a directory.
+/// Returns the path of a directory with the characters escaped that are special in a pattern of glob(3).
 std::string escaped(const std::string& directory) {
     std::string text;
     for (const char c : directory) {
@@ -131,8 +131,8 @@ std::vector<std::string> driver_hosts(const ArtifactSource& source, std::string_
     return words;
 }
 
-/// Returns name → path of the files that match the source's patterns. Fails with InvalidArgument if two files
-/// have the same name, because an artifact has no directories.
+/// Returns the files that match the source's patterns: file name → path. Fails with InvalidArgument if two
+/// files have the same name, because an artifact has no directories.
 Result<std::map<std::string, std::string>> find_files(const ArtifactSource& source,
                                                       const std::string& directory) {
     std::map<std::string, std::string> files;
@@ -155,7 +155,7 @@ Result<std::map<std::string, std::string>> find_files(const ArtifactSource& sour
 
 Result<NewArtifact::File> read_file(const std::string& name, const std::string& found) {
     std::error_code error;
-    // Contents::open() opens this path later and follows no link.
+    // Resolves links, because Contents::open() opens this path later and follows no link.
     const std::filesystem::path path = std::filesystem::canonical(found, error);
     if (error)
         return base::fail_errno(found, error.value());
@@ -169,8 +169,8 @@ Result<NewArtifact::File> read_file(const std::string& name, const std::string& 
     return NewArtifact::File{name, digest.sha256, digest.size, path};
 }
 
-/// Makes a driver or the NVIDIA Container Toolkit. The toolkit is for all hosts of one platform, also those
-/// without a GPU: it has no effect there.
+/// Makes the artifact of a driver or of the NVIDIA Container Toolkit. The toolkit is for all hosts of one
+/// platform. On hosts without a GPU it has no effect.
 Result<NewArtifact> make_driver_or_toolkit(const ArtifactSource& source, const std::string& directory) {
     NewArtifact made;
     GPUHOST_CHECK(add_files(made, source, directory));
@@ -244,7 +244,7 @@ Result<void> add_tree(NewArtifact& made, const std::string& directory,
     auto entry = Tree(directory, std::filesystem::directory_options::follow_directory_symlink, error);
     for (; !error && entry != Tree(); entry.increment(error)) {
         const std::string name = entry->path().lexically_relative(directory).string();
-        if (!is_path_in_tree(name)) // also ends the loop of a link to a directory above it
+        if (!is_path_in_tree(name)) // also ends the recursion through a link to a parent directory
             return not_carried(name);
         std::error_code unknown; // ignored here: read_file() reports a broken link
         if (entry->is_directory(unknown)) {

@@ -30,8 +30,8 @@ struct NewArtifact {
 
 constexpr std::string_view empty_config = "{}"; ///< application/vnd.oci.empty.v1+json
 
-/// Makes the artifact of one section of the specification. Reads and hashes all its files. Without a platform
-/// in the section, it is for the platform in the names of its packages, if they state one.
+/// Makes the artifact of one section of the specification. Reads and hashes all its files. If the section has
+/// no platform, the artifact is for the platform in the names of its packages, if they state one.
 [[nodiscard]] base::Result<NewArtifact> make_artifact(const ArtifactSource& source,
                                                       const CollectOptions& options);
 

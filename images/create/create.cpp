@@ -34,7 +34,7 @@ constexpr std::size_t longest_type = 256;
 /// Most platforms of one blob: a manifest allows no more words in "hosts".
 constexpr std::size_t most_platforms = 256;
 
-/// Collects the blobs of images and artifacts, each once, with the hosts that need it.
+/// Collects the blobs of images and artifacts. Each blob is listed once, with the hosts that need it.
 class Collector {
   public:
     explicit Collector(Contents& contents) : contents_(contents) {}
@@ -46,7 +46,7 @@ class Collector {
   private:
     struct Blob {
         std::uint64_t size = 0;
-        std::set<std::string> hosts; ///< words of Member::hosts; with an empty one, all hosts need the blob
+        std::set<std::string> hosts; ///< words of Member::hosts; an empty word: all hosts need the blob
         std::size_t order = 0;
     };
     struct Walk {
@@ -55,11 +55,12 @@ class Collector {
         std::set<std::string> platforms; ///< platforms of the visited documents and blobs
         /// Digest of each visited index or manifest → platforms for which it was visited.
         std::map<std::string, std::set<std::string>> documents;
-        /// Referrers to visit: pass over the stock's referrers, position there, platform. A referrer that
-        /// precedes its subject there is due in the next pass.
+        /// Referrers to visit: (pass, position in the stock's referrers, platform). Each pass visits
+        /// referrers in the order of their positions. A referrer whose position has been passed is due in the
+        /// next pass.
         std::set<std::tuple<std::size_t, std::size_t, std::string>> due;
         std::size_t pass = 0;
-        std::size_t next = 0; ///< position after the referrer that is visited in this pass
+        std::size_t next = 0; ///< the position after that of the referrer being visited
     };
 
     Result<void> add_all(const ImageSource& source, const ImageStock& stock);
@@ -74,14 +75,14 @@ class Collector {
     Contents& contents_;
     std::vector<NewArtifact> artifacts_;
     std::map<std::string, Blob> blobs_;
-    /// Name of an image in the manifest → its digest; without a name: digest → digest.
+    /// Name of each image in the manifest → its digest. For an image without a name, the key is its digest.
     std::map<std::string, std::string> names_;
 };
 
 bool wanted(const std::vector<std::string>& platforms, const std::string& platform) {
     return platforms.empty() || platform.empty() ||
            std::any_of(platforms.begin(), platforms.end(), [&](const std::string& one) {
-               // A variant of a wanted platform.
+               // The second condition accepts a variant of a wanted platform.
                return platform == one || base::starts_with(platform, one + "/");
            });
 }
@@ -105,8 +106,8 @@ Result<BundleImage> make_image(const std::string& name, const Descriptor& descri
     return image;
 }
 
-/// Returns the platform in the configuration of an image; empty for an index and for other content. Empty
-/// also for 32-bit x86 and Arm, which hosts of another platform can run: such an image is for all hosts.
+/// Returns the platform in the configuration of an image. Empty for an index and for other content. Empty
+/// also for 32-bit x86 and 32-bit Arm: 64-bit hosts can run such an image, so it is for all hosts.
 std::string configured_platform(const BlobSource& blobs, const Descriptor& image) {
     if (!is_document(image.media_type))
         return {};
@@ -163,8 +164,8 @@ Result<void> Collector::add_blob(const Walk& walk, const Descriptor& descriptor,
     return {};
 }
 
-/// Visits a document or blob, and everything below a document. Recursive, because the members of a bundle are
-/// in this order: each document precedes what it names. `depth` is limited, so the stack is too.
+/// Visits a blob, or a document and everything to which it refers. Recursive, because in a bundle each
+/// document precedes the members to which it refers. `depth` is limited, so the stack is too.
 Result<void> Collector::walk(Walk& walk, const Descriptor& descriptor, const std::string& platform,
                              unsigned depth) {
     if (!platform.empty() && !is_platform(platform))
@@ -249,8 +250,9 @@ Result<void> Collector::add_images(const ImageSource& source, const ImageStock& 
     return add_image(source.name, chosen, source, stock);
 }
 
-/// Adds the images whose subject is a visited index or manifest, such as signatures. These may have
-/// signatures too. Their order is that of the stock, whatever the order in which the subjects were visited.
+/// Adds the images whose subject is a visited index or manifest, such as signatures. Signatures may have
+/// signatures too. The images are added in the order of the stock, whatever the order in which their subjects
+/// were visited.
 Result<void> Collector::add_referrers(Walk& walk) {
     while (!walk.due.empty()) {
         const auto [pass, at, platform] = walk.due.extract(walk.due.begin()).value();
@@ -285,14 +287,14 @@ Result<void> Collector::add_artifact(const ArtifactSource& source, const Collect
             GPUHOST_CHECK(note_blob(file.hex, file.size, host));
     }
     for (NewArtifact::File& file : made.files)
-        contents_.by_digest.try_emplace(file.hex, std::move(file.content)); // texts stay texts
+        contents_.by_digest.try_emplace(file.hex, std::move(file.content)); // does not replace a text
     contents_.by_digest.insert_or_assign(made.artifact.hex, std::move(made.document));
     contents_.by_digest.insert_or_assign(config, std::string(empty_config));
     const auto same = [&](const NewArtifact& other) {
         return other.artifact.hex == made.artifact.hex && other.artifact.kernel == made.artifact.kernel &&
                other.artifact.flavour == made.artifact.flavour;
     };
-    // If this artifact is listed already, it is for further hosts now. These are in the members' "hosts".
+    // An artifact that is listed already is for further hosts now, which are in the members' "hosts".
     if (std::none_of(artifacts_.begin(), artifacts_.end(), same))
         contents_.manifest.artifacts.push_back(made.artifact);
     artifacts_.push_back(std::move(made));

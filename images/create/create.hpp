@@ -26,7 +26,7 @@ using Content = std::variant<const BlobSource*, std::filesystem::path, std::stri
 struct Contents {
     BundleManifest manifest;
     std::vector<std::unique_ptr<BlobSource>> sources; ///< the layouts and archives
-    std::map<std::string, Content> by_digest;         ///< has the digest of each member
+    std::map<std::string, Content> by_digest;         ///< the content of each member
 
     /// Opens the content of a member of `manifest`, for write_bundle().
     [[nodiscard]] base::Result<MemberBytes> open(const Member& member) const;

@@ -14,13 +14,13 @@ using base::Result;
 
 namespace {
 
-/// The parts of one driver version in the bundle that fit one host, whatever its kernel.
+/// The parts of one driver version that the bundle has for one host, without regard to the host's kernel.
 struct Offer {
     bool packages = false;
     bool source = false;
     std::set<std::string> kernels; ///< kernels for which the bundle has modules
 };
-/// By driver version.
+/// Driver version → the parts that the bundle has of it.
 using Offers = std::map<std::string, Offer>;
 
 /// Returns a word of Member::hosts as text for people.
@@ -91,7 +91,7 @@ Result<Offers> offers_of(const Contents& contents, const HostFacts& host) {
     return offers;
 }
 
-/// Appends to `found` what one host needs and would not get.
+/// Appends to `found` what one host needs and would still lack after an import of the bundle.
 class Examination {
   public:
     Examination(const Inventory& host, std::vector<Unserved>& found) : host_(host), found_(found) {}

@@ -30,11 +30,10 @@ struct Unserved {
 /// one.
 [[nodiscard]] std::vector<LeftOut> leave_out(BundleManifest& manifest, const std::vector<Inventory>& hosts);
 
-/// Returns for each host what it needs, but would have neither before nor after an import of the bundle.
-/// Examples are modules for its kernels, or an image for its platform. Also returns that a host would refuse
-/// the bundle's generation. If the bundle has drivers, reports each host with GPUs that has no driver and
-/// gets none. Packages do not state which GPUs their driver supports, so only GPUs= in the specification is
-/// evaluated.
+/// Returns what each host needs and lacks, and would still lack after an import of the bundle. Examples are
+/// modules for its kernels, or an image for its platform. Also returns that a host would refuse the bundle's
+/// generation. If the bundle has drivers, reports each host with GPUs that has no driver and gets none.
+/// Packages do not state which GPUs their driver supports, so only GPUs= in the specification is evaluated.
 [[nodiscard]] base::Result<std::vector<Unserved>> unserved(const Contents& contents,
                                                            const std::vector<Inventory>& hosts);
 

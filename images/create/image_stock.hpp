@@ -67,8 +67,8 @@ class ImageStocks {
 /// or several, match.
 [[nodiscard]] base::Result<Descriptor> choose_image(const ImageStock& stock, const ImageSource& source);
 
-/// Replaces the names of the stock's only image by this full name. Fails with InvalidArgument if it has none
-/// or several images, without counting images about others.
+/// Replaces the names of the stock's only image by the full name `name`. Images for which is_about_another()
+/// is true do not count. Fails with InvalidArgument if the stock has no other image or several.
 [[nodiscard]] base::Result<void> name_only_image(ImageStock& stock, const std::string& name);
 
 /// Reads an index or manifest and compares it with the digest in its descriptor.

@@ -41,7 +41,7 @@ Result<std::string> get_text(const Json& object, std::string_view key) {
     return text;
 }
 
-/// Parses the objects of a list, which may be absent, each with `parse`, and adds them to `rows`.
+/// Parses each object of a list with `parse`, and adds the results to `rows`. The list may be absent.
 template <class T>
 Result<void> get_rows(const Json& object, std::string_view key, Result<T> (*parse)(const Json&),
                       std::vector<T>& rows, std::size_t most = most_rows) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inventory of a host, a JSON file for the machine where bundles are made: 'bundle create --for' reads
-// it. From it follow the members that the host needs, those that it has already, and what the host would
-// lack. 'gpuhostctl inventory export' writes it; gpuhost-bundle(5) describes the format. The reader treats it
-// as untrusted input. It contains no secrets.
+// The inventory of a host, a JSON file for the machine where bundles are made. 'bundle create --for' reads
+// it, and computes which members the host needs, which it has already, and what it would lack. 'gpuhostctl
+// inventory export' writes the file; gpuhost-bundle(5) describes the format. The reader treats it as
+// untrusted input. It contains no secrets.
 #pragma once
 
 #include "images/bundle/distribution.hpp"
@@ -54,7 +54,7 @@ struct InventoryBundle {
     bool is_unsigned = false;
 };
 
-/// A signed bundle that was removed from the host. The host refuses generations older than that one.
+/// A signed bundle that was removed from the host. The host refuses generations older than the removed one.
 struct RemovedBundle {
     std::string name;
     std::uint64_t generation = 0;
@@ -65,8 +65,8 @@ struct InventoryImage {
     std::string hex;
 };
 
-/// A set of SHA-256 digests. Needs only 32 bytes for each, because each of many inventories may have 100,000.
-/// Call finish() after the last add() and before has().
+/// A set of SHA-256 digests. Needs only 32 bytes a digest, because there may be many inventories with 100,000
+/// digests each. Call finish() after the last add() and before has().
 class BlobSet {
   public:
     /// Adds a digest. Ignores a text that is not 64 hex digits.

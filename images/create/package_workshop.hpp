@@ -43,7 +43,7 @@ class Workshop {
 
   private:
     Workshop() = default;
-    /// Handles Ctrl-C until it is destroyed, after the directory is removed.
+    /// Handles Ctrl-C as long as this member exists: until the destructor has removed the directory.
     std::unique_ptr<base::Interrupt> interrupt_ = std::make_unique<base::Interrupt>();
     std::string directory_;
 };

@@ -131,7 +131,7 @@ Result<void> make_repository(NewArtifact& made, const Workshop& shop, const Arti
     return add_made(made, shop.tree());
 }
 
-/// Reports whether this is a link in dists/ to another directory there, such as "stable" to "bookworm": a
+/// Reports whether this is a link in dists/ to another directory in dists/, such as "stable" to "bookworm": a
 /// second name of a suite.
 bool is_second_name(const std::string& directory, const fs::directory_entry& entry) {
     std::error_code ignored;
@@ -174,8 +174,8 @@ Result<PackageTree> tree_of(const NewArtifact& made, const ArtifactSource& sourc
     return tree;
 }
 
-/// Fails with InvalidArgument if none of the keys in the keyring has signed the index. Further signatures by
-/// unknown keys are ignored, as Debian's archive has several.
+/// Fails with InvalidArgument if none of the keys in the keyring has signed the index. Ignores further
+/// signatures by unknown keys, because Debian's archive has several signatures.
 Result<void> check_signature(const Workshop& shop, const ArtifactSource& source, const std::string& directory,
                              const IndexSignature& signature) {
     std::vector<std::string> words{"--status-fd", "2", "--keyring", shop.path("keyring"),
@@ -186,7 +186,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
     bool good = false;
     bool bad = false;
     std::string said;
-    // gpgv's text for people says "Good signature" for these.
+    // For these results, gpgv's text for people says "Good signature".
     constexpr std::array outdated{std::pair("EXPKEYSIG ", "the key has expired"),
                                   std::pair("REVKEYSIG ", "the key was revoked"),
                                   std::pair("EXPSIG ", "the signature has expired")};
@@ -209,7 +209,7 @@ Result<void> check_signature(const Workshop& shop, const ArtifactSource& source,
                       "Name the key that signed it, or none: the bundle's signature covers its content.");
 }
 
-/// Fails if hosts would not accept an existing repository with the key that the bundle contains.
+/// Verifies an existing repository with the key that the bundle contains. Fails if hosts would not accept it.
 Result<void> check_signatures(const Workshop& shop, const ArtifactSource& source,
                               const std::string& directory, const NewArtifact& made,
                               const PackageTree& tree) {

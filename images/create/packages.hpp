@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operating-system packages for a bundle, a section [Packages DISTRIBUTION]. They are an existing repository
-// (Repository=), or packages of which apt-ftparchive or createrepo_c makes one (Files=).
+// (Repository=), or packages from which apt-ftparchive or createrepo_c makes a repository (Files=).
 #pragma once
 
 #include "images/create/artifact.hpp"

@@ -32,7 +32,8 @@ tl::unexpected<base::Error> bad(const std::string& why) {
     return base::fail(Errc::BadContent, "'manifest.json': " + why);
 }
 
-/// Returns a list of strings of an image. null is an empty list: programs in Go write it like that.
+/// Returns the list of strings `key` of an image. A null counts as an empty list, because programs in Go
+/// write an empty list as null.
 Result<std::vector<std::string>> strings(const Json& image, std::string_view key, std::size_t most) {
     if (base::member(image, key).is_null())
         return std::vector<std::string>();
@@ -86,7 +87,7 @@ Result<std::string> unpacked_digest(const BlobBytes& layer, const std::string& p
 }
 
 /// Returns the media type of a layer. `unpacked` is the digest of the uncompressed layer according to the
-/// configuration. Fails with BadContent if the layer does not match it.
+/// configuration. Fails with BadContent if the layer does not match that digest.
 Result<std::string> layer_type_of(const FileDigest& layer, const std::string& path,
                                   const std::string& unpacked, const BlobSource& blobs) {
     if (layer.sha256 == unpacked)

@@ -170,8 +170,8 @@ Result<Document> layout_index(const std::string& directory, const Members& membe
     return parse_index(index);
 }
 
-/// Returns the index of the archive's images. Uses oci-layout at the archive's top, else manifest.json there,
-/// else the only image layout in a directory; several are an error.
+/// Returns the index of the archive's images. Uses the image layout at the archive's top, else manifest.json
+/// at the top, else the only image layout in a directory. Fails if several directories have a layout.
 Result<Document> index_of(const Members& members, BlobSink& blobs) {
     if (members.has(std::string(layout_file)))
         return layout_index("", members);

@@ -4,10 +4,10 @@
 //
 // A tar, compressed or not, is read once from its first byte to its last. Each file becomes a blob named by
 // its digest. Paths in the tar are never used as paths of this machine. A link in the tar is a second name of
-// one of its files; a link to another link is not followed. Docker 25 and later write both forms into one
-// tar. The OCI layout is then used, so that images keep their digests. For archives without a layout, OCI
-// manifests are made, the same on every host. Archives of Docker before 1.10, without a manifest.json, are
-// refused.
+// one of its files; a link to another link is not followed. Docker 25 and later write an OCI layout and a
+// manifest.json into one tar. The OCI layout is then used, so that images keep their digests. For archives
+// without a layout, OCI manifests are made, the same on every host. Archives of Docker before 1.10, without a
+// manifest.json, are refused.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -40,7 +40,7 @@ read_image_archive(content::ArchiveReader archive, const std::string& what, Blob
 [[nodiscard]] base::Result<Document> read_layout_index(const base::Root& layout);
 
 /// Returns the name of an image in its descriptor's annotations, normalised
-/// ("docker.io/library/busybox:latest"). Empty if they have no name; a tag alone is not a name.
+/// ("docker.io/library/busybox:latest"). Empty if the annotations have no name; a tag alone is not a name.
 [[nodiscard]] std::string own_name(const Descriptor& image);
 
 } // namespace gpuhost::images

@@ -68,7 +68,7 @@ Result<std::set<std::string>> Containerd::ready(const std::vector<WantedImage>& 
             return base::fail(output.error());
         if (output)
             names.merge(names_of(*output));
-        // One damaged image makes the call for all fail, so each is checked alone.
+        // One damaged image makes the call for several images fail, so each image is then checked alone.
         for (std::size_t i = at; !output && i < end; ++i) {
             GPUHOST_TRY(one, ready({wanted[i]}));
             names.merge(std::move(one));
@@ -99,7 +99,7 @@ Result<void> Containerd::pin(const std::string& name) const {
     const std::string theirs = "name==\"" + name + "\",labels.\"" + std::string(pinned_label) + "\"==pinned";
     GPUHOST_TRY(listed, ask({"list", "--quiet", theirs}));
     const bool is_pinned =
-        names_of(listed).count(name) != 0; // by the CRI, as for the sandbox's image, or by an administrator
+        names_of(listed).count(name) != 0; // by the CRI (such as the sandbox's image) or by an administrator
     const auto done = ask({"label", name, std::string(pinned_label) + "=pinned",
                            std::string(our_label) + (is_pinned ? "=too" : "=pinned")});
     return done ? Result<void>() : base::fail(done.error());

@@ -25,15 +25,15 @@ constexpr std::string_view drop_ins = "/etc/containerd/conf.d";
 constexpr std::string_view cri_2 = "plugins.io.containerd.cri.v1.images.registry.";
 constexpr std::string_view cri_1 = "plugins.io.containerd.grpc.v1.cri.registry.";
 constexpr std::string_view cri_0 = "plugins.cri.registry.";
-/// The setting that makes the CRI itself pull, and split config_path. Otherwise the transfer service pulls,
-/// and uses config_path as the name of one directory.
+/// If this setting is true, the CRI itself pulls, and splits config_path. Otherwise the transfer service
+/// pulls, and uses config_path as the name of one directory.
 constexpr std::string_view local_pull = "plugins.io.containerd.cri.v1.images.use_local_image_pull";
 
 struct ContainerdFacts {
     std::uint64_t version = 0; ///< "version" in config.toml
     std::string path;          ///< config_path
     bool local_pull = false;   ///< use_local_image_pull: a list in config_path is split
-    /// registry.mirrors is set, with which config_path is invalid.
+    /// True if registry.mirrors is set. config_path is invalid beside it.
     bool mirrors = false;
     bool cri_is_off = false;
     bool imports = false;        ///< imports files outside of drop_ins, which are not read here
@@ -132,8 +132,8 @@ class Scan {
     std::string key_;
 };
 
-/// Reads config.toml and the drop-ins that it imports, or all drop-ins. Returns nothing if a file exists and
-/// cannot be read.
+/// Reads config.toml and the drop-ins that it imports; with `with_all_drop_ins`, all drop-ins. Returns
+/// nothing if a file exists and cannot be read.
 std::optional<ContainerdFacts> read_configuration(const Root& root, bool with_all_drop_ins) {
     ContainerdFacts facts;
     const auto read = [&](const std::string& file) {
@@ -172,7 +172,7 @@ bool is_right(const ContainerdFacts& facts) {
            (facts.local_pull && has_certs(facts.path));
 }
 
-/// Returns the line to write in config.toml, with the table name for its "version".
+/// Returns the line to write in config.toml. The table name in it depends on the "version" of config.toml.
 std::string right_setting(const ContainerdFacts& facts) {
     const std::string_view table =
         facts.version >= 3 ? "io.containerd.cri.v1.images" : "io.containerd.grpc.v1.cri";

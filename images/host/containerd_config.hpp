@@ -8,11 +8,12 @@
 // and finds nothing. A config_path with one directory is therefore the only setting that works with all
 // versions.
 //
-// Scans lines, because the daemon calls it at each observation, also for plans before any worker has run, and
-// the daemon does not parse TOML. The TOML reader, daemon/runtime/inspect, runs in workers and gpuhostctl. It
-// needs containerd's version, so only steps in the sandbox Runtimes can use it; images.mirrors has System.
-// The reader's record has no config_path, exists only after runtime.configure, and would be stale after an
-// administrator's edit until the next step. The status must show that edit at once.
+// Scans lines, because this code runs in the daemon, which does not parse TOML. The daemon calls it at each
+// observation, also for plans before any worker has run. The TOML reader, daemon/runtime/inspect, runs in
+// workers and gpuhostctl. It needs containerd's version, so only steps in the sandbox Runtimes can use it;
+// the step images.mirrors has the sandbox System. The reader's record has no config_path, and exists only
+// after the step runtime.configure. After an administrator's edit, the record would be stale until the next
+// step, but the status must show that edit at once.
 #pragma once
 
 #include "daemon/base/root.hpp"

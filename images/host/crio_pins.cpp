@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::string_view crio_conf = "/etc/crio/crio.conf";
 constexpr std::string_view crio_conf_d = "/etc/crio/crio.conf.d";
-/// The new file while it is written. It is outside of crio_conf_d, where CRI-O would read it although it is
-/// incomplete.
+/// The path of the new file while it is written. In crio_conf_d, CRI-O would read the incomplete file.
 constexpr std::string_view unfinished = "/etc/crio/gpuhost.unfinished";
 constexpr std::string_view indent = "    \"";
 

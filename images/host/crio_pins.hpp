@@ -3,8 +3,8 @@
 // crio.conf(5), since CRI-O 1.28. The list of gpuhost is in a file of its own. Since 1.30, CRI-O reloads the
 // file while it runs.
 //
-// If several files have such a list, CRI-O uses only the last one. gpuhost therefore writes none if another
-// file has one.
+// If several files have such a list, CRI-O uses only the last one. gpuhost therefore writes no list if
+// another file has one.
 #pragma once
 
 #include "images/host/crio_reload.hpp"
@@ -21,8 +21,8 @@ constexpr std::string_view crio_pins_file = "/etc/crio/crio.conf.d/00-gpuhost.co
 
 class CrioPins {
   public:
-    /// `patience` is the longest wait for CRI-O's answer on its socket, each time that it is told to reload.
-    /// `root` must outlive the object.
+    /// `patience` is the longest wait for CRI-O's answer on its socket before each reload. `root` must
+    /// outlive the object.
     explicit CrioPins(const base::Root& root, std::chrono::milliseconds patience = std::chrono::seconds(5))
         : root_(&root), patience_(patience) {}
 

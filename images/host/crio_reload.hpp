@@ -2,8 +2,8 @@
 // Makes a running CRI-O reload its files (registries, and the list of pinned images) by SIGHUP.
 //
 // A program that changes such a file first creates the mark, a file in /run. The mark is removed after the
-// signal was sent. The reload is not lost if the program crashes, CRI-O is still starting, or a worker's
-// sandbox forbids signals. gpuhost-images.service then sends the signal later.
+// signal was sent. The reload is therefore not lost if the program crashes, CRI-O is still starting, or a
+// worker's sandbox forbids signals. gpuhost-images.service then sends the signal later.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -28,8 +28,8 @@ class CrioReload {
     [[nodiscard]] static base::Result<CrioReload> begin(const base::Root& root);
     /// Creates the mark. Call it before the change of a file.
     [[nodiscard]] base::Result<void> mark() const;
-    /// Sends SIGHUP to CRI-O if there is a mark and CRI-O runs. Waits at most `patience` for an answer on
-    /// CRI-O's socket before; without one, fails with Timeout and keeps the mark.
+    /// Sends SIGHUP to CRI-O if there is a mark and CRI-O runs. Before that, waits at most `patience` for an
+    /// answer on CRI-O's socket. Without an answer, fails with Timeout and keeps the mark.
     [[nodiscard]] base::Result<void> notify(std::chrono::milliseconds patience) const;
 
   private:

@@ -20,8 +20,8 @@ class Docker : public ImageRuntime {
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
 
   protected:
-    /// For another client with the same verbs, such as podman(1). `options` are the words before the socket's
-    /// address on the client's command line.
+    /// Makes an object for another client with the same verbs, such as podman(1). `options` are the words
+    /// before the socket's address on the client's command line.
     Docker(std::string client, std::string socket, std::vector<std::string> options)
         : ImageRuntime(std::move(socket)), client_(std::move(client)), options_(std::move(options)) {}
 

@@ -89,7 +89,8 @@ void find(const base::Root& root, const Family& family, ImageRuntimes& runtimes)
 }
 
 /// Returns the words of Podman=. "auto" becomes Podman's default socket if CRI-O runs, because CRI-O uses
-/// Podman's storage of images; else none. Many hosts have Podman for other purposes.
+/// Podman's storage of images. Otherwise it becomes no socket, because many hosts have Podman for other
+/// purposes.
 std::vector<std::string> podman_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string>& problems) {
     std::vector<std::string> words = settings.podman;
@@ -103,8 +104,8 @@ std::vector<std::string> podman_words(const base::Root& root, const ImageRuntime
     return words;
 }
 
-/// Returns the words of Docker= without sockets that are the same as one of Podman, such as /run/docker.sock
-/// of the package podman-docker.
+/// Returns the words of Docker= without those sockets that are also a socket of Podman, such as
+/// /run/docker.sock of the package podman-docker.
 std::vector<std::string> docker_words(const base::Root& root, const ImageRuntimeSettings& settings,
                                       std::vector<std::string> podman) {
     podman.emplace_back(podman_socket);

@@ -28,7 +28,7 @@ struct WantedImage {
 /// The registry from which ImageRuntime::pull() pulls: gpuhost-registry on this host, and no other.
 struct PullSource {
     std::string address; ///< "127.0.0.1:299"
-    /// A directory like certs.d, whose hosts.toml names `address` (containerd's docs/hosts.md).
+    /// A directory in the form of certs.d. The hosts.toml in it names `address` (containerd's docs/hosts.md).
     std::string hosts;
 };
 

@@ -25,8 +25,8 @@ inline constexpr std::array k3s_kinds{
 
 /// Reports whether this distribution of Kubernetes is on the host: one of its two directories exists.
 [[nodiscard]] bool is_here(const base::Root& root, const K3s& k3s);
-/// Returns the content of registries.yaml. All registries have the same endpoint, because requests to it name
-/// the registry ("?ns=").
+/// Returns the content of registries.yaml. All registries have the same endpoint, because requests to this
+/// endpoint name the registry ("?ns=").
 [[nodiscard]] std::string k3s_registries(const std::vector<std::string>& registries,
                                          const std::string& endpoint);
 /// Reports whether k3s must be restarted: registries.yaml is newer than the containerd configuration that k3s

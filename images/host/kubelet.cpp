@@ -35,8 +35,8 @@ bool shares_file_system(const base::Root& root) {
 
 unsigned image_gc_threshold(std::string_view configuration) {
     constexpr std::string_view key = "imageGCHighThresholdPercent";
-    // Searches the text for the key, which works for YAML and JSON, because it is a number at the top level.
-    // A YAML parser is not needed for that.
+    // Searches the text for the key. This works for YAML and JSON, without a parser, because the value is a
+    // number at the top level.
     for (std::size_t at = configuration.find(key); at != std::string_view::npos;
          at = configuration.find(key, at + 1)) {
         const std::size_t begin = configuration.find_last_of("\n,{", at);
@@ -67,7 +67,7 @@ std::string image_gc_warning(const base::Root& root, std::uint64_t bytes, std::o
     if (!store || ::fstatvfs(store->get(), &space) < 0 || space.f_blocks == 0)
         return {};
     const std::uint64_t blocks =
-        // Used blocks as the kubelet computes them: also those reserved for root.
+        // The kubelet counts blocks that are reserved for root as used.
         space.f_blocks - space.f_bavail + bytes / space.f_frsize;
     const std::uint64_t percent = blocks * 100 / space.f_blocks;
     if (percent < *threshold)

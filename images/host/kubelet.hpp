@@ -10,8 +10,9 @@
 
 namespace gpuhost::images {
 
-/// Returns imageGCHighThresholdPercent of a KubeletConfiguration, in YAML or JSON: from this percentage of
-/// used disk space on, the kubelet deletes images. Returns the kubelet's default, 85, if it is absent.
+/// Returns imageGCHighThresholdPercent of a KubeletConfiguration, in YAML or JSON. The kubelet deletes images
+/// if at least this percentage of disk space is used. Returns the kubelet's default, 85, if the key is
+/// absent.
 [[nodiscard]] unsigned image_gc_threshold(std::string_view configuration);
 
 /// Returns image_gc_threshold() of this host's kubelet; nothing if there is no kubelet. Only root may read

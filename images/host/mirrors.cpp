@@ -52,14 +52,15 @@ std::string endpoint_of(const MirrorSettings& settings) {
     return "http://" + settings.address;
 }
 
-/// Returns "registry.example_5000_", the second name that containerd accepts for a registry's directory;
-/// without a port, the registry.
+/// Returns the second name that containerd accepts for a registry's directory, "registry.example_5000_".
+/// Returns the registry unchanged if it has no port.
 std::string directory_with_port(const std::string& registry) {
     return registry.find(':') == std::string::npos ? registry : registry_path(registry) + "_";
 }
 
-/// Returns the directory for this registry in one of `roots`, the other directories of config_path. Empty if
-/// there is none. The configuration of a registry is read from only one of them.
+/// Returns the directory for this registry in one of `roots`, the directories in config_path other than
+/// certs.d. Empty if there is none. containerd reads the configuration of a registry from only one directory
+/// of config_path.
 std::string other_root_setup(const Root& root, const std::vector<std::string>& roots,
                              const std::string& registry) {
     for (const std::string& other : roots)
@@ -217,12 +218,12 @@ std::string registry_path(std::string registry) {
 std::string containerd_hosts(const MirrorSettings& settings) {
     const std::string ours = endpoint_of(settings);
     const std::string text(content::file_mark);
-    // Has an empty table [host], because containerd 1.x ignores a file without that table.
+    // This file has an empty table [host], because containerd 1.x ignores a file without that table.
     if (!settings.upstream)
         return text + "server = \"" + ours + "\"\n[host]\n";
-    // Has no `server`, so containerd asks the registry itself after the hosts in the tables. The first
-    // dial_timeout is for that registry, which may be unreachable. Versions before containerd 2.1 and 2.0.7
-    // ignore it and wait 30 s.
+    // This file has no `server`, so containerd asks the registry itself after the hosts in the tables. The
+    // first dial_timeout is for that registry, which may be unreachable. Versions before containerd 2.1 and
+    // 2.0.7 ignore that timeout and wait 30 s.
     return text + "dial_timeout = \"5s\"\n[host.\"" + ours +
            "\"]\n  capabilities = [\"pull\", \"resolve\"]\n  dial_timeout = \"2s\"\n";
 }

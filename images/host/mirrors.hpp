@@ -7,8 +7,8 @@
 //   /etc/containers/registries.conf.d/50-gpuhost.conf     podman, buildah, skopeo, CRI-O
 //   /etc/rancher/{k3s,rke2}/registries.yaml               k3s, RKE2
 //
-// If an administrator or another program has configured a registry already, that stays in effect: gpuhost
-// writes nothing for that registry.
+// If an administrator or another program has configured a registry already, that configuration stays in
+// effect: gpuhost writes nothing for that registry.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -31,8 +31,8 @@ struct MirrorSettings {
 };
 [[nodiscard]] MirrorSettings mirror_settings(const core::Settings& settings);
 
-/// Returns a registry in the form that is the first component of a repository in gpuhost-registry:
-/// "registry.example_5000". Clients without "?ns=" (podman, CRI-O, Docker) use it.
+/// Returns a registry in the form that begins the name of a repository in gpuhost-registry:
+/// "registry.example_5000". Clients that do not send "?ns=" (podman, CRI-O, Docker) use this form.
 [[nodiscard]] std::string registry_path(std::string registry);
 
 /// The registries whose images are in bundles of the catalogue.
@@ -40,8 +40,8 @@ struct Registries {
     std::vector<std::string> names; ///< sorted
     /// BundleRecord::namespaces of all bundles, sorted: "docker.io/library".
     std::vector<std::string> namespaces;
-    /// Errors of unreadable records. While there are any, no file or registry is removed, because those
-    /// bundles may need it.
+    /// Errors of unreadable records. While there are any, no file or registry is removed, because the bundles
+    /// with unreadable records may need it.
     std::vector<std::string> problems;
 };
 [[nodiscard]] Registries mirrored_registries(const base::Root& root);
@@ -58,7 +58,7 @@ struct Mirrors {
     std::vector<std::string> left;
 };
 /// Compares the runtimes' files with what they should be. Looks only at runtimes on this host: those with a
-/// directory in /etc; k3s and RKE2 also with only a directory of state.
+/// directory in /etc. For k3s and RKE2, a directory of state is enough.
 [[nodiscard]] Mirrors observe_mirrors(const base::Root& root, const Registries& registries,
                                       const MirrorSettings& settings);
 /// Reports whether containerd will have a hosts.toml of gpuhost after the changes in Mirrors::wrong were

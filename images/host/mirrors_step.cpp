@@ -15,8 +15,8 @@ using core::StepContext;
 
 namespace {
 
-/// Changes a file that CRI-O reads at its start and after SIGHUP. Workers cannot send signals, so this only
-/// creates the mark; gpuhost-images.service sends the signal later.
+/// Changes a file that CRI-O reads at its start and after SIGHUP. Workers cannot send signals, so this
+/// function only creates the mark; gpuhost-images.service sends the signal later.
 Result<void> perform_for_crio(const base::Root& root, const content::FileOperation& file) {
     if (!root.exists(crio_directory))
         return content::perform(root, file);
@@ -50,7 +50,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
         }
         if (file.type == content::FileOperation::Type::Remove && base::ends_with(file.path, "/hosts.toml"))
             (void)context.root.remove(
-                // The directory; fails, and stays, if it contains other files.
+                // Removes the directory of the file, unless it contains other files.
                 file.path.substr(0, file.path.rfind('/')));
         if (const std::string_view k3s = reader_at_start(context.root, file.path);
             !k3s.empty() && file.type == content::FileOperation::Type::Remove)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step images.mirrors: makes the changes that observe_mirrors() returns. It has no undo: whenever it runs, it
-// computes the files from the catalogue. A file that cannot be changed is a warning, so that it does not undo
-// the import.
+// computes the files from the catalogue. A file that cannot be changed is only a warning, so that the import
+// is not undone.
 #pragma once
 
 #include "daemon/core/step.hpp"

@@ -19,8 +19,8 @@ namespace {
 
 using State = Placement::State;
 
-/// PullSource::hosts: a directory like certs.d, which the client ctr reads, and since version 2 containerd
-/// itself.
+/// The value of PullSource::hosts, a directory in the form of certs.d. The client ctr reads it; since version
+/// 2, containerd itself reads it.
 constexpr std::string_view hosts_directory = "/run/gpuhost/hosts.d";
 constexpr std::size_t placement_limit = 16U << 20U;
 
@@ -36,7 +36,7 @@ Json to_json(const Placement& placement) {
 }
 
 /// Reports whether the image has content for this host's platform. An import of an image for several
-/// platforms writes only that.
+/// platforms writes only the content for the host's platform.
 bool is_for(const HostFacts& host, const Claim& claim) {
     return claim.platforms == nullptr || claim.platforms->empty() ||
            std::any_of(claim.platforms->begin(), claim.platforms->end(),
@@ -188,7 +188,8 @@ PlacementReport Placer::ensure(const Reference& reference, PullPolicy policy, bo
 PlacementReport Placer::ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                       const OnText& on_text) const {
     if (!dry_run)
-        // Before the pulls, which may last hours; errors are ignored, because retain() below repeats this.
+        // Notifies CRI-O before the pulls, which may last hours. Ignores errors, because retain() below does
+        // this again.
         (void)CrioPins(*root_).notify();
     PlacementReport report = new_report();
     const std::vector<Pin> pins = pins_of(words);

@@ -59,8 +59,8 @@ class Placer {
     /// image that no bundle has is not pulled.
     [[nodiscard]] PlacementReport ensure(const Reference& reference, PullPolicy policy, bool dry_run,
                                          const OnText& on_text = {}) const;
-    /// Pulls and pins the images of bundles that match Pin=, whose words are `words`. Unpins the images that
-    /// gpuhost pinned earlier and that no word matches any more.
+    /// Pulls and pins those images of bundles that match one of `words`, the words of Pin=. Unpins the images
+    /// that gpuhost pinned earlier and that no word matches any more.
     [[nodiscard]] PlacementReport ensure_pinned(const std::vector<std::string>& words, bool dry_run,
                                                 const OnText& on_text = {}) const;
 
@@ -77,8 +77,8 @@ class Placer {
     /// Removes from CRI-O's list the images that none of `pins` matches. The list is the same for all
     /// runtimes, and may contain images of a runtime that no longer exists.
     void release_from_crio(const std::vector<Pin>& pins, PlacementReport& report) const;
-    /// Reports runtimes whose client is missing. If another runtime has the image, calls `on_text` with them;
-    /// else adds them to the report's problems.
+    /// Reports runtimes whose client is missing. If another runtime has the image, passes the messages to
+    /// `on_text`; else adds them to the report's problems.
     void add_runtime_problems(PlacementReport& report, const OnText& on_text) const;
 
     const base::Root* root_;

@@ -21,8 +21,8 @@ Result<std::set<std::string>> Podman::ready(const std::vector<WantedImage>& want
 }
 
 /// Pulls by tag, not by digest: Podman cannot remove a name by digest from an image. Such a name would keep
-/// the image in the storage after the tag refers to a newer one. The caller compares the digest with ready()
-/// afterwards.
+/// the image in the storage after the tag refers to a newer one. The caller calls ready() afterwards, which
+/// compares the digest.
 Result<void> Podman::pull(const WantedImage& image, const PullSource& from) const {
     GPUHOST_TRY(reference, taggable(image));
     const std::string here = path_in(from, reference) + ":" + reference.tag;

@@ -19,8 +19,8 @@ class Podman : public Docker {
     ready(const std::vector<WantedImage>& wanted) const override;
     /// Fails with Unsupported for an image by digest, like Docker.
     [[nodiscard]] base::Result<void> pull(const WantedImage& image, const PullSource& from) const override;
-    /// Adds the image to CRI-O's list of pinned images. unpin() does nothing: remove the image with
-    /// CrioPins::retain(), which also works on a host without Podman.
+    /// Adds the image to CRI-O's list of pinned images. unpin() does nothing: remove the image from the list
+    /// with CrioPins::retain(), which also works on a host without Podman.
     [[nodiscard]] base::Result<void> pin(const std::string& name) const override { return crio_.add(name); }
 
   protected:

@@ -14,7 +14,7 @@ namespace gpuhost::images {
 inline constexpr std::string_view containers_file = "/etc/containers/registries.conf.d/50-gpuhost.conf";
 
 /// Returns the host part of each prefix and location in all files but containers_file, in both versions of
-/// the format. It may be a pattern, "*.example".
+/// the format. A host part may be a pattern, "*.example".
 [[nodiscard]] std::set<std::string> configured_hosts(const base::Root& root);
 
 /// Reports whether one of `hosts` is `registry` or a pattern that matches it. gpuhost then writes no table

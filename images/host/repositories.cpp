@@ -26,7 +26,7 @@ constexpr std::array keys{
 constexpr std::string_view file_prefix = "gpuhost-";
 
 struct PackageManager {
-    std::string_view directory; ///< directory of its files; the package manager is on the host if it exists
+    std::string_view directory; ///< contains its files; exists if the package manager is on the host
     std::string_view suffix;
     std::string (*text)(const BundleRecord&, const PackageTree&);
 };
@@ -70,7 +70,7 @@ void add_stale(const Root& root, const PackageManager& manager, const std::set<s
     }
 }
 
-/// The signed bundles with packages in the catalogue.
+/// The signed bundles in the catalogue that have packages.
 struct Signed {
     std::vector<BundleRecord> records;
     std::set<std::string> unreadable; ///< names of bundles with unreadable records, whose files stay

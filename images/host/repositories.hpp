@@ -24,7 +24,7 @@ constexpr std::string_view apt_sources = "/etc/apt/sources.list.d";
 constexpr std::string_view dnf_repositories = "/etc/yum.repos.d";
 
 [[nodiscard]] std::span<const core::SettingKey> repository_setting_keys();
-/// [Packages] of gpuhostd.conf.
+/// Returns Manage= in [Packages] of gpuhostd.conf.
 [[nodiscard]] bool repositories_are_on(const core::Settings& settings);
 
 /// Returns the entries for the apt repositories in `tree`, in the form of sources.list(5), deb822 style.
@@ -38,9 +38,9 @@ struct Repositories {
     std::vector<std::string> left;             ///< sentences about files that are not changed, and why
 };
 /// Compares the package manager's files with what they should be. Only signed bundles have a file, and only
-/// for packages of the host's distribution. Looks only at package managers whose directory above exists.
-/// `on`: [Packages] Manage=; false: gpuhost's files are to be removed. `without` is a bundle that is treated
-/// as removed.
+/// for packages of the host's distribution. Looks only at package managers whose directory, such as
+/// /etc/yum.repos.d, exists. `on` is Manage= in [Packages]; if false, gpuhost's files are to be removed.
+/// `without` is a bundle that is treated as removed.
 [[nodiscard]] Repositories observe_repositories(const base::Root& root, bool on,
                                                 const std::string& without = {});
 

@@ -37,9 +37,9 @@ Result<base::Finished> run_unlocked(const base::Command& command) {
     }
 }
 
-/// Makes apt read the indexes of a new repository, with a temporary copy of the file, before the file itself
-/// is written. Its packages can then be installed as soon as the file exists. Does nothing for dnf, which
-/// reads indexes automatically.
+/// Makes apt read the indexes of a new repository before the repository's file is written. For that, apt gets
+/// a temporary copy of the file. The packages can then be installed as soon as the file exists. Does nothing
+/// for dnf, which reads indexes automatically.
 Result<void> read_index(const StepContext& context, const FileOperation& file) {
     const base::Root& root = context.root;
     if (file.type != FileOperation::Type::Write || !base::starts_with(file.path, apt_sources) ||
@@ -104,7 +104,7 @@ Result<Json> apply(StepContext& context, const Json& args) {
     return Json{{"files", std::move(changed)}};
 }
 
-/// Writes the files for all bundles again, also for the one whose removal failed.
+/// Writes the files for all bundles again, also for the bundle whose removal failed.
 Result<void> undo(StepContext& context, const Json& args) {
     const Json all{{"on", base::bool_or(args, "on", false)}};
     GPUHOST_CHECK(apply(context, all));

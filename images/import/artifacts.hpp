@@ -10,7 +10,8 @@ namespace gpuhost::images {
 
 /// The artifacts of a bundle that this host needs (drivers, packages, …), with the paths of their files. A
 /// file is in the blob store, or in the incoming directory of the bundle. host_artifacts() compares each OCI
-/// manifest with its digest. It fails with BadContent if a name in it is not a valid file name or path.
+/// manifest with its digest. It fails with BadContent if a name in that manifest is not a valid file name or
+/// path.
 struct HostArtifacts {
     std::vector<core::Artifact> others; ///< drivers and toolkits, which other subsystems import
     std::vector<LinkTree> packages;     ///< one tree for each distribution

@@ -36,7 +36,7 @@ class BlobStream {
         std::uint64_t first = 0;        ///< offset of the first byte that follows
     };
     /// Reads the next frame. Call it after all bytes of the previous blob were read or skipped. At the end of
-    /// the stream, fails with BadContent if a blob of `wanted` was not received().
+    /// the stream, fails with BadContent if received() was not called for a blob of `wanted`.
     [[nodiscard]] base::Result<Blob> next();
     /// Bytes of the current blob that were not read yet.
     [[nodiscard]] std::uint64_t left() const { return left_; }

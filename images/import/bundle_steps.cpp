@@ -65,7 +65,7 @@ core::Problem problem_of(const base::Error& error) {
 }
 
 /// Verifies the signature of a bundle in files, and makes the checks of plan_import(). Does not read a pipe,
-/// because that is possible only once; apply makes the same checks before it writes.
+/// because a pipe can be read only once. For a pipe, the phase apply makes the same checks before it writes.
 Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(input, input_of(context, args));
     const auto trust = load_trust(context.root);
@@ -137,7 +137,7 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
         !warning.empty())
         context.warn(warning);
     if (plan.complete) {
-        // Otherwise bundle.commit would use the mark of an import that was undone.
+        // Otherwise the step bundle.commit would use the mark of an import that was undone.
         GPUHOST_CHECK(forget_received(context.root));
         GPUHOST_CHECK(finish_earlier(context.root));
     } else {
@@ -244,7 +244,7 @@ Result<void> commit_undo(StepContext& context, const Json&) {
 }
 
 core::StepCode commit_code() {
-    // Has no verify: the record is written last, and a blob is in the store only with the right digest.
+    // The step has no verify: the record is written last, and a blob in the store has the right digest.
     return {.name = "bundle.commit", .apply = commit_apply, .undo = commit_undo};
 }
 
@@ -264,7 +264,7 @@ Result<Json> finalize_apply(StepContext& context, const Json& args) {
     GPUHOST_CHECK(received ? finalize_import(context.root, received->digest)
                            : Catalogue(context.root).finalize());
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // files of earlier imports
-    // Removes the blobs of the replaced generation alone, or of an interrupted import.
+    // Removes blobs that only the replaced generation used, or that an interrupted import left.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("unused blobs are not removed: " + freed.error().message);
     return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
@@ -300,17 +300,17 @@ std::vector<core::StepKind> bundle_step_kinds() {
     using std::chrono::minutes;
     const std::vector<std::string> store{std::string(store_directory), std::string(catalogue_directory)};
     return {
-        // A signed bundle by descriptor → its missing blobs in the incoming directory, and a list of its
-        // artifacts for other subsystems (core/artifact.hpp). Enough time to copy a full disk from a slow
-        // medium.
+        // Reads a signed bundle by descriptor. Writes its missing blobs into the incoming directory, and a
+        // list of its artifacts for other subsystems (core/artifact.hpp). The deadline is enough to copy a
+        // full disk from a slow medium.
         {.name = "bundle.receive",
          .sandbox = Sandbox::Content,
          .deadline = hours(6),
          .writable = {std::string(store_directory)},
          .interruptible = true,
          .has_preflight = true},
-        // Unsigned images by descriptor → all of them in the incoming directory, with a manifest that is made
-        // here.
+        // Reads unsigned images by descriptor. Writes all of them into the incoming directory, with a
+        // manifest that this step makes.
         {.name = "bundle.convert",
          .sandbox = Sandbox::Content,
          .deadline = hours(6),
@@ -318,14 +318,15 @@ std::vector<core::StepKind> bundle_step_kinds() {
          .interruptible = true,
          .has_preflight = true,
          .has_undo = true},
-        // Received blobs → the store and the catalogue; the record makes the bundle visible. All blobs may
-        // still have to be written to the disk.
+        // Moves received blobs into the store and adds the bundle to the catalogue. The record there makes
+        // the bundle visible. The deadline is for the case that all blobs must still be written to the disk.
         {.name = "bundle.commit",
          .sandbox = Sandbox::Content,
          .deadline = hours(1),
          .writable = store,
          .has_undo = true},
-        // Removes the replaced record and the blobs of it alone; undo is impossible then.
+        // Removes the replaced record, and the blobs that only this record lists. Undo is impossible
+        // afterwards.
         {.name = "bundle.finalize", .sandbox = Sandbox::Content, .deadline = minutes(15), .writable = store},
         // Removes a record, and the blobs that no other bundle owns.
         {.name = "bundle.remove",
@@ -335,8 +336,8 @@ std::vector<core::StepKind> bundle_step_kinds() {
          .has_preflight = true},
         // Updates the runtimes' files from the catalogue (images/host/mirrors.hpp).
         {.name = "images.mirrors", .sandbox = Sandbox::System},
-        // Updates apt's or dnf's files likewise (images/host/repositories.hpp). Enough time for several
-        // bundles, each with a run of apt-get.
+        // Updates the files of apt or dnf from the catalogue (images/host/repositories.hpp). The deadline is
+        // enough for several bundles, each with a run of apt-get.
         {.name = "packages.repositories",
          .sandbox = Sandbox::System,
          .deadline = minutes(15),

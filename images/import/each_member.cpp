@@ -5,7 +5,7 @@ namespace gpuhost::images {
 
 namespace {
 
-/// Bytes; to start a thread for a smaller member takes longer than to read it.
+/// In bytes. For a smaller member, starting a thread takes longer than reading the member.
 constexpr std::uint64_t worth_a_thread = 8U << 20U;
 
 } // namespace

@@ -151,7 +151,8 @@ std::vector<std::string> warnings_of(const ImageStock& stock, const BundleManife
     return warnings;
 }
 
-/// Makes the manifest of the images for this host's platform, and the warnings about others.
+/// Makes the manifest of the images for this host's platform, and warnings about images that are left out or
+/// have no name.
 Result<ForeignBundle> choose(Document index, const BlobSource& blobs, const ForeignInput& input,
                              const std::string& bundle, const HostFacts& host) {
     GPUHOST_TRY(stock, make_stock(std::move(index), blobs));

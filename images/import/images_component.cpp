@@ -44,9 +44,9 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     }
 }
 
-/// Adds the steps that all imports have in common, after bundle.receive or bundle.convert. `mends`: a file of
-/// a runtime or package manager differs from the catalogue already, so the steps that write it must not be
-/// skipped.
+/// Adds the steps that all imports have in common, after bundle.receive or bundle.convert. `mends` is true if
+/// a file of a runtime or package manager differs from the catalogue already. The steps that write such files
+/// must then not be skipped.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "add it to the catalogue", host});
     const std::size_t finalize = plan.steps.size();
@@ -61,8 +61,8 @@ bool followers_are_right(const Json& observed) {
            base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
 }
 
-/// Returns the arguments of steps that describe this host: its HostFacts, and the kubelet's threshold, which
-/// only root can read.
+/// Returns those arguments of steps that describe this host: its HostFacts, and the kubelet's threshold. Only
+/// root can read that threshold.
 Json host_of(const Json& observed) {
     Json told = to_json(host_facts_from_json(observed));
     told["image-gc-threshold"] = base::member(observed, "image_gc_threshold");
@@ -95,7 +95,7 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.receive", "verify " + what + " and copy its missing blobs", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host, mends);
-    // Numbers of steps that bundle.receive may skip, see receive_signed().
+    // These are the numbers of steps that the step bundle.receive may skip, see receive_signed().
     Json& told = plan.steps.front().args;
     told["steps_of_others"] = others.size();
     told["steps_after"] = plan.steps.size() - 1;
@@ -182,7 +182,8 @@ Plan remove_plan(const core::Desired& desired, const std::string& name, const Js
     return plan;
 }
 
-/// Returns the registries in bundles, and the files of container runtimes that must be changed for them.
+/// Returns the registries of the images in bundles, and the files of container runtimes that must be changed
+/// for these registries.
 Json mirrors_of(const base::Root& root, const MirrorSettings& settings) {
     const Registries registries = mirrored_registries(root);
     const Mirrors mirrors = observe_mirrors(root, registries, settings);

@@ -22,9 +22,9 @@ class ImagesComponent : public core::Component {
   public:
     using AskDriverFilter = std::function<core::DriverFilter(const core::Settings&)>;
 
-    /// `root` must outlive the object. `import_steps` are steps of other subsystems, such as the driver's,
-    /// that import their artifacts of a received bundle. `driver_filter` returns which drivers of a bundle
-    /// this host imports.
+    /// `root` must outlive the object. `import_steps` are steps of other subsystems, such as the driver's.
+    /// Each imports the artifacts of its subsystem from a received bundle. `driver_filter` returns which
+    /// drivers of a bundle this host imports.
     ImagesComponent(const base::Root& root, std::vector<core::Step> import_steps,
                     AskDriverFilter driver_filter = {})
         : root_(root), import_steps_(std::move(import_steps)), driver_filter_(std::move(driver_filter)) {}

@@ -23,8 +23,8 @@ using base::Root;
 
 namespace {
 
-/// How often a manifest is on the disk during an import: received, in the new entry of the catalogue, and in
-/// the replaced entry.
+/// Number of copies of a manifest on the disk during an import: in the incoming directory, in the new entry
+/// of the catalogue, and in the replaced entry.
 constexpr std::uint64_t manifest_copies = 3;
 
 /// The mark: a file with digest and name of the bundle that was received and is not finalized.
@@ -116,7 +116,7 @@ std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
     std::set<std::string> registries;
     for (const BundleImage& image : images)
         if (!image.name.empty())
-            // parse_bundle_manifest() has checked that it is a full name.
+            // parse_bundle_manifest() has checked that image.name is a full name.
             registries.insert(image.name.substr(0, image.name.find('/')));
     return {registries.begin(), registries.end()};
 }
@@ -279,7 +279,7 @@ Result<ImportPlan> plan_import(const Root& root, const SignedManifest& bundle, c
     }
     if (std::any_of(manifest.artifacts.begin(), manifest.artifacts.end(),
                     [](const BundleArtifact& artifact) { return is_tree(artifact.kind); }))
-        // A block for each symbolic link, which is too long to be stored in an inode.
+        // Each symbolic link needs a block, because its target is too long to be stored in an inode.
         space += on_disk(1) * owned_blobs(manifest, host).size();
     plan.present_blobs = owned_blobs(manifest, host).size() - plan.missing_blobs;
     GPUHOST_CHECK(check_least(manifest, policy.least));
@@ -369,7 +369,7 @@ Result<void> undo_receive(const Root& root, const Received& received) {
 Result<void> finalize_import(const Root& root, const std::string& digest) {
     GPUHOST_CHECK(Catalogue(root).finalize());
     GPUHOST_CHECK(root.remove_tree(std::string(incoming_directory) + "/" + digest));
-    // The mark is last: without it, a repeated call after an interruption would do nothing.
+    // Removes the mark last: without it, a repeated call after an interruption would do nothing.
     return root.remove(received_mark);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports a bundle in two halves. First, receive_bundle() or receive_stream() writes the blobs that the host
 // lacks into an incoming directory. Then commit_bundle() renames them into the blob store and adds the bundle
-// to the catalogue. The bundle becomes visible as a whole at the end of the second half. Between the two,
-// other subsystems import their artifacts, such as drivers, from the incoming directory.
+// to the catalogue. The bundle becomes visible as a whole at the end of the second half. Between the two
+// halves, other subsystems import their artifacts, such as drivers, from the incoming directory.
 #pragma once
 
 #include "images/bundle/host_facts.hpp"
@@ -46,8 +46,8 @@ struct ImportPlan {
 /// First removes the files that other imports left in incoming/. Calls `on_bytes` as receive_blobs() does.
 [[nodiscard]] base::Result<void> receive_bundle(const base::Root& root, BundleReader& bundle,
                                                 const HostFacts& host, const OnBytes& on_bytes = {});
-/// Does the same for a stream of blobs (images/import/blob_stream.hpp). `input` is after the signed manifest
-/// of the stream.
+/// Does the same as receive_bundle() for a stream of blobs (images/import/blob_stream.hpp). `input` is after
+/// the signed manifest of the stream.
 [[nodiscard]] base::Result<void> receive_stream(const base::Root& root, const SignedManifest& bundle,
                                                 BundleInput& input, const HostFacts& host,
                                                 const OnBytes& on_bytes = {});
@@ -62,14 +62,14 @@ struct Received {
 /// Removes the mark, so that nothing is committed. Keeps the received blobs, so that a repeated import of the
 /// bundle does not write them again.
 [[nodiscard]] base::Result<void> forget_received(const base::Root& root);
-/// Writes the mark from which received_bundle() reads. Called after all blobs and the manifest are written.
+/// Writes the mark that received_bundle() reads. Called after all blobs and the manifest are written.
 [[nodiscard]] base::Result<void> mark_received(const base::Root& root, const Received& received);
 /// Removes the incoming directories of all imports other than that of manifest `digest`, to free their space.
 /// Only one import runs at a time.
 [[nodiscard]] base::Result<void> remove_other_incoming(const base::Root& root, const std::string& digest);
 
 /// Fails with NoSpace if `missing` bytes and store_reserve do not fit into the free space. Incoming files of
-/// imports other than `digest` count as free, because remove_other_incoming() removes them.
+/// imports other than that of manifest `digest` count as free, because remove_other_incoming() removes them.
 [[nodiscard]] base::Result<void> check_space(const base::Root& root, std::uint64_t missing,
                                              const std::string& digest);
 
@@ -78,8 +78,8 @@ struct Received {
 [[nodiscard]] base::Result<BundleRecord> commit_bundle(const base::Root& root, const Received& received,
                                                        const content::TrustAnchors& trust,
                                                        const HostFacts& host);
-/// Does the same for the result of add_foreign_images(), without a signature. The caller checks that unsigned
-/// bundles are allowed (AllowUnsigned=).
+/// Does the same as commit_bundle() for the result of add_foreign_images(), which has no signature. The
+/// caller checks that unsigned bundles are allowed (AllowUnsigned=).
 [[nodiscard]] base::Result<BundleRecord> commit_unsigned(const base::Root& root, const Received& received,
                                                          const HostFacts& host);
 /// Undoes commit_bundle() or commit_unsigned() in the catalogue. Blobs that are in the store already stay

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t block_bytes = 1U << 20U;
 
 /// Copies the rest of a blob from `input` to `writer`. Returns false if it stopped because another blob
-/// failed, whose error is in `tasks`.
+/// failed. The error of that blob is in `tasks`.
 Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t size, const Tasks& tasks,
                         const OnBytes& on_bytes) {
     const base::PageBuffer buffer(
@@ -41,7 +41,8 @@ Result<bool> write_rest(BundleInput& input, BlobWriter& writer, std::uint64_t si
 
 /// Writes one blob from a bundle. If an interrupted import left bytes of it, keeps them and appends the rest.
 /// If the digest is then wrong, a power cut may have damaged those bytes, so the whole blob is read again
-/// from its file. A pipe cannot be read again, so from a pipe only a blob that is already complete is kept.
+/// from the bundle's file. A pipe cannot be read again, so from a pipe only a blob that is already complete
+/// is kept.
 Result<void> receive_blob(BundleInput& input, const Incoming& incoming, const Member& member,
                           const Tasks& tasks, const OnBytes& on_bytes) {
     GPUHOST_TRY(writer, incoming.write(member.hex, member.size));

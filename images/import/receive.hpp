@@ -20,7 +20,8 @@ using OnBytes = std::function<void(std::uint64_t)>;
 /// Returns the path of the incoming directory of an import. `name` is the identity() of the bundle's
 /// manifest.
 [[nodiscard]] std::string incoming_of(std::string_view name);
-/// Returns the path of the signed manifest in that directory. It is written after all blobs.
+/// Returns the path of the signed manifest in the directory incoming_of(name). The manifest is written after
+/// all blobs.
 [[nodiscard]] std::string incoming_manifest(std::string_view name);
 
 /// Returns the path of one blob in the incoming directory of the bundle whose manifest is `digest`.
@@ -37,11 +38,11 @@ missing_members(const base::Root& root, const BundleManifest& manifest, const Ho
 
 /// Reads the whole bundle and writes the missing blobs into its incoming directory, then the signed manifest.
 /// Keeps the incoming directories of other imports. Calls `on_bytes` for all members, also for skipped ones.
-/// Reads large blobs of a file with several threads, unless a disk rotates.
+/// Reads large blobs of a file with several threads, unless the file is on a rotating disk.
 [[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, BundleReader& bundle,
                                                const HostFacts& host, const OnBytes& on_bytes);
-/// Does the same for a stream of blobs (images/import/blob_stream.hpp). `input` is after the signed manifest
-/// of the stream. Calls `on_bytes` only for blobs in the stream.
+/// Does the same as the other receive_blobs() for a stream of blobs (images/import/blob_stream.hpp). `input`
+/// is after the signed manifest of the stream. Calls `on_bytes` only for blobs in the stream.
 [[nodiscard]] base::Result<void> receive_blobs(const base::Root& root, const SignedManifest& bundle,
                                                BundleInput& input, const HostFacts& host,
                                                const OnBytes& on_bytes);

@@ -28,7 +28,7 @@ void Tasks::add(const Task& task) {
     forget_finished();
     try {
         running_.push_back(std::async(std::launch::async, [this, task] { run(task); }));
-        // No thread could be created: TasksMax= of the unit, or a limit of the system.
+        // No thread could be created, because of TasksMax= in the unit or a limit of the system.
     } catch (const std::system_error&) {
         run(task);
     }

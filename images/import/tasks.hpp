@@ -44,8 +44,8 @@ class Tasks {
     std::counting_semaphore<> free_; ///< number of tasks that may still be started
     std::atomic<bool> has_failed_ = false;
     std::mutex mutex_;
-    std::optional<base::Error> error_; ///< under mutex_
-    /// Last member, because its destructor waits for threads that use the other members.
+    std::optional<base::Error> error_; ///< guarded by mutex_
+    /// The last member, because its destructor waits for threads that use the other members.
     std::vector<std::future<void>> running_;
 };
 

@@ -42,9 +42,9 @@ void BlobFetch::fill_window() {
     }
 }
 
-/// Reports whether a peer must not be asked for a blob because it failed to send the whole blob alone. Such a
-/// peer is asked again only if no other peer is left. Otherwise a peer that sends wrong bytes and then fails
-/// could prevent that any peer sends the whole blob.
+/// Reports whether a peer must not be asked for a blob, because it was to send the whole blob alone and
+/// failed. Such a peer is asked again only if no other peer is left. Otherwise a peer that sends wrong bytes
+/// and then fails could prevent all other peers from sending the whole blob.
 bool BlobFetch::is_passed_over(std::size_t peer, const Blob& blob) const {
     if (blob.deserters.count(peer) == 0)
         return false;

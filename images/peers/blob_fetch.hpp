@@ -4,12 +4,12 @@
 // the time.
 //
 // Blobs are divided into parts. The window is the list of parts that are to be requested next, are requested,
-// or were received and not yet passed on. Its size is limited, and therefore memory. take() returns the parts
-// in order, as a stream of blobs (images/import/blob_stream.hpp). If a request fails, another peer is asked
-// for the part, and the first peer gets no requests for some time. If the digest of a complete blob is wrong,
-// the whole blob is fetched again from a single peer. If its digest is right this time, the parts that differ
-// identify the peers that sent wrong bytes. These get no more requests. A blob that continued an interrupted
-// import is first fetched whole from all peers.
+// or were received and not yet passed on. Its size is limited, which limits the memory. take() returns the
+// parts in order, as a stream of blobs (images/import/blob_stream.hpp). If a request fails, another peer is
+// asked for the part, and the first peer gets no requests for some time. If the digest of a complete blob is
+// wrong, the whole blob is fetched again from a single peer. If its digest is right this time, the parts that
+// differ identify the peers that sent wrong bytes. These get no more requests. If the blob with a wrong
+// digest continued an interrupted import, it is first fetched whole from all peers.
 #pragma once
 
 #include "daemon/base/result.hpp"
@@ -53,7 +53,7 @@ class BlobFetch {
         std::uint64_t first = 0;
         content::Sha256 before; ///< hash state after these bytes; unused if `first` is `size`
     };
-    /// `peers` are the names of the peers for messages; Part::peer is an index in it. `on_note` receives
+    /// `peers` are the names of the peers for messages; Part::peer is an index in `peers`. `on_note` receives
     /// messages for an administrator.
     BlobFetch(std::vector<Wanted> blobs, std::vector<std::string> peers, const FetchLimits& limits,
               OnNote on_note);
@@ -76,8 +76,8 @@ class BlobFetch {
     /// Returns the next bytes of the stream; empty if they have not arrived yet, or if the stream has ended.
     [[nodiscard]] std::string take();
     [[nodiscard]] bool ended() const { return ended_; } ///< true after take() returned the last bytes
-    /// Fails if the fetch cannot continue. Either all peers are excluded, or none of the others has one of
-    /// the blobs, or none sends the right bytes of it. Call it after each result.
+    /// Fails if the fetch cannot continue: all peers are excluded, or none of the remaining peers has a
+    /// certain blob, or none sends the right bytes of it. Call it after each result.
     [[nodiscard]] base::Result<void> check() const;
 
   private:
@@ -98,7 +98,7 @@ class BlobFetch {
         std::uint64_t cut = 0;           ///< offset up to which parts were added to the window
         bool framed = false;             ///< take() has returned the blob's frame
         bool alone = false;              ///< the whole blob must be sent by one peer, `by`
-        std::optional<std::size_t> by;   ///< the peer that sends it alone; none yet: any
+        std::optional<std::size_t> by;   ///< the peer that sends it alone; empty: any peer may
         std::set<std::size_t> lacking;   ///< peers that do not have it
         std::set<std::size_t> deserters; ///< peers that failed to send it alone
         std::vector<Received> taken;     ///< the parts that take() returned, in order

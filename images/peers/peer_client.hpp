@@ -25,7 +25,7 @@ struct PeerAnswer {
     std::uint64_t id = 0;
     unsigned status = 0; ///< HTTP status; 0: no answer
     std::string body;
-    /// Why the answer cannot be used, for any status but 200 and 206; empty: `body` is valid.
+    /// Why the answer cannot be used; set for any status but 200 and 206. Empty if `body` is valid.
     std::string problem;
 };
 

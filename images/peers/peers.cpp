@@ -31,7 +31,8 @@ std::optional<SignedManifest> present_bundle(const Root& root, const std::string
     return bundle ? std::optional(*std::move(bundle)) : std::nullopt;
 }
 
-/// Returns the least generation that an import would accept; manifests of older ones are not requested.
+/// Returns the least generation that an import would accept. Manifests of older generations are not
+/// requested.
 std::uint64_t least_generation(const Root& root, const std::string& name) {
     const auto record = Catalogue(root).record(name);
     if (record && record->is_signed())
@@ -123,7 +124,7 @@ Result<SignedManifest> Peers::manifest_of(const Offer& offer, const content::Tru
     return std::move(bundle);
 }
 
-/// Called if a peer did not send a valid manifest that it offers. Removes all offers of the peer, because
+/// Called if a peer offers a manifest but does not send a valid one. Removes all offers of the peer, because
 /// each attempt may last long. Manifests with unknown signers are tolerated up to a limit: such bundles may
 /// be for other hosts.
 void Peers::distrust(std::size_t peer, const base::Error& error) {

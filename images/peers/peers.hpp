@@ -31,10 +31,10 @@ class Peers {
     /// Returns the names of all bundles on this host and in the peers' lists; a name may occur several times.
     [[nodiscard]] std::vector<std::string> bundles() const;
 
-    /// Chooses the generation of bundle `name` to import, and returns its verified manifest. It is the newest
-    /// one on a peer that is newer than the installed one and may be imported here. If there is none, it is
-    /// the installed one if blobs of it are missing. Returns nothing if the installed one is complete. Fails
-    /// if neither exists.
+    /// Chooses the generation of bundle `name` to import, and returns its verified manifest. Chooses the
+    /// newest generation on a peer that is newer than the installed one and may be imported here. Without
+    /// such a generation, chooses the installed one if blobs of it are missing, and returns nothing if it is
+    /// complete. Fails if there is neither such a generation nor an installed one.
     [[nodiscard]] base::Result<std::optional<SignedManifest>>
     choose(const std::string& name, const content::TrustAnchors& trust, const HostFacts& host);
     /// Returns the HTTP request for a part of a blob.

@@ -33,8 +33,8 @@ Result<void> Transfer::run(int pipe) {
     }
 }
 
-/// Writes bytes of the stream until the pipe is full or no more have arrived. Returns false if the import has
-/// closed the pipe.
+/// Writes bytes of the stream until the pipe is full or no more bytes have arrived. Returns false if the
+/// import has closed the pipe.
 Result<bool> Transfer::write(int pipe) {
     for (;;) {
         if (out_.empty()) {

@@ -48,15 +48,15 @@ class Transfer {
   public:
     using Clock = std::function<std::chrono::milliseconds()>;
 
-    /// `beginning` is written to the pipe before the blobs: the beginning of the bundle with its signed
-    /// manifest. `peers` and `client` must outlive the object.
+    /// `beginning` is the beginning of the bundle with its signed manifest. It is written to the pipe before
+    /// the blobs. `peers` and `client` must outlive the object.
     Transfer(Peers& peers, PeerClient& client, BlobFetch fetch, std::string beginning, Clock clock)
         : peers_(peers), client_(client), fetch_(std::move(fetch)), out_(std::move(beginning)),
           clock_(std::move(clock)), watchdog_(clock_()) {}
 
     /// Writes the whole stream to `pipe`, which must be non-blocking. If the import closes the pipe early,
-    /// returns success: the import's own result says why. Fails with Timeout if the peers are too slow, and
-    /// with the error of BlobFetch::check().
+    /// returns success: the import's own result says why. Fails with Timeout if the peers are too slow. If
+    /// BlobFetch::check() fails, fails with the same error.
     [[nodiscard]] base::Result<void> run(int pipe);
 
   private:

@@ -43,7 +43,7 @@ using RegistryResult = tl::expected<T, RegistryError>;
                                                    std::string message);
 [[nodiscard]] RegistryAnswer json_answer(const base::Json& document, std::string_view media_type);
 [[nodiscard]] RegistryAnswer error_answer(const RegistryError& error);
-/// Returns the same answer with the error and the request's target in `why`, for the log.
+/// Returns the answer of error_answer(error), with the error and the request's target in `why`, for the log.
 [[nodiscard]] RegistryAnswer error_answer(const RegistryCall& call, const RegistryError& error);
 
 /// An open blob of the store, with its size in bytes.

@@ -71,7 +71,7 @@ RegistryResult<RegistryAnswer> PeerService::manifest(const std::string& name) co
     RegistryAnswer answer;
     answer.headers.emplace_back("Content-Type", "application/pkcs7-mime");
     answer.part = {0, static_cast<std::uint64_t>(st.st_size)};
-    // Sent from the file, not copied to memory: it may have 64 MiB, and many slow clients may read it.
+    // The manifest is not copied to memory: it may have 64 MiB, and many slow clients may read it.
     answer.file = *std::move(der);
     return answer;
 }

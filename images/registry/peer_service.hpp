@@ -17,7 +17,7 @@ namespace gpuhost::images {
 inline constexpr std::string_view peer_bundles_path = "/gpuhost/v1/bundles";
 inline constexpr std::string_view peer_blobs_path = "/gpuhost/v1/blobs";
 
-/// The set of blobs in the store that belong to signed bundles. Needs 32 bytes of memory for each.
+/// The set of blobs in the store that belong to signed bundles. Needs 32 bytes of memory for each blob.
 class SignedBlobs {
   public:
     [[nodiscard]] static base::Result<SignedBlobs> load(const base::Root& root);

@@ -2,10 +2,10 @@
 // Serves the images of this host as a registry: the pull part of the OCI distribution specification 1.1.
 // Requests and answers are values; images/registry/server.hpp implements HTTP.
 //
-// This one server represents every registry whose images are in bundles on this host. A request selects the
-// registry by "?ns=docker.io", as containerd sends it. Or it selects it by the first component of the
-// repository, as podman and CRI-O do with the mirrors that gpuhostd configures. It needs neither if only one
-// registry has that repository.
+// This one server represents every registry whose images are in bundles on this host. containerd selects the
+// registry of a request by "?ns=docker.io". podman and CRI-O select it by the first component of the
+// repository, with the mirrors that gpuhostd configures. A request needs neither if only one registry has
+// that repository.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -62,7 +62,8 @@ Parsed<void> parse_parameter(RegistryRequest& request, std::string_view pair) {
     return {}; // other parameters are ignored
 }
 
-/// Reports whether this is a sha512 digest. Such a request is valid, but no blob of this host is found by it.
+/// Reports whether this is a sha512 digest. Such a digest is valid in a request, but this host finds no blob
+/// by it.
 bool is_sha512(std::string_view text) {
     constexpr std::string_view algorithm = "sha512:";
     return base::starts_with(text, algorithm) && text.size() == algorithm.size() + 128 &&

@@ -36,7 +36,8 @@ enum class Endpoint { Base, Blob, Manifest, Tags, Referrers, Metrics };
 
 struct RegistryRequest {
     Endpoint endpoint = Endpoint::Base;
-    /// The repository in the path; may begin with a registry; the caller checks it with is_repository().
+    /// The repository in the path, which may begin with a registry. The caller checks it with
+    /// is_repository().
     std::string name;
     std::string ns;  ///< containerd's "?ns=": the registry of `name`; empty: not stated
     std::string hex; ///< SHA-256 in the path; empty for a tag, and for a sha512 digest
@@ -47,7 +48,7 @@ struct RegistryRequest {
 };
 
 /// Parses the target in a request's first line: a path with a query, or a whole URL, as clients send it to a
-/// proxy. The error has the HTTP status to answer.
+/// proxy. The error contains the HTTP status of the answer.
 [[nodiscard]] tl::expected<RegistryRequest, RegistryError> parse_registry_request(std::string_view target);
 
 /// Returns the code's text, such as "BLOB_UNKNOWN".

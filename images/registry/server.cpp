@@ -48,7 +48,7 @@ bool has_body(MHD_Connection* connection) {
 }
 
 /// Reports whether a request has two Host headers. RFC 9112 requires servers to refuse it, since a proxy and
-/// the server may use different ones.
+/// the server may each use a different one of the two.
 bool has_two_hosts(MHD_Connection* connection) {
     unsigned hosts = 0;
     const auto count = [](void* self, MHD_ValueKind, const char* name, const char*) {
@@ -59,9 +59,9 @@ bool has_two_hosts(MHD_Connection* connection) {
     return hosts > 1;
 }
 
-/// Copies a body of at most most_copied bytes from the answer's file to its text. Returns false if it is
-/// larger or cannot be read, for example because the file was truncated. The caller then sends the file
-/// itself; if that ends early, the connection is closed.
+/// Copies a body of at most most_copied bytes from the answer's file to its text. Returns false if the body
+/// is larger or cannot be read, for example because the file was truncated. The caller then sends the file
+/// itself; if the file ends early, the connection is closed.
 bool copy_small_file(RegistryAnswer& answer) {
     if (!answer.file || answer.part.length > most_copied)
         return false;
@@ -276,7 +276,7 @@ Result<MHD_Daemon*> RegistryServer::listen(const UniqueFd& socket) {
                 {MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(tls_priorities)}, // the C API has void*
                 {MHD_OPTION_END, 0, nullptr}}};
     // The library gets a duplicate, because MHD_start_daemon() usually closes the socket on failure. After
-    // success MHD_quiesce_daemon() returns it.
+    // success MHD_quiesce_daemon() returns the duplicate.
     const int own = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return base::fail_errno("the listening socket", errno);
@@ -335,11 +335,11 @@ void RegistryServer::end_slow() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
 }
 
-/// Closes the new connection `made` if its client has too many. Two numbers are limited. One is the
-/// connections from the same address. The other is the connections from the same peer_network() without a
-/// valid certificate so far: one host may use all IPv6 addresses of its network. Connections with a valid
-/// certificate are not limited by network, because all hosts of a rack share it. Does nothing without TLS:
-/// all runtimes of this host have the same address. The caller holds mutex_.
+/// Closes the new connection `made` if its client has too many connections. Limits the number of connections
+/// from the same address. Also limits the number from the same peer_network() without a valid certificate so
+/// far, because one host may use all IPv6 addresses of its network. Connections with a valid certificate are
+/// not limited by network, because all hosts of a rack share it. Does nothing without TLS: all runtimes of
+/// this host have the same address. The caller holds mutex_.
 void RegistryServer::limit_peer(Connection& made) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;

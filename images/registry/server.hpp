@@ -43,8 +43,8 @@ class RegistryServer {
     using OnWhy = std::function<void(const std::string&)>;
 
     /// Starts the server on listening sockets, which the caller owns and keeps open. With `keys` the server
-    /// uses TLS, and answers only clients with a certificate of the authorities in it. `service` must outlive
-    /// the server.
+    /// uses TLS, and answers only clients with a certificate of the authorities in `keys`. `service` must
+    /// outlive the server.
     [[nodiscard]] static base::Result<std::unique_ptr<RegistryServer>>
     start(RegistryService& service, const std::vector<base::UniqueFd>& sockets, const ServerLimits& limits,
           OnWhy on_why, std::optional<TlsKeys> keys = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's certificate for connections with peers, and the authorities whose peer certificates it accepts.
-// They are three PEM files that systemd passes to the unit (LoadCredential=), so that only the unit can read
-// them.
+// The host's certificate for connections with peers, and the authorities whose peer certificates the host
+// accepts. They are three PEM files that systemd passes to the unit (LoadCredential=), so that only the unit
+// can read them.
 #pragma once
 
 #include "daemon/base/result.hpp"

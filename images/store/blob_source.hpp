@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Image blobs of an OCI image layout or of an archive, which are to be copied into a bundle or into this
+// Sources of image blobs: an OCI image layout, or an archive. The blobs are copied into a bundle or into this
 // host's blob store.
 #pragma once
 
@@ -55,7 +55,7 @@ class LayoutDirectory : public BlobSource {
 /// A store for new blobs, whose digests are known only after they are written.
 class BlobSink : public BlobSource {
   public:
-    /// Writes one blob to `fd` from its current offset on, and returns its size and digest.
+    /// Writes one blob to `fd`, from the current offset of `fd` on. Returns the blob's size and digest.
     using Write = std::function<base::Result<content::FileDigest>(int fd)>;
     /// Adds the blob that `write` writes. `write` must not write more than `most` bytes. Returns the result
     /// of `write`.

@@ -19,7 +19,7 @@ using base::UniqueFd;
 
 namespace {
 
-/// Starts writeback after this many bytes, which fill a disk's queue.
+/// Writeback starts after this many bytes, which fill a disk's queue.
 constexpr std::uint64_t writeback_bytes = 8U << 20U;
 /// If fewer bytes remain at a blob's end, the final sync writes them.
 constexpr std::uint64_t worth_a_request = 256U << 10U;
@@ -42,7 +42,7 @@ bool BlobStore::has(std::string_view hex, std::uint64_t size) const {
 }
 
 Result<UniqueFd> BlobStore::open(std::string_view hex) const {
-    // O_NONBLOCK: a pipe of that name does not block.
+    // O_NONBLOCK: if the path is a pipe, the call does not block.
     return root_.open_file(path_of(hex), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
@@ -78,7 +78,7 @@ Result<BlobWriter> BlobWriter::open(int directory, std::string hex, std::uint64_
     return writer;
 }
 
-/// Hashes on the calling thread, although that is half of an import's time: a second thread made imports
+/// Hashes on the calling thread, although hashing is half of an import's time. A second thread made imports
 /// slower on busy hosts.
 Result<void> BlobWriter::write(std::span<const char> bytes) {
     hash_.update({bytes.data(), bytes.size()});
@@ -96,8 +96,8 @@ Result<void> BlobWriter::write(std::span<const char> bytes) {
 
 /// Calls sync_file_range(2), and unlinks the blob if that reports a write error. The kernel reports a write
 /// error only once, and keeps the bytes in the page cache as if written. A later fdatasync(2) would succeed.
-/// The error may have the block device's number, such as ENOLINK for a lost path. Every error is therefore a
-/// write error, except those of a file system without this call.
+/// The error may have the block device's number, such as ENOLINK for a lost path. Every error therefore
+/// counts as a write error, except the errors of a file system without this call.
 Result<void> BlobWriter::write_out(std::uint64_t from, std::uint64_t to, unsigned flags) {
     const bool started =
         ::sync_file_range(fd_.get(), static_cast<off_t>(from), static_cast<off_t>(to - from), flags) == 0;
@@ -142,8 +142,8 @@ Result<Incoming> Incoming::open(const base::Root& root, const std::string& name)
     return Incoming(root, path, std::move(directory));
 }
 
-/// Waits until the blobs are on the disk, and removes those with a write error. Their page cache looks
-/// complete, and a second sync would report success.
+/// Waits until the blobs are on the disk, and removes those with a write error. In the page cache, such a
+/// blob looks complete, and a second sync would report success.
 Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
     if (blobs.size() >= many_files) {
         if (::syncfs(directory_.get()) == 0)
@@ -164,7 +164,7 @@ Result<void> Incoming::sync(const std::vector<std::string>& blobs) const {
         const int error = errno;
         if (fd)
             (void)::unlinkat(directory_.get(), hex.c_str(), 0);
-        if (synced) // syncs the others too, to find those that must be removed
+        if (synced) // the loop continues, to find all blobs that must be removed
             synced = base::fail_errno("syncing blob " + hex, error);
     }
     return synced;
@@ -176,8 +176,8 @@ Result<void> Incoming::publish(const std::vector<std::string>& blobs) const {
     GPUHOST_TRY(store, root_->open_file(blobs_directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     for (const std::string& hex : blobs) {
         const bool named = ::renameat(directory_.get(), hex.c_str(), store.get(), hex.c_str()) == 0;
-        // Makes the blob read-only only after the rename: an import that is interrupted before must be able
-        // to open the file for writing.
+        // Makes the blob read-only only after the rename. If the import is interrupted before the rename, the
+        // next import must be able to open the file for writing.
         if ((named || errno == ENOENT) && ::fchmodat(store.get(), hex.c_str(), 0444, 0) == 0)
             continue;
         if (errno == ENOENT) // the store had the blob when the import began; a scrub has removed it since

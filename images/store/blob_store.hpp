@@ -2,9 +2,10 @@
 // The blob store: all blobs of the bundles on this host, each in a file named by its SHA-256.
 //
 // A blob gets that name only after its whole content is on the disk and matches the digest. To see whether a
-// blob is present, callers therefore compare only its size. Before, an import writes the blob in its own
-// directory below incoming/. After an interruption, the next import of the same bundle appends to that file.
-// It hashes the file's bytes again, since after a power cut a file may be longer than its valid content.
+// blob is present, callers therefore compare only its size. Until it gets that name, the blob is in a
+// directory below incoming/ that belongs to the import. After an interruption, the next import of the same
+// bundle appends to the file there. This import hashes the file's bytes again, since after a power cut a file
+// may be longer than its valid content.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -48,11 +49,11 @@ class BlobWriter {
     [[nodiscard]] static base::Result<BlobWriter> open(int directory, std::string hex, std::uint64_t size,
                                                        bool anew);
 
-    /// Returns the bytes in the file so far. The caller passes the blob's bytes from this offset on to
-    /// write().
+    /// Returns the bytes in the file so far. The caller passes the blob's bytes to write(), beginning at this
+    /// offset.
     [[nodiscard]] std::uint64_t written() const { return written_; }
-    /// Appends bytes. If the disk reports an error, removes the file and fails. The next import must not rely
-    /// on bytes that are only in the page cache.
+    /// Appends bytes. If their writeback fails, removes the file and fails, because the next import must not
+    /// rely on bytes that are only in the page cache.
     [[nodiscard]] base::Result<void> write(std::span<const char> bytes);
     /// Compares size and digest of the complete blob. If one differs, removes the file and fails with
     /// BadContent. The next import then writes the blob from its first byte.

@@ -9,8 +9,8 @@ using base::Result;
 
 namespace {
 
-/// The longest resolution of a file system's timestamps. A second change within it does not change the
-/// timestamp.
+/// The longest resolution of a file system's timestamps, in microseconds. A second change within this time
+/// does not change the timestamp.
 constexpr std::uint64_t tick_us = 1'000'000;
 
 } // namespace
@@ -27,10 +27,10 @@ Result<std::uint64_t> catalogue_changed_us(const base::Root& root) {
 bool LoadTime::holds(std::uint64_t now, std::uint64_t asked) const {
     if (stamp != now)
         return false;
-    // A load misses a later change in the same tick as an earlier one, since both have the same stamp. This
-    // is impossible if the load began more than a tick after the stamp. It is also impossible if the stamp is
-    // in the future, because the clock was set back: later changes have other stamps. In all other cases only
-    // calls from before the load may use its result.
+    // A load can miss a change: if two changes are in the same tick, the later one does not change the stamp.
+    // This is impossible if the load began more than a tick after the stamp. It is also impossible if the
+    // stamp is in the future because the clock was set back: later changes have other stamps. In all other
+    // cases, only calls from before the load may use its result.
     const bool settled = stamp + tick_us < began || began + tick_us < stamp;
     return settled || began >= asked;
 }

@@ -33,8 +33,8 @@ std::string path_of(const std::string& name) {
 constexpr std::string_view new_prefix = ".new-";
 constexpr std::string_view absent_prefix = ".absent-";
 
-/// Returns the path that has the new entry while put() writes it, and the old entry after put() exchanged the
-/// two.
+/// Returns the path at which put() writes the new entry. After put() exchanged the new entry with the old
+/// one, the old entry has this path.
 std::string beside(const std::string& name) {
     return path_of(std::string(new_prefix) + name);
 }
@@ -223,7 +223,7 @@ Result<bool> Catalogue::is_of(const std::string& path, const std::string& digest
         return false;
     if (!text)
         return base::fail(text.error());
-    // Returns false for a damaged record: put() has just written that of `digest`.
+    // Returns false for a damaged record, because put() has just written the record of `digest`.
     const auto json = base::parse_json(*text, path);
     return json && base::string_or(*json, "manifest", "") == digest;
 }
@@ -278,7 +278,7 @@ Result<std::vector<std::string>> Catalogue::unfinalized() const {
         return std::vector<std::string>();
     if (!names)
         return base::fail(names.error());
-    // Temporary files of a write_atomic() that a power cut interrupted.
+    // Finds the temporary files that write_atomic() leaves after a power cut.
     const auto cut_off = [](const std::string& name) {
         return base::starts_with(name, ".") && base::ends_with(name, ".tmp");
     };

@@ -51,8 +51,8 @@ struct BundleRecord {
     std::uint64_t bytes = 0; ///< total size of these blobs
     std::uint64_t images = 0;
     std::vector<std::string> registries; ///< the registries in the names of its images, sorted
-    /// Registry and first component of the repository, "docker.io/library", of its images. Registries with a
-    /// port are left out. Sorted.
+    /// Registry and first component of the repository of each image, such as "docker.io/library". Registries
+    /// with a port are left out. Sorted.
     std::vector<std::string> namespaces;
     std::vector<PackageTree> packages; ///< repositories of packages for this host
     std::vector<FileSet> files;        ///< sets of files for this host
@@ -97,7 +97,7 @@ class Catalogue {
     /// the old entry as .new-NAME until finalize() or undo_put(). May be repeated after an interruption.
     [[nodiscard]] base::Result<void> put(const CatalogueEntry& entry) const;
     /// Undoes a complete or interrupted put() of a bundle: restores the old entry. `digest` is the identity()
-    /// of the bundle's manifest. If NAME is the entry of a different manifest, that entry stays.
+    /// of the bundle's manifest. An entry of another manifest stays.
     [[nodiscard]] base::Result<void> undo_put(const std::string& name, const std::string& digest) const;
     /// Removes the old entries that put() kept, of all bundles. undo_put() is impossible afterwards.
     [[nodiscard]] base::Result<void> finalize() const;

@@ -19,7 +19,8 @@ using base::Root;
 
 namespace {
 
-/// Returns the blobs of all bundles other than `except`, sorted. Fails if one of their lists is unreadable.
+/// Returns the blobs of all bundles other than `except`, sorted. Fails if the list of blobs of such a bundle
+/// is unreadable.
 Result<std::vector<OwnedBlob>> all_owned(const Root& root, const std::string& except) {
     const Catalogue catalogue(root);
     GPUHOST_TRY(names, catalogue.names());
@@ -88,7 +89,7 @@ Result<std::uint64_t> signed_generation(const Catalogue& catalogue, const std::s
 
 Result<Freed> remove_garbage(const Root& root) {
     if (!root.exists(catalogue_directory))
-        return Freed(); // without a catalogue, all blobs would be removed; it was probably lost
+        return Freed(); // the catalogue was probably lost; all blobs would be removed
     GPUHOST_TRY(owned, all_owned(root, {}));
     return remove_unowned(root, owned);
 }
@@ -105,7 +106,7 @@ Result<void> check_owners(const Root& root, const std::string& except) {
 }
 
 Result<Freed> remove_bundle(const Root& root, const std::string& name) {
-    // First, because it fails if the list of blobs of another bundle is unreadable.
+    // all_owned() is called first: it fails if the list of blobs of another bundle is unreadable.
     GPUHOST_TRY(owned, all_owned(root, name));
     const Catalogue catalogue(root);
     GPUHOST_TRY(generation, signed_generation(catalogue, name));

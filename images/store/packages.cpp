@@ -69,9 +69,9 @@ bool is_index(std::string_view name) {
 
 using Suites = std::map<std::string, AptSuite>;
 
-/// Adds the suite and component of a directory with an index: of "dists/bookworm/main/binary-amd64/" bookworm
-/// and main. The suite is the first directory with a Release file. Suite and component may consist of several
-/// directories.
+/// Adds the suite and the component of a directory that has an index. For
+/// "dists/bookworm/main/binary-amd64/", these are "bookworm" and "main". The suite is the first directory
+/// with a Release file. Suite and component may consist of several directories.
 void add_suite(Suites& found, const Names& names, const std::string& directory) {
     const auto binary = directory.rfind("/binary-");
     if (binary == std::string::npos || directory.find('/', binary + 1) != directory.size() - 1)

@@ -18,7 +18,7 @@
 
 namespace gpuhost::images {
 
-/// The path in a tree of the OpenPGP key that signs its repositories.
+/// The path of the OpenPGP key in a tree. This key signs the repositories of the tree.
 constexpr std::string_view package_key = "gpuhost.asc";
 
 struct AptSuite {

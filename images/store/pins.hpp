@@ -15,8 +15,8 @@ namespace gpuhost::images {
 /// ("registry.example/team/*").
 class Pin {
   public:
-    /// Fails with InvalidArgument for a text that is neither. Also fails for a name with a digest: a pin
-    /// keeps the image that the name refers to at present.
+    /// Fails with InvalidArgument if `text` is neither an image name nor a pattern. Also fails for a name
+    /// with a digest: a pin keeps the image that the name refers to at present.
     [[nodiscard]] static base::Result<Pin> parse(std::string_view text);
 
     [[nodiscard]] const std::string& text() const { return text_; } ///< a full name, or a pattern

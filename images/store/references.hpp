@@ -2,10 +2,10 @@
 // Resolves image names on this host: registry, repository and tag → digest, over all bundles.
 //
 // The table of names is computed from the catalogue at each load; it is not stored. Two bundles may contain
-// the same image name ("claim" it). A signed bundle then precedes an unsigned one, then the bundle with the
-// later date, the higher generation, the greater name. An import of a newer bundle can therefore change the
-// image of a tag. The tag refers to an older image again only if the newer bundle is removed, a downgrade is
-// imported, or a later generation lacks it.
+// the same image name ("claim" it). Then a signed bundle precedes an unsigned one. If both are signed or
+// unsigned, the later date decides, then the higher generation, then the greater name. An import of a newer
+// bundle can therefore change the image of a tag. The tag refers to an older image again only if the newer
+// bundle is removed, a downgrade is imported, or a later generation lacks it.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -60,7 +60,7 @@ class References {
     /// Returns the claims of all bundles to the name, in order of precedence. For a reference by digest,
     /// returns the claims of all tags in that repository to that digest.
     [[nodiscard]] std::vector<Claim> claims(const Reference& reference) const;
-    /// Returns find() of each name, sorted by name.
+    /// Returns the result of find() for each name, sorted by name.
     [[nodiscard]] std::vector<Claim> all() const;
     [[nodiscard]] std::size_t size() const { return names_; } ///< number of names
 

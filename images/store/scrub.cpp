@@ -26,8 +26,8 @@ namespace {
 
 using OnBytes = std::function<void(std::uint64_t)>;
 
-/// Most damaged blobs in a JSON document. After the loss of a disk all blobs are damaged, and the output of
-/// 'status' must stay short.
+/// Limit of the damaged blobs that a JSON document lists. After the loss of a disk all blobs are damaged, and
+/// the output of 'status' must stay short.
 constexpr std::size_t most_listed = 1000;
 constexpr std::size_t scrub_limit = 4U << 20U; ///< bytes of scrub.json
 /// If more blobs than this are unreadable, the disk is assumed to be disconnected, and unreadable blobs are
