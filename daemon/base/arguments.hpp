@@ -12,8 +12,8 @@
 
 namespace gpuhost::base {
 
-/// One option: "--root=" with `value`, which receives the text after it, or "--peers" with `flag`, which
-/// becomes true.
+/// One option. An option with `value` has a name such as "--root="; `value` receives the text after the name.
+/// An option with `flag` has a name such as "--peers"; `flag` becomes true.
 struct Argument {
     std::string_view name;
     std::string* value = nullptr;
@@ -25,9 +25,9 @@ struct Program {
     std::string_view usage; ///< the text that --help prints
 };
 
-/// Parses the arguments after argv[0]. Executes --help and --version, and prints usage errors: then returns
-/// the program's exit status. Returns nullopt if the program must continue. Words without a dash are appended
-/// to `words`; if `words` is null, they are usage errors.
+/// Parses the arguments after argv[0]. Returns nullopt if the program must continue. Handles --help,
+/// --version and usage errors itself: prints a text and returns the program's exit status. Words without a
+/// dash are appended to `words`; if `words` is null, they are usage errors.
 [[nodiscard]] std::optional<int> parse_arguments(std::span<char*> argv, const Program& program,
                                                  std::initializer_list<Argument> known,
                                                  std::vector<std::string>* words = nullptr);

@@ -38,8 +38,8 @@ struct ErrcInfo {
 
 [[nodiscard]] std::span<const ErrcInfo> error_table() noexcept;
 [[nodiscard]] const ErrcInfo& info(Errc code) noexcept;
-[[nodiscard]] Errc errc_from_name(std::string_view name) noexcept;      ///< unknown: Failed
-[[nodiscard]] Errc errc_from_dbus_name(std::string_view name) noexcept; ///< unknown: Failed
+[[nodiscard]] Errc errc_from_name(std::string_view name) noexcept;      ///< Failed if `name` is unknown
+[[nodiscard]] Errc errc_from_dbus_name(std::string_view name) noexcept; ///< Failed if `name` is unknown
 [[nodiscard]] Errc errc_from_errno(int error) noexcept;
 
 struct Error {

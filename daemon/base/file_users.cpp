@@ -39,8 +39,9 @@ std::optional<Mapping> parse_mapping(std::string_view line) {
 constexpr std::size_t maps_limit = std::size_t{256} << 20U;
 
 /// The base names of files by inode number. The device numbers are not compared: on btrfs and overlayfs
-/// /proc/PID/maps and stat(2) report different ones. Base names are compared instead: a bind mount of a
-/// directory keeps them, and that of a file nearly always does.
+/// /proc/PID/maps and stat(2) report different ones. Base names are compared instead. A bind mount of a
+/// directory keeps the base names of its files; a bind mount of a single file nearly always keeps its base
+/// name.
 using Inodes = std::map<std::uint64_t, std::string>;
 
 Result<void> collect(const Root& root, const std::string& directory, Inodes& inodes) {
@@ -99,7 +100,7 @@ class Scan {
     Result<std::vector<FileUser>> run() {
         GPUHOST_CHECK(collect(root_, directory_, inodes_));
         if (!root_.exists("/proc"))
-            return found_; // an offline image
+            return found_; // an offline image has no processes
         GPUHOST_TRY(names, root_.list("/proc"));
         for (const std::string& name : names)
             if (const auto pid = parse_uint(name); pid && static_cast<pid_t>(*pid) != ::getpid())
@@ -113,7 +114,7 @@ class Scan {
         if (!maps)
             return root_.exists(process + "/stat")
                        ? fail(maps.error().context("searching for users of " + directory_))
-                       : Result<void>(); // it exited meanwhile
+                       : Result<void>(); // the process exited meanwhile
         auto file = mapped_file(*maps, inodes_, directory_);
         if (!file)
             file = mount_of(process);

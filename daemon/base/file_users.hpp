@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the users of a directory's files: processes that map them, and mount namespaces in which they are
-// mounted.
+// Finds the users of a directory's files: processes that map the files, and mount namespaces in which the
+// directory is mounted.
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -43,7 +43,7 @@ IniFile parse_ini(std::string_view text) {
     };
     for (const Line& line : logical_lines(text)) {
         if (line.text.empty())
-            continue; // only continuation marks
+            continue; // the line consists only of continuation marks
         if (line.text.find('\0') != std::string::npos) {
             problem(line.number, "NUL byte, ignoring the line");
             continue;

@@ -17,14 +17,14 @@ struct IniEntry {
     std::string section;
     std::string key;
     std::string value; ///< trimmed; empty resets to the default
-    unsigned line = 0; ///< 1-based, of the key
+    unsigned line = 0; ///< line number of the key, 1-based
 };
 
 struct IniSection {
     std::string name;
-    unsigned line = 0;       ///< 1-based, of its header
+    unsigned line = 0;       ///< line number of the section's header, 1-based
     std::size_t entries = 0; ///< number of entries in the section
-    std::size_t first = 0;   ///< index of the first one
+    std::size_t first = 0;   ///< index of the section's first entry
 };
 
 struct IniFile {
@@ -39,8 +39,8 @@ struct IniFile {
 
 inline constexpr std::size_t ini_size_limit = 256U << 10; ///< bytes; the caller enforces it when reading
 
-/// Parses `text`. Never fails: an invalid line is a problem with its number, so that it can't stop the
-/// daemon.
+/// Parses `text`. Never fails, so that an invalid line can't stop the daemon. An invalid line is skipped and
+/// listed in IniFile::problems with its number.
 [[nodiscard]] IniFile parse_ini(std::string_view text);
 
 } // namespace gpuhost::base

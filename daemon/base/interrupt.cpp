@@ -21,7 +21,8 @@ Interrupt::Interrupt() {
     sigprocmask(SIG_BLOCK, &ours, &before_);
     fd_ = UniqueFd(::signalfd(-1, &ours, SFD_CLOEXEC));
     if (!fd_)
-        sigprocmask(SIG_SETMASK, &before_, nullptr); // a signal then ends the program at once
+        // Without a descriptor, let a signal end the program at once.
+        sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 Interrupt::~Interrupt() {

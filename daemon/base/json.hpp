@@ -35,18 +35,18 @@ using Json = nlohmann::json;
 [[nodiscard]] Result<bool> get_bool(const Json& object, std::string_view key);
 [[nodiscard]] Result<std::vector<std::string>> get_strings(const Json& object, std::string_view key);
 
-/// Return a member of an object, or a default if the member is missing or has another type. For gpuhost's own
-/// documents, in which a missing key means the default.
+/// Return a member of an object, or a default if the member is missing or has another type. Used for
+/// gpuhost's own documents, in which a missing key means the default.
 [[nodiscard]] std::string string_or(const Json& object, std::string_view key, std::string fallback);
 [[nodiscard]] std::int64_t int_or(const Json& object, std::string_view key, std::int64_t fallback);
 [[nodiscard]] bool bool_or(const Json& object, std::string_view key, bool fallback);
 [[nodiscard]] std::vector<std::string> strings_or_empty(const Json& object, std::string_view key);
-/// Returns the string members of the object that is the member `key`; empty if `key` is missing.
+/// Returns the string members of the nested object that `object` has under `key`; empty if `key` is missing.
 [[nodiscard]] std::map<std::string, std::string> string_map_or_empty(const Json& object,
                                                                      std::string_view key);
-/// Returns the member if it is a list, else an empty list.
+/// Returns the member `key` if it is a list, else an empty list.
 [[nodiscard]] const Json& list_of(const Json& object, std::string_view key);
-/// Returns the member; a null value if it is missing.
+/// Returns the member `key`; a null value if it is missing.
 [[nodiscard]] const Json& member(const Json& object, std::string_view key);
 
 /// Returns the value as text on one line, with invalid UTF-8 replaced. Never throws.

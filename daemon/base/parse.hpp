@@ -21,7 +21,8 @@ namespace gpuhost::base {
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
 [[nodiscard]] std::string_view trim(std::string_view text);
-/// Returns the last line of the trimmed text: the error in the output of a program that failed.
+/// Returns the last line of the trimmed text. In the output of a program that failed, this line states the
+/// error.
 [[nodiscard]] std::string last_line(std::string_view text);
 [[nodiscard]] std::vector<std::string> split_words(std::string_view text); ///< at blanks
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);

@@ -142,7 +142,7 @@ Ending collect(int fd, const Command& command, Clock::time_point deadline, std::
     }
 }
 
-/// Waits for the exit of a process, which may be long after it has closed its output. Returns its wait
+/// Waits for the exit of a process. A process may exit long after it has closed its output. Returns its wait
 /// status; nullopt if the deadline has expired.
 std::optional<int> wait_until(pid_t pid, Clock::time_point deadline) {
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -183,7 +183,8 @@ Result<Finished> run(const Command& command) {
     if (!status) {
         finished.timed_out = true;
         ::kill(-pid, SIGKILL);
-        // A process that is blocked in a driver exits only later. The process that inherits it reaps it.
+        // A process that is blocked in a driver exits only later. It is then reaped by the process that
+        // inherits it.
         status = wait_until(pid, Clock::now() + time_to_end).value_or(SIGKILL);
     }
     finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);

@@ -25,12 +25,13 @@ struct Command {
     /// "NAME=value". The program's environment consists of these, PATH and LC_ALL=C; nothing is inherited.
     std::vector<std::string> environment;
     std::string directory; ///< empty: inherited
-    /// Maximum run time. Then the process group gets SIGKILL, and run() waits 5 seconds for the exit.
+    /// Maximum run time. After this time, the process group gets SIGKILL, and run() waits 5 seconds for the
+    /// exit.
     std::chrono::milliseconds deadline{60'000};
     std::size_t output_limit = 1U << 20; ///< bytes of stdout and stderr together; the rest is dropped
     bool drop_errors = false;            ///< discards stderr, for output that is parsed
-    /// Descriptor; -1: none. When it becomes readable, the process group gets SIGTERM, and SIGKILL 5 seconds
-    /// later.
+    /// A descriptor, or -1. When the descriptor becomes readable, the process group gets SIGTERM, and SIGKILL
+    /// 5 seconds later.
     int interrupt = -1;
     /// Called with each line of output as it arrives; may be empty.
     std::function<void(std::string_view line)> on_line;
@@ -42,11 +43,12 @@ struct Finished {
     std::string output; ///< stdout and stderr, interleaved
 };
 
-/// Runs a program and waits for it. Fails if it can't be started; a non-zero exit status is not a failure.
-/// Returns even if SIGKILL does not end the process: then as if it had died of SIGKILL.
+/// Runs a program and waits for it. Fails if it can't be started; a non-zero exit status is not a failure. If
+/// even SIGKILL does not end the process, returns as if the process had died of SIGKILL.
 [[nodiscard]] Result<Finished> run(const Command& command);
 
-/// A background program. The destructor ends its process group: SIGTERM, and SIGKILL after 5 seconds.
+/// A background program. The destructor ends its process group with SIGTERM, and with SIGKILL after 5
+/// seconds.
 class Running {
   public:
     /// Starts a program. Ignores the command's deadline, output_limit, interrupt and on_line.

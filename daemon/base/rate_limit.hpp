@@ -7,8 +7,8 @@
 
 namespace gpuhost::base {
 
-/// Admits a limited number of events in each interval. For log lines that requests from outside cause.
-/// Thread-safe.
+/// Admits a limited number of events in each interval. Used for log lines that are caused by requests from
+/// outside. Thread-safe.
 class RateLimit {
   public:
     RateLimit(unsigned most, std::uint64_t interval_us) : most_(most), interval_us_(interval_us) {}

@@ -46,8 +46,9 @@ Result<void> fsync_fd(int fd, std::string_view what) {
     return {};
 }
 
-/// Returns a name for a temporary file that no reader mistakes for the file itself. It is random, so it
-/// differs from names of other writers, and of files that a power cut left.
+/// Returns a name for a temporary file that no reader mistakes for the file itself. The name is random. It
+/// therefore differs from the names that other writers use, and from the names of files that a power cut
+/// left.
 std::string temporary_name(std::string_view name) {
     std::uint64_t number = 0;
     (void)!::getrandom(&number, sizeof number, 0); // can't fail for this few bytes

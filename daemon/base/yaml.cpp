@@ -63,7 +63,7 @@ std::optional<std::uint64_t> unsigned_number(std::string_view text) {
     return parse_uint(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
 }
 
-/// Returns a boolean, an integer or a string. The parser reports null itself.
+/// Returns a boolean, an integer or a string. Does not recognize null: the parser reports null values itself.
 Json plain_scalar(const std::string& text) {
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (is_one_of(text, {"true", "True", "TRUE"}))
@@ -76,8 +76,8 @@ Json plain_scalar(const std::string& text) {
     return number && *number <= most ? Json(-static_cast<std::int64_t>(*number)) : Json(text);
 }
 
-/// Builds JSON from the parser's events. Throws an exception to stop the parser, as the parser itself does:
-/// otherwise the parser would recurse as deeply as the text is nested.
+/// Builds JSON from the parser's events. Stops the parser with an exception, as the parser itself does. If
+/// the parser were not stopped, it would recurse as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
     [[nodiscard]] Json take() && { return std::move(document_); }
@@ -158,7 +158,8 @@ class JsonBuilder final : public YAML::EventHandler {
             throw YAML::ParserException(mark, "has a key that is not a string");
     }
 
-    /// Adds a cost. Limits the number and the length of values to which a small text with aliases may expand.
+    /// Adds a cost, and throws if the total exceeds most_spent. A small text with aliases could otherwise
+    /// expand to a huge number of values or to huge values.
     void spend(const YAML::Mark& mark, std::size_t& spent, std::size_t cost) const {
         spent += cost;
         if (made_ + kept_ > most_spent)
@@ -209,7 +210,7 @@ Result<Json> parse_yaml(std::string_view text, std::string_view what) {
     try {
         YAML::Parser parser(input);
         JsonBuilder builder;
-        (void)parser.HandleNextDocument(builder); // null without a document
+        (void)parser.HandleNextDocument(builder); // the result is null if the text has no document
         return std::move(builder).take();
     } catch (const YAML::Exception& error) {
         return fail(Errc::BadContent, std::string(what) + ": line " + std::to_string(error.mark.line + 1) +

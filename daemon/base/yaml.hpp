@@ -11,8 +11,9 @@ namespace gpuhost::base {
 
 /// Parses the first document of `text`. A quoted scalar is a string. A plain one is null, a boolean ("true",
 /// not "yes"), an integer or a string; integers with a leading 0 are octal. Fails with BadContent for invalid
-/// UTF-8, and with the number of the line: for a key that occurs twice in a map, for "<<" and for tags other
-/// than !!str, for more than 64 levels, and for more than 2 MiB of values, counting each use of an alias.
+/// UTF-8. Fails with BadContent and a line number for a key that occurs twice in a map, for "<<", for tags
+/// other than !!str, for more than 64 levels, and for more than 2 MiB of values, where each use of an alias
+/// counts.
 [[nodiscard]] Result<Json> parse_yaml(std::string_view text, std::string_view what);
 
 } // namespace gpuhost::base

@@ -25,7 +25,7 @@ constexpr std::ptrdiff_t most_checks_of_user = 4;
 constexpr std::size_t most_checks = 32;
 constexpr std::size_t largest_kept = 64 * 1024; // bytes of the arguments of one stored call
 constexpr std::size_t most_users = 64;
-constexpr unsigned most_refusals = 20; // of one user in an interval
+constexpr unsigned most_refusals = 20; // logged refusals of one user in an interval
 constexpr std::uint64_t refusal_interval_us = 60'000'000;
 
 bool is_uid_of(uid_t uid, const char* user) {
@@ -33,7 +33,8 @@ bool is_uid_of(uid_t uid, const char* user) {
     return entry && entry->uid == uid;
 }
 
-/// Returns true if root or `user` calls, who need no polkit, and records which of them in `allowed_by`.
+/// Returns true if the caller is root or `user`: these two need no polkit. Records in `allowed_by` which of
+/// them it is.
 bool is_allowed(core::Subject& subject, const char* user) {
     if (subject.uid == 0 || subject.uid == ::geteuid())
         subject.allowed_by = "root";

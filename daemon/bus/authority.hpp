@@ -31,8 +31,9 @@ class Authority {
     /// Handles a call whose sender is authorized. The Subject is that sender.
     using Allowed = std::function<base::Result<void>(sd_bus_message*, const core::Subject&)>;
 
-    /// Calls `then` if polkit allows the sender `action`, at once or after polkit's reply. Otherwise it
-    /// answers with AccessDenied and logs that. Root and the user named `user` are authorized without polkit.
+    /// Calls `then` if polkit allows the sender to do `action`; this happens at once or after polkit's reply.
+    /// Otherwise answers with AccessDenied and logs the refusal. Root and the user named `user` are
+    /// authorized without polkit.
     int require(sd_bus_message* call, const char* action, Allowed then, const char* user = nullptr);
     /// Calls `then` only for root and the user named `user`; all others get AccessDenied. Does not ask
     /// polkit.

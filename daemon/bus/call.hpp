@@ -21,17 +21,17 @@ inline constexpr const char* operations_path = "/org/gpuhost1/operation";
 
 using Answer = std::function<base::Result<void>(sd_bus_message*)>;
 
-/// Runs `answer`, which sends the reply. An error becomes a D-Bus error reply: its name belongs to the
-/// error's code; its text is the message and, on a second line, the hint. Returns the value that the handler
-/// returns to sd-bus.
+/// Runs `answer`, which sends the reply. An error becomes a D-Bus error reply. The name of this reply is that
+/// of the error's code; its text is the message and, on a second line, the hint. Returns the value that the
+/// handler returns to sd-bus.
 int answer(sd_bus_message* call, const Answer& answer) noexcept;
 
 /// Returns InvalidArgument for a negative result of sd-bus: the arguments do not match the method's
 /// signature. `what` begins the message.
 [[nodiscard]] base::Result<void> check(int result, std::string_view what);
 
-/// The class of a member function that handles a call. method() makes a vtable's handler of the function:
-/// `method<&DriverObject::list>`.
+/// The class of a member function that handles a call. method() turns such a function into a vtable's
+/// handler: `method<&DriverObject::list>`.
 template <class T>
 struct ClassOf;
 template <class T>
@@ -45,7 +45,7 @@ int method(sd_bus_message* call, void* userdata, sd_bus_error*) noexcept {
     return host::guard("method call", [&] { return (static_cast<Object*>(userdata)->*Method)(call); });
 }
 
-/// The class of a getter. property() makes a vtable's property getter of it:
+/// The class of a getter. property() turns such a getter into a vtable's property getter:
 /// `property<&ManagerObject::state>`.
 template <class T>
 struct GetterOf;

@@ -16,7 +16,7 @@ namespace {
 
 using Credentials = base::CHandle<sd_bus_creds, sd_bus_creds_unref>;
 
-constexpr std::uint64_t known_of_direct = SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID; // without reading /proc
+constexpr std::uint64_t known_of_direct = SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID; // known without reading /proc
 constexpr std::uint64_t known_on_bus = known_of_direct | SD_BUS_CREDS_COMM | SD_BUS_CREDS_UNIT |
                                        SD_BUS_CREDS_AUDIT_LOGIN_UID | SD_BUS_CREDS_UNIQUE_NAME |
                                        SD_BUS_CREDS_AUGMENT;

@@ -15,8 +15,8 @@ class Callers {
     /// Creates a Callers for calls on `bus`, which is the system bus or a direct connection to one client.
     [[nodiscard]] static base::Result<Callers> create(sd_bus* bus);
 
-    /// Returns the sender of `call` as the bus daemon reports it, never from the message. Decisions must use
-    /// the uid only: the other fields describe the process that has the sender's pid now.
+    /// Returns the sender of `call` as the bus daemon reports it, not as the message describes it. Decisions
+    /// must use the uid only: the other fields describe the process that has the sender's pid now.
     [[nodiscard]] base::Result<core::Subject> subject_of(sd_bus_message* call) const;
 
   private:

@@ -17,7 +17,7 @@ constexpr std::array plain_options{dry_run_option};
 constexpr std::array build_options{dry_run_option, Option{"again", 'b'}, Option{"all-kernels", 'b'}};
 constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
 
-constexpr std::size_t most_waiting = 16; ///< calls of Holders
+constexpr std::size_t most_waiting = 16; ///< most calls of Holders that may wait
 
 constexpr std::array requests{
     Request{"import", action_prepare, plain_options, "", "files", 1},
@@ -104,8 +104,9 @@ int DriverObject::history(sd_bus_message* call) {
     return answer(call, [this](sd_bus_message* m) { return reply_json(m, manager_.driver_history()); });
 }
 
-/// Only a worker sees the processes of other users, so only gpuhost-cluster and root may have it look. A call
-/// that arrives during a search is answered by the next one, so that no result is older than its call.
+/// Implements Holders: a worker searches for holders. Only a worker sees the processes of other users, so
+/// only gpuhost-cluster and root may start a search. A call that arrives during a search is answered by the
+/// next search, so that no result is older than its call.
 int DriverObject::holders(sd_bus_message* call) {
     return authority_.require_user(
         call, cluster_user, [this](sd_bus_message* m, const core::Subject& /*subject*/) -> Result<void> {
@@ -124,7 +125,8 @@ void DriverObject::search() {
                             [this](const core::JobResult& result) { found(result); });
 }
 
-/// Answers with the details of the problems that the preflight of a swap has with the same holders.
+/// Answers the calls with the details of the found problems. These are the problems that the preflight of a
+/// swap has with the same holders.
 void DriverObject::found(const core::JobResult& result) {
     Json holders = Json::array();
     for (const core::Problem& problem : result.problems)

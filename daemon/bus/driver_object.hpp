@@ -35,7 +35,7 @@ class DriverObject {
     Authority& authority_;
     Requests requests_;
     std::vector<host::Message> searching_; ///< calls of Holders that the present search answers
-    std::vector<host::Message> waiting_;   ///< calls of Holders that arrived since it began
+    std::vector<host::Message> waiting_;   ///< calls of Holders that arrived since the present search began
 };
 
 } // namespace gpuhost::bus

@@ -180,8 +180,9 @@ int ManagerObject::set_desired_state(sd_bus_message* call) {
                                    });
 }
 
-/// Tracks the connection of the caller (gpuhost-cluster) if its desired state names a driver. Only this
-/// process can start that upgrade, so on_publisher_gone() withdraws the driver when the connection closes.
+/// Tracks the connection of the caller (gpuhost-cluster) if its desired state names a driver. Only the
+/// caller's process can start the upgrade to this driver. on_publisher_gone() therefore withdraws the driver
+/// when the connection closes.
 Result<void> ManagerObject::follow_publisher(sd_bus_message* call, bool wants_driver) {
     publisher_.reset();
     if (!wants_driver)
@@ -200,7 +201,7 @@ int ManagerObject::on_publisher_gone(sd_bus_track*, void* userdata) {
 }
 
 /// Implements RequestUpgrade: an administrator asks the cluster for a driver version. An empty version
-/// withdraws the request; gpuhost-cluster sends that after it has accepted the request.
+/// withdraws the request. gpuhost-cluster sends an empty version after it has accepted the request.
 int ManagerObject::request_upgrade(sd_bus_message* call) {
     const auto then = [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
         GPUHOST_TRY(version, read_string(m));

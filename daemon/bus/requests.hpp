@@ -29,7 +29,7 @@ struct Request {
     std::span<const Option> options;
     std::string_view first{};   ///< member for the first argument; empty: all arguments are in `rest`
     std::string_view rest{};    ///< member for the list of further arguments; empty: none
-    std::size_t least = 0;      ///< the number of arguments that it needs
+    std::size_t least = 0;      ///< the smallest number of arguments
     const char* user = nullptr; ///< a user who needs no polkit, like root
 };
 
@@ -40,21 +40,21 @@ class Requests {
         : manager_(manager), component_(component), known_(known) {}
 
     /// Returns what the component observes, for property getters. On an error it returns an empty object,
-    /// since a property can't report errors; the methods List and Describe do.
+    /// since a property can't report errors; the methods List and Describe report them.
     [[nodiscard]] base::Json observed() const;
     /// Reads the options (the last argument of the call) into `request`, starts the operation, and replies
     /// with its id and object path.
     [[nodiscard]] base::Result<void> start(sd_bus_message* call, const core::Subject& subject,
                                            base::Json request, std::span<const Option> options,
                                            std::vector<base::UniqueFd> inputs = {}) const;
-    /// Implements the methods of known requests, with the arguments s, as or sas before a{sv}.
+    /// Implements the methods of known requests. Their arguments are s, as or sas, and then a{sv}.
     int run(Authority& authority, sd_bus_message* call) const;
     /// Implements a method Import with the arguments a(sh)a{sv}. An import into a version in use requires
-    /// action_apply, any other import action_prepare. A caller with only action_prepare gets the request key
-    /// "only_new", which refuses versions in use.
+    /// action_apply, any other import action_prepare. If the caller has only action_prepare, the request gets
+    /// the key "only_new", which refuses versions in use.
     int import(Authority& authority, sd_bus_message* call, std::span<const Option> options) const;
     /// Implements Plan, with the arguments sasa{sv}: replies with the plan of a request, and starts nothing.
-    /// An empty first argument counts as missing. Other empty ones are refused, as in run().
+    /// An empty first argument counts as missing. Other empty arguments are refused, as in run().
     int plan(sd_bus_message* call) const;
 
   private:

@@ -45,7 +45,7 @@ class Server {
     std::vector<std::pair<Interface, std::shared_ptr<void>>> objects_;
     std::vector<host::Slot> slots_; ///< destroyed before the objects that they call
     host::Source progress_;         ///< timer of the next progress signal; null if none is pending
-    std::string signalled_state_;   ///< of the running operation, in the last signal
+    std::string signalled_state_;   ///< state of the running operation in the last signal
 };
 
 } // namespace gpuhost::bus

@@ -62,7 +62,8 @@ class AsyncClient::Bus {
             }
             if (r < 0)
                 return base::fail(Errc::Interrupted, "the system bus closed the connection");
-            // Events precede replies: the caller learns that the daemon exited before the calls to it fail.
+            // Events precede replies: an exit of the daemon is reported before the failed calls to the
+            // daemon.
             if (const auto event = next_event())
                 return *event;
             if (deliver())
@@ -133,10 +134,10 @@ class AsyncClient::Bus {
         return 0;
     }
 
-    /// Records the reply to NameHasOwner as on_owner() records a signal. The bus sends both in order, so the
-    /// latest is right.
+    /// Records the reply to NameHasOwner in the same way as on_owner() records a signal. The bus sends
+    /// replies and signals in order, so the latest one is right.
     static int on_owned(sd_bus_message* reply, void* userdata, sd_bus_error* /*error*/) noexcept {
-        int owned = 1; // not known after an error: assume that it runs, so that calls report its state
+        int owned = 1; // after an error, assume that the daemon runs: calls then report its state
         if (sd_bus_message_is_method_error(reply, nullptr) <= 0)
             (void)sd_bus_message_read(reply, "b", &owned);
         static_cast<Bus*>(userdata)->owner_event_ = owned != 0 ? Event::Came : Event::Gone;
@@ -185,7 +186,7 @@ class AsyncClient::Bus {
         return n > 0 && polled[1].revents != 0;
     }
 
-    std::list<Pending> pending_; ///< destroyed after bus_, to which their slots belong
+    std::list<Pending> pending_; ///< destroyed after bus_, because their slots belong to bus_
     std::vector<Reply> replies_;
     AsyncBusPtr bus_;
     SlotPtr changes_;

@@ -40,8 +40,9 @@ class AsyncClient {
     /// Makes wait() report the daemon's signals from now on. The first event is Came if the daemon is on the
     /// bus, otherwise Gone.
     [[nodiscard]] base::Result<void> subscribe();
-    /// Blocks until an event or the timeout. Returns Interrupted if `wake` is readable, or after it has
-    /// called the `done` of one or more calls. Fails if the bus has closed the connection.
+    /// Blocks until an event or the timeout. Returns Interrupted if `wake` is readable. Also returns
+    /// Interrupted after it has called the `done` of one or more calls. Fails if the bus has closed the
+    /// connection.
     [[nodiscard]] base::Result<Event> wait(std::chrono::milliseconds timeout, int wake);
 
   private:

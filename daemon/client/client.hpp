@@ -21,7 +21,7 @@ namespace gpuhost::client {
 using Options = std::map<std::string, std::variant<bool, std::uint64_t, std::string>>; ///< a{sv}
 
 struct InputFile {
-    std::string name; ///< without its directory
+    std::string name; ///< file name without its directory
     base::UniqueFd fd;
 };
 

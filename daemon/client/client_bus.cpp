@@ -113,8 +113,8 @@ tl::unexpected<Error> bus_failure(int r) {
     return base::fail(base::errno_error("communicating with gpuhostd", -r));
 }
 
-/// Rewords NotFound: it means that operation `id` has no object, because its journal was removed or never
-/// existed.
+/// Rewords the error NotFound. Here it means that operation `id` has no object, because its journal was
+/// removed or never existed.
 Error about_operation(const Error& error, std::uint64_t id) {
     if (error.code != Errc::NotFound)
         return error;
@@ -250,7 +250,8 @@ Result<void> Client::Bus::subscribe() {
     return {};
 }
 
-/// Returns an exit or a start of the daemon before other events. If both happened, only the last is reported.
+/// Returns an exit or a start of the daemon before other events. If the daemon has done both, only the last
+/// is reported.
 std::optional<Client::Event> Client::Bus::next_event() {
     if (owner_event_)
         return std::exchange(owner_event_, std::nullopt);

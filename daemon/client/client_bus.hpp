@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both clients share of sd-bus: messages to and from values, errors as text for a person, signals.
+// The code for sd-bus that both clients share: messages to and from values, errors as text for a person,
+// signals.
 #pragma once
 
 #include "daemon/client/client.hpp"

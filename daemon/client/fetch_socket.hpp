@@ -20,9 +20,9 @@ inline constexpr std::string_view fetch_socket = "/run/gpuhost/fetch";
 /// Connects to gpuhost-fetch at `path` and sends it the request.
 [[nodiscard]] base::Result<base::UniqueFd> ask_to_fetch(const std::string& path,
                                                         const std::vector<std::string>& bundles);
-/// Returns the next line, without its line feed. `buffer` keeps what was received after that line. Fails with
-/// Interrupted at the end of the stream, and with Timeout if no data arrives for `patience_ms`; -1 waits
-/// indefinitely.
+/// Returns the next line, without its line feed. `buffer` keeps the bytes that were received after the line.
+/// Fails with Interrupted at the end of the stream, and with Timeout if no data arrives for `patience_ms`; -1
+/// waits indefinitely.
 [[nodiscard]] base::Result<std::string> read_fetch_line(int socket, std::string& buffer, int patience_ms);
 [[nodiscard]] base::Result<std::vector<std::string>> read_fetch_request(int socket);
 

@@ -12,9 +12,10 @@ struct Request {
     Call plan;
 };
 
-/// Builds both calls for an object that has Plan(request, arguments, options) beside the method of `start`.
-/// Plan's `request` is that method's name in lower case, and its `options` are the same. Plan's `arguments`
-/// are those of `start` as strings: a file becomes its name, and empty strings at the end are dropped.
+/// Builds both calls. The object of `start` must also have the method Plan(request, arguments, options).
+/// Plan's `request` is the name of the method of `start` in lower case. Both methods get the same `options`.
+/// Plan's `arguments` are those of `start` as strings: a file becomes its name, and empty strings at the end
+/// are dropped.
 [[nodiscard]] Request request_of(Call start, Options options = {});
 
 } // namespace gpuhost::client

@@ -25,12 +25,12 @@ struct ClusterDesired {
 [[nodiscard]] base::Result<ClusterDesired> cluster_desired_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const ClusterDesired& desired);
 
-/// The file in which the daemon stores `toolkit` as a setting; removed if `toolkit` is empty. All files of an
-/// administrator override it (settings.hpp).
+/// The file in which the daemon stores ClusterDesired::toolkit as a setting. The daemon removes the file if
+/// `toolkit` is empty. All files of an administrator override the file (settings.hpp).
 inline constexpr std::string_view cluster_desired_file = "/var/lib/gpuhost/cluster-desired.conf";
-/// The value of Setting::source for the settings in that file.
+/// The value of Setting::source for the settings in cluster_desired_file.
 inline constexpr std::string_view cluster_policy_source = "the cluster's policy";
-/// Returns the file's content; empty if `toolkit` is empty.
+/// Returns the content of cluster_desired_file; empty if `toolkit` is empty.
 [[nodiscard]] std::string settings_text(const ClusterDesired& desired);
 [[nodiscard]] ClusterDesired cluster_desired_from_settings(std::string_view text);
 

@@ -42,8 +42,9 @@ class Component {
         return std::any_cast<const base::Json&>(observed);
     }
     [[nodiscard]] virtual Plan plan(const Desired& desired, const Observation& observed) const = 0;
-    /// Returns a plan for what plan() needs but can't create, for example kernel modules that must be built.
-    /// The daemon runs it automatically at start, before it applies plan(). nullopt if nothing is needed.
+    /// Returns a plan that creates what plan() needs but can't create, for example kernel modules that must
+    /// be built. The daemon runs it automatically at start, before it applies plan(). nullopt if nothing is
+    /// needed.
     [[nodiscard]] virtual std::optional<Plan> before_converging(const Settings& /*settings*/,
                                                                 const Observation& /*observed*/) const {
         return std::nullopt;
@@ -51,10 +52,10 @@ class Component {
     /// Returns true if the daemon applies plan() automatically at start and after a failed operation.
     /// Example: no driver is loaded after a boot.
     [[nodiscard]] virtual bool converge_at_start(const Observation& observed) const = 0;
-    /// Called for each step that had begun when a reboot interrupted its operation, after that operation has
-    /// ended. Returns true if the daemon then applies plan() automatically, even if converge_at_start()
-    /// returns false. Such a step may have left a state that otherwise only an administrator's request
-    /// changes.
+    /// Called when an operation that a reboot interrupted has ended, once for each of its steps that had
+    /// begun before the reboot. Such a step may have left a state that otherwise only an administrator's
+    /// request changes. Returns true if the daemon then applies plan() automatically, even if
+    /// converge_at_start() returns false.
     [[nodiscard]] virtual bool converge_after(const Step& /*interrupted*/,
                                               const Observation& /*observed*/) const {
         return false;

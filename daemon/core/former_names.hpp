@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that builds before 0.1.0 gave to files, settings and step kinds. A host that upgrades from one of
-// them keeps its state and settings, and resumes an unfinished operation.
+// Names that builds before 0.1.0 gave to files, settings and step kinds. A host that upgrades from such a
+// build keeps its state and settings, and resumes an unfinished operation.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -13,7 +13,7 @@ namespace gpuhost::core {
 /// earlier builds contain former names.
 [[nodiscard]] std::string_view present_kind(std::string_view name);
 
-/// Returns the present name of a setting's key. Files of administrators may have the former one.
+/// Returns the present name of a setting's key. Files of administrators may contain the former name.
 [[nodiscard]] std::string_view present_key(std::string_view section, std::string_view name);
 
 /// Renames each file with a former name to its present name. If both files exist, removes the former one.

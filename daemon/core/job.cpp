@@ -55,8 +55,8 @@ std::string encode_event(const JobProgress& progress) {
 
 namespace {
 
-/// Lists as many problems as fit in `room` bytes. If some do not fit, an additional problem gives their
-/// number.
+/// Lists as many problems as fit in `room` bytes. If some do not fit, an additional problem states how many
+/// are not listed.
 Json listed_problems(const std::vector<Problem>& problems, std::size_t room) {
     Json listed = Json::array();
     std::size_t used = 0;

@@ -22,8 +22,8 @@ inline constexpr std::string_view jobs_directory = "/run/gpuhost/jobs";
 // Limits in bytes. A request contains all steps of a plan, so its limit is large. The worker that writes
 // events may parse untrusted input, so the daemon limits what it reads from the worker.
 inline constexpr std::size_t request_limit = 16U << 20;
-inline constexpr std::size_t event_limit = 256U << 10; ///< of one line of events
-inline constexpr std::size_t events_limit = 16U << 20; ///< of the file events
+inline constexpr std::size_t event_limit = 256U << 10; ///< limit of one line of the file `events`
+inline constexpr std::size_t events_limit = 16U << 20; ///< limit of the whole file `events`
 
 /// Each transaction collects its new files in <transaction>/ below this directory, and removes <transaction>/
 /// when it ends. A rename publishes the files, so the directory is on the file system of /var/lib/gpuhost.
@@ -58,11 +58,12 @@ struct JobResult {
 [[nodiscard]] base::Result<JobRequest> job_request_from_json(const base::Json& value);
 
 [[nodiscard]] std::string encode_event(const JobProgress& progress);
-/// Encodes a result as one line. If the line would exceed event_limit, drops the last problems and adds one
-/// that counts them.
+/// Encodes a result as one line. If the line would exceed event_limit, drops the last problems and adds a
+/// problem that states how many were dropped.
 [[nodiscard]] std::string encode_event(const JobResult& result);
 
-/// The line that a worker writes before it begins another step of its request, which has this index.
+/// Encodes the line that a worker writes before it begins a further step of its request, namely the step
+/// `index`.
 [[nodiscard]] std::string encode_next(std::size_t index);
 
 /// One line of an events file. An invalid line has no member.

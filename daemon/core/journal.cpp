@@ -62,7 +62,8 @@ std::string path_of(std::uint64_t id) {
 
 constexpr std::string_view state_directory = "/var/lib/gpuhost";
 constexpr const char* reserve_name = "reserve";
-/// Enough for a journal, and for what an operation that frees space writes: a directory and some documents.
+/// Size of the reserve. It is enough for a journal, and for the directory and the documents that an operation
+/// writes in order to free space.
 constexpr off_t reserve_bytes = off_t{1} << 20U;
 
 std::string reserve_path() {
@@ -75,7 +76,7 @@ bool is_full(const Result<void>& written) {
 
 struct Decoded {
     std::vector<Record> records;
-    std::size_t bytes = 0; ///< of complete records; an incomplete one may follow
+    std::size_t bytes = 0; ///< size of the complete records; an incomplete one may follow
 };
 
 Result<Decoded> decode(std::string_view text) {
@@ -132,7 +133,7 @@ void keep_journal_reserve(const Root& root) {
         return;
     const auto fd = root.open_file(reserve_path(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd && ::posix_fallocate(fd->get(), 0, reserve_bytes) != 0)
-        (void)root.remove(reserve_path()); // the size of a partial reserve may be that of a complete one
+        (void)root.remove(reserve_path()); // a partial reserve may have the size of a complete one
 }
 
 bool release_journal_reserve(const Root& root) {
@@ -185,9 +186,9 @@ Result<void> Journal::append(const Record& record) {
 
 Result<void> Journal::write(const std::string& text) {
     const std::string path = path_of(id_);
-    // A partial record would damage the journal. It is removed when the write fails, and before the next
-    // write in case that removal failed too. A file of the right size is not truncated: this would free the
-    // space that open() reserved.
+    // A partial record would damage the journal. It is removed when the write fails. It is removed again
+    // before the next write, in case the first removal failed. A file of the right size is not truncated:
+    // this would free the space that open() reserved.
     struct stat st {};
     if (::fstat(fd_.get(), &st) < 0 || (st.st_size != size_ && ::ftruncate(fd_.get(), size_) < 0))
         return base::fail_errno(path, errno);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journals of transactions: /var/lib/gpuhost/journal/<id>.jsonl. Each record is one line: CRC-32 of the
-// JSON text in 8 hex digits, a blank, and the JSON text. A record is synced to disk before the action that it
-// announces begins.
+// JSON text in 8 hex digits, a blank, and the JSON text. An action begins only after the record that
+// announces it is synced to disk.
 #pragma once
 
 #include "daemon/core/transaction.hpp"

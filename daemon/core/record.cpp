@@ -141,7 +141,9 @@ Json to_json(const Record& record) {
         value["step"] = record.step;
         break;
     case Record::Type::Resume:
-        value["format"] = format; // the records after it are of this format, whatever the first ones are
+        // The records after this one have this format, even if the first records of the journal have an
+        // earlier one.
+        value["format"] = format;
         value["boot_id"] = record.boot_id;
         break;
     case Record::Type::End:

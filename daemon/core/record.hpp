@@ -40,13 +40,14 @@ struct Subject {
 struct Record {
     enum class Type {
         Begin, ///< the first record of a journal; has the plan
-        /// The phase `phase` of step `step` is about to run, and of the steps up to `last` after it; written
-        /// before their worker starts.
+        /// The phase `phase` of the steps from `step` to `last` is about to run. Written before the worker of
+        /// these steps starts.
         Start,
         Done,   ///< that phase succeeded
         Fail,   ///< that phase failed with `error`, or preflight found `problems`
         Cancel, ///< stops the operation: on request, or because records could not be written
-        /// A restarted daemon continues; a boot_id other than in the previous Begin or Resume means a reboot.
+        /// A restarted daemon continues. If boot_id differs from the one in the previous Begin or Resume, the
+        /// host was rebooted.
         Resume,
         End, ///< the last record
     };
@@ -55,8 +56,8 @@ struct Record {
     std::uint64_t time_us = 0;      ///< CLOCK_REALTIME
     Phase phase = Phase::Preflight; // Start, Done, Fail
     std::size_t step = 0; // Start, Done, Fail: index of the step; in preflight: index in `preflights`
-    /// Start: index of the last step of the group. Fail: index of the last step that may have begun. `step`
-    /// if that is the only one.
+    /// Start: index of the last step of the group. Fail: index of the last step that may have begun. Equals
+    /// `step` if there is only one step.
     std::size_t last = 0;
     bool continues = false;               // Done: the worker has begun the next step of its group
     std::string boot_id;                  // Begin, Resume

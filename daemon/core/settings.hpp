@@ -53,7 +53,8 @@ class Settings {
     /// Returns null for an unknown key.
     [[nodiscard]] const Setting* find(std::string_view section, std::string_view key) const;
     [[nodiscard]] const std::vector<Setting>& all() const { return settings_; }
-    /// Returns {"Driver": {"HolderPolicy": "refuse", …}}, values as written. Workers receive this.
+    /// Returns {"Driver": {"HolderPolicy": "refuse", …}} with the values as written. Workers receive this
+    /// object.
     [[nodiscard]] base::Json to_json() const;
 
     /// Sets one value. An empty one empties a list (Words) and resets any other key to its default. Fails

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes settings that commands such as `gpuhostctl image pin` change. Each one is a list of words
-// in a drop-in of its own in gpuhostd.conf.d/.
+// Reads and writes settings that commands such as `gpuhostctl image pin` change. Each setting is a list of
+// words, and has a drop-in of its own in gpuhostd.conf.d/.
 #pragma once
 
 #include "daemon/core/settings.hpp"
@@ -10,7 +10,7 @@ namespace gpuhost::core {
 struct ListDropIn {
     /// The drop-in: "/etc/gpuhost/gpuhostd.conf.d/50-…". Drop-ins whose names sort after it override it.
     std::string_view path;
-    /// Commands that the comment in the first line names: "gpuhostctl image pin and unpin".
+    /// Commands that are named in the comment in the drop-in's first line: "gpuhostctl image pin and unpin".
     std::string_view writers;
     std::string_view section;
     std::string_view key; ///< of type Words

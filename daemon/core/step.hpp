@@ -72,8 +72,8 @@ struct StepContext {
     std::string staging; ///< the transaction's own directory below staging_directory (core/job.hpp)
     /// Files that the client passed, in the order of their names in the step's args.
     std::vector<base::UniqueFd> inputs;
-    /// Reports progress. `fraction` of this step: 0 to 1, negative if unknown. `text` is a phrase ("loading
-    /// nvidia_uvm").
+    /// Reports progress. `fraction` is the completed part of this step: 0 to 1; negative if unknown. `text`
+    /// is a phrase ("loading nvidia_uvm").
     std::function<void(double fraction, std::string_view text)> progress;
     /// Adds a warning to the operation, as a sentence. In preflight: damage that apply would do. Later: a
     /// failure without consequences. The daemon logs it and shows it with the operation.
@@ -87,8 +87,8 @@ struct StepContext {
 struct StepKind {
     std::string name;
     Sandbox sandbox = Sandbox::Store;
-    /// Time limit of apply with verify, and of undo: at least 60 s for each. Then the worker is killed. A
-    /// preflight worker gets the longest deadline of its steps' kinds.
+    /// Time limit of apply with verify, and of undo: at least 60 s for each. A worker that exceeds it is
+    /// killed. A preflight worker gets the longest deadline of its steps' kinds.
     std::chrono::seconds deadline{60};
     /// Paths that apply and undo may write besides the staging directory. Needed in sandboxes whose file
     /// system is otherwise read-only.
@@ -111,8 +111,8 @@ struct StepKind {
 struct StepCode {
     std::string name; ///< of the kind
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight = {};
-    /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. "skip": N
-    /// in it skips the next N steps, because this step left nothing for them to do.
+    /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. The member
+    /// "skip": N skips the next N steps, because this step left nothing for them to do.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo = {};

@@ -11,7 +11,8 @@ namespace gpuhost::core {
 /// specifications. Both lists converge, so a plan may include only one of them.
 struct StepsAround {
     /// Run after the units that use the driver have stopped and before the driver is unloaded, so that no
-    /// container starts with it. Undo adapts to the driver that runs at that time.
+    /// container starts with the old driver. The undo of these steps adapts to the driver that runs when the
+    /// undo begins.
     std::vector<Step> before;
     /// Run after the new driver is validated, and again after the units that use it have restarted.
     std::vector<Step> after;

@@ -142,8 +142,9 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
-        // A group's warnings do not name their steps, so they are stored with the first one. The output of an
-        // apply replaces them: apply repeats warnings that still apply.
+        // Warnings of a preflight group do not name their steps, so they are stored as output of the group's
+        // first step. The output of this step's apply replaces them; apply repeats the warnings that still
+        // apply.
         if (const base::Json& warnings = base::member(record.output, "warnings");
             warnings.is_array() && !preflights_[step_].empty())
             outputs_[preflights_[step_].front()] = {{"warnings", warnings}};
@@ -158,7 +159,7 @@ Result<void> Transaction::done(const Record& record) {
     case Phase::Undo:
         states_[step_] = StepState::Undone;
         if (record.output.is_object())
-            outputs_[step_].update(record.output); // its warnings
+            outputs_[step_].update(record.output); // the warnings of the undo
         break;
     }
     if (record.continues) {
@@ -218,7 +219,7 @@ void Transaction::resume(const Record& record) {
     attempts_ = 0; // the reboot removed the cause of the earlier interruptions
     if (undoing_ || finished() || past_return())
         return; // the undo or the forward steps continue; if finished, only the End record is missing
-    // The reboot lost what the worker reported, so each step of its group may have begun.
+    // The reboot lost what the worker reported, so each step of the group in flight may have begun.
     if (in_flight_ && phase_ == Phase::Apply)
         begin_group(last_);
     in_flight_ = false;
@@ -234,7 +235,8 @@ void Transaction::undo_failed(const Error& error) {
         cause_->message += "; undo failed too: " + error.message;
 }
 
-/// Starts the undo only after the last group, so that the problems of all groups are reported.
+/// After the last group, starts the undo if a preflight found problems. The undo does not start earlier, so
+/// that the problems of all groups are reported.
 void Transaction::preflight_ended() {
     ++preflights_done_;
     if (preflighted() && refusal_)

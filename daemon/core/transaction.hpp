@@ -15,7 +15,8 @@
 
 namespace gpuhost::core {
 
-/// Returns how many of the next steps a step skips, from what its apply returned (StepCode::apply).
+/// Returns how many of the following steps are skipped, according to "skip" in a step's output
+/// (StepCode::apply).
 [[nodiscard]] std::size_t skipped_by(const base::Json& output);
 
 enum class StepState { Pending, Running, Done, Skipped, Failed, Undoing, Undone, UndoFailed };
@@ -31,8 +32,9 @@ struct Action {
 
 class Transaction {
   public:
-    /// Most attempts at a phase whose worker died or whose error may be temporary. After the last one the
-    /// transaction is undone; during an undo, the undo of the next step begins.
+    /// Maximum number of attempts at a phase whose worker died or whose error may be temporary. After the
+    /// last attempt, the transaction is undone. If the phase is itself an undo, the undo of the next step
+    /// begins.
     static constexpr unsigned max_attempts = 3;
 
     /// Applies one record. Fails with BadContent, without a change, if the record can't follow the previous
@@ -40,7 +42,7 @@ class Transaction {
     [[nodiscard]] base::Result<void> feed(const Record& record);
     /// Returns the next action. After a Start without its Done or Fail, returns the same Run again: the
     /// runner waits for that phase's worker, or starts the phase again if the worker has exited. After a Done
-    /// that continues, returns the Run of the next step of the group.
+    /// with `continues`, returns the Run of the next step of the group.
     [[nodiscard]] Action next() const;
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -52,7 +54,7 @@ class Transaction {
     [[nodiscard]] unsigned attempts() const { return attempts_; } ///< Starts of the phase in flight
     /// Returns the last step of the group in flight.
     [[nodiscard]] std::size_t last() const { return last_; }
-    /// Returns the number of records that continue since the newest Start.
+    /// Returns the number of Done records with `continues` since the newest Start.
     [[nodiscard]] std::size_t continued() const { return continued_; }
     [[nodiscard]] bool touched() const { return touched_; } ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
@@ -93,7 +95,7 @@ class Transaction {
     std::vector<base::Json> outputs_;
     std::vector<Problem> problems_;
     std::optional<base::Error> cause_;
-    std::optional<base::Error> refusal_; ///< of the first preflight that failed
+    std::optional<base::Error> refusal_; ///< error of the first preflight that failed
     std::optional<Outcome> outcome_;
     std::string boot_id_;
     Phase phase_ = Phase::Preflight;

@@ -13,8 +13,8 @@ namespace gpuhost::ctl {
 
 /// Returns how to complete the argument of an option or a verb, in the format of both scripts. The forms are
 /// "file", "file deb rpm" (only these kinds), "directory", "words a b" and "kernel". Another word, such as
-/// "driver" or "image", is a list that gpuhostctl prints. Empty: it can't be completed. nullopt: the table of
-/// completion.cpp lacks the placeholder of --help.
+/// "driver" or "image", names a list that gpuhostctl prints. Returns an empty text if the argument can't be
+/// completed. Returns nullopt if the table in completion.cpp lacks the argument's placeholder in --help.
 [[nodiscard]] std::optional<std::string> completed_by(const Option& option);
 [[nodiscard]] std::optional<std::string> completed_by(const Verb& verb);
 

@@ -88,8 +88,8 @@ Words argument(const Verb& verb) {
     return {(verb.most == 1 ? "1" : "*") + value(verb.arguments, completed_by(verb).value_or(""))};
 }
 
-/// Returns the second words of the verbs by their first word. The key "" has all first words: "status:…", and
-/// for a group of verbs one entry "driver:import, adopt, …".
+/// Returns the second words of the verbs, with their first word as the key. The key "" has all first words:
+/// "status:…" for a verb of one word, "driver:import, adopt, …" for a group of verbs.
 std::vector<std::pair<std::string, Words>> next_words() {
     std::vector<std::pair<std::string, Words>> all{{"", {}}};
     for (const Verb* verb : verbs()) {

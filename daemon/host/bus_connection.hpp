@@ -16,12 +16,12 @@ using Message = base::CHandle<sd_bus_message, sd_bus_message_unref>;
 /// loop exits and systemd restarts the daemon. Workers continue meanwhile.
 [[nodiscard]] base::Result<BusPtr> open_system_bus(Event& event);
 
-/// Serves one client at the other end of `socket`, without a bus; the socket's peer credentials identify the
-/// client. sd_bus_is_open() of the returned bus returns 0 after the client has disconnected.
+/// Serves one client at the other end of `socket`, without a bus daemon. The socket's peer credentials
+/// identify the client. sd_bus_is_open() of the returned bus returns 0 after the client has disconnected.
 [[nodiscard]] base::Result<BusPtr> serve_client(Event& event, base::UniqueFd socket);
 
-/// Converts the D-Bus error of a reply to a base::Error. `what` begins the message. "timed out" and
-/// "disconnected" keep their codes.
+/// Converts the D-Bus error of a reply to a base::Error. `what` begins the message. The code is that of the
+/// D-Bus error's errno value, for example Errc::Timeout after a timeout.
 [[nodiscard]] base::Error bus_error(std::string_view what, const sd_bus_error* error);
 
 } // namespace gpuhost::host

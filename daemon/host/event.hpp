@@ -65,7 +65,8 @@ class Event {
     [[nodiscard]] base::Result<Source> on_io(int fd, std::uint32_t events, Callback callback);
     /// Calls the callback once, after `delay`.
     [[nodiscard]] base::Result<Source> after(std::chrono::microseconds delay, Callback callback);
-    [[nodiscard]] base::Result<Source> soon(Callback callback); ///< once, in the loop's next iteration
+    /// Calls the callback once, in the loop's next iteration.
+    [[nodiscard]] base::Result<Source> soon(Callback callback);
     /// Runs the callback for each `signal`. Blocks the signal first, as sd-event requires.
     [[nodiscard]] base::Result<Source> on_signal(int signal, Callback callback);
     /// Watches the file that `fd` refers to; `mask` is an inotify mask.
@@ -74,8 +75,8 @@ class Event {
     /// Sends keep-alive pings to the service manager, if the unit sets WatchdogSec=.
     [[nodiscard]] base::Result<void> enable_watchdog();
     [[nodiscard]] base::Result<int> run();
-    /// Runs the loop until `condition` is true, which is checked after each iteration, or until exit() is
-    /// called.
+    /// Runs the loop until `condition` returns true or exit() is called. Checks `condition` before each
+    /// iteration.
     [[nodiscard]] base::Result<void> run_until(const std::function<bool()>& condition);
     /// Returns the number of the loop's current iteration; nullopt if sd-event does not report it. Two
     /// callbacks never run in the same iteration.

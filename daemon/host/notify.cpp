@@ -18,8 +18,8 @@ void status(std::string_view text) noexcept {
 }
 
 void reloading() noexcept {
-    // With Type=notify-reload, systemd requires MONOTONIC_USEC, else the reload times out; older versions
-    // ignore it.
+    // With Type=notify-reload, systemd requires MONOTONIC_USEC, else the reload times out. Older versions of
+    // systemd ignore MONOTONIC_USEC.
     (void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, base::monotonic_us());
 }
 

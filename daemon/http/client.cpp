@@ -169,7 +169,8 @@ struct Transfer {
 
     void on_header(std::string_view line) {
         if (line.substr(0, 5) == "HTTP/") {
-            answer.headers.clear(); // of an interim answer (1xx) before this one
+            // Drops the headers of an interim answer (1xx) that came before this answer.
+            answer.headers.clear();
             note_version(line);
             return;
         }
@@ -346,9 +347,13 @@ struct Client::Transfers {
     unsigned last_number = 0;
     std::list<Connections> generations; ///< the last is the newest and gets new requests; never empty
     std::uint64_t last_id = 0;
-    std::vector<std::uint64_t> started; ///< ids from callbacks of libcurl, in which no transfer may be added
-    std::set<std::uint64_t> cancelled; ///< ids from callbacks of libcurl, in which no transfer may be removed
-    std::vector<Answer> refused;       ///< answers to requests that were not sent
+    /// Ids of started requests. A callback of libcurl may not add a transfer, so begin_started() adds it
+    /// afterwards.
+    std::vector<std::uint64_t> started;
+    /// Ids of cancelled requests. A callback of libcurl may not remove a transfer, so drop_cancelled()
+    /// removes it afterwards.
+    std::set<std::uint64_t> cancelled;
+    std::vector<Answer> refused; ///< answers to requests that were not sent
     bool is_working = false;
 
     [[nodiscard]] Connections& newest() { return generations.back(); }

@@ -50,8 +50,8 @@ struct Request {
     std::size_t limit = 1U << 20U; ///< largest accepted body in bytes, if `length` is 0
     std::chrono::milliseconds connect_deadline{3'000};
     std::chrono::milliseconds deadline{60'000}; ///< for the whole request; 0: none
-    /// Fails with Timeout if fewer than `least_speed` bytes a second arrive for this time. Whole seconds; 0:
-    /// no such limit.
+    /// The request fails with Timeout if fewer than `least_speed` bytes a second arrive during this time.
+    /// Whole seconds; 0: no such limit.
     std::chrono::milliseconds silence{0};
     std::uint64_t least_speed = 1;
     /// Called when the headers of a successful answer (2xx) have arrived. In a stream this may be long before
@@ -77,7 +77,7 @@ struct Answer {
     std::map<std::string, std::string> headers; ///< names in lower case
     std::string body;
     Failure failure = Failure::None;
-    std::string problem; ///< describes `failure`; empty if that is None, even for an HTTP error
+    std::string problem; ///< describes `failure`; empty if `failure` is None, even for an HTTP error
 };
 
 class Client {
@@ -89,8 +89,8 @@ class Client {
     Client& operator=(const Client&) = delete;
     ~Client();
 
-    /// Sets the certificates of requests that are started from now on; they use new connections. Fails with
-    /// InvalidArgument if `authorities` is empty.
+    /// Sets the certificates of requests that are started from now on. These requests use new connections.
+    /// Fails with InvalidArgument if `authorities` is empty.
     [[nodiscard]] base::Result<void> set_tls(const Tls& tls);
 
     /// Starts a request and returns its id, never 0. The request makes progress only in work() and wait().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of its own, because only gpuhostd links it: workers do not use D-Bus.
+// This function has a file of its own, because only gpuhostd links it: workers do not use D-Bus.
 #include "daemon/bus/bundle_object.hpp"
 #include "daemon/bus/driver_object.hpp"
 #include "daemon/bus/runtime_object.hpp"

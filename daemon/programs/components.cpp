@@ -21,7 +21,7 @@ namespace gpuhost {
 
 namespace {
 
-/// Returns the steps of the import of a bundle that other subsystems add. All read steps run first: a publish
+/// Returns the steps that other subsystems add to the import of a bundle. All read steps run first: a publish
 /// step makes root the owner of the staging directory, so that no read step could write to it.
 std::vector<core::Step> bundle_import_steps() {
     std::vector<core::Step> steps = kmod::bundle_import_steps();
@@ -49,10 +49,11 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         root, bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_filter(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
-    // After the driver, because the specifications describe its devices.
+    // The component cdi follows the driver, because the CDI specifications describe the driver's devices.
     components.push_back(
         std::make_unique<runtime::CdiComponent>(root, std::vector<core::Step>{kmod::driver_devices_step()}));
-    // Before the component for runtimes: their runtime classes run programs of the toolkit.
+    // The toolkit precedes the component for runtimes, because the runtime classes of the runtimes run
+    // programs of the toolkit.
     components.push_back(std::make_unique<runtime::ToolkitComponent>(root));
     components.push_back(
         std::make_unique<runtime::RuntimeComponent>(root, [&root](const core::Settings& settings) {

@@ -92,8 +92,8 @@ Result<void> update_ldcache(const ContainerRoot& root, const HookOptions& option
     auto written = runtime::write_search_path(root, all_of(options, "folder"));
     if (!written && written.error().code != Errc::Refused)
         return written;
-    // Run ldconfig even if the search path could not be written: files that are mounted there may name the
-    // folders already.
+    // Run ldconfig even if the files of the search path are mounted and were therefore not written: the
+    // mounted files may name the folders already.
     GPUHOST_CHECK(runtime::run_ldconfig(root, one_of(options, "ldconfig-path", ldconfig_of_host())));
     return written;
 }
@@ -105,7 +105,7 @@ Result<void> disable_device_node_modification(const ContainerRoot& root, const H
 struct Hook {
     std::string_view name;
     std::array<std::string_view, 2> options;
-    bool mounts; ///< the hook mounts, which needs more privileges than writing files
+    bool mounts; ///< true if the hook mounts, which needs more privileges than writing files
     Result<void> (*run)(const ContainerRoot&, const HookOptions&);
 };
 

@@ -140,9 +140,9 @@ class Fetcher {
         return bundle;
     }
 
-    /// Fetches the chosen bundles, first those that are partly received, because an import removes the
-    /// partial data of other bundles. A bundle that makes progress but does not complete is the last one. A
-    /// bundle without any progress does not stop the others.
+    /// Fetches the chosen bundles. Partly received bundles are fetched first, because an import removes the
+    /// partial data of other bundles. If a bundle makes progress but does not complete, no further bundle is
+    /// fetched. If a bundle makes no progress at all, the next bundle follows.
     int fetch_all(std::vector<images::SignedManifest> bundles, const images::HostFacts& host) {
         std::stable_partition(bundles.begin(), bundles.end(), [&](const images::SignedManifest& bundle) {
             return images::received_bytes(root_, bundle.digest) > 0;
@@ -179,7 +179,7 @@ class Fetcher {
         const auto sent = send(bundle, host, out.get());
         out.reset();
         const auto ended = wait_for(id);
-        return sent ? ended : sent; // if the transfer failed, the import's error adds nothing
+        return sent ? ended : sent; // if the transfer failed, the error of the import operation adds nothing
     }
 
     Result<void> send(const images::SignedManifest& bundle, const images::HostFacts& host, int pipe) {
@@ -303,8 +303,8 @@ int fetch_for(const base::Root& root, const Result<std::vector<std::string>>& bu
     return status;
 }
 
-/// Serves all callers that wait at the socket. If there is none, the timer started the service: it fetches
-/// the bundles that the configuration names, and returns the exit status.
+/// Serves all callers that wait at the socket. If no caller waits, the timer started the service: the
+/// function then fetches the bundles that the configuration names, and returns the exit status.
 int serve(const base::Root& root, int listening) {
     const auto next = [listening] {
         return UniqueFd(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -165,9 +165,9 @@ base::Result<RescueClient> receive_client(const std::string& number) {
     return RescueClient{std::move(socket), std::move(answer)};
 }
 
-/// Serves one client for the mounted system. First undoes an unfinished operation there, with log messages on
-/// stderr. If the client disconnects while an operation waits for disk space, the operation is left
-/// unfinished. The next rescue, or the boot of that system, resumes it.
+/// Serves one client for the mounted system. First undoes an unfinished operation of that system, with log
+/// messages on stderr. If the client disconnects while an operation waits for disk space, the operation is
+/// left unfinished. The next rescue, or the boot of that system, resumes it.
 base::Result<void> rescue(const Options& options, RescueClient& client) {
     GPUHOST_TRY(place, host::enter_mounted_system(options.rescue, !options.read_only));
     GPUHOST_TRY(root, base::Root::open(place));

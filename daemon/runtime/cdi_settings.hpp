@@ -12,7 +12,7 @@ namespace gpuhost::runtime {
 struct CdiSettings {
     bool enable = true;    ///< Manage=: gpuhost writes specifications
     std::string directory; ///< of the specifications: "/run/cdi" or "/etc/cdi"
-    /// Containers get the groups of device nodes: "yes", "no", or "auto": if all runtimes support it.
+    /// Containers get the groups of device nodes: "yes", "no", or "auto" (if all runtimes support groups).
     std::string groups = "auto";
     bool repair = true; ///< rewrite specifications that another program has changed
 };

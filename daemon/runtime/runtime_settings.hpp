@@ -15,7 +15,7 @@ namespace gpuhost::runtime {
 struct ToolkitPlace {
     std::string directory{"/usr/bin"}; ///< the path in runtimes' configuration
     std::string programs{"/usr/bin"};  ///< where the programs are now, before the link in `directory` is set
-    std::string otherwise{"/usr/bin"}; ///< replaces `directory` while that has no programs
+    std::string otherwise{"/usr/bin"}; ///< used instead of `directory` while `directory` has no programs
     friend bool operator==(const ToolkitPlace&, const ToolkitPlace&) = default;
 };
 

@@ -25,7 +25,8 @@ constexpr std::string_view head =
     "and\n"
     "# its section to /etc/gpuhost/gpuhostd.conf.d/NAME.conf, without the '#', and run: gpuhostctl reload\n";
 
-/// Returns the line of text above a key in that file: its summary and, for a choice, the accepted values.
+/// Returns the line of text above a key in the file of defaults: its summary and, for a choice, the accepted
+/// values.
 std::string comment(const core::SettingKey& key) {
     std::string text = "# " + std::string(key.summary);
     if (key.type == core::SettingType::Choice)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. No function
-// but wait() blocks. Requests are answered, and callbacks called, only in work() and wait().
+// A client of the Kubernetes API: https://kubernetes.io/docs/reference/using-api/api-concepts/. Only wait()
+// blocks. Only work() and wait() handle responses and call callbacks.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -51,12 +51,13 @@ class Api {
     std::uint64_t get(const std::string& path, Done done);
     std::uint64_t patch(const std::string& path, PatchType type, const base::Json& patch, Done done);
     std::uint64_t create(const std::string& collection, const base::Json& object, Done done);
-    /// Deletes the object at `path` on these conditions: it has the uid of `object`, and its resourceVersion
-    /// if `object` has one. `options`: more members of DeleteOptions.
+    /// Deletes the object at `path`, if it has the uid of `object`. If `object` has a resourceVersion, the
+    /// object at `path` must have this version too. `options`: more members of DeleteOptions.
     std::uint64_t remove(const std::string& path, const base::Json& object, Done done,
                          base::Json options = base::Json::object());
-    /// Starts a watch. Calls `on_begin` when the server has accepted it, then `on_event` for each event, then
-    /// `done`. `done` gets no error if the server ended the watch, and one if the connection broke.
+    /// Starts a watch. Calls `on_begin` when the server has accepted the watch, then `on_event` for each
+    /// event, then `done`. `done` gets no error if the server ended the watch, and an error if the connection
+    /// broke.
     std::uint64_t watch(const std::string& path, std::function<void()> on_begin, OnEvent on_event, Done done);
     void cancel(std::uint64_t id); ///< the request's Done is never called
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t largest_token = 64U << 10U;
 
-/// Returns the PEM text of `material`, after `check`; empty if the kubeconfig has neither the text nor a
-/// file.
+/// Returns the PEM text of `material`; empty if the kubeconfig has neither the text nor a file. Fails if
+/// `check` does not accept the text of a file.
 Result<std::string> read_pem(const base::Root& root, const Material& material, std::string_view what,
                              Result<void> (*check)(std::string_view, std::string_view)) {
     if (material.path.empty())

@@ -29,8 +29,8 @@ struct Credentials {
 [[nodiscard]] std::string credentials_fingerprint(const base::Root& root, const std::string& path,
                                                   const Kubeconfig& config);
 
-/// Returns warnings about these files, one line each: every user of this host can read a secret. This is not
-/// an error, because kubectl accepts it.
+/// Returns one warning for each file that has a secret and that every user of this host can read: the
+/// kubeconfig at `path`, or a file that it names. This is not an error, because kubectl accepts it.
 [[nodiscard]] std::vector<std::string> credentials_notes(const base::Root& root, const std::string& path,
                                                          const Kubeconfig& config);
 

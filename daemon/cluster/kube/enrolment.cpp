@@ -51,7 +51,8 @@ std::optional<Time> Enrolment::due() const {
 
 void Enrolment::turn() {
     if (ended_) {
-        watch_.reset(); // here, because handle(), which sets ended_, runs in a callback of the watch
+        // handle() sets ended_, but must not destroy the watch, because handle() runs in a callback of it.
+        watch_.reset();
         return;
     }
     if (watch_)

@@ -61,8 +61,8 @@ class Enrolment {
 /// Returns when the certificate in own_identity expires, in seconds since 1970.
 [[nodiscard]] base::Result<std::uint64_t> certificate_until(const base::Root& root);
 
-/// Returns when to renew the certificate in own_identity, in seconds since 1970. Like the kubelet's, the time
-/// is random between 70 and 90 percent of the lifetime. This keeps hosts from asking at the same time.
+/// Returns when to renew the certificate in own_identity, in seconds since 1970. As in the kubelet, this is a
+/// random time between 70 and 90 percent of the lifetime, so that hosts do not ask at the same time.
 [[nodiscard]] base::Result<std::uint64_t> renewal_due(const base::Root& root);
 
 /// Returns a kubeconfig for the server of `bootstrap` with the credentials in own_identity.

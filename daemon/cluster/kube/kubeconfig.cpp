@@ -59,8 +59,8 @@ struct Entry {
         return path.empty() ? path : (std::filesystem::path(directory) / path).lexically_normal().string();
     }
 
-    /// Reads the member KEY-data, which `check` must accept, or KEY, a path. Fails if both are set, like
-    /// other Kubernetes clients. Files are checked when they are read.
+    /// Reads the member KEY-data, which `check` must accept, or the member KEY, a path. Like other Kubernetes
+    /// clients, fails if both are set. Files are checked when they are read.
     [[nodiscard]] Result<Material> material(const std::string& key, const std::string& directory,
                                             Result<void> (*check)(std::string_view, std::string_view)) const {
         GPUHOST_TRY(path, path_in(key, directory));

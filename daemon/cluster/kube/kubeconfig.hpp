@@ -34,10 +34,10 @@ struct Kubeconfig {
 };
 
 /// Parses the current context of `text`: YAML or JSON, at most 1 MiB. Relative paths in it are relative to
-/// `directory`, which is absolute. If kubectl accepts the file too, the content is the same. Features of
-/// kubectl that are not supported (exec plug-ins, passwords, unverified servers, …) are errors that name the
-/// feature. Other members, and the entries of other contexts, are ignored. If both are set, the token file
-/// takes precedence over the token.
+/// `directory`, which is absolute. If kubectl also accepts the file, kubectl reads the same content. Features
+/// of kubectl that are not supported (exec plug-ins, passwords, unverified servers, …) are errors that name
+/// the feature. Other members, and the entries of other contexts, are ignored. A token file takes precedence
+/// over a token.
 [[nodiscard]] base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, std::string_view what,
                                                         const std::string& directory);
 

@@ -18,7 +18,7 @@ class Selector {
   public:
     /// Parses kubectl's syntax: "a=b,c!=d,e,!f,g in (h,i),j notin (k)". Empty: matches everything.
     [[nodiscard]] static base::Result<Selector> parse(std::string_view text);
-    /// Reads a text in that syntax, or a map of labels: {"tier": "canary"}.
+    /// Reads a text in the syntax of parse(), or a map of labels: {"tier": "canary"}.
     [[nodiscard]] static base::Result<Selector> read(const base::Json& value);
 
     [[nodiscard]] bool matches(const Labels& labels) const;
@@ -27,7 +27,8 @@ class Selector {
   private:
     struct Requirement {
         std::string key;
-        /// False: the object matches if it has no label `key` with one of these values.
+        /// True: the object must have the label `key` with one of `values`. False: it must not have such a
+        /// label.
         bool has = true;
         std::vector<std::string> values; ///< empty: any value
     };

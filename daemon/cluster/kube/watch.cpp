@@ -168,7 +168,7 @@ void Watch::handle(Json&& event) {
 
 void Watch::followed(ApiAnswer&& answer) {
     request_ = 0;
-    // Measured from the server's acceptance, because connecting may take long.
+    // The time is measured from the server's acceptance, because connecting may take long.
     const bool lasted = began_ && now() - *began_ >= short_watch;
     if (lasted)
         backoff_.reset();

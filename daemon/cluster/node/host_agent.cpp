@@ -139,7 +139,8 @@ void HostAgent::write() {
     refusal_ = {};
 }
 
-/// Joins the patches that the damper allows now into one. Each of the others is held back on its own.
+/// Joins the patches that the damper allows now into one patch. Holds back each of the other patches
+/// separately.
 NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     std::vector<NodePatch> free;
     for (NodePatch& patch : patches) {
@@ -156,8 +157,8 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
     return joined(std::move(free));
 }
 
-/// Returns the patch of the heartbeat; null if the last heartbeat was less than between_beats ago. The damper
-/// does not see heartbeats: each repeats a value, although no other client reverts it.
+/// Returns the patch of the heartbeat; null if the last heartbeat was less than between_beats ago. Heartbeats
+/// bypass the damper: each heartbeat repeats a value, although no other client has reverted the value.
 Json HostAgent::beat(Json&& patch) {
     if (patch.is_null() || !beat_at_ || now() >= *beat_at_ + between_beats)
         return std::move(patch);

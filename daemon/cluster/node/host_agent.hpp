@@ -20,9 +20,10 @@ class NodeAuthor {
     /// Returns a merge patch with the resourceVersion of `node`, or an empty patch. Called when no write is
     /// in flight and HostAgent has no change of the Node's status.
     [[nodiscard]] virtual NodePatch change(const base::Json& node) = 0;
-    /// The server has accepted the patch that change() returned last.
+    /// Called when the server has accepted the patch that change() returned last.
     virtual void written(const base::Json& node) = 0;
-    /// The server has refused the patch that change() returned last. A conflict (409) is not a refusal.
+    /// Called when the server has refused the patch that change() returned last. A conflict (409) is not a
+    /// refusal.
     virtual void refused(const base::Json& node, const base::Error& why) = 0;
     virtual void no_node() = 0; ///< the Node does not exist now
 };

@@ -9,8 +9,8 @@
 namespace gpuhost::cluster {
 
 /// Returns the metrics for `status`, the document of `gpuhostctl cluster status --json`. The leader's
-/// document also has the numbers of the fleet. Some of these also get the names of the GPU Operator's
-/// metrics.
+/// document also has the numbers of the fleet. Some of these numbers are also written under the names of the
+/// GPU Operator's metrics.
 [[nodiscard]] std::string metrics_text(const base::Json& status);
 
 } // namespace gpuhost::cluster

@@ -176,8 +176,8 @@ void MetricsServer::turn() {
             (void)::shutdown(connection.fd, SHUT_RDWR);
             connection.end = now() + patience;
         }
-    // MHD accepts a waiting connection only in the run after one that freed a slot, so run it again after
-    // each such run.
+    // After a run of MHD has freed a connection's slot, only the next run accepts a waiting connection. So
+    // this repeats the run until a run frees no slot.
     std::size_t before = 0;
     do {
         before = connections_.size();

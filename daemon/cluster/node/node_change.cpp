@@ -102,8 +102,8 @@ Json condition_json(const Condition& condition, const Json* before, const std::s
             {"lastTransitionTime", same ? string_or(*before, "lastTransitionTime", now) : now}};
 }
 
-/// Returns true if lastHeartbeatTime must be renewed: it is as old as `heartbeat`, or in the future. A future
-/// time was written before the clock was set back.
+/// Returns true if lastHeartbeatTime must be renewed: its age is at least `heartbeat`, or it is in the
+/// future. A future time was written before the clock was set back.
 bool is_old(const Json& condition, const std::string& now) {
     constexpr std::int64_t clocks_differ = 60;
     const auto at = kube_seconds(string_or(condition, "lastHeartbeatTime", ""));

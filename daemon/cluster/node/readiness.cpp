@@ -16,7 +16,7 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t most_message = 1024; ///< of a condition; many clients read a Node
+constexpr std::size_t most_message = 1024; ///< bytes of a condition's message; many clients read a Node
 
 Condition condition(std::string_view type, std::string_view status, std::string reason, std::string message) {
     return {std::string(type), std::string(status), std::move(reason),
@@ -42,8 +42,8 @@ std::string with_hint(const std::string& text, const std::string& hint) {
     return hint.empty() ? text : text + ". " + hint;
 }
 
-/// Returns a condition with the error or the problems of a component: its state is unknown, or it cannot
-/// reach the configured state. Returns nullopt if it has neither.
+/// Returns a condition for the error or the problems of a component; nullopt if there are none. After an
+/// error the component's state is unknown. With problems it cannot reach the configured state.
 std::optional<Condition> in_its_way(std::string_view type, const Json& component) {
     if (const Json& error = member(component, "error"); error.is_object())
         return condition(type, "Unknown", camel_case(string_or(error, "code", "failed")),
@@ -89,8 +89,8 @@ std::string describe(const ServedGpus& gpus) {
     return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
 }
 
-/// Returns the condition of the loaded driver, which may not be the configured one: until its upgrade it
-/// still serves the GPUs.
+/// Returns the condition of the loaded driver. This driver may differ from the configured one: until its
+/// upgrade, the loaded driver still serves the GPUs.
 Condition driver_condition(const Json& component, std::size_t gpus, std::string_view state) {
     const Json& observed = member(component, "observed");
     const std::string loaded = string_or(observed, "loaded_version", "");
@@ -132,9 +132,9 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
                          (next.empty() ? "" : "; pending: " + next));
 }
 
-/// Returns a condition for the first container runtime whose containers get no GPUs, or not before a pending
-/// change. Returns nullopt if there is none. A runtime that does not serve the kubelet (CRI) counts only if
-/// no runtime does.
+/// Returns a condition for the first container runtime whose containers get no GPUs, or get them only after a
+/// pending change. Returns nullopt if there is no such runtime. A runtime that does not serve the kubelet
+/// (CRI) counts only if no runtime serves the kubelet.
 std::optional<Condition> unready_runtime(const Json& observed) {
     const Json runtimes = observed.is_array() ? observed : Json::array();
     const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };

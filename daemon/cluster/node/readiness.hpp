@@ -37,7 +37,7 @@ struct Readiness {
 
 /// Returns the conditions for `host`, the document of org.gpuhost1.Manager.Describe.
 [[nodiscard]] Readiness readiness_of(const base::Json& host);
-/// Returns the driver's condition only; also during an operation. gpuhostd must have finished its start.
+/// Returns only the driver's condition, even during an operation. gpuhostd must have finished its start.
 [[nodiscard]] Condition driver_condition_of(const base::Json& host);
 /// Returns the conditions for a gpuhostd that does not answer.
 [[nodiscard]] Readiness readiness_without_daemon(const base::Error& why);

@@ -56,8 +56,8 @@ enum class UpgradeState {
 /// The part of an upgrade's state that must survive restarts of gpuhost-cluster and reboots; an annotation on
 /// the Node. Times are in seconds since 1970.
 struct UpgradeRecord {
-    /// The state that gpuhost-cluster wrote last. If the label has another state, a person has changed it,
-    /// which is a request.
+    /// The state that gpuhost-cluster wrote last. If the label has another state, a person has changed the
+    /// label to request something.
     UpgradeState state = UpgradeState::Unknown;
     std::string version;    ///< version to upgrade to
     std::string from;       ///< version that ran before
@@ -68,8 +68,10 @@ struct UpgradeRecord {
     bool requested = false; ///< a person requested the upgrade: it is done even if the version runs already
     bool cordoned = false;  ///< gpuhost-cluster cordoned the node
     bool drained = false;   ///< drained in this attempt, so a reboot is possible
-    bool away = false;      ///< not ready, or cordoned by others, already before this version and ever since
-    std::string boot;       ///< ID of the boot in which the reboot was requested
+    /// The Node was not ready, or was cordoned by others, already before this version, and has been so ever
+    /// since.
+    bool away = false;
+    std::string boot; ///< ID of the boot in which the reboot was requested
     unsigned reboots = 0;
     std::string failure; ///< class of the failure, one word: "eviction", "swap", "validation", …
     std::string cause;
@@ -85,19 +87,20 @@ struct UpgradeRecord {
 struct UpgradeNode {
     std::string name;
     std::string uid;
-    /// From the label. If the label is absent: from the record of an unfinished upgrade.
+    /// The state in the label. If the label is absent, the state in the record of an unfinished upgrade.
     UpgradeState state = UpgradeState::Unknown;
     UpgradeRecord record;
     std::string reason;
     bool requested = false;
     bool was_unschedulable = false;
     bool skip = false;
-    bool ready = true;        ///< true if the Node has no condition Ready, as in other programs
+    bool ready = true;        ///< also true if the Node has no condition Ready, as in other programs
     bool driver_ready = true; ///< false only if the condition DriverReady is False
     bool unschedulable = false;
     bool leaving = false;  ///< being deleted, or chosen for removal by an autoscaler
     bool gpu_label = true; ///< label nvidia.com/gpu.present is "true"
-    bool managed = true;   ///< gpuhost runs there: the Node has its record or one of its conditions
+    /// gpuhost runs on the host: the Node has gpuhost's record or one of gpuhost's conditions.
+    bool managed = true;
 
     /// Returns true if a person or another program has cordoned the node.
     [[nodiscard]] bool others_cordoned() const {

@@ -41,8 +41,8 @@ struct PolicyField {
 /// Returns why a field of the GPU Operator's policy has no effect here.
 [[nodiscard]] std::string_view why_ignored(std::string_view path);
 
-/// The environment of k8s-driver-manager. It is a list of names in the GPU Operator's policy, and fields
-/// below this path here.
+/// The path of the environment of k8s-driver-manager. In the GPU Operator's policy it is a list of names and
+/// values. Here, each variable is a field below this path.
 inline constexpr std::string_view manager_env = "driver.manager.env";
 
 } // namespace gpuhost::cluster

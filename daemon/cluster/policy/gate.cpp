@@ -37,7 +37,7 @@ bool is_control(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
 }
 
-/// Returns the text of the member `key`; empty: the member is absent. `lines`: the text may have several
+/// Returns the text of the member `key`; empty if the member is absent. If `lines`, the text may have several
 /// lines.
 Result<std::string> text_of(const Json& value, const char* key, std::size_t longest, bool lines = false) {
     const Json& found = member(value, key);
@@ -53,7 +53,7 @@ Result<std::string> text_of(const Json& value, const char* key, std::size_t long
     return text;
 }
 
-/// Returns the file name in the member `key`, which must not contain a directory. Otherwise the policy's
+/// Returns the file name in the member `key`. The name must not contain a directory: otherwise the policy's
 /// author could send any file of the host as a token.
 Result<std::string> file_of(const Json& value, const char* key) {
     constexpr std::size_t longest_file = 255;
@@ -74,7 +74,8 @@ std::string promql_text(const std::string& text) {
     return made + "\"";
 }
 
-/// Joins the patterns into one regular expression that matches any of them; empty: none.
+/// Joins the patterns in the member `key` into one regular expression that matches any of them; empty if the
+/// member is absent.
 Result<std::string> patterns_of(const Json& value, const char* key) {
     const Json& found = member(value, key);
     if (found.is_null())
@@ -177,7 +178,7 @@ std::string why_shut_by_vector(const Gate& gate, const Json& samples, const std:
     return *findings.begin();
 }
 
-/// Returns why_shut() for a scalar, which is a time and a value: [1435781451.781, "0"].
+/// Returns the result of why_shut() for a scalar: a time and a value, such as [1435781451.781, "0"].
 std::string why_shut_by_scalar(const Gate& gate, const Json& value) {
     if (value.size() != 2 || !value[1].is_string())
         return why_shut(gate, "the answer is not a scalar");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates of a rollout: queries of a Prometheus that must find nothing before a host begins its upgrade. Pure
-// functions: they compute the request and evaluate its answer; gate_keeper.hpp sends it.
+// Gates of a rollout: queries to a Prometheus server. They must find nothing before a host begins its
+// upgrade. Pure functions: they compute the request and evaluate its answer; gate_keeper.hpp sends it.
 // https://prometheus.io/docs/prometheus/latest/querying/api/
 #pragma once
 
@@ -35,12 +35,12 @@ struct Gate {
 /// Returns the URL for the GET request.
 [[nodiscard]] std::string gate_target(const Gate& gate);
 
-/// Returns why the gate is shut, from an answer of its Prometheus; empty: it is open. `before`: the reason
-/// from the previous answer. It is returned again while it is still true, because each waiting host writes
-/// the reason on its Node.
+/// Returns why the gate is shut, from an answer of its Prometheus; empty if the gate is open. `before` is the
+/// reason from the previous answer. While this reason is still true, it is returned again, because each
+/// waiting host writes the reason on its Node.
 [[nodiscard]] std::string why_shut(const Gate& gate, unsigned status, std::string_view body,
                                    const std::string& before);
-/// Returns why the gate is shut if no answer was received: `problem` says why.
+/// Returns why the gate is shut without an answer. `problem` is the reason why no answer was received.
 [[nodiscard]] std::string why_shut(const Gate& gate, std::string_view problem);
 
 /// Maps each gate that has a valid answer to the reason why it is shut; an empty reason: it is open.

@@ -20,8 +20,8 @@ constexpr std::string_view crd_name = "driver.upgradePolicy.podDeletion";
 
 class Overlay {
   public:
-    /// Sets the values of `layer` in `policy`. `wrong` collects invalid values; a valid value of the same
-    /// field in a later layer removes them.
+    /// Sets the values of `layer` in `policy`. `wrong` collects invalid values. A valid value in a later
+    /// layer removes the invalid values of its field.
     Overlay(MergedPolicy& policy, const PolicyLayer& layer, IgnoredFields& wrong)
         : policy_(policy), layer_(layer), wrong_(wrong) {
         if (layer.spec.is_object())
@@ -51,8 +51,8 @@ class Overlay {
         else if (has_fields_below(path))
             policy_.problems.push_back(layer_.name + ": " + path + " must be a map of fields");
         else if (base::starts_with(path, "rollout."))
-            // Unknown fields of gpuhost are problems, because a misspelt one may have been meant to hold back
-            // a rollout.
+            // Unknown fields of gpuhost are problems, because a misspelt field may be one that should hold
+            // back a rollout.
             policy_.problems.push_back(layer_.name + ": unknown field " + path +
                                        "; gpuhost-policy(5) lists all fields");
         else
@@ -110,7 +110,7 @@ class Overlay {
     IgnoredFields& wrong_;
 };
 
-/// Returns the field NAME.enabled that turns off the part of the policy that `path` belongs to; null if there
+/// Returns the field NAME.enabled that turns off the part of the policy with the field `path`; null if there
 /// is none.
 const PolicyField* switch_of(const std::string& path) {
     const PolicyField* found = find_field(path.substr(0, path.find('.')) + ".enabled");

@@ -73,7 +73,7 @@ class Reader {
     std::vector<std::string>& problems_;
 };
 
-/// Returns an error that names the first member that is not in `known`; empty: all are known.
+/// Returns an error that names the first member that is not in `known`; empty if all members are known.
 std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
@@ -89,7 +89,7 @@ PodRules pod_rules(Reader& read, const std::string& path) {
     return rules;
 }
 
-/// Sets the rules of k8s-driver-manager, which apply where no upgrade controller moves pods.
+/// Sets the rules of k8s-driver-manager in `policy`. They apply if no upgrade controller moves pods.
 void read_manager_rules(UpgradePolicy& policy, Reader& read) {
     const auto path = [](const char* name) { return "driver.manager.env." + std::string(name); };
     PodRules rules;
@@ -103,7 +103,7 @@ void read_manager_rules(UpgradePolicy& policy, Reader& read) {
     policy.drain.selector = read.selector(path("DRAIN_POD_SELECTOR_LABEL"));
 }
 
-/// Returns true for a count of hosts, as a number or a text, or a percentage.
+/// Returns true if `value` is a percentage, or a count of hosts as a number or a text.
 bool is_share(const Json& value) {
     if (!value.is_string())
         return value.is_number_unsigned();
@@ -223,7 +223,7 @@ Policy read_policy(const MergedPolicy& merged) {
     policy.max_parallel = read.count("rollout.maxParallelUpgrades");
     policy.silence = read.seconds("rollout.silenceSeconds");
     policy.release_silent = read.is("rollout.onSilence", "release");
-    if (read.boolean("toolkit.enabled")) // otherwise, by NVIDIA's documentation, it is installed on the hosts
+    if (read.boolean("toolkit.enabled")) // otherwise the hosts have a toolkit (NVIDIA's documentation)
         policy.toolkit = toolkit_version_of(read.text("toolkit.version"));
     for (const Json& pool : read.list("rollout.pools")) {
         Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);

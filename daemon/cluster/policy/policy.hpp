@@ -28,7 +28,7 @@ struct CountOrShare {
 
 enum class UpgradeMode {
     Controlled, ///< autoUpgrade is on: the leader upgrades hosts, like the GPU Operator's upgrade controller
-    OnRequest,  ///< autoUpgrade is off: only hosts for which an administrator requests it
+    OnRequest,  ///< autoUpgrade is off: a host upgrades only if an administrator requests it
 };
 
 /// How pods are moved off a node. A time of 0 is unlimited.
@@ -40,12 +40,12 @@ struct PodRules {
     Selector selector; ///< only for a drain
 };
 
-/// A group of hosts that upgrades before later waves. It is done when its hosts are done and `soak` has
-/// passed since the last of them.
+/// A group of hosts that upgrades before later waves. A wave is done when all its hosts are done and `soak`
+/// has passed since the last one was done.
 struct Wave {
     std::string name;
     Selector selector;
-    CountOrShare size; ///< of the hosts that `selector` selects; 0: all
+    CountOrShare size; ///< count or share of the hosts that `selector` selects; 0: all
     Seconds soak{0};
 };
 
@@ -56,7 +56,7 @@ struct UpgradePolicy {
     UpgradeMode mode = UpgradeMode::OnRequest;
     unsigned max_parallel = 1; ///< 0: no limit
     CountOrShare max_unavailable;
-    /// Also counts hosts that were unavailable before the rollout, like the GPU Operator.
+    /// max_unavailable also counts hosts that were unavailable before the rollout, as the GPU Operator does.
     bool count_all_unavailable = false;
     Selector wait_for; ///< pods to wait for first; empty: none
     Seconds wait_timeout{0};
@@ -70,7 +70,7 @@ struct UpgradePolicy {
     bool may_reboot = false;
     Seconds swap_timeout{0};
     Seconds validation_timeout{0};
-    std::string topology_key; ///< hosts of only one value of this label upgrade at a time
+    std::string topology_key; ///< at a time, only hosts with one value of this label upgrade
     std::vector<Wave> waves;
     std::vector<Window> windows;
     std::vector<Gate> gates;
@@ -83,8 +83,8 @@ struct Pool {
 };
 
 struct Policy {
-    std::vector<Pool> pools;   ///< a host is in the first that selects it; the last selects all
-    unsigned max_parallel = 0; ///< over all pools; 0: no limit
+    std::vector<Pool> pools;   ///< a host is in the first pool that selects it; the last pool selects all
+    unsigned max_parallel = 0; ///< for all pools together; 0: no limit
     Seconds silence{0};        ///< an upgrading host whose grant is not renewed for this long counts as lost
     bool release_silent = false;
     std::string toolkit;               ///< version; empty: the hosts' own configuration decides

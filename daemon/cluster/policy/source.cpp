@@ -17,10 +17,11 @@ using base::string_or;
 namespace {
 
 constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
-/// How often to check for a kind (ClusterPolicy) that the server does not serve.
+/// The time between two checks for the kind ClusterPolicy while the server does not serve it.
 constexpr Time kind_interval{30 * 60'000};
 
-/// Returns the members that the policy depends on. The status does not count, and may change every minute.
+/// Returns the members that the policy depends on. The status is not one of them, and may change every
+/// minute.
 Json without_status(Json&& object) {
     return {{"metadata",
              {{"name", object_name(object)},
@@ -94,7 +95,7 @@ PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
     watch_cluster_policies();
 }
 
-/// Reads the policy's file. If it cannot be read, its previous content remains in effect.
+/// Reads the policy's file. If the file exists but cannot be read, its previous content remains in effect.
 void PolicySource::read_file() {
     auto text = root_.read(policy_file);
     const bool is_there = text || text.error().code != Errc::NotFound;

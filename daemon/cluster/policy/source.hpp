@@ -39,16 +39,16 @@ class PolicySource {
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
     void retry();   ///< retries at once; called when the credentials have changed
-    void refresh(); ///< reads the file again
+    void refresh(); ///< reads the policy's file again
 
     /// Returns null until every source has been read.
     [[nodiscard]] const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
-    /// Returns why the policy may be out of date; its message is empty if it is up to date.
+    /// Returns why the policy may be out of date; the message is empty if the policy is up to date.
     [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] const MergedPolicy& merged() const { return merged_; }
     /// Returns a number that increases whenever policy() changes.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
-    [[nodiscard]] base::Json document() const; ///< returns `gpuhostctl cluster policy --json`
+    [[nodiscard]] base::Json document() const; ///< the output of `gpuhostctl cluster policy --json`
 
   private:
     void read_file();

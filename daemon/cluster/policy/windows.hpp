@@ -35,9 +35,9 @@ struct WindowState {
     std::string reason; ///< for people
 };
 
-/// Returns the state of `windows` at `seconds` since 1970. Without windows it is always open. A local time
-/// that the clocks skip counts as the moment of the skip. If a local time occurs twice, a window begins at
-/// the first and ends at the second.
+/// Returns the state of `windows` at `seconds` since 1970. Without windows the state is always open. A local
+/// time that the clocks skip counts as the moment of the skip. If a local time occurs twice, a window begins
+/// at the first occurrence and ends at the second.
 [[nodiscard]] WindowState window_at(const std::vector<Window>& windows, std::int64_t seconds);
 
 } // namespace gpuhost::cluster

@@ -17,13 +17,13 @@ void sooner(std::optional<std::int64_t>& due, std::int64_t other) {
 /// Decides for the hosts of one pool: take() adds the hosts, run() decides in the order of waves and names.
 class PoolRound {
   public:
-    /// `strangers`: number of grants for nodes that are not known, which may belong to this pool.
+    /// `strangers` is the number of grants whose nodes are unknown. These nodes may belong to this pool.
     PoolRound(const Pool& pool, const GateStates& gates, std::int64_t now, unsigned strangers,
               Admission& admission)
         : policy_(pool.policy), gates_(gates), now_(now), admission_(admission), held_(strangers),
           unavailable_(strangers) {}
 
-    /// `unused` may be null: the host has no unused grant.
+    /// `unused` is null if the host has no unused grant.
     void take(const FleetHost& host, bool has_place, const Unused* unused) {
         const Member member{&host, has_place, unused};
         ++numbers_.hosts;
@@ -33,8 +33,8 @@ class PoolRound {
         members_.push_back(member);
     }
 
-    /// `left`: how many more hosts may upgrade under the limit for all pools; decreased for each admitted
-    /// host. `closed`: why no pool may begin; empty: no reason.
+    /// `left` is the number of hosts that may still begin under the limit for all pools. run() subtracts each
+    /// place that it gives or reserves. `closed` is the reason why no pool may begin; empty if none.
     void run(unsigned& left, const std::string& closed) {
         const std::string shut = shut_reason(closed);
         make_waves();
@@ -62,8 +62,8 @@ class PoolRound {
 
         [[nodiscard]] unsigned times_unused() const { return unused == nullptr ? 0 : unused->times; }
 
-        /// Returns true if the wave can finish without this host. Fewer than away_after unused grants do not
-        /// count, because the host may miss them while gpuhost-cluster restarts.
+        /// Returns true if the wave can finish without this host. Unused grants count only if there are at
+        /// least away_after, because a host may miss fewer while gpuhost-cluster restarts.
         [[nodiscard]] bool is_away() const {
             const UpgradeNode& node = host->node;
             return !node.ready || node.skip || node.leaving || !node.gpu_label ||
@@ -82,7 +82,8 @@ class PoolRound {
         return !node.ready || node.skip || node.leaving || !node.gpu_label || node.others_cordoned();
     }
 
-    /// Returns what has broken since the host installed this version, which may be the cause; empty: nothing.
+    /// Returns what has broken since the host installed this version; empty if nothing. The version may be
+    /// the cause.
     [[nodiscard]] std::string broken(const UpgradeNode& node) const {
         if ((!is_done(node) && !has_failed(node)) || node.leaving || node.record.away ||
             node.was_unschedulable)
@@ -94,8 +95,8 @@ class PoolRound {
         return is_done(node) && !node.driver_ready ? "has no working driver" : "";
     }
 
-    /// Returns true if broken() has a reason that the skip label does not cancel: an administrator who sets
-    /// this label accepts the failure.
+    /// Returns true if broken() returns a reason and the skip label is not set. An administrator who sets the
+    /// skip label accepts the failure.
     [[nodiscard]] bool counts_as_broken(const UpgradeNode& node) const {
         return !node.skip && !broken(node).empty();
     }
@@ -161,7 +162,7 @@ class PoolRound {
         numbers_.failed += has_failed(node) ? 1 : 0;
     }
 
-    /// Returns true if the host counts in the total of which maxUnavailable is a percentage.
+    /// Returns true if the host counts in the total. A percentage in maxUnavailable is a share of this total.
     [[nodiscard]] bool is_counted(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (policy_.count_all_unavailable)
@@ -207,14 +208,13 @@ class PoolRound {
         return window.open ? "" : window.reason;
     }
 
-    /// Returns why later waves wait for this host, as the end of a sentence; nullopt: they do not wait for
-    /// it.
+    /// Returns why later waves wait for this host, as the end of a sentence; nullopt if they do not wait.
     [[nodiscard]] std::optional<std::string> holds_wave(const Member& member) const {
         const UpgradeNode& node = member.host->node;
         if (is_done(node))
             return counts_as_broken(node) ? std::optional(" " + broken(node)) : std::nullopt;
-        // Checked before is_away(): a host that its new driver broke is not ready either, but its wave must
-        // wait.
+        // Check has_failed() before is_away(): a host that its new driver broke is also not ready, but its
+        // wave must wait.
         if (has_failed(node) && (member.has_place || !node.skip))
             return " has failed";
         return member.has_place || !member.is_away() ? std::optional<std::string>("") : std::nullopt;
@@ -246,7 +246,7 @@ class PoolRound {
         }
     }
 
-    /// Returns why this host must wait, for a reason that concerns only this host; empty: it may be chosen.
+    /// Returns a reason to wait that concerns only this host; empty if there is none.
     std::string own_reason(const Member& member) {
         const UpgradeNode& node = member.host->node;
         if (node.skip)
@@ -326,7 +326,8 @@ class PoolRound {
         return {};
     }
 
-    /// Checks the gates. Called only when a host could begin otherwise, so that no gate is asked in vain.
+    /// Checks the gates. Called only for a host that waits for nothing else, so that gates are not queried
+    /// without need.
     void check_gates() {
         if (std::exchange(gates_seen_, true))
             return;
@@ -349,7 +350,7 @@ class PoolRound {
     std::vector<Member> members_;
     std::size_t turn_ = 0;
     Reason wave_reason_;
-    std::string topology_; ///< the value of the topology label whose hosts upgrade now
+    std::string topology_; ///< hosts with this value of the topology label upgrade now
     std::string reason_;
     bool gates_seen_ = false;
     bool is_held_ = false; ///< a gate has no answer yet: reserve places, admit no host
@@ -362,7 +363,8 @@ class PoolRound {
 
 /// Returns true if a grant must be revoked: the Node was replaced, or the host did not renew the grant for
 /// too long. The grant counts until it is deleted, because the host may still renew it. A grant for an
-/// unknown node gets the same time: Kubernetes' garbage collector deletes the grants of deleted Nodes.
+/// unknown node is not revoked earlier, because Kubernetes' garbage collector deletes the grants of deleted
+/// Nodes.
 bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     const auto host = fleet.hosts.find(grant.node);
     const bool is_known = host != fleet.hosts.end();
@@ -377,8 +379,9 @@ bool is_void(const Grant& grant, const Fleet& fleet, const Policy& policy) {
     return policy.release_silent || !under_way;
 }
 
-/// Returns true if the host has a grant, or is upgrading without one. The latter does not count if the policy
-/// releases the places of silent hosts, or if the host's record does not confirm its label.
+/// Returns true if the host has a grant, or is upgrading without one. An upgrade without a grant does not
+/// count if the policy releases the places of silent hosts, or if the state in the host's record is not the
+/// state in its label.
 bool has_place(const FleetHost& host, const Fleet& fleet, const Policy& policy) {
     const UpgradeNode& node = host.node;
     return fleet.grants.count(node.name) != 0 ||

@@ -31,14 +31,14 @@ struct Grant {
     std::string uid;     ///< UID of the Node that the grant was created for
     Seconds silent{0};   ///< time since the last renewal
     Seconds duration{0}; ///< how long the host may use the grant after a renewal
-    bool taken = true;   ///< the host has renewed the grant, which is the first thing that it does
+    bool taken = true;   ///< the host has renewed the grant, which is its first action
     Time seen{0};        ///< time of the last renewal, by the leader's monotonic clock
 };
 
 /// A host that did not use its last grants: the leader revoked them before the host began.
 struct Unused {
     unsigned times = 0;
-    Seconds wait{0}; ///< before the host gets another grant
+    Seconds wait{0}; ///< time before the host gets another grant
     Time until{0};   ///< end of `wait`, by the leader's monotonic clock
 };
 
@@ -61,23 +61,23 @@ struct PoolNumbers {
     unsigned in_progress = 0;
     unsigned done = 0;
     unsigned failed = 0;
-    /// How many more hosts may begin now, as the GPU Operator counts them; 0 while none may begin.
+    /// Number of hosts that may still begin now, counted as the GPU Operator does; 0 while none may begin.
     unsigned available = 0;
 };
 
 struct Admission {
     std::vector<std::string> admit; ///< nodes that get a grant now, in this order
-    /// Nodes whose grant must be revoked: the host does not use it, or another Node has the name now. Until
-    /// it is deleted, the grant counts.
+    /// Nodes whose grant must be revoked: the host does not use the grant, or another Node has the name now.
+    /// A grant counts until it is deleted.
     std::vector<std::string> revoke;
     std::map<std::string, std::string> waiting; ///< node → why the host is not upgraded now
-    /// For each pool, the reason why hosts wait that could be upgraded. All of them write it on their Nodes,
-    /// so it contains no numbers or names that change during the rollout.
+    /// For each pool, the reason why upgradable hosts wait. Each of these hosts writes the reason on its
+    /// Node, so the reason contains no numbers or names that change during the rollout.
     std::vector<std::string> reasons;
     std::vector<PoolNumbers> pools;
-    /// Gates that hosts wait for, and for nothing else: shut, or without an answer.
+    /// Gates that are shut or have no answer yet. At least one host waits only for them.
     std::set<Gate> asks;
-    std::optional<std::int64_t> again; ///< seconds since 1970 when time alone changes the result
+    std::optional<std::int64_t> again; ///< when time alone changes the result, in seconds since 1970
 };
 
 /// Returns the host with its pool, waves and topology under `policy`.

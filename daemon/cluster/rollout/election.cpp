@@ -81,7 +81,8 @@ void Election::lose_lease() {
         write_due_ = now();
 }
 
-/// Returns when this host may acquire the Lease: its holder has then not renewed it for the full duration.
+/// Returns when this host may acquire the Lease: when the holder has not renewed the Lease for its full
+/// duration.
 Time Election::lease_ends() const {
     const bool is_free = !lease_ || lease_->holder.empty() || lease_->holder == candidate_;
     return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_->duration);
@@ -114,7 +115,8 @@ void Election::answered(ApiAnswer&& answer, Time asked, bool acquires) {
     in_flight_ = false;
     const bool led = leads_until_.has_value();
     if (!answer.done()) {
-        // A conflict: another candidate was faster; the watch will report it. Other errors are retried.
+        // A conflict means that another candidate was faster, which the watch will report. Other errors are
+        // retried.
         const Time wait = std::max<Time>(backoff_.next(), answer.retry_after.value_or(Seconds(0)));
         write_due_ = now() + (led ? std::min(wait, renew_every) : wait);
         if (answer.status != conflict && answer.error.message != last_error_)

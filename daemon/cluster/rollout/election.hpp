@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elects the leader: the candidate that holds the Lease gpuhost-leader. The rules are those of client-go's
-// tools/leaderelection. A candidate measures with its own clock how long the Lease has not changed. It
-// acquires the Lease after the Lease's duration. The holder stops leading when that duration has passed since
-// it sent its last renewal.
+// tools/leaderelection. A candidate measures with its own clock how long the Lease has not changed. When this
+// time reaches the Lease's duration, the candidate acquires the Lease. The holder stops leading when the
+// duration has passed since it sent its last renewal.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"

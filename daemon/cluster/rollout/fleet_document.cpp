@@ -75,8 +75,8 @@ Json node_document(const FleetHost& host, bool granted, const Admission& admissi
             {"granted", granted}};
 }
 
-/// Returns all gates of the policy as open: only the leader asks gates, and publishes when hosts wait for
-/// one.
+/// Returns all gates of the policy as open. Only the leader queries gates, and it publishes when hosts wait
+/// for a gate.
 GateStates open_gates(const Policy& policy) {
     GateStates open;
     for (const Pool& pool : policy.pools)
@@ -119,7 +119,7 @@ Json pool_document(const Pool& pool, const PoolNumbers& numbers, const std::stri
 
 Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now) {
     Admission admission = admit(facts.fleet, policy, open_gates(policy), now);
-    // The admission would grant these hosts an upgrade now. Until a leader does, they are pending.
+    // The admission would grant these hosts an upgrade now. They are pending until a leader grants it.
     for (const std::string& name : admission.admit) {
         PoolNumbers& numbers = admission.pools[facts.fleet.hosts.at(name).pool];
         --numbers.in_progress;

@@ -24,7 +24,7 @@ enum class FleetPhase { Failed, Upgrading, Waiting, Other, Done };
 
 [[nodiscard]] std::string_view phase_name(FleetPhase phase);
 
-/// Returns true if the leader's Lease has expired. Allows for clocks of two hosts that differ.
+/// Returns true if the leader's Lease has expired. Allows for a difference between the clocks of two hosts.
 [[nodiscard]] bool is_silent(const LeaseFacts& leader, std::int64_t now);
 
 /// Returns an element of "pools" for fleet_document() and Leader::document(). `waits`: why its hosts wait.

@@ -102,7 +102,8 @@ void FleetWatch::on_policy() {
     changed();
 }
 
-/// Includes a Node with the GPU label even if gpuhost-cluster does not run there, because it should.
+/// Includes a Node with the GPU label even if gpuhost-cluster does not run on it, because gpuhost-cluster
+/// should run there.
 void FleetWatch::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;

@@ -31,7 +31,7 @@ class FleetWatch {
     [[nodiscard]] base::Json document(std::int64_t now) const;
     /// Returns a number that increases whenever document() may have changed.
     [[nodiscard]] std::uint64_t changes() const { return changes_; }
-    /// Returns why the data may be out of date; its message is empty if it is up to date.
+    /// Returns why the data may be out of date; the message is empty if the data is up to date.
     [[nodiscard]] const base::Error& trouble() const;
     [[nodiscard]] Time heard() const { return heard_; } ///< when data last arrived
     [[nodiscard]] const LeaseFacts& leader() const { return facts_.leader; }

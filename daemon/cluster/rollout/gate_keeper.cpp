@@ -57,7 +57,7 @@ void GateKeeper::forget() {
 }
 
 /// Returns the gates with a known state. A shut gate that is still wanted keeps its state until an answer
-/// changes it. An open gate is unknown after its interval, until it is asked again.
+/// changes it. The state of an open gate is unknown after the gate's interval, until the next answer.
 GateStates GateKeeper::states() const {
     GateStates states;
     for (const auto& [gate, known] : known_)
@@ -147,7 +147,8 @@ void GateKeeper::record(const Gate& gate, Known& known, std::string shut) {
     const std::string before = known.shut.value_or("");
     if (shut != before)
         log_(shut.empty() ? "gate '" + gate.name + "' is open" : shut);
-    // An open gate counts as a change each time, because the leader may have waited for this answer.
+    // An answer that the gate is open always counts as a change, because the leader may have waited for the
+    // answer.
     changed_ = changed_ || shut.empty() || shut != before;
     known.shut = std::move(shut);
     known.answered = now();

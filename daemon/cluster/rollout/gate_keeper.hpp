@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the Prometheus of gates for the leader. Asks only gates that a host waits for, each at most once in
-// its interval. An answer is valid for that interval.
+// Queries the Prometheus servers of gates on behalf of the leader. Queries only gates that a host waits for,
+// each at most once in its interval. An answer is valid for that interval.
 #pragma once
 
 #include "daemon/base/root.hpp"

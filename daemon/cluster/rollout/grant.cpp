@@ -30,7 +30,7 @@ LeaseFacts lease_facts(const Json& lease) {
     facts.transitions = base::int_or(spec, "leaseTransitions", 0);
     facts.term = string_or(annotations, key::term, "");
     facts.node_uid = string_or(annotations, key::node_uid, "");
-    const std::string former = string_or(annotations, "gpuhost.io/waits", "{}"); // of a leader before 0.1.0
+    const std::string former = string_or(annotations, "gpuhost.io/waits", "{}"); // by a leader before 0.1.0
     if (auto waits = base::parse_json(string_or(annotations, key::wait_reasons, former), key::wait_reasons))
         facts.waits = std::move(*waits);
     return facts;

@@ -18,9 +18,9 @@ inline constexpr const char* rollout_lease = "gpuhost-rollout"; ///< the leader 
 inline constexpr std::string_view grant_prefix = "gpuhost-upgrade-";
 
 namespace key {
-/// On a grant: term_of() the leader that created it.
+/// Annotation of a grant: term_of() the leader that created the grant.
 inline constexpr const char* term = "gpuhost.io/term";
-inline constexpr const char* version = "gpuhost.io/version"; ///< on a grant: the version that it is for
+inline constexpr const char* version = "gpuhost.io/version"; ///< annotation of a grant: driver version
 inline constexpr const char* node_uid = "gpuhost.io/node-uid";
 inline constexpr const char* wait_reasons = "gpuhost.io/wait-reasons"; ///< on gpuhost-rollout: {pool: reason}
 } // namespace key

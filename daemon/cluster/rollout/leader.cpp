@@ -37,7 +37,7 @@ std::optional<Time> Leader::due() const {
 
 void Leader::turn() {
     election_.turn();
-    // The gates' descriptor is polled without a term too.
+    // Call turn() of the gates even without a term, because their descriptor is always polled.
     const bool gates_changed = gates_.turn();
     if (!term_)
         return;

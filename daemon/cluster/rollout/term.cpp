@@ -14,7 +14,7 @@ using base::Json;
 
 namespace {
 
-/// In this time before the lease ends, the leader neither grants, revokes nor publishes.
+/// During this time before its lease ends, the leader neither grants, revokes nor publishes.
 constexpr Time margin{3'000};
 constexpr Seconds grant_duration{300};
 /// The shortest time between two decisions, so that one decision covers several changes.
@@ -23,10 +23,10 @@ constexpr Time gather{20};
 /// minute by default.
 constexpr Time request_lives{70'000};
 constexpr Time first_unused_wait{60'000};
-constexpr unsigned most_unused_doublings = 4; ///< of first_unused_wait, up to 16 minutes
+constexpr unsigned most_unused_doublings = 4; ///< doublings of first_unused_wait, up to 16 minutes
 constexpr std::size_t most_trouble = 500;     ///< bytes of a published error
 constexpr unsigned not_found = 404;
-constexpr unsigned conflict = 409; ///< also if the object exists already
+constexpr unsigned conflict = 409; ///< also the status if the object exists already
 constexpr const char* nodes_path = "/api/v1/nodes";
 constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
@@ -111,8 +111,8 @@ void Term::retry() {
 
 // The fleet
 
-/// Ignores a Node without gpuhost-cluster, because there may be many. Keeps a Node with a grant, because it
-/// may have lost its record during its upgrade.
+/// Ignores a Node without gpuhost-cluster, because there may be many such Nodes. Keeps a Node with a grant,
+/// because the Node may have lost its record during its upgrade.
 void Term::on_node(Json&& node) {
     UpgradeNode made = upgrade_node(node);
     const std::string name = made.name;
@@ -221,7 +221,7 @@ void Term::decide() {
     for (const auto& [node, unused] : fleet_.unused)
         if (unused.until > now())
             sooner(decide_due_, unused.until);
-    // too late to act: wait until the lease is renewed or has ended
+    // It is too late to act. Wait until the lease is renewed or has ended.
     if (now() + margin >= *election_.leads_until()) {
         sooner(decide_due_, now() + Time(1'000));
         return;
@@ -253,11 +253,11 @@ void Term::grant(const std::string& node) {
     in_flight_[node] = {id, true};
 }
 
-/// Handles the answer to a new grant. Only the watch shows whether the grant exists: the host may have
-/// returned it before the answer arrives.
+/// Handles the answer to the request that creates a grant. Only the watch shows whether the grant exists: the
+/// host may have deleted it before the answer arrives.
 void Term::granted(const std::string& node, const ApiAnswer& answer) {
-    // After 409 the grant may be this one: libcurl repeats a request if the connection broke, and the first
-    // request may have succeeded.
+    // After 409 the existing grant may be the one that this request created: libcurl repeats a request if the
+    // connection broke, and the first attempt may have succeeded.
     in_flight_.erase(node);
     const bool is_refused =
         answer.status >= 400 && answer.status < 500 && answer.status != conflict && !answer.done();
@@ -305,8 +305,8 @@ void Term::note_unused(const std::string& node, const std::string& uid) {
     changed();
 }
 
-/// Logs and publishes that the leader cannot read the fleet. Once it has been read, a broken connection has
-/// no effect.
+/// Logs and publishes that the leader cannot read the fleet. Once the fleet has been read, a broken
+/// connection is neither logged nor published.
 void Term::note_trouble(const std::string& what, const Error& trouble) {
     if (trouble.message.empty()) {
         blind_.erase(what);

@@ -20,14 +20,14 @@ namespace gpuhost::cluster {
 
 class Term {
   public:
-    /// Begins the term of `leader`, the Lease that `election` holds. Reads the whole fleet, because only now
-    /// this host holds it. `api`, `gates` and `election` must outlive this object; for `policy` see
-    /// set_policy().
+    /// Begins the term of `leader`, the Lease that `election` holds. Reads the whole fleet, because a host
+    /// stores the fleet only during its term. `api`, `gates` and `election` must outlive this object. See
+    /// set_policy() for `policy`.
     Term(Api& api, GateKeeper& gates, const Election& election, const LeaseFacts& leader,
          const Policy* policy, Election::LogLine log_line);
     Term(const Term&) = delete;
     Term& operator=(const Term&) = delete;
-    /// Ends the term: answers to its requests have no effect on a later one.
+    /// Ends the term: answers to its requests have no effect on a later term.
     ~Term();
 
     /// Sets the policy; null: not known. `policy` must stay valid until the next call.
@@ -43,7 +43,7 @@ class Term {
 
   private:
     struct Request {
-        std::uint64_t id = 0; ///< of the Api
+        std::uint64_t id = 0; ///< ID of the request in the Api
         bool creates = false; ///< the grant is being created, otherwise deleted
     };
 
@@ -68,7 +68,7 @@ class Term {
     GateKeeper& gates_;
     const Election& election_;
     Election::LogLine log_;
-    std::string name_; ///< term_of() the Lease
+    std::string name_; ///< term_of() the leader's Lease
     const Policy* policy_;
     Backoff backoff_;
 

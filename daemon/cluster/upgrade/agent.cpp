@@ -17,7 +17,7 @@ constexpr Time first_wait{1'000};
 constexpr Time most_wait{30'000};
 /// The shortest time between two patches of the Node that change only the reason.
 constexpr Time between_reasons{10'000};
-/// If no leader has published why hosts wait within this time, there is probably none.
+/// If no leader has published within this time why hosts wait, there is probably no leader.
 constexpr Time leader_answers{60'000};
 constexpr unsigned not_found = 404;
 
@@ -109,8 +109,8 @@ UpgradeInput UpgradeAgent::situation(const Json& node) const {
     return at;
 }
 
-/// Returns the validation by the GPU Operator's pods, which is required in addition to our own. It is Done if
-/// the GPU Operator does not validate this node.
+/// Returns the validation by the GPU Operator's pods, which is required in addition to gpuhost's own. The
+/// result is Done if the GPU Operator does not validate this node.
 Task UpgradeAgent::validators(const Labels& labels) const {
     const auto deployed = labels.find(std::string(key::deploy_prefix) + "operator-validator");
     if (deployed == labels.end() || deployed->second != "true")
@@ -194,8 +194,9 @@ void UpgradeAgent::mind_grant(const UpgradeDecision& move, bool under_way) {
     watch_waits(move.state == UpgradeState::UpgradeRequired && move.wants_grant && !lease_);
 }
 
-/// Watches this host's grant. `from_list`: an upgrade is in progress, so list first, to know whether the
-/// grant still exists. Other hosts have no grant until the watch reports one.
+/// Watches this host's grant. `from_list`: an upgrade is in progress, so the watch begins with a list, which
+/// shows whether the grant still exists. Without an upgrade the host has no grant until the watch reports
+/// one.
 void UpgradeAgent::watch_grant(bool from_list) {
     lease_known_ = false;
     grant_watch_ =
@@ -246,8 +247,8 @@ void UpgradeAgent::lose_lease() {
     lease_due_.reset();
 }
 
-/// Checks that the grant is of the current leader's term. A former leader may have created it after it lost
-/// the lease, and the current leader does not count it.
+/// Checks that the grant belongs to the current leader's term. A former leader may have created the grant
+/// after it lost the lease. The current leader does not count such a grant.
 void UpgradeAgent::confirm() {
     asks_ = true;
     (void)api_.get(lease_path(leader_lease), [this, uid = lease_->uid](ApiAnswer&& answer) {
@@ -293,8 +294,8 @@ void UpgradeAgent::renewed(ApiAnswer&& answer, Time asked) {
     lease_due_ = returns_ || !confirmed_ ? now() : asked + as_time(lease_->duration) / 3;
 }
 
-/// Deletes the grant. From now on it is not used, since the deletion may take effect at any time. A renewal
-/// that was faster makes the server refuse it.
+/// Deletes the grant. From now on the grant is not used, since the deletion may take effect at any time. If a
+/// renewal was faster, the server refuses the deletion.
 void UpgradeAgent::give_back() {
     asks_ = true;
     renewed_.reset();

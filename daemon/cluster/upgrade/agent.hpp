@@ -78,7 +78,7 @@ class UpgradeAgent final : public NodeAuthor {
     bool confirmed_ = false;   ///< the grant belongs to the current leader's term
     bool returns_ = false;     ///< the grant is to be deleted, because this host no longer needs it
     bool asks_ = false;        ///< a request about the Lease is in flight
-    /// Time of the last successful renewal: when its request was sent. Without it the grant is not used,
+    /// When the request of the last successful renewal was sent. While this is unset, the grant is not used,
     /// since its last renewal may be long ago.
     std::optional<Time> renewed_;
     std::optional<Time> lease_due_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates the Kubernetes events of this host's upgrade, one at a time and in order. Retries while the server
-// is busy or not reachable. In one attempt, the same text is sent at most once in five minutes. This protects
-// the server if another client keeps undoing the host's changes.
+// is busy or not reachable. In one attempt of the upgrade, the same text is sent at most once in five
+// minutes. This protects the server if another client keeps undoing the host's changes.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"

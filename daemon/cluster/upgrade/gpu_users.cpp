@@ -17,7 +17,7 @@ namespace {
 
 constexpr Time between_tries{5'000};
 constexpr unsigned most_failures = 6;
-/// How long a server may answer with errors only, before the claim counts as one of a GPU.
+/// How long a server may answer only with errors, before the claim counts as a claim of a GPU.
 constexpr Time most_patience{120'000};
 constexpr unsigned not_found = 404;
 constexpr unsigned forbidden = 403;

@@ -33,13 +33,13 @@ class GpuUsers {
     void end();
     /// Sets holds_driver and uses_gpu in `pods`. Returns what is not known yet, as text; empty: all is known.
     [[nodiscard]] std::string mark(std::map<std::string, PodFacts>& pods);
-    /// Marks the processes found as outdated, and forgets the claims that were not allocated yet. Called
-    /// before pods are evicted.
+    /// Marks the result of the last search as outdated, and forgets claims that were not allocated yet.
+    /// Called before pods are evicted.
     void outdate();
-    /// Returns true if the processes found are up to date. Otherwise starts a new search, and mark() must be
-    /// called again.
+    /// Returns true if the result of the last search is up to date. Otherwise starts a new search, and mark()
+    /// must be called again.
     [[nodiscard]] bool confirm();
-    /// Returns the error that keeps something unknown; empty: no error.
+    /// Returns the error of the last search, or of a claim that is still unread; empty if there is none.
     [[nodiscard]] std::string trouble() const;
     /// Receives the result of `query`. After an error, searches again later: any number of times while the
     /// error is Busy, otherwise a limited number of times in a row.

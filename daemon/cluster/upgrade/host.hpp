@@ -12,9 +12,9 @@ namespace gpuhost::cluster {
 /// The work that the host should do now.
 struct UpgradeWork {
     UpgradeAct act = UpgradeAct::None;
-    std::string version; ///< to swap to, to check for a swap, or to roll back to
+    std::string version; ///< version of the swap, of the check before a swap, or of the rollback
     const UpgradePolicy* policy = nullptr;
-    /// When the state that requires the work began, in seconds since 1970. Earlier results do not count.
+    /// Start of the state that requires the work, in seconds since 1970. Earlier results do not count.
     std::int64_t since = 0;
 };
 
@@ -32,7 +32,8 @@ class UpgradeHost {
     /// Starts `work`. Repeated calls with the same work start it once. Stops earlier work that is not in
     /// `work`.
     virtual void be_at(const UpgradeWork& work) = 0;
-    /// Clears driver().requested: the upgrade that an administrator of the host requested is on the Node now.
+    /// Clears driver().requested: the Node has recorded the request of the host's administrator, or the
+    /// request is void.
     virtual void drop_request() = 0;
 };
 

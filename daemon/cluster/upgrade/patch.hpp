@@ -12,7 +12,7 @@ struct UpgradePatch {
     bool only_reason = false; ///< the patch changes only the reason
     /// Events about NVIDIA's annotations, sent after the server has accepted the patch.
     std::vector<UpgradeEvent> events;
-    /// Starts of event texts. If the server refuses the patch, they are sent with its reason.
+    /// Starts of event texts. If the server refuses the patch, each text is sent with the server's reason.
     std::vector<std::string> failures;
 };
 

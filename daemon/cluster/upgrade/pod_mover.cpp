@@ -24,8 +24,8 @@ constexpr Time most_wait{30'000};
 constexpr std::size_t most_named = 5;
 /// How long a DaemonSet may need to create its validator after the node gets its label back.
 constexpr Seconds validators_come{30};
-constexpr Seconds operands_come{300}; ///< the same on a node where other operands of the GPU Operator run
-constexpr Seconds after_grace{30};    ///< after the grace period; then a pod counts as stuck
+constexpr Seconds operands_come{300}; ///< the same, if other GPU Operator operands run on the node
+constexpr Seconds after_grace{30};    ///< time from the end of the grace period until a pod counts as stuck
 /// How long pods must be visible after an outage of the API server, before a validation can be late.
 constexpr Seconds pods_settle{60};
 constexpr std::int64_t blind = std::numeric_limits<std::int64_t>::max();
@@ -120,7 +120,7 @@ void PodMover::begin() {
     task_.late_from = blind;
     const auto opened = open_();
     if (!opened) {
-        // gpuhostd was asked for them and will answer
+        // Busy: gpuhostd was asked for the credentials and will answer.
         const bool is_asked = opened.error().code == Errc::Busy;
         if (!is_asked || last_error_.empty())
             task_.text = opened.error().message;
@@ -196,8 +196,8 @@ bool PodMover::is_late() const {
     return timeout.count() != 0 && unix_now() >= since_ + timeout.count();
 }
 
-/// Returns how long after since_ pods may need to leave. With overridePDB a terminating pod gets its grace
-/// period.
+/// Returns the time after since_ in which pods must leave. If the policy overrides budgets, a terminating pod
+/// gets its grace period.
 Seconds PodMover::patience() const {
     if (!policy_->override_pdb)
         return rules().timeout;
@@ -269,7 +269,7 @@ std::optional<std::string> PodMover::awaited() {
     return std::nullopt;
 }
 
-/// Waits for what awaited() returned, and fails if the time is over while an error persists. Without an
+/// Waits, with `why` as the text of the task. Fails if the time is over while an error persists. Without an
 /// error, a list or a search is in progress and will end.
 void PodMover::wait(std::string why) {
     task_.text = std::move(why);
@@ -286,7 +286,7 @@ void PodMover::query() {
     if (const auto first = awaited())
         return wait(*first);
     const PodChoice choice = choose_pods(pods_, act_, *policy_);
-    // A blocker would keep the eviction from completing, so evict no pod while there is one.
+    // A pod in `refuse` would keep the task from completing, so evict no pod while there is one.
     if (!choice.refuse.empty())
         return fail(list_text(choice.refuse));
     if (choice.leave.empty()) {
@@ -328,11 +328,11 @@ void PodMover::ask(const PodFacts& pod) {
         answered(uid, text, std::move(answer));
     };
     const Json preconditions = {{"preconditions", {{"uid", pod.uid}}}};
-    // deletes the pod without the Eviction API, which only a policy that overrides budgets allows
+    // Delete the pod without the Eviction API. Only a policy that overrides budgets allows this.
     if (is_late()) {
         log_("deletes pod " + pod.text() + ": not evicted within " + std::to_string(rules().timeout.count()) +
              " s");
-        // A pod that remains after its grace period is stuck: delete it without one.
+        // A pod that remains after its grace period is stuck: delete it with a grace period of 0.
         (void)api_->remove(pod_path(pod), {{"metadata", {{"uid", pod.uid}}}}, done,
                            pod.is_leaving ? Json{{"gracePeriodSeconds", 0}} : Json::object());
         return;

@@ -30,8 +30,8 @@ bool asks_for_gpu(const Json& container) {
     return false;
 }
 
-/// Returns true if the pod requests a GPU, or uses one without a request. It can do so by NVIDIA's runtime
-/// class, or with NVIDIA's device files as host paths.
+/// Returns true if the pod requests a GPU, or uses one without a request: by NVIDIA's runtime class, or with
+/// NVIDIA's device files as host paths.
 bool uses_gpu(const Json& spec) {
     for (const char* kind : {"containers", "initContainers"})
         for (const Json& container : list_of(spec, kind))
@@ -52,7 +52,7 @@ std::vector<std::string> claims_of(const Json& spec, const Json& status) {
         for (const Json& claim : *list)
             if (std::string name = string_or(claim, "resourceClaimName", ""); !name.empty())
                 names.push_back(std::move(name));
-    // A device requested as an extended resource (Kubernetes 1.34)
+    // The claim of a device that is requested as an extended resource (Kubernetes 1.34)
     if (std::string name = string_or(member(status, "extendedResourceClaimStatus"), "resourceClaimName", "");
         !name.empty())
         names.push_back(std::move(name));

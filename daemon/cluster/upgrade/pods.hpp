@@ -26,7 +26,7 @@ struct PodFacts {
     bool is_daemon = false;    ///< owned by a DaemonSet, which would recreate it at once
     bool is_mirror = false;    ///< a static pod, from a file on the host
     std::string static_uid;    ///< if is_mirror: the UID that the pod's processes have on the host
-    bool is_operand = false;   ///< pauses with NVIDIA's operands: is_paused_by() a label in its nodeSelector
+    bool is_operand = false;   ///< paused with NVIDIA's operands: is_paused_by() a label of its nodeSelector
     bool is_managed = false;
     bool has_empty_dir = false;
     bool is_validator = false;       ///< a pod of the GPU Operator that reports whether the node's GPUs work
@@ -50,8 +50,8 @@ struct PodChoice {
 [[nodiscard]] PodChoice choose_pods(const std::map<std::string, PodFacts>& pods, UpgradeAct act,
                                     const UpgradePolicy& policy);
 
-/// Returns the part of the server's answer about a disruption budget that refuses an eviction: "web (needs 2
-/// healthy pods and has 2 currently)". Empty: the answer names no budget.
+/// Returns the disruption budget that refuses an eviction, from the server's answer: "web (needs 2 healthy
+/// pods and has 2 currently)". Empty if the answer names no budget.
 [[nodiscard]] std::string budget_in_the_way(const base::Json& status);
 
 } // namespace gpuhost::cluster

@@ -17,7 +17,8 @@ namespace {
 using enum UpgradeState;
 using Events = std::vector<UpgradeEvent>;
 
-/// The most reboots for one version. If the driver is not loaded after one, it will not be after another.
+/// The most reboots for one version. If the driver is not loaded after one reboot, another reboot does not
+/// help.
 constexpr unsigned most_reboots = 1;
 constexpr unsigned most_doublings = 10;
 /// Bytes of each annotation for people. All annotations of a Node may have 256 KiB.
@@ -25,7 +26,8 @@ constexpr std::size_t most_text = 4096;
 constexpr const char* scheduling_drain = "Scheduling drain of the node";
 constexpr const char* drained_node = "Successfully drained the node";
 constexpr const char* failed_drain = "Failed to drain the node, ";
-/// Seconds. A recorded time that is further in the future was written before the clock was set back.
+/// A recorded time that is more than this many seconds in the future was written before the clock was set
+/// back.
 constexpr std::int64_t set_back = 60;
 
 /// Returns the decision that changes nothing on the Node.
@@ -38,7 +40,7 @@ UpgradeDecision unchanged(const UpgradeNode& node) {
     return next;
 }
 
-/// Returns `next` with `events` before its own.
+/// Returns `next` with `events` before its own events.
 UpgradeDecision after(const Events& events, UpgradeDecision next) {
     next.events.insert(next.events.begin(), events.begin(), events.end());
     return next;
@@ -94,7 +96,7 @@ class Upgrade {
     [[nodiscard]] bool is_paused() const {
         return !has_desired_version() || (policy_.mode == UpgradeMode::OnRequest && !record_.requested);
     }
-    /// Returns when the state has lasted for `timeout`; nullopt: never.
+    /// Returns when the state will have lasted for `timeout`; nullopt (never) if `timeout` is 0.
     [[nodiscard]] std::optional<std::int64_t> deadline(Seconds timeout) const {
         return timeout.count() == 0 ? std::nullopt : std::optional(record_.since + timeout.count());
     }
@@ -107,8 +109,8 @@ class Upgrade {
     /// driver, so it counts as working.
     [[nodiscard]] bool serves() const { return at_.driver.ready || node_.state < PodRestartRequired; }
     [[nodiscard]] bool is_swapping() const { return at_.swap.state == Task::State::Running; }
-    /// Returns true if this host would begin its upgrade with a grant. Otherwise it wants none, since an
-    /// unused grant would block another host.
+    /// Returns true if this host would begin its upgrade as soon as it has a grant. Otherwise it requests no
+    /// grant, since an unused grant would block another host.
     [[nodiscard]] bool would_begin(const WindowState& window) const {
         return window.open && at_.policy_problem.empty();
     }
@@ -186,7 +188,8 @@ class Upgrade {
         return next;
     }
 
-    /// Lets the operands return. If `uncordons`, also reverts this host's cordon.
+    /// Returns `next`, changed so that NVIDIA's operands return. If `uncordons`, also reverts this host's
+    /// cordon.
     [[nodiscard]] UpgradeDecision give_back(UpgradeDecision next, bool uncordons = true) const {
         next.labels = unpaused(at_.labels);
         if (!uncordons)
@@ -198,8 +201,8 @@ class Upgrade {
         return next;
     }
 
-    /// Starts the upgrade from the beginning: a person set a state label, not this host, and the host has no
-    /// grant for it.
+    /// Starts the upgrade from the beginning. Called if a person, not this host, set the state label, and the
+    /// host has no grant.
     [[nodiscard]] UpgradeDecision request() const {
         return to(UpgradeRequired, requested_record(), waiting_reason());
     }
@@ -216,7 +219,7 @@ class Upgrade {
         return to(UpgradeRequired, record, at_.check.is_done() ? waiting_reason() : at_.check.text);
     }
 
-    /// Returns to the state without a label: the policy requires no upgrade of this host.
+    /// Removes the state label, because the policy requires no upgrade of this host.
     [[nodiscard]] UpgradeDecision forget() const {
         const std::string why = has_desired_version() && !runs_wanted()
                                     ? "the policy sets version " + policy_.version + "; autoUpgrade is off"
@@ -228,7 +231,8 @@ class Upgrade {
         return next;
     }
 
-    /// Returns to the state upgrade-required, so that the host waits again. The attempt does not count.
+    /// Ends the attempt, which does not count. The host waits again in the state upgrade-required, or in the
+    /// state Unknown if is_paused().
     [[nodiscard]] UpgradeDecision release(const std::string& why) const {
         UpgradeRecord record = record_;
         if (record.attempts > 0)
@@ -239,8 +243,8 @@ class Upgrade {
         return give_back(to(is_paused() ? Unknown : UpgradeRequired, record, why), !at_.revoked || serves());
     }
 
-    /// Called before the first irreversible step. Returns the decision that releases the host, if the policy,
-    /// `window` or the grant no longer allows the upgrade; nullopt: the host may go on.
+    /// Called before the first irreversible step. Returns the decision to release the host, or to wait, if
+    /// the policy, `window` or the grant does not allow the upgrade; nullopt if the upgrade may continue.
     [[nodiscard]] std::optional<UpgradeDecision> released(const WindowState& window = {}) const {
         if (is_paused())
             return release("autoUpgrade is off");
@@ -286,8 +290,8 @@ class Upgrade {
         return begin(false);
     }
 
-    /// Sets the label upgrade-done, unless it is there. If only the label was removed, keeps the time of
-    /// completion, because later waves wait from that time on.
+    /// Sets the label upgrade-done, unless the Node has it. If only the label was removed, keeps the time of
+    /// completion, because later waves measure their wait from that time.
     [[nodiscard]] UpgradeDecision keep_done() const {
         const bool was_done = record_.state == UpgradeDone && record_.version == policy_.version;
         UpgradeDecision next = stay(UpgradeAct::None, "");
@@ -317,7 +321,7 @@ class Upgrade {
         UpgradeDecision next = stay(UpgradeAct::Check, node_.reason, {window.until, record_.retry_at});
         UpgradeRecord& record = next.record;
         const bool failed = at_.check.has_failed();
-        // The leader's clock may differ: `prepared` shows it that retry_at has been reached here.
+        // The leader's clock may differ, so `prepared` shows the leader that this host has reached retry_at.
         record.prepared = would_begin(window) && !failed &&
                           (at_.check.is_done() ? record.retry_at <= at_.now
                                                : record.prepared && record.version == policy_.version);
@@ -461,7 +465,8 @@ class Upgrade {
                         "(drain.enable is false): " +
                             at_.driver.problem,
                         true);
-        // without an answer about the grant wait; without a grant finish what was begun
+        // Wait while it is unknown whether the grant exists. Without a grant, finish the upgrade that was
+        // begun.
         if (!at_.granted && !at_.revoked)
             return hold();
         UpgradeDecision next = stay(UpgradeAct::Reboot, "reboots");
@@ -494,9 +499,9 @@ class Upgrade {
         return next;
     }
 
-    /// Returns when the validation fails for lack of time; nullopt: never, or not known. If the new driver is
-    /// ready, only the validator pods are missing. They get some time in which they are visible: while the
-    /// API server is down they cannot report.
+    /// Returns when the validation times out; nullopt: never, or not known. If the new driver is ready, only
+    /// the validator pods are missing. Before the timeout, these pods must have been visible for some time,
+    /// because they cannot report while the API server is down.
     [[nodiscard]] std::optional<std::int64_t> validation_ends() const {
         const auto ends = deadline(policy_.validation_timeout);
         if (!ends || !at_.driver.ready || at_.driver.running != record_.version)
@@ -513,8 +518,8 @@ class Upgrade {
             return roll_back(record_.cause);
         if (passes)
             return node_.was_unschedulable || !record_.cordoned ? done() : to(UncordonRequired, record_);
-        // While an operation may change the driver, `ready` is false although the driver is not broken: wait,
-        // without the deadline below.
+        // While an operation may change the driver, `ready` is false although the driver is not broken. So
+        // wait without a deadline.
         if (at_.driver.changing)
             return stay(UpgradeAct::Validate, node_.reason);
         // Another version runs, for example after a reboot or another client's swap. Waiting would not change

@@ -15,12 +15,12 @@
 
 namespace gpuhost::cluster {
 
-/// Long-running work for one version, which another part does: gpuhostd, or pods.
+/// The state of long-running work for one version that gpuhostd or pods do.
 struct Task {
     enum class State { None, Running, Done, Failed };
     State state = State::None;
     std::string text;      ///< what the task does or waits for; after a failure the reason
-    bool is_final = false; ///< after a failure: a retry would fail again
+    bool is_final = false; ///< the task has failed, and a retry would fail again
     /// Seconds since 1970. Before this time the task does not count as late, because its pods have not been
     /// visible for long enough.
     std::int64_t late_from = 0;
@@ -37,7 +37,7 @@ struct HostDriver {
     /// neither as ready nor as broken.
     bool changing = false;
     bool ready = false;    ///< the driver runs and is complete
-    std::string problem;   ///< why it is not ready
+    std::string problem;   ///< why the driver is not ready
     std::string pinned;    ///< the version that gpuhostd.conf pins; empty: none
     std::string requested; ///< the version that an administrator of the host requested; empty: none
     bool reboot_required = false;
@@ -91,7 +91,7 @@ struct UpgradeDecision {
     std::optional<std::int64_t> wait_began;
     std::optional<std::int64_t> validation_began;
     std::map<std::string, std::string> labels; ///< changed labels to write
-    UpgradeAct act = UpgradeAct::None;         ///< what the host does after all of that is written
+    UpgradeAct act = UpgradeAct::None;         ///< what the host does after the decision is on the Node
     bool wants_grant = false;                  ///< the host uses a grant, or waits for one
     /// The version that the host installs when an administrator asks for it; empty: none.
     std::string offer;
@@ -103,11 +103,11 @@ struct UpgradeDecision {
 
 [[nodiscard]] UpgradeDecision next_decision(const UpgradeInput& situation);
 
-/// Return the labels to change, like k8s-driver-manager: paused() keeps NVIDIA's operands off a node while
-/// its driver changes, unpaused() lets them return.
+/// Return the labels to change, as k8s-driver-manager does. paused() keeps NVIDIA's operands off a node while
+/// its driver changes. unpaused() lets them return.
 [[nodiscard]] std::map<std::string, std::string> paused(const Labels& labels);
 [[nodiscard]] std::map<std::string, std::string> unpaused(const Labels& labels);
-/// Returns true if paused() keeps off the pods that select nodes by `label`.
+/// Returns true if paused() keeps away pods that select nodes by `label`.
 [[nodiscard]] bool is_paused_by(std::string_view label);
 
 } // namespace gpuhost::cluster

@@ -98,7 +98,7 @@ struct ArchiveReader::State {
     std::unordered_set<std::string> seen;
     std::uint64_t entries = 0;
     std::uint64_t total = 0;
-    std::uint64_t entry_size = 0; ///< the declared size
+    std::uint64_t entry_size = 0; ///< declared size of the current member
     std::uint64_t entry_read = 0;
     std::uint64_t consumed = 0; ///< bytes of input read
     bool size_declared = false;
@@ -118,7 +118,8 @@ struct ArchiveReader::State {
         const char* text = archive_error_string(handle.get());
         return bad(text != nullptr ? text : "unreadable");
     }
-    /// Returns the unpacked bytes so far, without those of the current member that are still to be read.
+    /// Returns the number of bytes unpacked so far. Bytes of the current member that are still to be read do
+    /// not count.
     [[nodiscard]] std::uint64_t unpacked() const {
         return total - (size_declared ? entry_size - std::min(entry_size, entry_read) : 0);
     }

@@ -39,7 +39,7 @@ struct ArchiveLimits {
 struct FilePart {
     int fd = -1; ///< not owned
     std::uint64_t offset = 0;
-    /// If it is larger than the rest of the file, the part ends with the file.
+    /// If `size` is larger than the rest of the file, the part ends with the file.
     std::uint64_t size = std::numeric_limits<std::uint64_t>::max();
 };
 
@@ -67,8 +67,8 @@ class ArchiveReader {
     }
     [[nodiscard]] static base::Result<ArchiveReader> open(std::string_view memory, ArchiveFormat format,
                                                           std::string what, const ArchiveLimits& limits = {});
-    /// Reads the current member of `outer` as a stream. `outer` must outlive this reader and must not advance
-    /// meanwhile.
+    /// Reads the current member of `outer` as a stream. `outer` must outlive this reader, and must not
+    /// advance to another member while this reader is in use.
     [[nodiscard]] static base::Result<ArchiveReader> open(ArchiveReader& outer, ArchiveFormat format,
                                                           std::string what, const ArchiveLimits& limits = {});
 
@@ -78,7 +78,7 @@ class ArchiveReader {
     ArchiveReader& operator=(const ArchiveReader&) = delete;
     ~ArchiveReader();
 
-    /// Returns the next member and skips the rest of this one. Returns nothing at the end.
+    /// Skips the rest of the current member and returns the next one. Returns nothing at the end.
     [[nodiscard]] base::Result<std::optional<ArchiveEntry>> next();
 
     /// Returns the content of the current member. Fails with BadContent if it exceeds `limit` bytes.

@@ -35,7 +35,8 @@ tl::unexpected<base::Error> NewcNames::bad(std::string_view reason) const {
     return base::fail(Errc::BadContent, what_ + ": " + std::string(reason));
 }
 
-/// Collects the missing bytes of the header or name, as far as available.
+/// Appends the missing bytes of the current header or name to held_, as far as `bytes` has them. Returns how
+/// many bytes it has taken.
 std::size_t NewcNames::collect(std::string_view bytes) {
     const std::size_t taken = std::min(wanted_ - held_.size(), bytes.size());
     held_ += bytes.substr(0, taken);

@@ -17,7 +17,7 @@ using base::Result;
 namespace {
 
 constexpr std::size_t dos_header = 64;
-constexpr std::size_t header_at = 0x3c; // offset, in the DOS header, of the PE header's position
+constexpr std::size_t header_at = 0x3c; // offset at which the DOS header stores the PE header's offset
 constexpr std::size_t pe_header = 24;   // "PE", two zeros, and the COFF header
 constexpr std::size_t count_at = 6;
 constexpr std::size_t optional_size_at = 20;

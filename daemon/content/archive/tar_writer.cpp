@@ -35,7 +35,7 @@ struct TarWriter::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     /// Prevents writes to `fd` while the handle of an unfinished writer is freed. archive_write_fail() is not
-    /// used: after it, libarchive 3.6 does not free its block.
+    /// used, because libarchive 3.6 does not free its block after a call of that function.
     ~State() { abandoned = true; }
 
     int fd = -1;

@@ -39,8 +39,8 @@ using OnBytes = std::function<void(std::uint64_t)>;
                                                             const OnBytes& on_bytes = {},
                                                             const TreeLimits& limits = {});
 
-/// Makes the tree read-only, and owned by root if this process is root. Syncs all of it: starts all writes
-/// before it waits for any.
+/// Makes the tree read-only, and owned by root if this process is root. Syncs the whole tree: starts all
+/// writes before it waits for the first one.
 [[nodiscard]] base::Result<void> seal_tree(int directory, const std::string& what,
                                            const TreeLimits& limits = {});
 

@@ -23,8 +23,8 @@ std::vector<PeSection> named(const std::vector<PeSection>& sections, std::string
     return found;
 }
 
-/// Returns true if the image is for this kernel according to its section .uname. Also true without such a
-/// section: the caller has selected the file by its name.
+/// Returns true if the image is for `kernel` according to its section .uname. Also returns true if the image
+/// does not have this section, because the caller has selected the file by its name.
 Result<bool> is_of(int fd, const std::vector<PeSection>& sections, const std::string& kernel,
                    const std::string& what) {
     const std::vector<PeSection> words = named(sections, ".uname");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a unified kernel image (https://uapi-group.org/specifications/specs/unified_kernel_image): a UEFI
-// program whose sections are a kernel, an initramfs image and descriptions. An image with several profiles
-// may contain such a section for each profile.
+// program whose sections are a kernel, an initramfs image and descriptions. In an image with several
+// profiles, each profile may have such sections of its own.
 #pragma once
 
 #include "daemon/content/archive/initramfs.hpp"

@@ -17,7 +17,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
     std::string digits(text);
     std::erase_if(digits, [](char c) { return c == '\r' || c == '\n'; });
     const std::size_t padding = digits.size() - (digits.find_last_not_of('=') + 1);
-    // EVP_DecodeBlock() reads '=' as a digit anywhere. It skips blanks at the ends, so its result is shorter.
+    // EVP_DecodeBlock() accepts '=' as a digit anywhere, so this is checked here. It also skips blanks at the
+    // ends of the text; the shorter result shows them below.
     if (digits.size() % 4 != 0 || padding > 2 || digits.find('=') < digits.size() - padding)
         return std::nullopt;
     std::string decoded(digits.size() / 4 * 3, '\0');

@@ -31,7 +31,7 @@ struct CertificateFacts {
     std::uint64_t from = 0; ///< seconds since 1970
     std::uint64_t until = 0;
     std::string name;   ///< CN of the subject
-    std::string digest; ///< see CertificateRequest
+    std::string digest; ///< see CertificateRequest::digest
 };
 
 /// Fails with BadContent if the first certificate of `pem` is missing or invalid. Other blocks, and text

@@ -6,9 +6,9 @@
 // is accepted if it
 //   - chains to one of the authorities, and each certificate of the chain is valid now by this host's clock
 //   - may sign by its key usage, if it has one, and has codeSigning in its extended key usage, if it has one;
-//     the latter applies to the authorities of the chain too
-//   - is in no revocation list. An authority with a list must have a current one; without a list of its
-//     authority, a certificate counts as not revoked
+//     the rule for extended key usage applies to the authorities of the chain too
+//   - is in no revocation list. If an authority has lists, one of them must be current. If the authority has
+//     no list, its certificates count as not revoked
 //   - has a key, and a signature over a digest, of at least 112 bits' strength (NIST SP 800-57)
 // Every signature of a document must be valid. Revocation lists and time stamps inside a document are
 // ignored.
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-struct evp_pkey_st; // OpenSSL's, which only this folder includes
+struct evp_pkey_st; // type of OpenSSL, whose headers only this folder includes
 struct x509_st;
 struct stack_st_X509;
 
@@ -66,7 +66,7 @@ struct SignedDocument {
 [[nodiscard]] base::Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& trust,
                                                          std::string_view what);
 
-/// Returns the document without verifying its signatures. Only to show what was refused.
+/// Returns the document without verifying its signatures. Use it only to show a document that was refused.
 [[nodiscard]] base::Result<std::string> signed_content_unverified(std::string_view der,
                                                                   std::string_view what);
 
@@ -74,8 +74,8 @@ struct SignedDocument {
 /// needs a passphrase that is missing or wrong.
 class SigningKey {
   public:
-    /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM, with `passphrase` if
-    /// it is encrypted.
+    /// `certificates` is PEM: the signer's first, then intermediate ones. `key` is PEM; if the key is
+    /// encrypted, `passphrase` decrypts it.
     [[nodiscard]] static base::Result<SigningKey>
     from_pem(std::string_view key, std::string_view certificates, const std::string& passphrase);
     /// Reads the key and its certificates from PKCS#12 (DER).
@@ -92,8 +92,9 @@ class SigningKey {
     /// such as RSA PKCS #1 v1.5, the same key, content and time give the same bytes.
     [[nodiscard]] base::Result<std::string> sign(std::string_view content, std::uint64_t time) const;
 
-    /// Returns the bytes to append to a kernel module to sign it, equal to those of the kernel's
-    /// scripts/sign-file. `hash` is "sha256", "sha384" or "sha512"; fails with InvalidArgument for others.
+    /// Returns the bytes that sign a kernel module when they are appended to it. They are the same as those
+    /// of the kernel's scripts/sign-file. `hash` is "sha256", "sha384" or "sha512"; fails with
+    /// InvalidArgument for others.
     [[nodiscard]] base::Result<std::string> sign_module(std::string_view image,
                                                         const std::string& hash) const;
 

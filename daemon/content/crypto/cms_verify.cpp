@@ -28,7 +28,7 @@ constexpr std::size_t largest_der = 256U << 20U; ///< fits OpenSSL's int and lon
 
 struct PemFile {
     InfosPtr infos;
-    std::vector<X509*> certificates; ///< owned by infos, like the lists
+    std::vector<X509*> certificates; ///< owned by `infos`, like the elements of `lists`
     std::vector<X509_CRL*> lists;
 };
 
@@ -76,8 +76,9 @@ bool has_list(const Verification& verification, const X509_NAME* issuer) {
     });
 }
 
-/// Returns true if the certificate may sign code. This is required of authorities too: one that is restricted
-/// to other uses must not issue signers. OpenSSL returns UINT32_MAX without the extension.
+/// Returns true if the certificate may sign code. Authorities must be allowed to do so too: an authority that
+/// is restricted to other uses must not issue signers. If the extension is missing, OpenSSL returns
+/// UINT32_MAX.
 bool is_for_code(X509* certificate) {
     return (X509_get_extended_key_usage(certificate) & XKU_CODE_SIGN) != 0;
 }
@@ -186,7 +187,7 @@ Result<void> check_signatures(CMS_ContentInfo* cms, std::string_view what) {
 }
 
 Result<void> check_usage(X509* certificate, std::string_view what) {
-    // Without the extension, OpenSSL returns a value in which this bit is set too.
+    // If the extension is missing, OpenSSL returns a value in which this bit is set too.
     const bool signs = (X509_get_key_usage(certificate) & KU_DIGITAL_SIGNATURE) != 0;
     const bool code = is_for_code(certificate);
     if (signs && code)
@@ -205,7 +206,8 @@ Result<StorePtr> make_store(Verification& verification, bool partial) {
         return base::fail(Errc::Failed, "OpenSSL: " + openssl_reason());
     X509_STORE_set_verify_cb(store.get(), judge);
     X509_VERIFY_PARAM* const rules = X509_STORE_get0_param(store.get());
-    // check_usage() checks the purpose: OpenSSL 3.0 has none for code and would check for e-mail instead.
+    // check_usage() checks the purpose. OpenSSL 3.0 does not have a purpose for code signing, and would check
+    // for e-mail instead.
     X509_VERIFY_PARAM_set_purpose(rules, X509_PURPOSE_ANY);
     X509_VERIFY_PARAM_set_auth_level(rules, strength);
     X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL |
@@ -266,8 +268,8 @@ Result<SignedDocument> verify_signed(std::string_view der, const TrustAnchors& t
         verification.files.push_back(std::move(file));
     }
     auto content = verify(cms.get(), verification, false);
-    // Accept a chain that ends at a trusted intermediate authority. Only as a second attempt, because its own
-    // revocation is not checked then.
+    // As a second attempt, accept a chain that ends at a trusted intermediate authority. This attempt is the
+    // second one, because it does not check whether that authority itself is revoked.
     if (!content && leads_nowhere(verification.error)) {
         verification.error = X509_V_OK;
         content = verify(cms.get(), verification, true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads keys that a URI names. Only for the files of this folder: it includes OpenSSL's headers.
+// Loads keys that a URI names. Only files of this folder may include this header, because it includes
+// OpenSSL's headers.
 #pragma once
 
 #include <string>

@@ -94,7 +94,7 @@ Result<ModuleCertificate> read_module_certificate(std::string_view text, std::st
     if (const ASN1_OCTET_STRING* const key_id = X509_get0_subject_key_id(x509))
         facts.key_id = hexadecimal(key_id);
     facts.until = unix_time(X509_get0_notAfter(x509));
-    // Set too if the certificate has no such extension.
+    // Each of these two facts is also true if the certificate does not have the extension.
     facts.signs = (X509_get_key_usage(x509) & KU_DIGITAL_SIGNATURE) != 0;
     facts.signs_code = (X509_get_extended_key_usage(x509) & XKU_CODE_SIGN) != 0;
     ERR_clear_error(); // errors of malformed extensions

@@ -17,7 +17,8 @@ struct ModuleCertificate {
     std::string name;   ///< CN of the subject
     std::string issuer; ///< RFC 2253, as in ModuleSigner
     std::string serial; ///< as in ModuleSigner
-    /// The extension subjectKeyIdentifier in lower-case hexadecimal; empty without it.
+    /// The extension subjectKeyIdentifier in lower-case hexadecimal; empty if the certificate does not have
+    /// it.
     std::string key_id;
     std::uint64_t until = 0; ///< seconds since 1970
     bool signs = false;      ///< its key usage has digitalSignature, or is absent

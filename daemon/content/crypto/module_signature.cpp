@@ -148,7 +148,8 @@ Result<void> verify_module_signature(std::string_view file, const ModuleSignatur
         return base::fail(Errc::BadContent,
                           std::string(what) + ": can't verify its signature: " + openssl_reason());
     const BioPtr image = memory_bio(file.substr(0, signature.covered));
-    // Without a chain and the certificates inside: the kernel searches its keyrings for the key alone.
+    // The flags ignore chains and the certificates inside, because the kernel searches its keyrings for the
+    // key alone.
     constexpr unsigned flags = CMS_BINARY | CMS_DETACHED | CMS_NO_SIGNER_CERT_VERIFY | CMS_NOINTERN;
     if (CMS_verify(cms.get(), signers.get(), nullptr, image.get(), nullptr, flags) == 1)
         return {};

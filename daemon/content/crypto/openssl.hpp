@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for the files of this folder that use OpenSSL. Only for these: it includes OpenSSL's headers.
+// Helpers for the files of this folder that use OpenSSL. Only these files may include this header, because it
+// includes OpenSSL's headers.
 #pragma once
 
 #include "daemon/base/handle.hpp"
@@ -24,11 +25,11 @@ using CmsPtr = base::CHandle<CMS_ContentInfo, CMS_ContentInfo_free>;
 [[nodiscard]] std::string openssl_reason();
 /// Returns a BIO that reads `text` without a copy; `text` must outlive it.
 [[nodiscard]] BioPtr memory_bio(std::string_view text);
-/// Returns what was written to a BIO of BIO_s_mem(). The BIO owns it.
+/// Returns the bytes that were written to a BIO of BIO_s_mem(). The BIO owns these bytes.
 [[nodiscard]] std::string_view written(BIO* bio);
 /// Returns a name in the format of RFC 2253, with control characters escaped.
 [[nodiscard]] std::string name_text(const X509_NAME* name);
-/// Returns the CN of a name; empty without one.
+/// Returns the CN of a name; empty if the name does not have one.
 [[nodiscard]] std::string common_name(const X509_NAME* name);
 /// Returns the bytes in lower-case hexadecimal.
 [[nodiscard]] std::string hexadecimal(const ASN1_OCTET_STRING* bytes);

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-struct evp_md_ctx_st; // OpenSSL's, which only this folder includes
+struct evp_md_ctx_st; // type of OpenSSL, whose headers only this folder includes
 
 namespace gpuhost::content {
 

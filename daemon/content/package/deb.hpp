@@ -42,8 +42,8 @@ class Deb {
     ArchiveReader data_; ///< reads from outer_: declared after it, so that it is destroyed first
 };
 
-/// Parses the fields of a control file that DebControl has. Fails with BadContent if the name or the version
-/// is missing or not valid.
+/// Parses those fields of a control file that are members of DebControl. Fails with BadContent if the name or
+/// the version is missing or not valid.
 [[nodiscard]] base::Result<DebControl> parse_deb_control(std::string_view text, std::string_view what);
 
 /// Returns dpkg's name of the architecture that this program was built for.

@@ -20,7 +20,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t assignment_lines = 64; // real ones have them in the first 40
+constexpr std::size_t assignment_lines = 64; // real scripts have the assignments in their first 40 lines
 constexpr std::size_t most_value_bytes = 1024;
 constexpr std::array<std::string_view, 7> wanted{"CRCsum",    "MD5",  "SHA",        "label",
                                                  "filesizes", "skip", "decrypt_cmd"};
@@ -82,8 +82,9 @@ std::optional<std::uint64_t> after_lines(std::string_view start, std::uint64_t c
     return at;
 }
 
-/// Returns a sum that consists of `digits`. Empty if it is missing, or all zeros: makeself writes zeros for a
-/// sum that it did not compute.
+/// Returns the sum `name`. Fails with BadContent if it is longer than `most` or does not consist of `digits`.
+/// Returns an empty text if the sum is missing or all zeros: makeself writes zeros for a sum that it did not
+/// compute.
 Result<std::string> sum_of(const Assignments& found, std::string_view name, std::string_view digits,
                            std::size_t most, std::string_view what) {
     const auto at = found.find(name);

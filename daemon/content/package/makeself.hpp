@@ -3,10 +3,10 @@
 // compressed. Nothing in it is executed. The script is read as text: assignments at its top give the position
 // of the tar and its sums.
 //
-// Two formats are supported. In makeself's own since 2.4 (github.com/megastep/makeself), the tar begins after
-// `skip` lines and has `filesizes` bytes. The sums cover these bytes. NVIDIA's drivers have a variant of
-// makeself 1.6: the tar begins at line `skip` and extends to the end of the file. A decompressor for hosts
-// without one may precede the tar. The sums, in lines 2 and 3, cover everything after line 3.
+// Two formats are supported. In makeself's own format since 2.4 (github.com/megastep/makeself), the tar
+// begins after `skip` lines and has `filesizes` bytes. The sums cover these bytes. NVIDIA's drivers have a
+// variant of makeself 1.6: the tar begins at line `skip` and extends to the end of the file. A decompressor
+// for hosts without one may precede the tar. The sums, in lines 2 and 3, cover everything after line 3.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -24,9 +24,11 @@ struct MakeselfHeader {
     std::string label;        ///< "NVIDIA Accelerated Graphics Driver for Linux-x86_64 550.163.01"
     std::uint64_t offset = 0; ///< offset of the tar in the file
     std::uint64_t size = 0;   ///< size of the tar
-    /// Offset of the first byte that the sums cover; the last one is the tar's last.
+    /// Offset of the first byte that the sums cover. The last covered byte is the last byte of the tar.
     std::uint64_t summed = 0;
-    std::string crc; ///< CRC of cksum(1), in decimal; an empty sum, here and below: the archive has none
+    /// CRC of cksum(1), in decimal. This sum and the following ones are empty if the archive does not have
+    /// them.
+    std::string crc;
     std::string md5;
     std::string sha256;
 };
@@ -40,9 +42,9 @@ parse_makeself_header(std::string_view start, std::uint64_t file_size, std::stri
 /// Reads the beginning of the file and parses it with parse_makeself_header().
 [[nodiscard]] base::Result<MakeselfHeader> read_makeself_header(int fd, std::string_view what);
 
-/// Compares the file with the sums in its header. They show that the file is complete, not who made it. Fails
-/// with BadContent if a sum differs. OpenSSL with a FIPS provider alone does not offer MD5: then an MD5 is
-/// not compared, and the check fails with Unsupported if it is the only sum.
+/// Compares the file with the sums in its header. The sums show that the file is complete, not who made it.
+/// Fails with BadContent if a sum differs. If OpenSSL has only a FIPS provider, it does not offer MD5. An MD5
+/// is then not compared, and if it is the only sum, the check fails with Unsupported.
 [[nodiscard]] base::Result<void> check_makeself_sums(int fd, const MakeselfHeader& header,
                                                      std::string_view what);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads NVIDIA's .run file like a package. Its .manifest gives the types of its files, from which their paths
-// in a package follow. Nothing in the file is executed.
+// Reads NVIDIA's .run file like a package. The .manifest in the file gives the type of each packed file. The
+// path that a package would give to a file follows from its type. Nothing in the .run file is executed.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"
@@ -25,8 +25,9 @@ class NvidiaRun {
   public:
     /// Reads only the header, and returns what the file declares.
     [[nodiscard]] static base::Result<RunInfo> look(int fd, const std::string& what);
-    /// Checks the sums, and reads the archive up to its .manifest, which may be anywhere. With next(), the
-    /// whole file is therefore read up to three times and unpacked twice.
+    /// Checks the sums, and reads the archive up to its .manifest, which may be anywhere in the archive.
+    /// Together with the calls of next(), the whole file is therefore read up to three times and unpacked
+    /// twice.
     [[nodiscard]] static base::Result<NvidiaRun> open(int fd, const std::string& what);
 
     [[nodiscard]] const RunInfo& info() const { return info_; }

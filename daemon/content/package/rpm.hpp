@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads an RPM package from a descriptor, without rpm and without executing anything in the package. Reads
-// the name and version from its header, and its files.
+// the name and version from the package's header, and reads the package's files.
 #pragma once
 
 #include "daemon/content/archive/archive.hpp"

@@ -23,7 +23,7 @@ inline constexpr std::string_view manifest_name = "manifest.json"; ///< in a set
 /// points out of it, or an invalid digest.
 [[nodiscard]] base::Result<std::vector<TreeFile>> files_from_json(const base::Json& array);
 
-/// The open directory of a set, with the text of its manifest. Its files have not been read.
+/// The open directory of a set, with the text of its manifest. The files of the set have not been read.
 struct OpenSet {
     base::UniqueFd directory;
     std::string path;
@@ -33,8 +33,8 @@ struct OpenSet {
 
     [[nodiscard]] std::string file() const { return path + "/" + std::string(manifest_name); }
 };
-/// Opens the set in the directory `path`. Follows no links in it. If the directory's name is a digest, fails
-/// with BadContent if the manifest has another digest.
+/// Opens the set in the directory `path`. Follows no links in that directory. Fails with BadContent if the
+/// directory's name is a digest, but not the digest of the manifest.
 [[nodiscard]] base::Result<OpenSet> open_set(const base::Root& root, const std::string& path);
 
 /// Hashes all files of a set and compares them with the list in its manifest. Returns a text for each file

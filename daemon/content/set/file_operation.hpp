@@ -16,14 +16,15 @@ struct FileOperation {
     std::string content; ///< Link: target; Write: the file's text
 };
 
-/// Returns true if the file system is already as the operation makes it.
+/// Returns true if the file system already has the state that the operation creates.
 [[nodiscard]] bool is_done(const base::Root& root, const FileOperation& operation);
-/// Performs the change, syncs it, and creates missing parent directories. Fails with AlreadyExists if a file
-/// that is_ours() rejects is at the path.
+/// Performs the change, syncs it, and creates missing parent directories. Fails with AlreadyExists if the
+/// path has a file for which is_ours() returns false.
 [[nodiscard]] base::Result<void> perform(const base::Root& root, const FileOperation& operation);
 
-/// Returns true if gpuhost may replace or remove what is at `path`. This is so for a path in /var/lib/gpuhost
-/// or a link into it, a file that begins with file_mark, an empty directory, and a missing file.
+/// Returns true if gpuhost may replace or remove the file at `path`. This is so for a path in
+/// /var/lib/gpuhost, a link to such a path, a file that begins with file_mark, an empty directory, and a
+/// missing file.
 [[nodiscard]] bool is_ours(const base::Root& root, std::string_view path);
 
 /// First line of the files that gpuhost writes outside its own directories.

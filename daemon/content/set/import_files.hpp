@@ -21,15 +21,17 @@ struct ImportFile {
 /// longer open.
 [[nodiscard]] base::Result<std::vector<ImportFile>> passed_files(const core::StepContext& context,
                                                                  const base::Json& args);
-/// Returns the bytes of all files. Fails with InvalidArgument if one is not a regular file.
+/// Returns the sum of the sizes of all files in bytes. Fails with InvalidArgument if one is not a regular
+/// file.
 [[nodiscard]] base::Result<std::uint64_t> total_size(const std::vector<ImportFile>& files);
 
-/// Returns the bytes that an import may write now to the file system of `directory`: the free space without
-/// what it leaves for other programs.
+/// Returns the number of bytes that an import may write now to the file system of `directory`: the free space
+/// without the reserve that an import leaves for other programs.
 [[nodiscard]] base::Result<std::uint64_t> usable_space(const base::Root& root, std::string_view directory);
 
 /// Preflight of an import: returns a problem with this hint if the passed files are larger than
-/// usable_space(). Does not read them, because the preflight runs with more privileges than the parser has.
+/// usable_space(). Does not read the files, because the preflight runs with more privileges than the parser
+/// has.
 [[nodiscard]] base::Result<std::vector<core::Problem>> check_passed_files(const core::StepContext& context,
                                                                           const base::Json& args,
                                                                           std::string_view directory,

@@ -42,7 +42,7 @@ std::string intent_path(const std::string& staging) {
 }
 
 /// Sets the modification time of a set's manifest to now. If several sets of a store fit, the newest is used.
-/// A set that is imported again counts as newest.
+/// A set that is imported again therefore counts as the newest.
 Result<void> make_newest(const Root& root, const std::string& path) {
     const std::string file = path + "/" + std::string(manifest_name);
     GPUHOST_TRY(manifest, root.open_file(file, O_RDONLY | O_NOFOLLOW));
@@ -64,9 +64,9 @@ Result<void> claim_staging(const Root& root, const std::string& staging) {
     return {};
 }
 
-/// Returns what an earlier run passed to write_publication(); nullopt if none did, so that no set was moved.
-/// The worker that parsed the input could create a file with this name too. Only a file of this process's
-/// user is trusted.
+/// Returns the record that an earlier run wrote with write_publication(). Returns nullopt if there is none;
+/// no set was then moved. The worker that parsed the input could also create a file with the record's name,
+/// so only a file of this process's user is trusted.
 Result<std::optional<Publication>> read_publication(const Root& root, const std::string& staging) {
     const std::string path = intent_path(staging);
     const auto st = root.lstat(path);
@@ -82,8 +82,8 @@ Result<std::optional<Publication>> read_publication(const Root& root, const std:
     return std::optional(std::move(publication));
 }
 
-/// Records the planned moves durably. Runs before the first move: the record shows an undo which sets in the
-/// store this transaction may have added.
+/// Records the planned moves durably. Runs before the first move. An undo reads in the record which sets in
+/// the store this transaction may have added.
 Result<void> write_publication(const Root& root, const std::string& staging, const Places& places) {
     std::vector<std::string> added;
     for (const auto& [from, to] : places)
@@ -105,9 +105,9 @@ Result<void> put_in_place(const Root& root, const std::string& from, const std::
     return present ? root.exchange(from, to) : root.rename(from, to);
 }
 
-/// Adds the directories that match `pattern` below `directory`. Fails with BadContent if one is not a
-/// directory: the untrusted parser may have created a link to another place. Ignores temporary files of an
-/// interrupted write_publication().
+/// Adds the directories below `directory` that match `pattern` to `found`. Fails with BadContent if a file on
+/// the way is not a directory: the untrusted parser may have created a link to another place. Ignores
+/// temporary files of an interrupted write_publication().
 Result<void> find_staged(const Root& root, const std::string& directory, std::string_view pattern,
                          std::vector<std::string>& found) {
     const auto st = root.lstat(directory);
@@ -164,8 +164,8 @@ std::string staging_of(const Publishing& publishing, const StepContext& context)
     return context.staging + std::string(publishing.staged);
 }
 
-/// Continues from the record of an interrupted run, which has checked the sets. Since then they belong to
-/// root.
+/// Continues from the record of an interrupted run, if there is one. The interrupted run has checked the
+/// sets, and the sets have belonged to root since.
 Result<Json> apply(const Publishing& publishing, StepContext& context, const Json& args) {
     const std::string staging = staging_of(publishing, context);
     if (context.root.exists(staging))

@@ -19,13 +19,14 @@ namespace gpuhost::content {
 struct Publishing {
     std::string_view store; ///< directory of the store
     /// Directory of the sets, below the transaction's staging directory: "/toolkits". Stores that publish in
-    /// one transaction have different ones.
+    /// the same transaction have different directories.
     std::string_view staged;
-    /// Places of sets below `staged`: "/modules/*". Another file there than a directory is an error.
+    /// Patterns of the sets' paths below `staged`: "/modules/*". A matching file that is not a directory is
+    /// an error.
     std::vector<std::string_view> patterns;
-    /// Parses the manifests of all staged sets, whose files match them and whose directories are closed.
-    /// Returns the directory below the store that will contain each set. Fails if a set may not be published.
-    /// The manifests are trusted only for what each file is.
+    /// Parses the manifests of all staged sets. The files of each set match its manifest, and
+    /// OpenSet::directory is closed. Returns the directory below the store that will contain each set. Fails
+    /// if a set may not be published. The manifests are trusted only for what each file is.
     std::function<base::Result<std::vector<std::string>>(const std::vector<OpenSet>& sets,
                                                          const base::Json& args)>
         parents;

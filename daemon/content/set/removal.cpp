@@ -13,7 +13,7 @@ namespace {
 
 struct Paths {
     std::string store;   ///< path of the directory in the store
-    std::string removed; ///< its path in .trash/TRANSACTION
+    std::string removed; ///< path of the removed directory in .trash/TRANSACTION
     std::string trash;
 };
 

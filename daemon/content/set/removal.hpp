@@ -13,7 +13,8 @@ namespace gpuhost::content {
 
 struct Removing {
     std::string_view store; ///< directory of the store
-    /// Returns the path below `store` of what is removed. Fails with InvalidArgument for invalid args.
+    /// Returns the path, below `store`, of the directory to remove. Fails with InvalidArgument for invalid
+    /// args.
     std::function<base::Result<std::string>(const base::Json& args)> place;
     /// Returns the reasons why the directory `path` may not be removed. Runs again before the rename, because
     /// the directory may be in use since the preflight.
@@ -28,11 +29,11 @@ struct Removing {
 /// deadline must be sufficient for Removing::check.
 [[nodiscard]] core::StepCode remove_code(std::string name, const Removing& removing);
 
-/// Returns the code of the step kind `name`, which deletes the whole trash, and directories above the removed
-/// one that became empty. The kind needs Sandbox::Store.
+/// Returns the code of the step kind `name`, which deletes the whole trash. It also deletes those parents of
+/// the removed directory that became empty. The kind needs Sandbox::Store.
 [[nodiscard]] core::StepCode purge_code(std::string name, const Removing& removing);
 
-/// Removes `directory` and its parents up to `top`, without `top`, as long as they are empty.
+/// Removes `directory` and those of its parents that are below `top`, as long as they are empty.
 [[nodiscard]] base::Result<void> remove_empty(const base::Root& root, std::string directory,
                                               std::string_view top);
 

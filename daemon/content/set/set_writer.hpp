@@ -15,15 +15,15 @@ namespace gpuhost::content {
 
 class SetWriter {
   public:
-    /// `place` is the directory of the set in the staging directory ("/userland"). Removes what a killed
-    /// worker left there.
+    /// `place` is the directory of the set in the staging directory ("/userland"). Removes the files that a
+    /// killed worker left in `place`.
     [[nodiscard]] static base::Result<SetWriter> create(const base::Root& staging, std::string place);
 
     /// Adds the current member of `archive` as `path`. Fails with BadContent if the path exists.
     [[nodiscard]] base::Result<void> add(const std::string& path, bool executable, ArchiveReader& archive,
                                          const OnBytes& on_bytes = {});
     /// Renames a file that is already in the set's directory from `temporary` to `path`, and adds it to the
-    /// set. `digest` is that of its content.
+    /// set. `digest` is the digest of the file's content.
     [[nodiscard]] base::Result<void> adopt(const std::string& temporary, const std::string& path,
                                            const FileDigest& digest);
     [[nodiscard]] base::Result<void> add_link(const std::string& path, const std::string& target);

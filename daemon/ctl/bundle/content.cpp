@@ -97,7 +97,7 @@ Json images_of(const BundleReader& bundle, const images::BundleItems& items, con
 Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, const Host& host) {
     Json list = Json::array();
     for (const images::BundleArtifact& artifact : bundle.manifest().artifacts) {
-        const Member& document = *items.find(artifact.hex); // found, because reading the manifest checks this
+        const Member& document = *items.find(artifact.hex); // not null: reading the manifest checks this
         Json item{{"kind", artifact.kind},
                   {"name", artifact.name},
                   {"kernel", artifact.kernel},
@@ -111,7 +111,8 @@ Json artifacts_of(const BundleReader& bundle, const images::BundleItems& items, 
 }
 
 /// Returns why an import on this host would be refused: for the bundle's generation or date, or for lack of
-/// disk space. Empty: it would not be. Missing blobs do not count; the document lists them for each item.
+/// disk space. Empty if it would not be refused. Missing blobs are not a reason. The document lists them for
+/// each item.
 std::string refusal(const BundleReader& bundle, const base::Root& root, const images::HostFacts& host) {
     const auto least = images::least_generations(root);
     if (!least)

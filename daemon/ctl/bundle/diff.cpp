@@ -32,7 +32,7 @@ Result<BundleReader> open_bundle(const std::vector<client::InputFile>& files,
     return BundleReader::open(std::move(input), trust);
 }
 
-/// Returns the offset of each member in the bundle; the key is its digest.
+/// Returns the offset of each member in the bundle, by the digest of the member.
 Result<std::map<std::string, std::uint64_t>> offsets_of(BundleReader& bundle) {
     std::map<std::string, std::uint64_t> offsets;
     for (;;) {
@@ -49,8 +49,8 @@ struct Delta {
     std::uint64_t bytes = 0; ///< total size of the included members
 };
 
-/// Returns true if the older bundle had the member for all hosts that need it from the newer bundle. Then the
-/// delta omits it.
+/// Returns true if the older bundle had the member for all hosts for which the newer bundle has it. The delta
+/// then omits the member.
 bool was_for_all_of(const Member& older, const Member& newer) {
     const auto has = [&](const std::string& host) {
         return std::find(older.hosts.begin(), older.hosts.end(), host) != older.hosts.end();

@@ -57,7 +57,7 @@ std::string mount_text(const Json& mount) {
 std::string hook_text(const Json& hook) {
     std::vector<std::string> words = texts_of(hook, "args");
     if (!words.empty())
-        words.erase(words.begin()); // the hook's name: the path contains it
+        words.erase(words.begin()); // removes the hook's name, which the path contains
     words.insert(words.begin(), text_of(hook, "path"));
     return base::join(words, " ");
 }

@@ -25,7 +25,7 @@ using base::list_of;
     return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-/// Returns an operation's "progress", limited to 0 to 1.
+/// Returns an operation's "progress", limited to the range from 0 to 1.
 [[nodiscard]] inline double progress_of(const base::Json& operation) {
     const base::Json& value = base::member(operation, "progress");
     const double fraction = value.is_number() ? value.get<double>() : 0;

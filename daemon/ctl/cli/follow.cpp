@@ -54,8 +54,8 @@ class Follower {
         return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
     }
 
-    /// Queries the operation. If the query fails because gpuhostd was killed, the bus reports that a moment
-    /// later; then waits until gpuhostd has restarted.
+    /// Queries the operation. If gpuhostd was killed, the query fails, and the bus reports the end of
+    /// gpuhostd a moment later. Then waits until gpuhostd has restarted, and queries again.
     [[nodiscard]] Result<Json> look() {
         auto operation = client_.describe_operation(id_);
         if (operation || operation.error().code == Errc::NotFound)
@@ -193,16 +193,16 @@ Result<int> dry_run(Session& session, client::Client& client, const client::Requ
     return print_plan(session, plan);
 }
 
-/// Returns true if a start failed with `error` because of these problems of its plan. Such an error is the
-/// only problem, or Refused for several. Other errors, such as a missing authorization, occur before problems
-/// are checked.
+/// Returns true if `problems` of the plan are the reason why a start failed with `error`. Such an error has
+/// the code of the only problem, or is Refused for several problems. Other errors, such as a missing
+/// authorization, occur before problems are checked.
 bool is_of_problems(const base::Error& error, const Json& problems) {
     const int status =
         problems.size() > 1 ? base::info(Errc::Refused).exit_code : problems_exit_status(problems);
     return !problems.empty() && base::info(error.code).exit_code == status;
 }
 
-/// Prints the problems of the plan one by one, if these are the reason of `error`. Otherwise fails with
+/// Prints the problems of the plan one by one, if they are the reason for `error`. Otherwise fails with
 /// `error`.
 Result<int> not_started(Session& session, client::Client& client, const client::Request& request,
                         base::Error error) {

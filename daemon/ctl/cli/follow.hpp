@@ -14,7 +14,7 @@ namespace gpuhost::ctl {
 [[nodiscard]] base::Result<int> run_operation(Session& session, const client::Request& request,
                                               const Deadline& deadline = {});
 
-/// Prints the operation's id, the output with --no-wait.
+/// Prints the operation's id, which is the output of a verb with --no-wait.
 void print_operation_id(const Session& session, std::uint64_t id);
 /// Waits until an operation ends, with progress on stderr. Call Client::subscribe() first. Fails with Timeout
 /// at the deadline; the operation itself continues.

@@ -9,7 +9,7 @@
 
 namespace gpuhost::ctl {
 
-/// Returns the list of verbs. With a topic ("driver"), only of the verbs that begin with it.
+/// Returns the list of verbs; with a topic such as "driver", only the verbs that begin with it.
 [[nodiscard]] std::string general_help(const Screen& screen, std::string_view topic);
 [[nodiscard]] std::string verb_help(const Screen& screen, const Verb& verb);
 

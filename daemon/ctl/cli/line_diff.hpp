@@ -9,7 +9,7 @@ namespace gpuhost::ctl {
 
 /// Returns the changes from `before` to `after` as one hunk of a unified diff, with three lines of context;
 /// empty if both are equal. Each line after the "@@" line starts with ' ', '-' or '+'. Lines between two
-/// changes count as changed: callers make only one change, so there are none.
+/// changes are shown as changed too; callers compare texts with one change only.
 [[nodiscard]] std::vector<std::string> line_diff(std::string_view before, std::string_view after);
 
 } // namespace gpuhost::ctl

@@ -20,16 +20,17 @@ inline constexpr Option mounted{"root", "DIRECTORY", "use the system that is mou
 
 class MountedDaemon {
   public:
-    /// Returns after that gpuhostd has undone unfinished operations of the mounted system, with messages on
-    /// stderr. With `read_only` it changes nothing.
+    /// Starts a gpuhostd for the system that is mounted at `directory`. Returns when this gpuhostd has undone
+    /// the unfinished operations of the system, with messages on stderr. With `read_only`, gpuhostd changes
+    /// nothing.
     [[nodiscard]] static base::Result<MountedDaemon> start(const std::string& directory, bool read_only);
     MountedDaemon(MountedDaemon&& other) noexcept
         : socket_(std::move(other.socket_)), pid_(std::exchange(other.pid_, -1)) {}
     MountedDaemon& operator=(MountedDaemon&&) = delete;
     MountedDaemon(const MountedDaemon&) = delete;
     MountedDaemon& operator=(const MountedDaemon&) = delete;
-    /// Waits until that gpuhostd has exited, so that the system can be unmounted. It exits when the socket is
-    /// closed. If release_socket() moved the socket, close it first.
+    /// Closes the socket, so that the started gpuhostd exits, and waits for its exit. The system can then be
+    /// unmounted. If release_socket() moved the socket, close it first.
     ~MountedDaemon();
 
     [[nodiscard]] base::UniqueFd release_socket() { return std::move(socket_); }

@@ -78,8 +78,8 @@ Result<void> OutputFile::replace() {
     return {};
 }
 
-/// Gives the file its name, if that is free. Tries both calls: NFS supports link(2) but not RENAME_NOREPLACE,
-/// and FAT only the latter.
+/// Gives the file its name, if the name is free. Tries link(2) and RENAME_NOREPLACE: NFS supports only
+/// link(2), and FAT only RENAME_NOREPLACE.
 Result<void> OutputFile::create_unique() {
     if (!temporary_.empty() &&
         ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) {

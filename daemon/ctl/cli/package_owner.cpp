@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t output_limit = std::size_t{8} << 20U;
 
-/// Returns the file's other path with a merged /usr. dpkg knows only the path that the package contains.
+/// Returns the second path that the file has on a host with a merged /usr. dpkg knows only the path that the
+/// package contains.
 std::string other_name(const std::string& path) {
     if (base::starts_with(path, "/usr/lib") || base::starts_with(path, "/usr/bin") ||
         base::starts_with(path, "/usr/sbin"))
@@ -26,7 +27,7 @@ Result<std::string> output_of(std::vector<std::string> argv) {
     base::Command command;
     command.argv = std::move(argv);
     command.output_limit = output_limit;
-    command.drop_errors = true; // one for each file that no package owns
+    command.drop_errors = true; // one error for each file that no package owns
     GPUHOST_TRY(finished, base::run(command));
     return std::move(finished.output);
 }

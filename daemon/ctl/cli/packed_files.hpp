@@ -18,11 +18,11 @@ namespace gpuhost::ctl {
 class PackedFiles {
   public:
     /// `name` is NAME-VERSION. The first file must be below usr/src/NAME-VERSION/, which shows gpuhostd what
-    /// the archive is; for the source of a driver, all files must be.
+    /// the archive is. For the source of a driver, all files must be below this directory.
     [[nodiscard]] static base::Result<PackedFiles> create(std::string name);
 
-    /// Adds a regular file. Fails with BadContent if `path` is another kind of file, also if it is a symbolic
-    /// link.
+    /// Adds a regular file. Fails if `path` is a symbolic link. Fails with BadContent if it is a directory, a
+    /// FIFO or a device.
     [[nodiscard]] base::Result<void> add_file(const base::Root& root, const std::string& path,
                                               const std::string& name_in_tar);
     [[nodiscard]] base::Result<void> add_link(const std::string& name_in_tar, const std::string& target);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t longest = 4096;
 
-/// Turns off the terminal's echo as long as it exists. After Ctrl-C the shell turns the echo on again.
+/// Turns off the terminal's echo as long as this object exists. After Ctrl-C the shell turns the echo on
+/// again.
 class Silence {
   public:
     explicit Silence(int fd) : fd_(fd), quiet_(::tcgetattr(fd, &before_) == 0) {

@@ -35,7 +35,7 @@ PasswordAgent::PasswordAgent(const Session& session) {
     if (::fcntl(theirs.get(), F_SETFD, 0) < 0)
         return;
     const std::string fd = std::to_string(theirs.get());
-    // --fallback: if the desktop has an agent, that one asks.
+    // With --fallback, the agent of the desktop asks instead, if there is one.
     std::array<const char*, 5> argv{"pkttyagent", "--notify-fd", fd.c_str(), "--fallback", nullptr};
     if (::posix_spawnp(&pid_, argv[0], nullptr, nullptr, const_cast<char**>(argv.data()), environ) != 0)
         pid_ = -1;

@@ -22,8 +22,8 @@ struct SeenSteps {
     std::set<std::size_t> back;
 };
 /// Returns a line for each step that began since `seen`, and updates `seen`. A step has one line when it
-/// runs. If the operation changes the host, it has another one when it is undone. Steps that began between
-/// two calls are not lost.
+/// runs. If the operation changes the host, a step has another line when it is undone. Steps that began
+/// between two calls are not lost.
 [[nodiscard]] std::string progress_lines(const base::Json& operation, SeenSteps& seen);
 
 class Progress {

@@ -50,7 +50,7 @@ Result<std::string> version_of(const Root& root) {
                       "Kbuild NV_VERSION_STRING.");
 }
 
-/// Returns true for the open modules, which declare another license to the kernel.
+/// Returns true for the open modules, which declare another license to the kernel than the proprietary ones.
 bool is_open(const Root& root) {
     for (const std::string& name : root.list("/nvidia").value_or(std::vector<std::string>{}))
         if (base::ends_with(name, ".c"))

@@ -16,7 +16,7 @@ namespace gpuhost::ctl {
 /// Returns an unnamed tar archive with the files below usr/src/nvidia[-open]-VERSION/, sorted by path. The
 /// version is in dkms.conf (PACKAGE_VERSION), version.mk (NVIDIA_VERSION) or Kbuild (NV_VERSION_STRING). The
 /// modules are the open ones if they have MODULE_LICENSE("Dual MIT/GPL"). Fails with BadContent if the
-/// directory contains build output, because that of one kernel would be used for another.
+/// directory contains build output, because build output of one kernel would be used for another.
 [[nodiscard]] base::Result<client::InputFile> pack_source_directory(const std::string& directory);
 
 } // namespace gpuhost::ctl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verb of gpuhostctl as a value, which is in the file that implements the verb. The parser, --help,
-// completion, and tests (also of the man page) use only these values.
+// A verb of gpuhostctl as a value. The value is in the file that implements the verb. The parser, --help,
+// completion, and tests (also those of the man page) use only these values.
 #pragma once
 
 #include "daemon/base/result.hpp"

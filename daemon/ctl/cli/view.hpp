@@ -23,7 +23,8 @@ class Facts;
 [[nodiscard]] std::string render_problems(const Screen& screen, const base::Json& problems);
 /// Returns the exit status that a start of this plan would have; 0 if it has no problems.
 [[nodiscard]] int plan_exit_status(const base::Json& plan);
-/// Returns the exit status of the error code that all problems have. If their codes differ, that of Refused.
+/// Returns the exit status of the error code that all problems have. If their codes differ, returns the exit
+/// status of Refused.
 [[nodiscard]] int problems_exit_status(const base::Json& problems);
 
 // Operations

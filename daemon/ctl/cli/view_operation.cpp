@@ -131,9 +131,9 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
                    text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
                    " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
                    std::to_string(number_of(output, "present_blobs")) + " already in the store\n";
-        const bool of_driver = output.contains("version"); // else of store.publish, with paths
+        const bool of_driver = output.contains("version"); // otherwise of the step store.publish, with paths
         const char* const imported =
-            output.contains("taken") ? "taken" : "imported"; // the former before 0.1.0
+            output.contains("taken") ? "taken" : "imported"; // the key was "taken" before 0.1.0
         out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : imported), kernel);
     }
     return out;

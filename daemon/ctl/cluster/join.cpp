@@ -92,7 +92,7 @@ Json kubeconfig(const std::string& server, const std::string& token) {
 /// Writes a file that root and the group of gpuhost-cluster can read. gpuhost-cluster does not run as root.
 Result<void> write_for_service(const base::Root& root, const std::string& path, const std::string& text) {
     GPUHOST_CHECK(root.write_atomic(path, text, 0600));
-    // An image has group IDs of its own; its tmpfiles.d sets the group.
+    // The system in an image has its own group IDs. Its tmpfiles.d sets the group.
     if (::geteuid() != 0 || !root.is_host())
         return {};
     const struct ::group* found = ::getgrnam(group);

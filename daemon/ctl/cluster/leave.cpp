@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array options{root_option};
 
-/// Removes the cluster's desired state of this host. If gpuhostd runs, it applies that at once. Otherwise,
-/// and below another root, it takes effect at gpuhostd's next start.
+/// Removes the cluster's desired state of this host. If gpuhostd runs, it applies the removal at once. If it
+/// does not run, or below another root, the removal takes effect at gpuhostd's next start.
 base::Result<void> withdraw_desired(Session& session, const base::Root& root) {
     const auto client = root.is_host() ? session.client() : base::fail(base::Errc::NotFound, "");
     if (!client || !(*client)->running().value_or(false)) {

@@ -15,7 +15,8 @@ struct ClusterOffer {
     std::string rest;
 };
 
-/// Returns the cluster's offer. `only` is the option --only; if it names other components, there is no offer.
+/// Returns the cluster's offer. `only` is the option --only. If it names anything but "driver", the result is
+/// empty.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
 
 } // namespace gpuhost::ctl

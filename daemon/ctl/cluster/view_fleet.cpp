@@ -120,7 +120,7 @@ class Rows {
         rows_[{row.phase, row.pool, row.state, row.version, row.reason}].push_back(std::move(row));
     }
 
-    /// Returns one row for all of these hosts. The age is that of the host that has been in this state
+    /// Returns one row for all of these hosts. The row has the age of the host that has been in this state
     /// longest.
     static Row together(std::vector<Row>&& rows) {
         Row row = *std::min_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
@@ -267,8 +267,8 @@ std::string words_of(const Json& node) {
            (reason.empty() ? "" : ": " + reason);
 }
 
-/// Returns true if the change is a line of fleet_changes(). The reason of waiting hosts is not: their pool's
-/// line has it.
+/// Returns true if the change is a line of fleet_changes(). A new reason of a waiting host is not, because
+/// the line of its pool has the reason.
 bool is_news(const Json& before, const Json& after) {
     return text_of(before, "state") != text_of(after, "state") ||
            (text_of(after, "phase") != "waiting" && words_of(before) != words_of(after));

@@ -9,8 +9,8 @@ namespace gpuhost::ctl {
 
 namespace {
 
-/// Returns true for a file that gpuhost wrote: for the selected driver, or the file that blocks autoload
-/// during a swap.
+/// Returns true for a file that gpuhost wrote: a file for the selected driver, or the file that blocks
+/// autoload during a swap.
 bool is_ours(const std::string& path) {
     return path.ends_with(kmod::autoload_block_file) ||
            base::starts_with(path.substr(path.rfind('/') + 1), "gpuhost");

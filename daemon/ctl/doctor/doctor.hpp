@@ -143,7 +143,7 @@ struct Check {
 // Defined in driver.cpp:
 /// Returns Version= or, if that is not set, the version selected for the kernel; empty: none.
 [[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
-/// Returns why gpuhostd provides no driver on this host and none is missing; empty: it should provide one.
+/// Returns why this host needs no driver from gpuhostd; empty if gpuhostd should provide one.
 [[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
 /// Returns the PCI addresses of GPUs that the driver should serve but does not serve.
 [[nodiscard]] std::vector<std::string> unserved_gpus(const DoctorFacts& facts);

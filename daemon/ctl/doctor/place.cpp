@@ -21,8 +21,8 @@ constexpr std::uint64_t initramfs_size = 100 * mib; ///< approximate size of an 
 /// Tolerated difference: an installer may use another time zone.
 constexpr std::uint64_t clock_slack_us = 86'400'000'000;
 
-/// Returns the first problem for which container runtimes reject the file, or its containers fail; empty:
-/// none.
+/// Returns the first problem that makes container runtimes reject the file, or makes containers that use it
+/// fail; empty if there is none.
 std::string first_wrong(const Json& file) {
     for (const char* const key : {"problems", "stale"})
         for (const Json& sentence : list_of(file, key))
@@ -64,8 +64,8 @@ Diagnosis check_space(const DoctorFacts& facts) {
     return well(text);
 }
 
-/// Checks the clock, on which the validity of certificates depends. If its battery fails, a clock is in the
-/// past.
+/// Checks the clock, on which the validity of certificates depends. A clock whose battery has failed shows a
+/// time in the past.
 Diagnosis check_clock(const DoctorFacts& facts) {
     if (facts.now_us + clock_slack_us < facts.newest_file_us)
         return error(

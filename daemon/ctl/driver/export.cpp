@@ -79,7 +79,7 @@ std::set<std::string> kernels_of(const kmod::DriverVersion& version) {
     return kernels;
 }
 
-/// Returns the newest set of each kernel and flavour, which is the one that a swap would use.
+/// Returns the newest set of each kernel and flavour. A swap would use this set.
 Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
                                                   const kmod::DriverVersion& version,
                                                   const std::vector<std::string>& wanted) {
@@ -103,8 +103,8 @@ Result<std::vector<const ModuleSet*>> choose_sets(const kmod::Store& store,
     return sets;
 }
 
-/// Copies a module and verifies its digest. Fails with BadContent if it is damaged, so that no other host
-/// gets it.
+/// Copies a module and verifies its digest. Fails with BadContent if the module is damaged, so that no other
+/// host gets it.
 Result<void> copy_module(const base::Root& root, const std::string& from, const ModuleFile& module,
                          const std::string& to, ByteMeter& meter) {
     GPUHOST_TRY(source, root.open_file(from, O_RDONLY | O_NOFOLLOW));
@@ -145,7 +145,7 @@ std::string spec_text(const Export& what, const std::string& platform) {
 /// Writes the modules, and the specification last, after the files that it names.
 Result<void> write_export(const Session& session, const base::Root& root, const Export& what) {
     ByteMeter meter(session.err(), "writing", what.bytes());
-    // Remove an old specification first. If the export is interrupted, it would name modules of two builds.
+    // Remove an old specification first. After an interrupted export it would name modules of two builds.
     if (::unlink(what.spec_path().c_str()) < 0 && errno != ENOENT)
         return base::fail_errno(what.spec_path(), errno);
     for (const ModuleSet* const set : what.sets) {

@@ -96,7 +96,7 @@ bool concerns(client::Client& client, const std::string& kernel) {
 }
 
 /// Waits for builds and selections, which may come from the hook of another package. Does not wait for other
-/// operations: they may take any time, and a package installation must not.
+/// operations: they may take any time, and a package installation must not take long.
 void wait_for_others(Session& session, client::Client& client, const Deadline& deadline) {
     const auto operations = client.list_operations();
     if (operations && client.subscribe())

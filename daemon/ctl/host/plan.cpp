@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array options{only_option, option::json};
 
-/// Returns the plan. A driver that the cluster offers is its member "upgrade", because gpuhost-cluster, not
-/// gpuhostd, plans that.
+/// Returns the plan. A driver that the cluster offers is the plan's member "upgrade", because
+/// gpuhost-cluster, not gpuhostd, plans its upgrade.
 base::Result<base::Json> plan_of(client::Client& client, const client::Options& only) {
     GPUHOST_TRY(offer, cluster_offer(client, only));
     if (offer.driver.empty())

@@ -18,7 +18,8 @@ struct Verdict {
     std::string hint; ///< what to do first; empty if ok
 };
 
-/// `host` is the document of Manager.Describe. `operation` is that of the running operation, or null.
+/// Returns the verdict. `host` is the document of Manager.Describe. `operation` is the document of the
+/// running operation, or null.
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
 /// Returns one line: "OK: …" or "NOT OK: … HINT".

@@ -30,9 +30,9 @@ Result<bool> is_quiet(client::Client& client) {
     return base::bool_or(host, "ready", false) && !base::member(host, "operation").is_number();
 }
 
-/// Queries gpuhostd, which may not run yet: at boot both start in parallel, and it may exit between the two
-/// queries. If a query fails, the wait continues, because otherwise units ordered after this one would start
-/// too early.
+/// Queries gpuhostd, which may not run yet, because at boot it starts in parallel with this program. It may
+/// also exit between the two queries. If a query fails, the wait continues, because otherwise units ordered
+/// after this program would start too early.
 Result<Answer> ask(client::Client& client, bool converged) {
     GPUHOST_TRY(running, client.running());
     if (!running)

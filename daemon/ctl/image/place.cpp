@@ -21,7 +21,7 @@ using base::Result;
 
 namespace {
 
-constexpr unsigned most_rounds = 10; ///< then gpuhost-images.timer handles later changes
+constexpr unsigned most_rounds = 10; ///< gpuhost-images.timer handles changes after these rounds
 
 /// Fails with the first problem of the report; the printed report has all of them.
 Result<int> verdict(const images::PlacementReport& report) {

@@ -10,7 +10,7 @@
 
 namespace gpuhost::ctl {
 
-/// For tests and mounted systems only.
+/// The option --root, for tests and mounted systems only.
 inline constexpr Option place_root_option{"root", "DIRECTORY",
                                           "use the bundles, settings and sockets below DIRECTORY"};
 

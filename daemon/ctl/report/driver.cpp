@@ -19,8 +19,8 @@ class DriverFilesReader {
   public:
     explicit DriverFilesReader(const Root& root) : root_(root) {}
 
-    /// Adds the files of `directory` recursively. Directories and metadata are answered by the kernel at
-    /// once; only reading a file calls the driver, which may hang.
+    /// Adds the files of `directory` recursively. The kernel answers for directories and metadata at once.
+    /// Only reading a file calls the driver, which may hang.
     void add(const std::string& directory, unsigned depth = 0) {
         for (const std::string& name : root_.list(directory).value_or(std::vector<std::string>())) {
             const std::string path = directory + "/" + name;

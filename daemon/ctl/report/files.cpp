@@ -75,8 +75,8 @@ std::string known_parameters(const std::string& line) {
     return base::join(words, " ") + "\n";
 }
 
-/// Returns a rule of modprobe.d(5) without its comment, options of other modules, and commands other than a
-/// single program such as /bin/false.
+/// Returns a rule of modprobe.d(5). Leaves out its comment, options of modules other than those of GPUs, and
+/// commands other than a single program such as /bin/false.
 std::string modprobe_rule(const std::string& whole) {
     const std::string line(base::trim(whole.substr(0, whole.find('#'))));
     const std::vector<std::string> words = base::split_words(line);
@@ -192,7 +192,7 @@ std::string report_packages(const ReportInput& input) {
     for (const auto& [name, version] : debian_packages(input.root))
         if (is_of_interest(name))
             text += name + " " + version + "\n";
-    // Checks both places of rpm's database, as owners_of() does, because EL moved it once.
+    // Checks both places of rpm's database, as owners_of() does, because EL moved the database once.
     if (text.empty() && (input.root.exists("/usr/lib/sysimage/rpm") || input.root.exists("/var/lib/rpm")))
         text = rpm_packages(input.root);
     return text.empty() ? "no packages found by dpkg or rpm\n" : text;

@@ -24,8 +24,9 @@ std::size_t end_of_base64(const std::string& text, std::size_t line) {
     return other == text.size() ? other : std::max(line, text.rfind('\n', other));
 }
 
-/// Masks each key up to its end line, with lines of others in between. A key without an end nearby was cut:
-/// what follows is masked as far as it is base64. Other text only mentions a key.
+/// Masks each private key from its BEGIN line to its END line, with any other lines in between. If no END
+/// line is near, the key was cut: masks the base64 text after the BEGIN line. If, in this case, other text
+/// follows on the BEGIN line itself, this line only mentions a key: masks only the rest of the line.
 void mask_keys(std::string& text) {
     constexpr std::size_t near = 65536;
     constexpr std::string_view last = "PRIVATE KEY-----";
@@ -65,7 +66,8 @@ std::size_t find_secret(std::string line) {
     return first;
 }
 
-/// Masks from the "://" of each URL to the last '@' of its word that does not begin an image's digest.
+/// Masks the user and the password of each URL: from "://" to the last '@' in the same word. An '@' before
+/// the digest of an image does not count.
 std::string mask_credentials(std::string line) {
     for (auto at = line.find("://"); at != npos; at = line.find("://", at + 3)) {
         auto sign = line.rfind('@', line.find_first_of(" \t\"'<>`", at));

@@ -12,8 +12,8 @@ namespace gpuhost::ctl {
 
 inline constexpr std::string_view mask = "[masked]";
 
-/// Masks private keys in PEM, user and password of URLs, and the rest of a line after "Bearer" or "Basic" and
-/// after a name such as "password" or "token" that has a ':' or '='.
+/// Masks private keys in PEM, and user and password of URLs. Masks the rest of a line after "Bearer" or
+/// "Basic", and after a name such as "password" or "token" with a ':' or '='.
 [[nodiscard]] std::string redact(std::string text);
 /// Masks the texts of a document as redact() does.
 [[nodiscard]] base::Json redact_document(base::Json document);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the archive for support from a table of sources; each source is a file of the archive.
 //
-// A report contains only what is known to be no secret: gpuhost's own documents, which every local user may
-// read, known keys of files, what the kernel and package managers write. Commands, unknown keys and comments
-// are left out. Messages of gpuhost's own programs pass redact().
+// A report contains only texts that are known not to be secret: gpuhost's own documents (every local user may
+// read them), known keys of files, and the output of the kernel and of package managers. Commands, unknown
+// keys and comments are left out. Messages of gpuhost's own programs pass redact().
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -17,7 +17,7 @@
 
 namespace gpuhost::ctl {
 
-/// Contents of /proc/driver/nvidia. Each read is answered by the driver, which may hang.
+/// Contents of /proc/driver/nvidia. The driver answers each read, and may hang.
 struct DriverFiles {
     std::string text;
     std::string stuck; ///< the first file for which the driver did not answer in time; empty: none

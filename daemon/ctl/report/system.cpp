@@ -50,9 +50,9 @@ std::string report_journal(const ReportInput& input) {
     return redact(journal(input, {"--since=-3days", "--unit=gpuhost*"}));
 }
 
-/// Reads messages that begin as those about GPUs and modules do, and lines of a stack with their modules. The
-/// kernel's command line, which it also logs, is not among them. Messages that programs write to /dev/kmsg
-/// never have the facility 0.
+/// Returns the messages that begin like those about GPUs and modules, and lines of a stack trace that name
+/// NVIDIA's modules. The kernel also logs its command line, which is not among these. Messages that programs
+/// write to /dev/kmsg never have the facility 0, so they are left out.
 std::string report_kernel_log(const ReportInput& input) {
     return journal(input,
                    {"--dmesg", "--boot",

@@ -19,8 +19,8 @@ class ClusterSide {
     /// Stores the desired state. Returns true if the settings of [Toolkit] change, so that the caller must
     /// load settings again.
     [[nodiscard]] base::Result<bool> keep(const core::ClusterDesired& desired);
-    /// Clears the driver version. Called when gpuhost-cluster disconnects: without it an upgrade request has
-    /// no effect.
+    /// Clears the driver version. Called when gpuhost-cluster disconnects, because an upgrade request has no
+    /// effect without gpuhost-cluster.
     void withdraw_driver() { desired_.driver.clear(); }
 
     /// Records that an administrator requests an upgrade to driver `version`; gpuhost-cluster reads the
@@ -28,7 +28,7 @@ class ClusterSide {
     /// withdraws the request. The request is kept in /run, so it lasts until the next boot.
     [[nodiscard]] base::Result<void> request_upgrade(const std::string& version);
 
-    /// Returns {"desired": {…}, "upgrade_requested": version or ""}, which describe() shows.
+    /// Returns {"desired": {…}, "upgrade_requested": version or ""}, which Manager::describe() includes.
     [[nodiscard]] base::Json document() const;
 
   private:

@@ -11,9 +11,10 @@
 
 namespace gpuhost::host {
 
-/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist. Leaves out files that
-/// are not regular, that a user other than root owns or may write, or that are larger than 64 KiB, and those
-/// after the 64th. "problems" has a line about each of these, and one about those after the 64th.
+/// Returns {"files": {path: text}, "problems": [text]} for those of `paths` that exist. Leaves out a file
+/// that is not regular, that is larger than 64 KiB, or that a user other than root owns or may write. Reads
+/// at most 64 files. "problems" has one line for each file that was left out, and one line for all files
+/// after the 64th.
 [[nodiscard]] base::Json read_kubelet_files(const base::Root& root, const std::vector<std::string>& paths);
 
 } // namespace gpuhost::host

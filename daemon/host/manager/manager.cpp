@@ -97,8 +97,8 @@ void Manager::load_settings() {
     auto loaded = core::load_settings(root_, keys_);
     for (const auto& problem : loaded.problems)
         log::event(log::Level::Warning, base::message::config_problem, {}, problem);
-    // A rejected value does not reset its key. At start the value set before it in the files remains. Later
-    // the value in effect remains.
+    // A rejected value does not reset its key. At start, the key keeps the value that the files set before
+    // the rejected one. Later, the key keeps the value in effect.
     if (started_)
         for (const core::SettingKey* key : loaded.rejected) {
             const core::Setting& old = settings_.get(key->section, key->key);
@@ -176,8 +176,8 @@ const Result<core::Observation>& Manager::observe(core::Component& component) {
 }
 
 /// Starts an operation that must end before convergence. For example, it builds modules for a kernel that was
-/// installed after the last boot. Returns false if no component needs one. converge() runs again when the
-/// operation has ended, even if it failed.
+/// installed after the last boot. Returns false if no component needs such an operation. converge() runs
+/// again when the operation has ended, even if it failed.
 bool Manager::begin_preparation() {
     for (const auto& component : components_) {
         const Result<core::Observation>& observed = observe(*component);
@@ -192,9 +192,9 @@ bool Manager::begin_preparation() {
     return false;
 }
 
-/// Applies the plans of all components that need it at start, once, after interrupted operations have ended.
-/// Does so again after an operation that a client requested has failed. The host counts as ready afterwards,
-/// even if the operation fails: only a person can do more.
+/// Applies the plans of all components that must converge at start. Does so once, after interrupted
+/// operations have ended, and again after an operation that a client requested has failed. The host counts as
+/// ready afterwards, even if the operation fails: only a person can do more.
 void Manager::converge() {
     if (mode_ != Mode::Live || (converged_ && !failed_) || runner_.running())
         return;
@@ -231,7 +231,7 @@ void Manager::operation_ended(const Operation& operation) {
     if (listener_.ended)
         listener_.ended(operation);
     const core::Transaction& transaction = operation.transaction;
-    // the outcome remains until the reboot: do not repeat its steps
+    // The outcome RebootRequired remains until the reboot, so the operation's steps are not repeated.
     const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired;
     // A failed operation may leave something that converge() repairs. If the daemon itself started the
     // operation, it is not repeated.
@@ -239,8 +239,8 @@ void Manager::operation_ended(const Operation& operation) {
     for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);
-    // Deferred to the next iteration of the event loop: Runner::finish() calls this before it resumes the
-    // next interrupted operation.
+    // reevaluate() runs in the next iteration of the event loop, because Runner::finish() calls
+    // operation_ended() before it resumes the next interrupted operation.
     if (auto later = event_.soon([this] { reevaluate(); }))
         later_ = *std::move(later);
 }

@@ -36,8 +36,8 @@ class Manager {
             std::string kernel);
 
     /// Loads settings and resumes an interrupted operation. Then observes the host and applies the plans of
-    /// those components that need it at start. Mode::Mounted applies no plans at start; Mode::ReadOnly only
-    /// reads the journals.
+    /// those components that must converge at start. Mode::Mounted applies no plans at start; Mode::ReadOnly
+    /// only reads the journals.
     [[nodiscard]] base::Result<void> start(Mode mode = Mode::Live);
     /// Sets the listener for operations. There is only one, the D-Bus server.
     void listen(Runner::Listener listener) { listener_ = std::move(listener); }
@@ -53,8 +53,8 @@ class Manager {
     [[nodiscard]] base::Result<std::uint64_t> apply(const base::Json& request, core::Subject subject,
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false, std::string_view only = {});
-    /// Returns Component::document() of what a component observes, see the private observe(). Fails with
-    /// NotFound for an unknown name.
+    /// Returns Component::document() of the named component's observation, see the private observe(). Fails
+    /// with NotFound for an unknown name.
     [[nodiscard]] base::Result<base::Json> observe(std::string_view component);
     [[nodiscard]] base::Json describe();
     /// Returns the history of driver changes, newest first.
@@ -80,9 +80,9 @@ class Manager {
 
   private:
     void load_settings();
-    /// Observes a component, at most once in each iteration of the event loop: an operation started now
-    /// changes the host in a later iteration. The reference is valid until the iteration ends or settings are
-    /// loaded.
+    /// Observes a component, at most once in each iteration of the event loop. Once is enough, because an
+    /// operation that is started now changes the host in a later iteration. The reference is valid until the
+    /// iteration ends or settings are loaded.
     [[nodiscard]] const base::Result<core::Observation>& observe(core::Component& component);
     [[nodiscard]] bool begin_preparation();
     void converge();
@@ -108,7 +108,8 @@ class Manager {
     std::function<void()> changed_;
     Source later_;
     Mode mode_ = Mode::Live;
-    /// Steps of operations that an earlier boot interrupted and this boot ended; converge_after() gets them.
+    /// Steps of operations that an earlier boot interrupted and this boot ended, for
+    /// Component::converge_after().
     std::vector<core::Step> interrupted_;
     bool started_ = false;
     bool prepared_ = false;  ///< begin_preparation() was called

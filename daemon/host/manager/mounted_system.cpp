@@ -33,10 +33,10 @@ bool is_same(const struct stat& one, const struct stat& other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Returns true if `directory` is the root directory of the running system, which is the root of pid 1. A
-/// container may mount its host's root, so the /proc below `directory` is read first. Then this process's
-/// /proc is read; if its link can't be read, "/" counts as the root of pid 1. Without any /proc, as in a
-/// chroot, returns false: "/" is not the running system there.
+/// Returns true if `directory` is the root directory of the running system, which is the root of pid 1. First
+/// reads the /proc below `directory`, because `directory` may be the host's root, mounted in a container.
+/// Then reads this process's /proc. If the link there can't be read, "/" counts as the root of pid 1. Without
+/// any /proc, as in a chroot, returns false, because "/" is not the root of the running system then.
 bool is_running_system(const std::string& directory, const struct stat& st) {
     struct stat running {};
     if (::stat((directory + "/proc/1/root/").c_str(), &running) == 0 && is_same(running, st))

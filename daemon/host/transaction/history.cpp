@@ -13,7 +13,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::int64_t format = 1; ///< of the file; increased if an older gpuhostd must not write the file
+/// The format version of the history file. Increased if an older gpuhostd must not write the file.
+constexpr std::int64_t format = 1;
 
 /// Returns the first line, at most 500 bytes: the message of an error may quote a compiler's output.
 std::string one_line(const std::string& text) {
@@ -74,8 +75,8 @@ Result<Json> History::read() const {
     return parse(*text);
 }
 
-/// Replaces a corrupt file. Leaves a file alone that can't be read now, or that a newer gpuhostd wrote; the
-/// entry is lost.
+/// Replaces a corrupt history file. Does not write a file that can't be read now, or that a newer gpuhostd
+/// wrote; the operation's entry is then lost.
 void History::keep(const Operation& operation) const {
     const auto change = driver_change(operation);
     if (!change)

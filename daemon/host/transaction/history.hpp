@@ -13,8 +13,8 @@ namespace gpuhost::host {
 inline constexpr std::string_view history_file = "/var/lib/gpuhost/history.json";
 
 /// The history of driver changes. An operation that the runner still lists supplies its own entry. The
-/// entries of all others are in a file: keep() adds an entry before the operation's journal is removed. So a
-/// crash between the two loses nothing, and no entry is listed twice.
+/// entries of all other operations are in a file. keep() adds an entry to the file before the operation's
+/// journal is removed, so a crash between these two steps loses nothing. No entry is listed twice.
 class History {
   public:
     static constexpr std::size_t most = 200; ///< changes in the file; the oldest are dropped

@@ -18,7 +18,7 @@ struct Operation {
     bool of_earlier_boot = false; ///< an earlier boot started it, this boot resumed it
 };
 
-/// Returns "running", "undoing", or the name of the outcome once it has ended.
+/// Returns "running" or "undoing"; after the operation has ended, the name of its outcome.
 [[nodiscard]] std::string_view state(const Operation& operation);
 [[nodiscard]] base::Json to_json(const Operation& operation);
 

@@ -227,9 +227,10 @@ bool Runner::has_work(const Action& action) const {
            (action.phase == Phase::Apply ? kind->has_apply : kind->has_undo);
 }
 
-/// Ends a phase without a worker: the kind does not implement it, or it changes a running system only and
-/// this one is offline. An apply of the second kind fails with Unsupported. After the point of no return it
-/// counts as done, because the next boot does the same from the selected version.
+/// Ends a phase without a worker: either the step kind does not implement the phase, or the step changes only
+/// a running system and this system is offline. In the second case, an apply fails with Unsupported. After
+/// the point of no return, the apply counts as done, because the next boot does the same from the selected
+/// version.
 void Runner::pass_over(const Action& action) {
     core::JobResult result;
     if (action.phase == Phase::Apply && has_work(action) && !current_->operation.transaction.past_return())
@@ -237,8 +238,8 @@ void Runner::pass_over(const Action& action) {
     phase_ended(action, std::move(result));
 }
 
-/// Starts the worker of the group in flight. It may report ends of its steps at once, so the step in flight
-/// may be another afterwards.
+/// Starts the worker of the group in flight. The worker may report the ends of steps immediately, so another
+/// step may be in flight when launch() returns.
 void Runner::launch() {
     const core::Transaction& transaction = current_->operation.transaction;
     if (current_->waiting_for.empty())
@@ -260,7 +261,8 @@ void Runner::launch() {
     kill_if_cancelled();
 }
 
-/// Adapts the worker to a step that it has begun after another one.
+/// Called when the worker has begun another step: sets the deadline of this step. If records are unwritten,
+/// the worker must stop after this step.
 void Runner::follow_step() {
     if (!current_->unwritten.empty())
         current_->worker->stop();
@@ -284,8 +286,8 @@ void Runner::say_what(const Action& action) {
 Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, JobCallbacks callbacks) {
     if (current_->recover) {
         auto worker = launcher_.recover(launch, std::move(callbacks));
-        // on failure repeat the recovery: the old worker may still run, and a second one must not run beside
-        // it
+        // If recover() fails, it must be repeated: the old worker may still run, and a second worker must not
+        // run beside it.
         current_->recover = !worker;
         return worker;
     }
@@ -297,9 +299,9 @@ Result<std::unique_ptr<Worker>> Runner::start_or_recover(const Launch& launch, J
 }
 
 /// Handles a failed start of a worker. The causes are temporary: no memory, descriptors or space in /run, or
-/// systemd is busy or shuts the host down. An undo, or the recovery of an old worker, is repeated without a
-/// limit. A step after the point of no return is repeated most_refused_launches times, since later steps run
-/// even without it. Any other step fails after a few attempts.
+/// systemd is busy or shuts the host down. The start of an undo, or the recovery of an old worker, is
+/// repeated without a limit. After the point of no return, the start is repeated most_refused_launches times,
+/// because later steps run even without this step. Any other step fails after a few attempts.
 void Runner::not_started(const Action& action, const Error& error) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool past_return = transaction.past_return();
@@ -329,7 +331,7 @@ void Runner::run_again(const Action& action) {
         run(action);
 }
 
-/// Calls `then` after the pause, unless the transaction ends first: this drops the timer.
+/// Calls `then` after the pause, unless the transaction ends first, which drops the timer.
 void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
     auto timer = pause.count() == 0 ? event_.soon(then) : event_.after(pause, then);
     if (timer)
@@ -338,8 +340,8 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
         event_.exit(EXIT_FAILURE); // without a timer nothing continues: exit, and the next daemon resumes
 }
 
-/// Returns the name of the job of the newest Start. The job that an earlier daemon started has the number of
-/// attempts of its first step.
+/// Returns the name of the job of the newest Start record. For a job that an earlier daemon started, finds
+/// the name on disk, because it contains the attempts of the job's first step, not of the step in flight.
 std::string Runner::job_in_flight() const {
     const std::uint64_t id = current_->operation.id;
     const std::string newest = current_->recover ? newest_job(root_, id) : "";
@@ -367,7 +369,7 @@ Runner::Need Runner::need_of(const Action& action) const {
     return need;
 }
 
-/// Returns true if one worker may run this apply and those of other steps, one after the other.
+/// Returns true if the worker of this apply may also run the applies of other steps, one after the other.
 bool Runner::is_groupable(const Action& action) const {
     return action.phase == Phase::Apply && serves_many(need_of(action).sandbox) && current_->inputs.empty() &&
            has_work(action) && !(offline_ && needs_running_system(action));
@@ -375,7 +377,8 @@ bool Runner::is_groupable(const Action& action) const {
 
 /// Returns the last step that the worker of `action` runs. Consecutive steps with the same sandbox are a
 /// group. A `forward` step is the first of its group, because only its Start record tells that it may have
-/// begun. A step that a cancel may kill is the last one: the worker may have begun the next step already.
+/// begun. A step that a cancel may kill is the last of its group. Otherwise the worker may have begun the
+/// next step when it is killed.
 std::size_t Runner::last_of_group(Action action) const {
     const auto& steps = current_->operation.transaction.plan().steps;
     const core::Sandbox sandbox = need_of(action).sandbox;
@@ -424,7 +427,7 @@ Result<void> Runner::prepare_staging() const {
         const core::StepKind* kind = kinds_.find(step.kind);
         if (!kind || (transaction.touched() && root_.exists(path)))
             continue;
-        // root owns it: a unit with the sandbox Sign may write the directory, but not create it
+        // root owns the directory: a unit with the sandbox Sign may write it, but not create it.
         if (kind->sandbox == core::Sandbox::Sign)
             GPUHOST_CHECK(root_.make_directories(path, 0755));
         if (user_of(kind->sandbox).empty())
@@ -456,9 +459,9 @@ void Runner::progress(const core::JobProgress& made) {
         listener_.changed(operation);
 }
 
-/// Records the end of a step whose worker has begun the next one. The worker does not wait for this record.
-/// If it can't be written, the worker stops after its present step, and the next record is written after
-/// this one.
+/// Records the end of a step whose worker has begun the next step. The worker does not wait for this record.
+/// If the record can't be written, the worker stops after its present step, and the next record is written
+/// after this one.
 void Runner::step_ended(core::JobResult result) {
     Record ended = end_record(current_->operation.transaction.next(), std::move(result));
     ended.continues = true;
@@ -511,7 +514,7 @@ void Runner::job_ended(JobEnd end) {
     append(std::move(ended), [this] { advance(); });
 }
 
-/// Returns true if another attempt may succeed, which is after Timeout and NoSpace. For NoSpace, deletes the
+/// Returns true after Timeout and NoSpace, because another attempt may succeed. For NoSpace, deletes the
 /// journal's reserve to free disk space.
 bool Runner::may_pass(const Error& error) const {
     if (error.code == Errc::NoSpace)
@@ -631,12 +634,12 @@ void Runner::append(Record made, std::function<void()> then) {
 /// Continues without the journal: undoes the transaction or, after the point of no return, completes it.
 /// Keeps the records in memory. Waiting longer would leave the host half changed, without a working driver.
 /// If the daemon restarts before the records are written, it undoes or completes the transaction again, since
-/// every step converges: see go_back_if_unrecorded(). Only End is never skipped, because no other operation
-/// may begin before the journal records the end of this one.
+/// every step converges: see go_back_if_unrecorded(). Only for an End record does the daemon wait without
+/// a limit, because no other operation may begin before the journal records the end of this one.
 void Runner::continue_unwritten(Record made, const Error& why, const std::function<void()>& then) {
     const core::Transaction& transaction = current_->operation.transaction;
     const bool goes_on = transaction.undoing() || transaction.past_return() || transaction.finished();
-    // true: do not run the phase that `made` starts
+    // True if `made` starts a phase that must not run.
     const bool begins = made.type == Record::Type::Start && !goes_on;
     if (begins) {
         made.type = Record::Type::Fail;

@@ -69,9 +69,10 @@ class Runner {
                                                     std::vector<base::UniqueFd> inputs,
                                                     bool check_only = false);
     [[nodiscard]] base::Result<void> cancel(std::uint64_t id, const core::Subject& subject);
-    /// Runs the preflight of one step in a worker without an operation, also while one runs. Writes no
-    /// journal. Calls `done` once with the problems found or an error (Timeout after 20 seconds), in a later
-    /// iteration of the loop. The next call must wait until then. Workers start at most once a second.
+    /// Runs the preflight of one step in a worker, without an operation and without a journal. May be called
+    /// while an operation runs. Calls `done` once, in a later iteration of the loop, with the problems found
+    /// or an error (Timeout after 20 seconds). Must not be called again before `done`. Starts at most one
+    /// worker a second.
     void check(core::Step step, std::function<void(const core::JobResult&)> done);
 
     [[nodiscard]] const Operation* find(std::uint64_t id) const;
@@ -97,7 +98,7 @@ class Runner {
         unsigned starts = 0;  ///< number of Start records so far; part of the jobs' names
         bool recover = false; ///< a previous daemon may have started a worker for the phase in flight
         std::unique_ptr<Worker> worker; ///< of the phase in flight
-        std::string job;                ///< of that worker
+        std::string job;                ///< job of `worker`
         Source next;                    ///< timer of the next action, see later()
         /// The reason why no worker can be started now. Attempts repeat; each new reason is logged once.
         std::string waiting_for;
@@ -191,8 +192,8 @@ class Runner {
     std::chrono::seconds journal_pause_{5};
     std::chrono::seconds launch_pause_{2};
     std::unique_ptr<Worker> checker_;                  ///< the worker of check()
-    Source check_timer_;                               ///< starts it
-    std::chrono::steady_clock::time_point check_from_; ///< when the next one may start
+    Source check_timer_;                               ///< starts `checker_`
+    std::chrono::steady_clock::time_point check_from_; ///< when the next worker of check() may start
 };
 
 } // namespace gpuhost::host

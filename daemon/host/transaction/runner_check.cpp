@@ -32,8 +32,9 @@ void Runner::check(core::Step step, std::function<void(const core::JobResult&)> 
         event_.exit(EXIT_FAILURE);
 }
 
-/// Starts the worker. Its job belongs to transaction 0, which never exists, so remove_leftovers() removes its
-/// files if this daemon dies. The time in its name differs from that of a job whose worker may still run.
+/// Starts the worker of check(). Its job belongs to transaction 0, which never exists. If this daemon dies,
+/// remove_leftovers() therefore removes the job's files. The job's name contains the time, so that it differs
+/// from the name of an earlier job whose worker may still run.
 Result<void> Runner::start_check(const core::Step& step,
                                  const std::function<void(const core::JobResult&)>& done) {
     const core::StepKind* const kind = kinds_.find(step.kind);

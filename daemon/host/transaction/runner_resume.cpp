@@ -143,9 +143,9 @@ void Runner::resume_next() {
     });
 }
 
-/// Waits until a worker without a Start record has exited (continue_unwritten()), so that no second worker
-/// runs beside it. Does not wait if the newest job is that of the phase in flight: its worker is recovered
-/// instead.
+/// Waits until a worker without a Start record has exited, so that no second worker runs beside it; see
+/// continue_unwritten(). Does not wait if the newest job belongs to the phase in flight, because the worker
+/// of that job is recovered instead.
 void Runner::await_leftover(const Event::Callback& then) {
     constexpr std::chrono::seconds to_end{10};
     const std::string job = newest_job(root_, current_->operation.id);

@@ -88,8 +88,9 @@ std::uint64_t start_of(std::string_view job) {
 
 Result<void> JobWatch::start(Event& event, const base::Root& root, bool recovered) {
     const std::string path = core::job_directory(job_) + "/events";
-    // A recovered worker may have died before its files were complete. Another kind of file is the worker's
-    // own work. Each other error is temporary, so the caller must repeat the recovery.
+    // The events file may be absent, because a recovered worker may have died before its files were complete.
+    // If it is not a regular file, the worker has replaced it. Any other error is temporary, so the caller
+    // must repeat the recovery.
     const auto st = root.lstat(path);
     if (recovered && (st ? !S_ISREG(st->st_mode) : st.error().code == base::Errc::NotFound))
         return {};
@@ -142,7 +143,7 @@ void JobWatch::handle(core::JobEvent event) {
         begin_next(*event.next);
 }
 
-/// Reports the result of the step before.
+/// Handles the start of the step at `index`. Reports the result of the step before it.
 void JobWatch::begin_next(std::size_t index) {
     const std::size_t ended = 1 + (result_ ? core::skipped_by(result_->output) : 0);
     const bool is_good = result_ && !result_->error && result_->problems.empty();

@@ -19,22 +19,24 @@ namespace gpuhost::host {
 [[nodiscard]] base::Result<WorkerSocket> prepare_job(const base::Root& root, const core::JobRequest& request,
                                                      Launcher::Owner owner, std::span<const int> inputs);
 
-/// Returns the job that names the unit, and the pid file, of the worker that runs `job`. gpuhostd
-/// 0.1.0-e61b5ce ran later jobs in the worker of an earlier one, and named that one in the file "worker".
+/// Returns the job that the worker of `job` was started for; the worker's unit and pid file belong to that
+/// job. It may be an earlier job than `job` if gpuhostd 0.1.0-e61b5ce started the worker. This version ran
+/// later jobs in the same worker, and named the first job in the file "worker".
 [[nodiscard]] std::string first_job(const base::Root& root, const std::string& job);
 
 /// Returns the newest job of a transaction that has a request.json; empty if there is none.
 [[nodiscard]] std::string newest_job(const base::Root& root, std::uint64_t transaction);
 
-/// Returns the number of the Start record that precedes a job, which is part of the job's name; 0 for an
-/// invalid name.
+/// Returns the number of the Start record that precedes a job; 0 for an invalid name. This number is part of
+/// the job's name.
 [[nodiscard]] std::uint64_t start_of(std::string_view job);
 
 /// Follows a job's events file with inotify. Reports progress, the end of each step but the last and, once,
 /// the end of the job.
 class JobWatch {
   public:
-    /// Lines of an events file: 14 hours of a worker that reports progress 10 times a second.
+    /// The limit of lines in an events file. A worker that reports progress 10 times a second reaches it
+    /// after 14 hours.
     static constexpr std::size_t most_lines = 512U << 10;
 
     /// `kill` must kill the worker. It is called once if the worker violates the protocol: it writes too
@@ -48,7 +50,7 @@ class JobWatch {
     /// wrote earlier. Never calls `ended` before it returns. The job of a recovered worker may have no events
     /// file, or something else in its place.
     [[nodiscard]] base::Result<void> start(Event& event, const base::Root& root, bool recovered);
-    /// Reads the events that were written since. Calls `progress` and `step`.
+    /// Reads the events that were written since the last read. Calls `progress` and `step`.
     void read();
     /// Stops watching, reads the remaining events and calls `ended`, which may destroy this object. If the
     /// file has no result, the job ends with the error `died`.
@@ -66,8 +68,8 @@ class JobWatch {
     JobCallbacks callbacks_;
     std::function<void()> kill_;
     std::string job_;
-    std::size_t steps_;     ///< of the present step and those that may follow it
-    std::size_t index_ = 0; ///< of the present step in the worker's request
+    std::size_t steps_;     ///< number of steps: the present one and those that may follow
+    std::size_t index_ = 0; ///< index of the present step in the worker's request
     std::size_t recorded_;  ///< steps whose ends were reported to an earlier daemon
     base::UniqueFd events_;
     std::size_t bytes_ = 0;                     ///< read so far

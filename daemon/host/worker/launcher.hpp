@@ -43,22 +43,24 @@ struct JobEnd {
 
 struct JobCallbacks {
     std::function<void(const core::JobProgress&)> progress;
-    /// Called once, when no process of the worker is left that can be killed, with the end of the last step
+    /// Called once, when no process of the worker is left that can be killed. Gets the end of the last step
     /// that the worker began. Never called before start() or recover() has returned.
     std::function<void(JobEnd)> ended;
-    /// Called when the worker has begun another step, with the result of the one before, which succeeded.
-    /// Must not destroy the worker. Without it, the steps of the worker are not told apart.
+    /// Called when the worker has begun another step. Gets the result of the step before, which succeeded.
+    /// Must not destroy the worker. If this callback is empty, the steps of the worker are not told apart.
     std::function<void(core::JobResult)> step = {};
 };
 
-/// A running worker. The destructor ends the worker's stdin but does not kill it. It calls no callback.
+/// A running worker. The destructor ends the worker's stdin, but does not kill the worker and calls no
+/// callback.
 class Worker {
   public:
     virtual ~Worker() = default;
     virtual void kill() = 0; ///< sends SIGKILL to all of its processes; `ended` follows
-    /// Ends the worker's stdin: it begins no other step. A recovered worker has stopped already.
+    /// Ends the worker's stdin, so that the worker begins no other step. The stdin of a recovered worker has
+    /// ended already.
     virtual void stop() = 0;
-    /// Sets the deadline of the present step, counted from now. Then the worker is killed.
+    /// Sets the deadline of the present step, counted from now. After the deadline the worker is killed.
     virtual void set_deadline(std::chrono::seconds deadline) = 0;
 };
 
@@ -68,8 +70,8 @@ class Launcher {
     /// Writes the job's files and starts a worker for it. Duplicates the descriptors in `inputs`.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>>
     start(const Launch& launch, std::span<const int> inputs, JobCallbacks callbacks) = 0;
-    /// Watches the worker of a job that a previous daemon started. If it exited long ago, `ended` is called
-    /// all the same. May call `progress` and `step` before it returns.
+    /// Watches the worker of a job that a previous daemon started. Calls `ended` even if the worker exited
+    /// long ago. May call `progress` and `step` before it returns.
     [[nodiscard]] virtual base::Result<std::unique_ptr<Worker>> recover(const Launch& launch,
                                                                         JobCallbacks callbacks) = 0;
     /// The user that workers with this sandbox run as, and that owns their job and staging directories.

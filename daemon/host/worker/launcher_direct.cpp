@@ -188,7 +188,8 @@ Result<std::unique_ptr<Worker>> DirectLauncher::recover(const Launch& launch, Jo
     const auto words = text ? base::split_words(*text) : std::vector<std::string>();
     if (words.size() == 2) {
         pid = static_cast<pid_t>(base::parse_uint(words[0]).value_or(0));
-        // Opens the pidfd, then compares: a pid that was reused before has another start time.
+        // Opens the pidfd before it reads the start time: if the pid was reused before that, the start time
+        // differs.
         pidfd = open_pidfd(pid);
         if (start_time(pid) != words[1])
             pidfd.reset();

@@ -213,7 +213,7 @@ int read_property(sd_bus_message* message, UnitState& state) {
     return r;
 }
 
-/// Reads the reply to GetAll. Fails if it does not have the unit's state.
+/// Reads the reply to GetAll. Fails if the reply does not contain the unit's state.
 Result<UnitState> read_state(sd_bus_message* reply) {
     const sd_bus_error* error = sd_bus_message_get_error(reply);
     UnitState state;
@@ -247,8 +247,9 @@ std::optional<Error> end_of(const UnitState& unit, bool expired) {
 
 // --- one worker
 
-/// Each signal about the unit, and the timer, request a snapshot of the unit; end_of() decides about it. The
-/// daemon refers to the unit (AddRef), so systemd keeps the unit's result until the daemon has read it.
+/// A worker in a transient unit. Each signal about the unit, and the timer, request a snapshot of the unit.
+/// end_of() then decides whether the worker has ended. The daemon refers to the unit (AddRef), so systemd
+/// keeps the unit's result until the daemon has read it.
 class SystemdWorker : public Worker {
   public:
     SystemdWorker(Event& event, const Launch& launch, JobCallbacks callbacks, std::string unit,
@@ -321,8 +322,9 @@ class SystemdWorker : public Worker {
         else
             event_.exit(EXIT_FAILURE);
     }
-    /// Kills an overdue worker, again and again until it ends: systemd may miss the request while it reloads
-    /// all units. A step that has begun since the last read of the events has a later deadline.
+    /// Kills an overdue worker, again and again until it ends, because systemd may miss the request while it
+    /// reloads all units. Reads the events first: if another step has begun since the last read, the deadline
+    /// is later.
     void check() {
         watch_.read();
         if (std::chrono::steady_clock::now() >= due_) {
@@ -347,8 +349,8 @@ class SystemdWorker : public Worker {
         return guard_or_exit(self->event_.get(), "worker's unit", [=] { (self->*Handler)(message); });
     }
 
-    /// Does not replace a pending query: a query of a unit that systemd does not have makes systemd load and
-    /// remove that unit, which is a signal again.
+    /// Requests a snapshot, but does not replace a pending query. A query about a unit that systemd does not
+    /// have makes systemd load and remove that unit, which sends another signal.
     void on_signal(sd_bus_message* /*signal*/) {
         if (query_)
             is_outdated_ = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts workers as transient units, gpuhost-worker-<job>.service. systemd, not the daemon, gives each worker
-// a sandbox, a cgroup and a deadline. systemd limits the total time of a worker's steps, and the daemon
-// the time of each.
+// a sandbox, a cgroup and a deadline. systemd limits the total time of a worker's steps. The daemon limits
+// the time of each step.
 #pragma once
 
 #include "daemon/host/bus_connection.hpp"

@@ -72,8 +72,9 @@ Properties closed_file_system(Words writable) {
     };
 }
 
-/// Not for Compile: the property hides /lib/modules, and so the headers to compile against. The capabilities
-/// and the system call filter have all its other effects.
+/// Returns the property that hides /lib/modules. The sandbox Compile does not have it, because the headers to
+/// compile against are there. The capabilities and the system call filter have all other effects of the
+/// property.
 UnitProperty hidden_modules() {
     return on("ProtectKernelModules");
 }
@@ -185,8 +186,8 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         for (const char* property : {"PrivateTmp", "ProtectKernelTunables", "ProtectKernelLogs",
                                      "ProtectControlGroups", "ProtectHostname"})
             made.push_back(on(property));
-        // Not ProtectSystem=full: it makes /boot a mount point. dracut freezes the file system of a /boot
-        // that is a mount point; here that may be the root file system.
+        // ProtectSystem=full is not used, because it makes /boot a mount point. dracut freezes the file
+        // system of a /boot that is a mount point; here this may be the root file system.
         made.push_back({"ReadOnlyPaths", Words{"/usr", "/etc"}});
         made.push_back(text("ProtectHome", "read-only"));
         made.push_back({"Nice", std::int32_t{10}});

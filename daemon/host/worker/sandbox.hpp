@@ -29,7 +29,7 @@ struct UnitProperty {
 };
 
 inline constexpr std::string_view worker_user = "gpuhost-worker";
-/// Separate from worker_user: a compiler of foreign source must not reach the blobs.
+/// Not the same user as worker_user, because a compiler of foreign source must not reach the blobs.
 inline constexpr std::string_view store_user = "gpuhost-store";
 
 /// Returns the user that workers with this sandbox run as; empty for root.

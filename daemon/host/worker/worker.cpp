@@ -44,7 +44,7 @@ class Reporter {
     }
 
   private:
-    /// A failed write may leave a part of its line, which the next line must not continue.
+    /// Writes one line. A failed write may leave a part of its line, so the next write begins a new line.
     Result<void> write(const std::string& line) {
         auto written = base::write_all(fd_, (is_torn_ ? "\n" : "") + line, "events");
         is_torn_ = !written;
@@ -114,7 +114,7 @@ Result<core::JobRequest> read_request(const base::Root& root, const core::StepCo
     return request;
 }
 
-/// Runs a phase of the step at `index`; of all steps in preflight.
+/// Runs the apply or undo of the step at `index`, or the preflight of all steps.
 core::JobResult run(const core::StepCodes& codes, const core::JobRequest& request, std::size_t index,
                     core::StepContext& context) {
     core::JobResult result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker's stdin: a socket pair. The daemon sends the descriptors of the input files. After it has closed
-// its end, or has died, the worker begins no other step.
+// A worker's stdin: a socket pair. The daemon sends the descriptors of the input files through it. After the
+// daemon has closed its end, or has died, the worker begins no other step.
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the state of gpuhostd: first the list of operations, then the descriptions of some of them, then the
-// host. This order makes the host's state include the result of a swap that has ended.
+// host. Because of this order, the host's state includes the result of a swap that has ended.
 #pragma once
 
 #include "daemon/base/json.hpp"
@@ -24,7 +24,8 @@ struct DaemonState {
 
 class DaemonObserver {
   public:
-    /// Returns the next operation to describe; nullopt: no other. Called again after each description.
+    /// Returns the next operation to describe; nullopt if there is no other. Called again after each
+    /// description.
     using Wants = std::function<std::optional<std::uint64_t>(const DaemonState&)>;
     using Done = std::function<void(const DaemonState&)>;
 

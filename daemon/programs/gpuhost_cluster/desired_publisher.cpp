@@ -14,7 +14,8 @@ using cluster::Time;
 
 namespace {
 
-constexpr Time between_tries{15'000}; ///< then an operation may have ended, or gpuhostd may run again
+/// Time between two attempts. Meanwhile an operation may end, or gpuhostd may start.
+constexpr Time between_tries{15'000};
 
 bool is_full(const Json& list) {
     return list.is_array() && !list.empty();

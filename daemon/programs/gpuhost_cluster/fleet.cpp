@@ -24,9 +24,10 @@ using cluster::Time;
 constexpr Time between_documents{1'000};
 constexpr Time between_polls{5'000};  ///< between two checks of the pipe to the reader, and of the clock
 constexpr Time between_stats{30'000}; ///< between two checks of the files of the credentials and the policy
-/// How long an error may last; then the program fails or, after a document, prints the error.
+/// How long an error may last. After this time the program fails or, if it has printed a document, prints the
+/// error.
 constexpr Time patience{3'000};
-/// How long the server may send nothing before the first document; then the program fails.
+/// How long the server may send nothing before the first document. After this time the program fails.
 constexpr Time silence{20'000};
 
 class FleetProgram {
@@ -77,7 +78,8 @@ class FleetProgram {
         return {};
     }
 
-    /// Fails if no document has been printed yet, and after this time or error none can be expected.
+    /// Fails if the first document can no longer be expected, because of the error `trouble` or of the time
+    /// that has passed. Call it only before the first document is printed.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         constexpr const char* hint = "Check this host's own state with: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;

@@ -30,7 +30,7 @@ constexpr Time between_checks{300'000}; ///< after a failed check; earlier if th
 constexpr Time between_tries{15'000};   ///< between two attempts while gpuhostd is busy or does not answer
 constexpr std::uint64_t holders_leave_us = 120'000'000;
 constexpr std::int64_t second_us = 1'000'000;
-/// Operations of these kinds leave the running driver unchanged; each is a prefix.
+/// Prefixes of the kinds of operations that leave the running driver unchanged.
 constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",       "image.",
                                                       "toolkit.",     "runtime.",      "driver.import",
                                                       "driver.build", "driver.verify", "driver.clean"};
@@ -71,7 +71,7 @@ const base::Result<Json>* described(const DaemonState& state, std::uint64_t id) 
     return found == state.descriptions.end() ? nullptr : &found->second;
 }
 
-/// `state` is that of an operation's row or of its description; both have the same names.
+/// `state` is from an operation's row or from its description; both use the same names of states.
 bool is_running(const std::string& state) {
     return state == "running" || state == "undoing";
 }
@@ -105,8 +105,8 @@ void ClusterHost::see(const DaemonState& state) {
     see_host(state);
 }
 
-/// Returns true if the operation runs and its kind may change the driver. The description, if there is one,
-/// is newer than the operation's row.
+/// Returns true if the operation runs and its kind may change the driver. The description of the operation,
+/// if there is one, is newer than the operation's row.
 bool ClusterHost::changes_driver(const client::OperationRow& operation, Described description) const {
     const bool has_ended =
         description != nullptr && *description && !is_running(string_or(**description, "state", ""));
@@ -164,7 +164,8 @@ void ClusterHost::lose() {
 std::optional<std::uint64_t> ClusterHost::wants(const DaemonState& state) const {
     if (check_id_ != 0 && described(state, check_id_) == nullptr)
         return check_id_;
-    // Find the newest swap that is not a dry run, which only its description shows.
+    // Find the newest swap that is not a dry run. Only the description of an operation shows whether it is a
+    // dry run.
     for (auto row = state.operations.rbegin(); row != state.operations.rend(); ++row) {
         if (!is_swap(row->kind) || dry_runs_.count(row->id) != 0)
             continue;
@@ -462,7 +463,7 @@ Result<std::string> ClusterHost::store_kubelet_files(const Json& lent) {
     return kubeconfig;
 }
 
-/// Opens an Api with the credentials that were received last. `below` must outlive it.
+/// Opens an Api with the credentials that were received last. `below` must outlive the Api.
 Result<cluster::Api> ClusterHost::open_lent(const base::Root& below) const {
     GPUHOST_TRY(kubeconfig, lent_);
     return cluster::Api::open(below, kubeconfig);

@@ -42,7 +42,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     void drop_request() override;
 
   private:
-    /// Null: the DaemonState has no description of the operation.
+    /// The description of an operation; null if the DaemonState does not have one.
     using Described = const base::Result<base::Json>*;
     void see_host(const DaemonState& state);
     [[nodiscard]] bool changes_driver(const client::OperationRow& operation, Described description) const;
@@ -89,7 +89,7 @@ class ClusterHost final : public cluster::UpgradeHost {
         cluster::Task task;
     };
     Swap swap_;
-    Swap asked_swap_;                         ///< a swap whose start has no reply or timed out, so it may run
+    Swap asked_swap_;                         ///< a swap that may run: its start has no reply, or timed out
     bool swap_asks_ = false;                  ///< the reply to the start of a swap is pending
     std::optional<cluster::Time> swap_again_; ///< when to try again to start a swap
 

@@ -21,12 +21,12 @@ using cluster::Time;
 
 namespace {
 
-/// Between two observations without a signal: not every change of the host has one.
+/// Time between two observations without a signal. Not every change of the host causes a signal.
 constexpr Time poll_interval{300'000};
 constexpr Time between_polls{500};
 /// How long gpuhostd may be off the bus before it is reported as stopped.
 constexpr Time daemon_restarts{15'000};
-/// Between two checks of the files of the credentials and the policy, and between two attempts to serve
+/// Time between two checks of the files of the credentials and the policy, and between two attempts to serve
 /// metrics.
 constexpr Time between_stats{30'000};
 
@@ -144,7 +144,8 @@ void ClusterProgram::listen() {
     log_line("serves metrics at http://" + metrics_listen_ + "/metrics");
 }
 
-/// Adds a descriptor to epoll. Adding it again changes nothing; the kernel removes closed ones.
+/// Adds a descriptor to epoll. Adding a descriptor again changes nothing; the kernel removes closed
+/// descriptors.
 void ClusterProgram::watch(int descriptor) {
     epoll_event readable{};
     readable.events = EPOLLIN;
@@ -152,8 +153,8 @@ void ClusterProgram::watch(int descriptor) {
         (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &readable);
 }
 
-/// Runs what is due in each part. The order makes a decision and its write on the Node part of the same
-/// iteration.
+/// Runs the work that is due in each part. Because of the order, a decision is written to the Node in the
+/// same iteration in which it is made.
 void ClusterProgram::turn() {
     policy_.turn();
     on_policy();

@@ -35,7 +35,7 @@ class StatusFile {
     std::string written_;
 };
 
-/// Requests the next certificate before the current one expires, with the current one.
+/// Uses the current certificate to request the next one, before the current one expires.
 class Renewal {
   public:
     Renewal(const base::Root& root, cluster::Api& api, std::string node);
@@ -56,8 +56,8 @@ class Renewal {
 
 class ClusterProgram {
   public:
-    /// All arguments must outlive this object. `renews`: this program requested its certificate itself, and
-    /// must renew it.
+    /// All arguments must outlive this object. `renews` is true if this program requested its certificate
+    /// itself, and must renew it.
     ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
                    const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                    StatusFile& status);

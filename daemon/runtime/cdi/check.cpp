@@ -8,7 +8,7 @@
 namespace gpuhost::runtime {
 namespace {
 
-/// Ordered from oldest to newest.
+/// CDI versions, ordered from oldest to newest.
 constexpr std::array<std::string_view, 10> versions{"0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0",
                                                     "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0"};
 constexpr std::array<std::string_view, 6> hook_names{"prestart",       "createRuntime", "createContainer",
@@ -22,7 +22,7 @@ bool is_alphanumeric(char c) {
     return is_letter(c) || (c >= '0' && c <= '9');
 }
 
-/// Returns whether the name is alphanumeric; `others` are allowed except at its ends.
+/// Reports whether the name has only alphanumeric characters and, except at its ends, characters of `others`.
 bool is_name(std::string_view name, std::string_view others) {
     return !name.empty() && is_alphanumeric(name.front()) && is_alphanumeric(name.back()) &&
            std::all_of(name.begin(), name.end(),

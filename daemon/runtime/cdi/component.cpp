@@ -22,7 +22,7 @@ base::Result<core::Observation> CdiComponent::observe(const core::Settings& sett
 
 Plan CdiComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
     const auto& observed = std::any_cast<const Json&>(observation);
-    // In a plan that changes the driver, that change's own steps publish (cdi_steps_around()).
+    // If the plan changes the driver, the steps from cdi_steps_around() publish the specifications.
     if (!desired.request.empty() ||
         (desired.driver_changes && !cdi_steps_around(desired.settings).after.empty()))
         return {};

@@ -83,7 +83,8 @@ std::string without_numbers(const std::string& name) {
     return base::ends_with(name, ".so") ? name : "";
 }
 
-/// Returns the soname; the file's name if it has none, as linkers do; "" if it is not a readable ELF file.
+/// Returns the soname of an ELF file, or the file's name if it has no soname, as linkers do. "" if the file
+/// is not a readable ELF file.
 std::string soname_of(const Root& root, const std::string& path) {
     const auto fd = root.open_file(path, O_RDONLY | O_NONBLOCK); // fails for anything but a file
     const auto file = fd ? base::MappedFile::open(fd->get(), path) : base::fail(fd.error());
@@ -93,9 +94,9 @@ std::string soname_of(const Root& root, const std::string& path) {
     return elf->soname().value_or(name_of(path));
 }
 
-/// Returns the path on the host of the file `path` in the driver's root at `prefix`. Links in the path are
-/// resolved as in the driver's root. If the host would resolve them to another file, returns the path of
-/// their target.
+/// Returns the path on the host of the file `path` in the driver's root at `prefix`. Links in `path` are
+/// resolved as in the driver's root. If the host would resolve these links to another file, returns the path
+/// of the links' target instead.
 std::string on_host(const Root& host, const Root& root, const std::string& prefix, const std::string& path) {
     const auto inside = real_path(root, path);
     const auto outside = real_path(host, prefix + path);
@@ -164,7 +165,7 @@ class DriverReader {
         return "";
     }
 
-    /// Adds libraries with the driver's version in their names, and its older compiler.
+    /// Adds the libraries whose names contain the driver's version, and the driver's older compiler.
     void read_libraries() {
         std::vector<std::string> searched = directories_;
         for (const std::string& directory : directories_)
@@ -177,7 +178,7 @@ class DriverReader {
             link_library(library);
     }
 
-    /// Adds the links by which programs find the library: well-known names, and the host's links.
+    /// Adds the links by which programs find the library: links with well-known names, and links of the host.
     void link_library(const DriverFile& library) {
         const std::string host = library.host.substr(prefix_.size());
         const std::string name = name_of(library.container);
@@ -344,8 +345,8 @@ Result<DriverFiles> read_userland(const Root& host, const std::string& userland)
     Places places;
     places.libraries = {userland + "/lib"};
     places.programs = {userland + "/bin"};
-    // A userland has no configuration files. Those of the host name libraries without versions, so they fit
-    // any driver.
+    // A userland has no configuration files. The host's configuration files name libraries without versions,
+    // so they fit any driver.
     places.configs = {"/etc", "/usr/local/share", "/usr/share"};
     places.configs_of_vulkan = places.configs;
     places.moved = {{userland + "/lib", std::string(container_libraries)}, {userland + "/bin", "/usr/bin"}};

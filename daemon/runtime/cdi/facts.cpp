@@ -55,7 +55,7 @@ Result<MadeSpec> make_gpu_spec(const Root& host, const CdiSources& sources) {
     facts.hook = base::installed_program(hook_program);
     facts.groups = sources.groups;
     MadeSpec made{gpu_spec(facts), mig.problems()};
-    if (made.spec.devices.size() > 1) // "all" alone would have no GPU
+    if (made.spec.devices.size() > 1) // if "all" is the only device, it has no GPU
         return made;
     if (made.problems.empty())
         return base::fail(Errc::Unsupported, "MIG is enabled on every GPU, but there are no MIG instances",

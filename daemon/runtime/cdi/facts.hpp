@@ -15,7 +15,7 @@ struct CdiSources {
     std::optional<std::string> driver_root;
     /// Directory whose dev/ has the driver's nodes; "" means "/".
     std::string device_root;
-    bool groups = true; ///< as in CdiFacts
+    bool groups = true; ///< same meaning as CdiFacts::groups
 };
 
 struct MadeSpec {
@@ -27,8 +27,8 @@ struct MadeSpec {
 inline constexpr std::string_view hook_program = "gpuhost-cdi-hook";
 
 /// Make the specification of one kind. Fail with NotFound if there is no driver, or if a required device node
-/// is missing. make_gpu_spec() also fails with NotFound without a GPU. If MIG is enabled on all GPUs, it
-/// fails with Unsupported without an instance, and with Failed if no instance can be offered.
+/// is missing. make_gpu_spec() also fails with NotFound if there is no GPU. If MIG is enabled on all GPUs, it
+/// fails with Unsupported if there is no instance, and with Failed if no instance can be offered.
 [[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_management_spec(const base::Root& host, const CdiSources& sources);
 

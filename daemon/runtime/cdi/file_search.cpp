@@ -53,7 +53,7 @@ const std::vector<std::string>& FileSearch::names(const std::string& directory) 
 
 std::vector<std::string> FileSearch::files(const std::string& directory, const std::string& pattern) {
     const std::string head = pattern.substr(0, pattern.find_first_of("*?["));
-    const std::string tail = pattern.substr(pattern.find_last_of("*?]") + 1); // without a wildcard, all of it
+    const std::string tail = pattern.substr(pattern.find_last_of("*?]") + 1); // all if no wildcard
     const std::vector<std::string>& all = names(directory);
     std::vector<std::string> found;
     for (auto name = std::lower_bound(all.begin(), all.end(), head);

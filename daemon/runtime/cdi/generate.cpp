@@ -87,7 +87,7 @@ void drop_repeated(std::vector<T>& values) {
     values = std::move(once);
 }
 
-/// Sorts by depth, then by name: a directory precedes its contents.
+/// Returns a key that sorts paths by depth, then by name, so that a directory precedes its contents.
 auto depth_and(const std::string& path) {
     return std::tuple(std::count(path.begin(), path.end(), '/'), std::string_view(path));
 }

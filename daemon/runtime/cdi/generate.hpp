@@ -30,7 +30,7 @@ struct GpuNodes {
     Gpu gpu;
     std::vector<SpecNode> nodes;
     std::vector<DriverLink> links;                  ///< in /dev/dri/by-path
-    std::optional<std::vector<MigNodes>> instances; ///< nullopt: MIG is off; else offered instead of the GPU
+    std::optional<std::vector<MigNodes>> instances; ///< offered instead of the GPU; nullopt: MIG is off
 };
 
 struct CdiFacts {
@@ -44,20 +44,21 @@ struct CdiFacts {
     bool groups = true;
 };
 
-/// Returns the kind nvidia.com/gpu. Its devices are each GPU by index and by UUID, and "all". MIG instances
-/// ("0:1", "MIG-…") replace their GPU.
+/// Returns the specification of the kind nvidia.com/gpu. Its devices are each GPU by index and by UUID, and
+/// "all". MIG instances ("0:1", "MIG-…") replace their GPU.
 [[nodiscard]] Spec gpu_spec(const CdiFacts& facts);
 
-/// Returns the kind management.nvidia.com/gpu with one device, "all". For programs that manage GPUs and do
-/// not compute on them.
+/// Returns the specification of the kind management.nvidia.com/gpu with one device, "all". It is for programs
+/// that manage GPUs and do not compute on them.
 [[nodiscard]] Spec management_spec(const CdiFacts& facts);
 
-/// Returns the kind nvidia.com/NAME with one device, "all". For devices other than GPUs that need no library
-/// of the driver.
+/// Returns the specification of the kind nvidia.com/NAME with one device, "all". It is for devices other than
+/// GPUs, if they need no library of the driver.
 [[nodiscard]] Spec service_spec(const std::string& name, const std::vector<SpecNode>& nodes,
                                 const std::vector<DriverFile>& files, bool groups);
 
-/// Returns the kind nvidia.com/imex-channel: a device for each channel by number, and "all".
+/// Returns the specification of the kind nvidia.com/imex-channel. Its devices are each channel by number, and
+/// "all".
 [[nodiscard]] Spec imex_spec(const std::map<unsigned, SpecNode>& channels);
 
 } // namespace gpuhost::runtime

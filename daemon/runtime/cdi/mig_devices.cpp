@@ -13,7 +13,7 @@ using base::Root;
 
 namespace {
 
-/// Returns 3 for "gpu3/mig/gi1".
+/// Returns the minor of the GPU in the name of a MIG instance: 3 for "gpu3/mig/gi1".
 std::optional<unsigned> minor_of(const std::string& instance) {
     const auto number = base::parse_uint(instance.substr(3, instance.find('/') - 3));
     return number && *number <= 0xffff ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-/// An object of the document. finish() fails if it has a member that no reader has requested.
+/// An object of the document. finish() fails if the object has a member whose key was never passed to find().
 class Object {
   public:
     [[nodiscard]] static Result<Object> of(const Json& value, std::string where) {

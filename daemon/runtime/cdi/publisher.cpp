@@ -90,7 +90,7 @@ class Publisher {
 
     [[nodiscard]] CdiRecord publish() {
         wake_gpus(context_);
-        // Read first: the next observation detects changes after this point.
+        // The inputs are read first, so that the next observation detects later changes.
         record_.inputs = cdi_inputs(host_);
         std::set<std::string> stale = known_paths(host_);
         for (const CdiMode& mode : cdi_modes())
@@ -112,7 +112,7 @@ class Publisher {
 
   private:
     /// Writes the file of one mode. Returns true if the file must not be removed as outdated. A driver that
-    /// serves no GPU (yet) is not a failure to retry: containers get no GPU.
+    /// serves no GPU (yet) is not recorded as a failure to retry. Containers then get no GPU.
     bool publish(const CdiMode& mode) {
         const auto made = make(mode);
         if (!made && mode.optional && made.error().code == Errc::NotFound)
@@ -121,7 +121,7 @@ class Publisher {
         if (record_.directory != volatile_directory && is_others(path)) {
             say("'" + path +
                 "' belongs to another program: remove it, or set Directory=/run/cdi in section [CDI]");
-            // Its removal changes the observation, and the step runs again.
+            // If the file is removed, the observation changes, and the step runs again.
             record_.files[path] = identify(host_, path);
             return true;
         }
@@ -149,8 +149,8 @@ class Publisher {
         return st && !S_ISDIR(st->st_mode) && !is_ours(host_.read(path).value_or(std::string()));
     }
 
-    /// Returns true if the last file was complete and is unmodified, and its inputs are the same. Such a file
-    /// stays when NVML does not answer.
+    /// Returns true if the file from the last run is complete and unmodified, and its inputs have not
+    /// changed. Such a file stays when NVML does not answer.
     [[nodiscard]] bool is_still_right(const std::string& path) const {
         if (!before_ || !before_->whole || before_->directory != record_.directory ||
             before_->groups != record_.groups)

@@ -2,7 +2,7 @@
 // Writes and removes gpuhost's specifications in the host's directories.
 //
 // The files have the names of NVIDIA's own tools. Two files with the same devices in one directory would make
-// these unavailable. With equal names, the last writer replaces the other's file instead.
+// these devices unavailable. With equal names, the last writer replaces the other's file instead.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -11,9 +11,9 @@
 
 namespace gpuhost::runtime {
 
-/// Writes and records the specifications of the loaded and selected driver; none if it serves no GPU. Removes
-/// gpuhost's outdated files. An obstacle is recorded as a problem instead of an error, because it must not
-/// undo a change to a working driver.
+/// Writes and records the specifications of the loaded and selected driver. Writes none if the driver serves
+/// no GPU. Removes gpuhost's outdated files. An obstacle is recorded as a problem instead of an error,
+/// because it must not undo a change to a working driver.
 [[nodiscard]] CdiRecord publish_specs(core::StepContext& context, const CdiSettings& settings);
 
 /// Returns existing files that gpuhost may have written without a record: those with its file names in

@@ -21,7 +21,7 @@ constexpr std::array mofed_nodes{NodePattern{"/dev/infiniband", "uverbs*"},
                                  NodePattern{"/dev/infiniband", "rdma_cm"}};
 constexpr std::array nvswitch_nodes{NodePattern{"/dev", "nvidia-nvswitch*"}}; // includes nvswitchctl
 constexpr NodePattern imex_nodes{"/dev/nvidia-caps-imex-channels", "channel*"};
-constexpr std::uint64_t last_imex_channel = (1U << 20U) - 1; ///< channels are minors of one device number
+constexpr std::uint64_t last_imex_channel = (1U << 20U) - 1; ///< channels are minors of one major number
 
 constexpr const char* udev_directory = "/run/udev"; ///< cuFile reads the list of disks from it
 constexpr const char* cufile_config = "/etc/cufile.json";
@@ -77,8 +77,8 @@ Result<MadeSpec> make_nvswitch_spec(const Root& host, const CdiSources& sources)
     return make_service_spec(host, sources, "nvswitch", nvswitch_nodes);
 }
 
-/// Omits the device numbers of channels, so that the runtime reads them at each start of a container:
-/// channels are created anew while containers start and stop.
+/// Omits the device numbers of channels, because channels are created anew while containers start and stop.
+/// The runtime then reads the numbers at each start of a container.
 Result<MadeSpec> make_imex_spec(const Root& host, const CdiSources& sources) {
     const NodeReader reader(host, sources.device_root);
     std::map<unsigned, SpecNode> channels;

@@ -22,7 +22,8 @@ using base::Root;
 
 namespace {
 
-/// In rising precedence. /var/run is a link to /run, but in a mounted system the link may be broken.
+/// Directories of specifications in rising precedence. /var/run is a link to /run, but in a mounted system
+/// the link may be broken.
 constexpr std::array<const char*, 3> directories{"/etc/cdi", "/run/cdi", "/var/run/cdi"};
 
 /// Returns the edits of a specification: its own and those of all devices. A container gets a part of these.
@@ -106,9 +107,9 @@ bool comes_before(const std::string& a, const std::string& b) {
     return ::strverscmp(a.c_str(), b.c_str()) < 0;
 }
 
-/// Sets the states of `claims`, which have one name and are in rising order of directory. A conflict in one
-/// directory makes the device unavailable even from directories with higher precedence. The CDI library of
-/// runtimes does the same.
+/// Sets the states of `claims`. All have the same name, and are ordered by rising precedence of their
+/// directories. A conflict in one directory makes the device unavailable even from directories with higher
+/// precedence. The CDI library of runtimes does the same.
 void settle(std::span<DeviceClaim> claims) {
     const auto pair =
         std::adjacent_find(claims.begin(), claims.end(), [](const DeviceClaim& a, const DeviceClaim& b) {

@@ -18,8 +18,8 @@ struct SpecFile {
     bool ours = false;         ///< gpuhost wrote the file
     std::optional<Spec> spec;  ///< nullopt if the file can't be parsed
     std::vector<std::string> problems; ///< reasons for which runtimes refuse the file
-    /// Sentences about parts that do not match the host, such as missing files. Containers with its devices
-    /// then do not start, or get the wrong driver.
+    /// Sentences about parts that do not match the host, such as missing files. Containers with devices of
+    /// the file then do not start, or get the wrong driver.
     std::vector<std::string> stale;
 
     [[nodiscard]] bool is_good() const { return problems.empty(); }
@@ -47,8 +47,8 @@ inline constexpr std::string_view own_mark = "# Written by gpuhostd: section [CD
 struct DeviceClaim {
     enum class State {
         Used,
-        Shadowed, ///< a file in a directory with higher precedence has it too
-        Conflict, ///< two files of one directory have it, so no container gets it
+        Shadowed, ///< a file in a directory with higher precedence has the device too
+        Conflict, ///< two files of one directory have the device, so no container gets it
     };
     std::string name; ///< "nvidia.com/gpu=0"
     const SpecFile* file;

@@ -18,10 +18,10 @@ namespace gpuhost::runtime {
 ///    "changed": [recorded files that another program changed], "programs": [changed programs of runtimes]}
 [[nodiscard]] base::Json observe_cdi(const base::Root& host);
 
-/// Returns the version of the loaded driver from such a document; "" if none is loaded.
+/// Returns the version of the loaded driver from a document of observe_cdi(); "" if none is loaded.
 [[nodiscard]] std::string observed_driver(const base::Json& observed);
 
-/// Returns the reasons to run cdi.publish, for people to read; empty if all files are current.
+/// Returns the reasons to run the step cdi.publish, for people to read; empty if all files are current.
 [[nodiscard]] std::vector<std::string> cdi_reasons(const CdiSettings& settings, const base::Json& observed);
 
 } // namespace gpuhost::runtime

@@ -24,8 +24,8 @@ using base::Root;
 using File = ValidationState::File;
 
 constexpr std::string_view directory = "/run/nvidia/validations";
-/// Contains the names of the files that gpuhost has written, one a line. The package's removal script reads
-/// it too.
+/// Contains the names of the files that gpuhost has written, one a line. The package's removal script also
+/// reads this file.
 constexpr std::string_view record_file = "/run/gpuhost/validations";
 constexpr std::size_t longest = 4096;
 
@@ -157,7 +157,7 @@ bool do_containers_get(const Root& host, const ValidationSettings& settings) {
 // Actions
 
 Result<void> write(const Root& host, const Validation& validation) {
-    // Record it first: an unrecorded file would never be removed.
+    // The file is recorded first: an unrecorded file would never be removed.
     GPUHOST_CHECK(record(host, validation, true));
     GPUHOST_CHECK(host.make_directories(directory));
     return host.write_atomic(path_of(validation), validation.text);
@@ -177,7 +177,7 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
     else if (change == ValidationChange::Remove)
         done = remove(context.root, validation);
     else if (state.file == File::Absent)
-        // The file is gone; the program that writes it next owns it.
+        // The file is gone, so the next program that writes it owns it.
         done = record(context.root, validation, false);
     if (!done)
         context.warn("the validation files for NVIDIA's operands may be wrong: " + done.error().message);
@@ -186,7 +186,7 @@ void converge(core::StepContext& context, const Validation& validation, bool wan
 } // namespace
 
 ValidationSettings validation_settings(const Json& settings) {
-    // While the package is upgraded, an earlier daemon may send former names.
+    // While the package is upgraded, an earlier daemon may send former names of settings.
     const auto is_on = [&](const char* section, const char* key) {
         for (const auto& [name, value] : base::member(settings, section).items())
             if (core::present_key(section, name) == key && value.is_string())

@@ -35,11 +35,11 @@ struct ValidationFacts {
 };
 [[nodiscard]] ValidationFacts validation_facts(const base::Root& host, const ValidationSettings& settings);
 
-/// The state of one of the two files.
+/// The state of one validation file.
 struct ValidationState {
-    /// Same: it has the text that gpuhost writes.
+    /// Same: the file has the text that gpuhost writes.
     enum class File { Absent, Same, Other } file = File::Absent;
-    bool ours = false; ///< gpuhost has written it
+    bool ours = false; ///< gpuhost has written the file
 };
 enum class ValidationChange { None, Write, Remove };
 /// Returns what to do with a file. A wanted file is written if it is absent; an unwanted one is removed only
@@ -54,8 +54,8 @@ enum class ValidationChange { None, Write, Remove };
 /// Writes or removes the files to match the host. Obstacles are warnings: they must not undo a change to a
 /// working driver.
 void converge_validations(core::StepContext& context);
-/// Updates only toolkit-ready. For steps whose sandbox cannot observe the driver: an existing driver-ready
-/// shows that the driver is ready.
+/// Updates only toolkit-ready, for steps whose sandbox cannot observe the driver. An existing file
+/// driver-ready shows that the driver is ready.
 void converge_toolkit_validation(core::StepContext& context);
 /// Removes the files before the driver is removed: gpuhost's own, and with StatusFiles=yes also files of
 /// another program with the same content.

@@ -46,7 +46,8 @@ std::optional<std::uint64_t> start_of(const base::Root& root, std::uint64_t pid)
 }
 
 /// Returns true if containers survive a restart of dockerd. dockerd applies a change of daemon.json only at a
-/// start or reload, so dockerd is asked first. Without an answer, daemon.json must be older than the process.
+/// start or reload, so dockerd is asked first. Without an answer, the value in daemon.json counts only if the
+/// file is older than the process.
 bool restores_live(const base::Root& root, const RuntimeState& state) {
     const auto& arguments = state.instance.arguments;
     for (const std::string& argument : arguments)
@@ -75,8 +76,8 @@ std::string harm_of_dockers(const base::Root& root, const RuntimeState& docker) 
     return containers(count) + " and would stop with Docker, because live-restore is off";
 }
 
-/// Returns a phrase about the containers whose shims run in the unit. containerd's own units set
-/// KillMode=process, so shims keep running.
+/// Returns a phrase about the containers whose shims a restart of the unit would end; empty if none. The
+/// units of containerd itself set KillMode=process, so their shims keep running.
 std::string harm_of_unit(const base::Root& root, const RuntimeInstance& instance) {
     if (!is_containerd(instance.kind) || instance.kill_mode == "process" || instance.kill_mode == "none")
         return {};

@@ -2,8 +2,8 @@
 // Edits of a runtime's files that give it the desired configuration. Pure. An empty DesiredConfig removes all
 // that gpuhost added.
 //
-// containerd   /etc/containerd/conf.d/zz-gpuhost.toml, or conf.d/zz-gpuhost.toml beside another main file,
-//              and an element of "imports" in the main file
+// containerd   conf.d/zz-gpuhost.toml in the directory of the main file, which usually is
+//              /etc/containerd/config.toml, and an element of "imports" in the main file
 // CRI-O        zz-gpuhost.conf in its directory of drop-ins
 // Docker       members of daemon.json, which has no drop-ins
 //

@@ -31,7 +31,7 @@ Result<std::string> ask(const Root& root, const std::vector<std::string>& argv, 
         return base::fail(Errc::Timeout, argv.front() + ": timed out while it loaded " + what);
     if (answer.exit_status == 0)
         return std::move(answer.output);
-    const auto again = run_trusted(root, argv, answer_time); // stderr has the reason
+    const auto again = run_trusted(root, argv, answer_time); // this run includes stderr, which has the reason
     return base::fail(Errc::Refused, argv.front() + " can't load " + what + ": " +
                                          base::last_line(again ? again->output : ""));
 }
@@ -48,8 +48,8 @@ Result<Json> live_containerd(const Root& root, const RuntimeState& state) {
     return containerd_dump(root, state, root.host_path(state.instance.config), "its configuration");
 }
 
-/// Returns the effective configuration of a minimal main file. For a host without a configuration file:
-/// containerd 1.6 prints nothing for a missing file.
+/// Returns the effective configuration of a minimal main file. It stands in for a missing configuration file,
+/// for which containerd 1.6 prints nothing.
 Result<Json> default_containerd(const Root& root, const RuntimeState& state, const RuntimeChange& change,
                                 const std::string& staging) {
     const std::string path = staging + "/default.toml";
@@ -59,9 +59,9 @@ Result<Json> default_containerd(const Root& root, const RuntimeState& state, con
     return containerd_dump(root, state, root.host_path(path), "a minimal configuration");
 }
 
-/// Writes a main file into the staging directory that imports every file by its own path, and the changed
-/// files from the staging directory. containerd then loads the same files as on the live system, although
-/// patterns and relative paths would resolve differently.
+/// Writes a main file and the changed files into the staging directory. The main file imports every file by
+/// its own path; for a changed file, this is the path in the staging directory. containerd then loads the
+/// same files as on the live system, although patterns and relative paths would resolve differently.
 Result<std::string> stage_containerd(const Root& root, const RuntimeChange& change,
                                      const std::string& staging) {
     std::set<std::string> staged;

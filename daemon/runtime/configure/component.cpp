@@ -68,7 +68,7 @@ std::string what_changed(const Json& recorded, const RuntimeSettings& settings) 
     const bool had_hosts = base::bool_or(recorded, "registry_hosts", false);
     RuntimeSettings otherwise = settings;
     otherwise.registry_hosts = had_hosts;
-    // The conversion adds settings that an earlier build did not record.
+    // The conversion from JSON adds settings that an earlier build did not record.
     if (to_json(runtime_settings_from_json(recorded)) != effective_settings(otherwise))
         return "the settings in section [Runtime] or [CDI] have changed";
     return settings.registry_hosts && !had_hosts
@@ -112,7 +112,7 @@ Result<core::Observation> RuntimeComponent::observe(const core::Settings& settin
     const RuntimeSettings wanted = runtime_settings(settings, place, will_have_hosts);
     const auto record = read_runtime_record(root_);
     const auto places = known_places(root_);
-    // False if the record contains only runtimes that a request named.
+    // `is_known` is false if the record contains only runtimes that a request named.
     const bool is_known = record && record->settings.is_object();
     Json document{{"configure", wanted.configure},
                   {"registry_hosts", will_have_hosts},
@@ -138,7 +138,7 @@ Result<core::Observation> RuntimeComponent::observe(const core::Settings& settin
 
 Plan RuntimeComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
     const auto& observed = std::any_cast<const Json&>(observation);
-    // An apply of all components applies the toolkit and the images first, so their later state counts.
+    // An apply of all components applies the toolkit and the images first, so the state after that counts.
     const RuntimeSettings settings = runtime_settings(
         desired.settings, place_from_json(base::member(observed, desired.alone ? "toolkit_now" : "toolkit")),
         base::bool_or(observed, desired.alone ? "registry_hosts_now" : "registry_hosts", false));
@@ -171,8 +171,8 @@ Plan RuntimeComponent::plan(const core::Desired& desired, const core::Observatio
     core::Step step = runtime_step({RuntimeGoal::Configured, {}, settings, false});
     plan.title = step.summary;
     plan.steps.push_back(std::move(step));
-    // Until now the runtimes' configuration referred to the link, so it is removed last. Only an
-    // administrator may switch a toolkit off; an apply of all components is such a decision.
+    // Until this plan runs, the runtimes' configuration refers to the link, so the link is removed last. Only
+    // an administrator may switch a toolkit off; an apply of all components is such a decision.
     if (!desired.alone && base::bool_or(observed, "link_left", false))
         plan.steps.push_back(
             toolkit_select_step(toolkit_settings(desired.settings), "", "remove the link to the toolkit"));

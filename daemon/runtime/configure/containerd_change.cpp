@@ -24,16 +24,16 @@ using base::Result;
 namespace {
 
 constexpr const char* runc_type = "io.containerd.runc.v2";
-/// Shim of containerd 1.x, which names its program by the option Runtime.
+/// An old shim of containerd 1.x. Its option Runtime names the program that it runs.
 constexpr const char* old_shim = "io.containerd.runtime.v1.linux";
 
 bool is_before_2(const RuntimeInstance& instance) {
     return !instance.version || !instance.version->is_at_least(2, 0);
 }
 
-/// Returns the configuration version of the drop-in. It does not exceed the main file's version: containerd
-/// 2.3 would not start. Exception: containerd 2.0 to 2.2 with a main file of version 1, because they ignore
-/// the CRI's tables in version 1.
+/// Returns the configuration version of the drop-in. It does not exceed the main file's version, because
+/// containerd 2.3 would not start. The exception is a main file of version 1 with containerd 2.0 to 2.2:
+/// these ignore the CRI's tables in version 1.
 unsigned version_to_write(const RuntimeState& base) {
     const ConfigFile& main = base.files.front();
     const unsigned newest = is_before_2(base.instance) ? 2 : 3;
@@ -44,8 +44,8 @@ unsigned version_to_write(const RuntimeState& base) {
     return config_version(main.content);
 }
 
-/// Returns the built-in runc table, because before 2.0 a table of runtimes replaces it:
-/// pkg/cri/config/config_unix.go of 1.6 and 1.7.
+/// Returns containerd's built-in table for runc (pkg/cri/config/config_unix.go of 1.6 and 1.7). The drop-in
+/// repeats it, because before 2.0 a table of runtimes replaces it.
 Json built_in_runc(const RuntimeInstance& instance) {
     Json table{{"runtime_type", runc_type},
                {"options",
@@ -73,8 +73,8 @@ bool is_like_runc(const Json& table) {
            (type.empty() || type == old_shim || base::starts_with(type, "io.containerd.runc."));
 }
 
-/// Returns the table from which runtime classes are copied. It is the default runtime's, so that the cgroup
-/// driver is the same. A table of NVIDIA's own is used only if no other fits.
+/// Returns the table from which runtime classes are copied. It is the table of the default runtime, so that
+/// the cgroup driver is the same. A table of NVIDIA's own is used only if no other fits.
 Json model_table(const Json& runtimes, const std::string& default_handler) {
     for (const std::string& name : {default_handler, std::string("runc"), std::string("crun")})
         if (const Json& like = member(runtimes, name);
@@ -128,7 +128,7 @@ Json cri_table(const RuntimeState& base, const DesiredConfig& desired) {
 }
 
 /// Sets config_path to one directory. containerd 2.1 and newer do not support a list of directories here,
-/// which is the default since 2.2.
+/// although the default since 2.2 is a list.
 void add_registry_hosts(Json& plugins, unsigned version) {
     plugins[cri_images_plugin(version)]["registry"]["config_path"] = core::containerd_certs;
 }
@@ -185,7 +185,7 @@ Result<Text> main_text(const RuntimeState& base, const Text& now, const std::str
     return is_wanted ? with_import(*now, drop_in, main.path) : without_import(*now, drop_in, main.path);
 }
 
-/// Returns the file as it will be with the content `text`; without a text, as a missing file.
+/// Returns the file as it will be with the content `text`, or as a missing file if there is no text.
 Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     ConfigFile file;
     file.path = path;
@@ -197,8 +197,8 @@ Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     return file;
 }
 
-/// Inserts the drop-in at its position in the order of reading: the first import that matches it decides.
-/// Files that are imported by imported files follow.
+/// Inserts the drop-in at its position in the order of reading. The first import that matches its path
+/// decides the position. Files that are imported by imported files follow later.
 void insert_drop_in(const RuntimeState& base, std::vector<ConfigFile>& files, ConfigFile drop_in) {
     std::size_t last = 0;
     for (const std::string& import : base::strings_or_empty(files.front().content, "imports")) {

@@ -34,13 +34,13 @@ RuntimeSettings as_selected(const base::Root& root, RuntimeSettings settings) {
     return settings;
 }
 
-constexpr std::size_t most_restarts = 3; ///< restarts within an hour that no request asked for
+constexpr std::size_t most_restarts = 3; ///< limit within an hour for restarts that no request asked for
 constexpr std::uint64_t hour = 3600;
 constexpr const char* restored = "restored";
 constexpr const char* without_images = "containers get GPUs, but pods do not use this host's images: ";
 
-/// Returns the error for a file that the service which starts the runtime rewrites. It is retried only by an
-/// administrator's "runtime configure".
+/// Returns the error for a file that is rewritten by the service that starts the runtime. Only an
+/// administrator's "runtime configure" tries again.
 base::Error is_rewritten(const std::string& path) {
     return {Errc::Refused, "'" + path + "' is rewritten by the service that starts the runtime",
             "Configure the runtime in the settings of that service."};
@@ -122,16 +122,16 @@ class RuntimeConverger {
         recorded.text =
             std::string(is_half_done ? without_images : "") + (done ? plan.text : done.error().message);
         if (!done && plan.state.instance.is_replaced)
-            // The end of this process leads to another run.
+            // When the runtime's process has ended, the step runs again.
             recorded.awaits = stamp_process(root_, plan.state.instance.pid);
         else if (!done && !awaits_restart(root_, recorded))
-            recorded.awaits.reset(); // that process has ended, and this run has read the new state
+            recorded.awaits.reset(); // the process in `awaits` has ended, and this run has read the new state
         recorded.inputs = inputs_;
         return done;
     }
 
-    /// Returns true if containers get GPUs although carry_out() failed. Then only the images of pods are
-    /// affected.
+    /// Returns true if containers get GPUs although carry_out() failed. The failure then affects only the
+    /// images of pods.
     [[nodiscard]] bool gives_gpus(const RuntimePlan& plan, const RecordedRuntime& recorded) const {
         return request_.goal == RuntimeGoal::Configured && plan.outcome == PlanOutcome::Change &&
                recorded.rewritten.empty() && !withholds_gpus(root_, recorded) &&
@@ -187,8 +187,8 @@ class RuntimeConverger {
                             : base::fail(Errc::Failed, "after the restart " + base::join(left, ", "));
     }
 
-    /// Saves what the writes replace, and records them: after a power cut the files are unchanged or can be
-    /// restored.
+    /// Saves what the writes replace, and records the writes. After a power cut the files are unchanged or
+    /// can be restored.
     Result<void> announce(const RuntimePlan& plan, RecordedRuntime& recorded) {
         const auto process = plan.change.is_effective ? stamp_process(root_, plan.state.instance.pid)
                                                       : std::optional<ProcessStamp>();
@@ -320,9 +320,9 @@ class RuntimeConverger {
         return {};
     }
 
-    /// Restores the files of this runtime alone; other runtimes stay configured. Returns the error with the
-    /// result. If the service that starts the runtime has rewritten a file, another restart would not help:
-    /// the runtime has read the rewritten file.
+    /// Restores the files of this runtime alone; other runtimes stay configured. Returns `error`, and adds
+    /// the result of the restoration to its message. If the service that starts the runtime has rewritten a
+    /// file, another restart would not help: the runtime has read the rewritten file.
     Result<void> give_up(const RuntimePlan& plan, RecordedRuntime& recorded, base::Error error) {
         const std::string& name = plan.state.instance.name;
         const std::string rewritten = was_restarted_ ? other_text(plan.change) : "";
@@ -332,7 +332,7 @@ class RuntimeConverger {
         if (const auto state = read_runtime_named(root_, name); state && error.code != Errc::Busy)
             inputs_ = inputs_of(root_, *state); // retry only after an input has changed
         if (back)
-            (void)undo_.forget(name); // else an undo of the step restores and restarts it once more
+            (void)undo_.forget(name); // else an undo of the step restores and restarts the runtime again
         error.message += back ? "; the previous configuration is in effect again"
                               : "; the previous configuration could not be restored: " + back.error().message;
         if (!rewritten.empty()) {
@@ -352,13 +352,13 @@ class RuntimeConverger {
         return file == change.files.rend() ? "" : file->path;
     }
 
-    /// Records the settings. A run for named runtimes records none, because the others were not configured
-    /// with them.
+    /// Records the settings. A run for named runtimes records no settings, because the other runtimes were
+    /// not configured with them.
     void finish(const std::vector<RuntimeState>& here) {
         if (!request_.names.empty())
             return;
-        // Without the desired toolkit, records the one in use: a later run must then configure the runtimes
-        // again.
+        // If the desired toolkit is not selected, the settings are recorded with the toolkit in use. A later
+        // run must then configure the runtimes again.
         const RuntimeSettings used = as_selected(root_, request_.settings);
         const bool is_whole = used.toolkit.directory == request_.settings.toolkit.directory;
         record_.settings = effective_settings(is_whole ? request_.settings : used);
@@ -369,7 +369,7 @@ class RuntimeConverger {
         };
         for (auto& [name, recorded] : record_.runtimes)
             if (!is_here(name))
-                recorded.inputs.clear(); // known_places() detects its return
+                recorded.inputs.clear(); // known_places() detects the runtime's return
         std::erase_if(record_.runtimes, [&](const auto& entry) {
             return !is_here(entry.first) && entry.second.files.empty() && entry.second.outcome != restored;
         });
@@ -382,7 +382,7 @@ class RuntimeConverger {
     RuntimeUndo undo_;
     /// Stamps of the current runtime's inputs, from before the plan.
     std::map<std::string, std::string> inputs_;
-    bool was_restarted_ = false; ///< the current runtime
+    bool was_restarted_ = false; ///< whether the current runtime was restarted
 };
 
 } // namespace

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configures runtimes or removes gpuhost's edits. On failure it restores the earlier files.
 //
-// For each runtime: its own program checks the change. The files' contents are saved in the transaction's
-// staging directory and in the record. The files are written one by one, in an order in which the runtime can
-// load them after each write. Finally the runtime is restarted once if its effective configuration has
-// changed.
+// For each runtime, the runtime's own program checks the change. The files' contents are saved in the
+// transaction's staging directory and in the record. The files are written one by one, in an order in which
+// the runtime can load them after each write. Finally the runtime is restarted once if its effective
+// configuration has changed.
 //
-// This is one step, not a step for each phase: a runtime that fails restores its own files, while other
-// runtimes and the other steps of an apply, such as a driver swap, stay. The runner undoes whole transactions
-// only. Runtimes are found and planned one after another in the worker, since a restart may affect the next.
+// All phases are one step. If a runtime fails, only its own files are restored; other runtimes and the other
+// steps of an apply, such as a driver swap, stay in effect. The runner undoes whole transactions only.
+// Runtimes are found and planned one after another in the worker, since a restart may affect the next
+// runtime.
 #pragma once
 
 #include "daemon/core/step.hpp"
@@ -25,7 +26,7 @@ struct ConvergeRequest {
     RuntimeSettings settings;
     /// A request named these runtimes: obstacles are errors, and the limit on restarts does not apply.
     bool is_asked = false;
-    /// The requester restarts the runtimes; stays in force until a request without it.
+    /// The requester restarts the runtimes; this stays in force until a request without no-restart.
     bool no_restart = false;
 
     [[nodiscard]] bool permits_restart() const { return settings.restart && !no_restart; }

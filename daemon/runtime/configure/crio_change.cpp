@@ -16,7 +16,8 @@ using base::Result;
 
 namespace {
 
-/// Returns the table of runtime `name`. The last file with such a table replaces those of earlier files.
+/// Returns the table of runtime `name`. The last file with a table of this name replaces the tables of
+/// earlier files.
 Json runtime_table(const RuntimeState& base, const std::string& name) {
     Json table;
     for (const Json& file : contents_of(base.files))

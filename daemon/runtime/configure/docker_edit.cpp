@@ -35,7 +35,7 @@ class Losses : public nlohmann::json_sax<Document> {
     bool boolean(bool) override { return true; }
     bool number_integer(number_integer_t) override { return true; }
     bool number_unsigned(number_unsigned_t) override { return true; }
-    /// Also called for integers that are out of range.
+    /// The parser also calls this function for integers that are out of range.
     bool number_float(number_float_t number, const string_t& text) override {
         if (number_text(number) != text)
             changed_number = text;
@@ -78,7 +78,7 @@ tl::unexpected<base::Error> wrong_type(std::string_view what, const char* key, c
 Result<Document> parse(std::string_view text, std::string_view what) {
     if (base::trim(text).empty())
         return Document::object();
-    GPUHOST_TRY(checked, base::parse_json(text, what)); // enforces the limits
+    GPUHOST_TRY(checked, base::parse_json(text, what)); // enforces the limits of parse_json()
     if (!checked.is_object())
         return base::fail(Errc::BadContent, std::string(what) + ": is not a JSON object");
     for (const char* const key : {features, runtimes})

@@ -112,8 +112,8 @@ Result<RuntimeChange> permitted_change(const Root& root, const RuntimePlan& plan
     return std::move(change);
 }
 
-/// Plans without certs.d if the change with it is refused: a problem with images of pods must not keep GPUs
-/// from containers.
+/// Plans without certs.d if the change with certs.d is refused: a problem with images of pods must not keep
+/// GPUs from containers.
 Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
                                       const std::map<std::string, Text>& texts, const KnownFiles& known) {
     auto change = permitted_change(root, plan, texts, known);
@@ -124,8 +124,8 @@ Result<RuntimeChange> possible_change(const Root& root, RuntimePlan& plan,
     return permitted_change(root, plan, texts, known);
 }
 
-/// Keeps certs.d if gpuhost's drop-in already sets it. It has no effect without images, and its removal would
-/// need a restart.
+/// Keeps certs.d if gpuhost's drop-in already sets it. The setting has no effect without images, and its
+/// removal would need a restart.
 void keep_registry_hosts(DesiredConfig& desired, const RuntimeConfig& now, const RuntimeConfig& without_us) {
     if (now.registry_hosts == RegistryHosts::Read && without_us.registry_hosts == RegistryHosts::Unread)
         desired.registry_hosts = true;
@@ -242,7 +242,8 @@ RuntimePlan plan_runtime(const Root& root, RuntimeState state, const RecordedRun
                 : goal == RuntimeGoal::Restored ? nothing_of_ours
                 : plan.desired.classes.empty()  ? state_text(plan.state)
                                                 : "its runtime classes are configured";
-    // The CDI version that a runtime reads depends on its program. If it is too old, no configuration helps.
+    // The CDI version that a runtime reads depends on its program. If the program is too old, no
+    // configuration helps.
     if (plan.outcome == PlanOutcome::Nothing && goal == RuntimeGoal::Configured && plan.desired.cdi &&
         !reads_specs(plan.state)) {
         plan.outcome = PlanOutcome::ByHand;

@@ -20,7 +20,7 @@ enum class RuntimeGoal { Configured, Restored };
 enum class PlanOutcome {
     Nothing, ///< already as desired
     Change,
-    ByHand,  ///< gpuhost does not configure this runtime; an administrator may have to
+    ByHand,  ///< gpuhost does not configure this runtime; an administrator may have to do it
     Refused, ///< not possible at present
 };
 [[nodiscard]] std::string_view name_of(PlanOutcome outcome);
@@ -37,7 +37,7 @@ struct RuntimePlan {
     std::string text; ///< a sentence about `outcome`
     DesiredConfig desired;
     RuntimeChange change;
-    std::map<std::string, Text> without_us; ///< contents of its files without gpuhost's edits, by path
+    std::map<std::string, Text> without_us; ///< contents of files without gpuhost's edits, by path
     Restart restart = Restart::None;
     std::string restart_text;           ///< a sentence that gives the reason
     std::string warning;                ///< why pods do not use this host's images; empty: no warning
@@ -53,8 +53,8 @@ struct RuntimePlan {
                                        const RecordedRuntime* recorded, const RuntimeSettings& settings,
                                        RuntimeGoal goal);
 
-/// Reads the states of the chosen runtimes in `all`: those in `names`; if that is empty, those in
-/// `of_settings`; if both are empty, all. Fails with NotFound if a runtime in `names` is absent.
+/// Reads the states of the chosen runtimes in `all`. `names` chooses them, or `of_settings` if `names` is
+/// empty. If both are empty, all runtimes are chosen. Fails with NotFound if a runtime in `names` is absent.
 [[nodiscard]] base::Result<std::vector<RuntimeState>>
 read_chosen_runtimes(const base::Root& root, std::vector<RuntimeInstance> all,
                      const std::vector<std::string>& of_settings, const std::vector<std::string>& names);

@@ -46,7 +46,7 @@ Result<std::string> systemctl(const Root& root, std::vector<std::string> words) 
     return std::move(finished.output);
 }
 
-/// Fails with Timeout if the socket does not accept connections: an undo that fails so is repeated.
+/// Fails with Timeout if the socket does not accept connections: an undo that fails with Timeout is repeated.
 Result<void> connect_to(const Root& root, const std::string& path) {
     const auto failed = [&](int error) {
         return base::fail(Errc::Timeout, path + ": " + std::strerror(error));

@@ -27,7 +27,8 @@ const RuntimeHandler* nvidia_handler(const RuntimeConfig& config) {
     return found == config.handlers.end() ? nullptr : &*found;
 }
 
-/// Returns the end of a verdict: how containers get GPUs until CDI is on. Empty if they do not.
+/// Returns the end of a verdict: how containers get GPUs until CDI is on. Empty if containers do not get GPUs
+/// until then.
 std::string other_way(const RuntimeState& state) {
     const RuntimeHandler* const handler = nvidia_handler(state.config);
     if (handler == nullptr)
@@ -90,7 +91,7 @@ std::string switch_on(const RuntimeState& state) {
                                       : "write " + place.file + " with version = 2 and " + table + "it";
 }
 
-/// Returns the instruction for k0s. It merges containerd.d/ into its containerd's configuration
+/// Returns the instruction for k0s. k0s merges containerd.d/ into the configuration of its containerd
 /// (containerd/configurer.go of k0s 1.27 and newer).
 std::string switch_on_in_k0s(const RuntimeState& state) {
     const ConfigFile& main = state.files.front();

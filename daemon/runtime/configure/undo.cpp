@@ -25,7 +25,7 @@ std::string path_of(const core::StepContext& context) {
 }
 
 /// Restarts the runtime with its restored files, or records that it must be restarted. `then` is the process
-/// that ran when the files were overwritten: if it still runs, it has not read them.
+/// that ran when the change was written: if this process still runs, it has not read the change.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
                     RecordedRuntime& recorded, bool may_restart) {
     const auto state = read_runtime_named(root, name);
@@ -124,7 +124,7 @@ Result<void> RuntimeUndo::save(const std::string& name, const RuntimeChange& cha
             continue;
         }
         if (file.before != known->before && file.before != known->after)
-            known->before = file.before; // another program has written it since
+            known->before = file.before; // another program has written the file since
         known->after = file.after;
     }
     return write();

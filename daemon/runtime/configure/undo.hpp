@@ -25,10 +25,10 @@ class RuntimeUndo {
                                           const RecordedRuntime& recorded,
                                           const std::optional<ProcessStamp>& process);
     /// Restores files that still have this transaction's text. A file that another program has changed stays,
-    /// with a warning. A file that this transaction added also stays if such a changed file refers to it.
-    /// Restarts a runtime whose process is a new one if all files were restored. After a reboot it does not
-    /// restart runtimes, because other services may wait for this operation: the next plan does it. Restores
-    /// the runtime's entry in `record`.
+    /// with a warning. A file that this transaction added also stays if such a changed file refers to it. If
+    /// all files were restored and the runtime has a new process, restarts the runtime. After a reboot the
+    /// next plan restarts it instead, because other services may wait for this operation. Restores the
+    /// runtime's entry in `record`.
     [[nodiscard]] base::Result<void> put_back(const std::string& name, RuntimeRecord& record,
                                               bool may_restart) const;
     /// Restores the files of all runtimes and writes the record. Undoes the step, also after a reboot.
@@ -53,8 +53,9 @@ class RuntimeUndo {
 /// Returns the content of a file; an empty Text if the file does not exist.
 [[nodiscard]] base::Result<Text> read_text(const base::Root& root, const std::string& path);
 /// Writes a file and syncs it; without a text, removes the file. A new file gets `mode`. An existing file
-/// keeps its mode; if it is gpuhost's, only the bits in `mode`. In a directory of drop-ins, the temporary
-/// file is created beside the directory: CRI-O reads every file in it.
+/// keeps its mode, but a file of gpuhost keeps only the bits that are also in `mode`. For a drop-in, the
+/// temporary file is created beside the directory of drop-ins, because CRI-O reads every file in that
+/// directory.
 [[nodiscard]] base::Result<void> write_text(const base::Root& root, const std::string& path, const Text& text,
                                             mode_t mode);
 

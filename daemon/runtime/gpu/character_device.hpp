@@ -10,7 +10,7 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the attributes of a character device at `path`; nothing for links and other files.
+/// Returns the attributes of a character device at `path`; nullopt for links and other files.
 [[nodiscard]] std::optional<struct stat> stat_character_device(const base::Root& root,
                                                                const std::string& path);
 

@@ -45,11 +45,12 @@ constexpr unsigned mig_enabled = 1;
 
 } // namespace nvml
 
-/// The functions of a library that gpuhost calls. A function that an old library lacks returns
+/// Those functions of NVML that gpuhost calls. A function that an old library lacks returns
 /// function_not_found.
 class NvmlLibrary {
   public:
-    /// Loads and initializes the library at `path`. A process can load only one, and never unloads it.
+    /// Loads and initializes the library at `path`. A process can load only one library, and never unloads
+    /// it.
     [[nodiscard]] static base::Result<NvmlLibrary> start(const std::string& path);
 
     /// Returns an error as text: "nvmlInit_v2: Driver/library version mismatch".
@@ -59,7 +60,7 @@ class NvmlLibrary {
     int (*device_by_index)(unsigned, nvml::Device*) = nullptr;
     int (*minor_number)(nvml::Device, unsigned*) = nullptr;
     int (*uuid)(nvml::Device, char*, unsigned) = nullptr;
-    /// The present mode, and the mode after a reset of the GPU.
+    /// Gets the present MIG mode, and the MIG mode after a reset of the GPU.
     int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr;
     int (*max_mig_devices)(nvml::Device, unsigned*) = nullptr;
     int (*mig_device_by_index)(nvml::Device, unsigned, nvml::Device*) = nullptr;

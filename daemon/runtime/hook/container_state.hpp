@@ -18,7 +18,7 @@ struct RootOfState {
 };
 
 /// Returns root.path and root.readonly of `<bundle>/config.json`. If the state itself has an absolute `root`,
-/// as crun's does, that is the path; then an unreadable config.json is ignored. All values are from the
+/// as crun's does, that `root` is the path, and an unreadable config.json is ignored. All values are from the
 /// runtime, and are trusted like the runtime itself.
 [[nodiscard]] base::Result<RootOfState> container_root(std::string_view state);
 

@@ -95,7 +95,7 @@ const base::Json* find_key(const base::Json& object, const char* wanted) {
     return nullptr;
 }
 
-/// Returns the version of the only libcuda in the folder; empty if there are several or none.
+/// Returns the version of the only libcuda in compat_folder; empty if there are several or none.
 std::string compat_version(const ContainerRoot& root) {
     std::vector<std::string> versions;
     for (const std::string& name : root.list(compat_folder).value_or(std::vector<std::string>()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// enable-cuda-compat: a CUDA image may contain the user-space driver of a newer branch ("compat library"). It
-// works with the host's older kernel driver if it lists the branch of that driver.
+// enable-cuda-compat: a CUDA image may contain the user-space driver of a newer branch ("compat library").
+// The compat library works with the host's older kernel driver if it lists the branch of that driver.
 #pragma once
 
 #include "daemon/runtime/hook/container_root.hpp"

@@ -96,7 +96,7 @@ Result<void> keep_mounts_private() {
 
 Result<void> pivot_into(int mount) {
     // With the same directory for both, pivot_root(2) mounts the old root over the new one, and "." refers to
-    // it.
+    // the old root.
     if (::fchdir(mount) < 0 || ::syscall(SYS_pivot_root, ".", ".") < 0 ||
         ::syscall(SYS_umount2, ".", mnt_detach) < 0 || ::chdir("/") < 0)
         return fail_errno("making the container's root '/'", errno);

@@ -13,7 +13,7 @@ namespace gpuhost::runtime {
 /// Returns a detached clone of the mount at `fd` alone. It is read-only, noexec, nodev and nosuid.
 [[nodiscard]] base::Result<base::UniqueFd> clone_sealed(int fd);
 /// Returns a detached clone of the mount at `fd` and all mounts below it. `fd`'s own mount becomes writable
-/// if its file system is. crun mounts a read-only root before hooks run, runc afterwards.
+/// if its file system is writable. crun mounts a read-only root before hooks run, runc afterwards.
 [[nodiscard]] base::Result<base::UniqueFd> clone_writable(int fd);
 /// Like clone_writable(), but makes all mounts below read-only, noexec, nodev and nosuid.
 [[nodiscard]] base::Result<base::UniqueFd> clone_writable_with_sealed_mounts(int fd);

@@ -16,7 +16,7 @@ namespace gpuhost::runtime {
 /// needs half a millisecond.
 [[nodiscard]] base::Result<void> forbid_sockets();
 
-/// Bytes; the image decides the size and number of files that ldconfig reads.
+/// Limit on memory in bytes. The image decides the size and number of files that ldconfig reads.
 inline constexpr rlim_t max_memory = 256U << 20;
 /// Limits a resource of setrlimit(2) to `most`. A lower limit that exists already stays.
 [[nodiscard]] base::Result<void> limit(int resource, rlim_t most);

@@ -13,9 +13,9 @@ inline constexpr std::string_view folders_conf = "/etc/ld.so.conf.d/00-gpuhost.c
 inline constexpr std::string_view system_conf = "/etc/ld.so.conf.d/zz-gpuhost.conf";
 
 /// Writes the search path. `folders` are the directories of the driver's libraries. They precede the
-/// directories of the image, except those that the image searches anyway, which keep their position. The
-/// built-in directories of the image's ldconfig are last, because the host's ldconfig may have others.
-/// Fails with Refused if these files are on mounted file systems, which are neither read nor written.
+/// directories of the image, but a directory that the image searches anyway keeps its position. The built-in
+/// directories of the image's ldconfig are last, because the host's ldconfig may have others. Fails with
+/// Refused if these files are on mounted file systems, which are neither read nor written.
 [[nodiscard]] base::Result<void> write_search_path(const ContainerRoot& root,
                                                    const std::vector<std::string>& folders);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records the inputs of the published specifications. The daemon can then check whether they are current
-// without reading other programs' files or querying the driver.
+// Records the inputs of the published specifications. The daemon can then check whether the specifications
+// are current without reading other programs' files or querying the driver.
 //
 // The step that writes the specifications also writes the record, /var/lib/gpuhost/cdi.json. It remains after
 // a reboot, like specifications in /etc/cdi.
@@ -36,11 +36,12 @@ struct CdiRecord {
 [[nodiscard]] std::optional<CdiRecord> read_cdi_record(const base::Root& host);
 [[nodiscard]] base::Result<void> write_cdi_record(const base::Root& host, const CdiRecord& record);
 
-/// Returns a text that changes with every write to the file; empty: the file does not exist.
+/// Returns a text that changes with every write to the file; empty if the file does not exist.
 [[nodiscard]] std::string identify(const base::Root& host, const std::string& path);
 /// Returns the recorded files that another program has changed.
 [[nodiscard]] std::vector<std::string> changed_files(const base::Root& host, const CdiRecord& record);
-/// Returns the recorded programs that were installed, replaced or removed since.
+/// Returns the paths in the record's list of programs whose file was installed, replaced or removed after
+/// the record was written.
 [[nodiscard]] std::vector<std::string> changed_programs(const base::Root& host, const CdiRecord& record);
 [[nodiscard]] std::vector<std::string> missing_files(const base::Root& host, const CdiRecord& record);
 

@@ -11,7 +11,7 @@ namespace gpuhost::runtime {
 
 namespace {
 
-/// Needed for specifications of GPUs, because device names begin with digits.
+/// The CDI version that specifications of GPUs need, because device names begin with digits.
 constexpr std::string_view least = "0.5.0";
 constexpr std::string_view groups = "0.7.0"; ///< needed for groups of device nodes
 

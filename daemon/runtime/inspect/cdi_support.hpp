@@ -23,13 +23,13 @@ namespace gpuhost::runtime {
 /// Returns the sentence for a runtime that does not read CDI `version`, with an instruction.
 [[nodiscard]] std::string too_new_text(std::string_view version);
 
-/// The CDI versions that a host's runtimes read, as far as they limit gpuhostd.
+/// The limits that a host's runtimes set for the CDI version that gpuhostd writes.
 struct CdiReaders {
-    /// A runtime that does not read CDI 0.7.0, such as "podman 4.3.1", or whose version is not known. Empty
-    /// if there is none.
+    /// A runtime that does not read CDI 0.7.0 or has an unknown version: "podman 4.3.1". Empty if there is
+    /// none.
     std::string old;
-    /// Paths that runtimes' programs may have, and the stamp_of() each. A path without a program has an empty
-    /// stamp.
+    /// Maps each path that a runtime's program may have to its stamp_of(). The stamp is empty if there is no
+    /// program at the path.
     std::map<std::string, std::string> programs;
 };
 /// Examines all runtimes of the host. Runs their programs to get their versions.

@@ -27,8 +27,8 @@ enum class CdiState {
     Unknown,     ///< not known, because the runtime's version is not known
 };
 
-/// Whether containerd reads /etc/containerd/certs.d when it pulls for pods. gpuhost's files there name this
-/// host's images.
+/// Whether containerd reads /etc/containerd/certs.d when it pulls for pods. gpuhost's files in this directory
+/// name this host's images.
 enum class RegistryHosts {
     Read,
     Unread, ///< not read, but config_path can be set
@@ -37,7 +37,7 @@ enum class RegistryHosts {
 
 struct RuntimeConfig {
     std::string cri_plugin; ///< key of containerd's CRI in "plugins"; empty for other runtimes
-    std::string socket;     ///< address on which it listens, if the files set one
+    std::string socket;     ///< address on which the runtime listens, if the files set one
     bool serves_cri = true; ///< serves pods; containerd's CRI can be off, as in Docker's packages
     std::string default_handler;
     std::vector<RuntimeHandler> handlers; ///< ordered by name

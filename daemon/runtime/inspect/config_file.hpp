@@ -25,8 +25,8 @@ using ConfigParser = base::Result<base::Json> (*)(std::string_view text, std::st
 /// Parses a JSON object. The ConfigParser for Docker's daemon.json.
 [[nodiscard]] base::Result<base::Json> parse_json_object(std::string_view text, std::string_view path);
 
-/// Reads and parses a file of at most 1 MiB. Never fails: a problem, also that the file is missing, is in the
-/// result.
+/// Reads and parses a file of at most 1 MiB. Never fails: if there is a problem, such as a missing file, the
+/// result contains it.
 [[nodiscard]] ConfigFile read_config_file(const base::Root& root, const std::string& path,
                                           ConfigParser parser);
 /// Returns an entry for a file whose content is not known because of `why`.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* runc = "io.containerd.runc.v2";
 
-/// From config_unix.go in pkg/cri/config (internal/cri/config since 2.0).
+/// containerd's defaults, from config_unix.go in pkg/cri/config (internal/cri/config since 2.0).
 const std::vector<std::string>& default_spec_dirs() {
     static const std::vector<std::string> directories{"/etc/cdi", "/var/run/cdi"};
     return directories;
@@ -31,8 +31,8 @@ RuntimeHandler handler_of(const std::string& name, const Json& said) {
     return handler;
 }
 
-/// Returns the handlers. Before 2.0 a table of runtimes replaces the default one, runc; from 2.0 on it
-/// extends it.
+/// Returns the handlers. Before 2.0 a table of runtimes replaces the default table, which contains only runc.
+/// From 2.0 on the table extends the default table.
 std::vector<RuntimeHandler> handlers_of(const Json& containerd, bool keeps_default) {
     Json runtimes = member(containerd, "runtimes");
     if (!runtimes.is_object())

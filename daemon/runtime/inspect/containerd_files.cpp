@@ -24,8 +24,8 @@ std::string join(const std::string& directory, const std::string& name) {
 constexpr std::size_t most_matches = 1024;
 constexpr std::size_t most_names = 1U << 16U;
 
-/// Returns the paths that a file imports. If some can't be determined, adds an entry with a problem to
-/// `files`.
+/// Returns the paths that a file imports. If some of the paths can't be determined, adds an entry with a
+/// problem to `files`.
 std::vector<std::string> imports_of(const Root& root, const ConfigFile& file, bool before_1_7,
                                     std::vector<ConfigFile>& files) {
     const std::filesystem::path directory = std::filesystem::path(file.path).parent_path();

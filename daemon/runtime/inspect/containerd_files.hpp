@@ -18,11 +18,11 @@ struct Matches {
 };
 [[nodiscard]] Matches glob(const base::Root& root, const std::string& pattern);
 
-/// Returns the file `path`, then its imports, then their imports: the order in which containerd reads them,
-/// each path once. If `path` is missing, it is a file without content, because containerd then uses its
-/// defaults. A missing import is a problem, and so are more than most_config_files files.
-/// Patterns without a directory are relative to the importing file. Before containerd 1.7 they are relative
-/// to its working directory.
+/// Returns the file `path`, then the files that it imports, then the imports of those files. This is the
+/// order in which containerd reads them; each path occurs once. If `path` is missing, the result has a file
+/// without content for it, because containerd then uses its defaults. A missing import is a problem, and so
+/// are more than most_config_files files. Patterns without a directory are relative to the importing file.
+/// Before containerd 1.7 they are relative to containerd's working directory.
 [[nodiscard]] std::vector<ConfigFile> read_containerd_files(const base::Root& root, const std::string& path,
                                                             bool before_1_7);
 

@@ -17,8 +17,9 @@ constexpr const char* cri_2 = "io.containerd.grpc.v1.cri";
 constexpr const char* cri_3 = "io.containerd.cri.v1.runtime";
 constexpr const char* cri_3_images = "io.containerd.cri.v1.images";
 
-/// How containerd merges several files: a plugin's table of a later file replaces earlier ones, tables are
-/// merged key by key, or the same after a migration of each file.
+/// How containerd merges several files. PerPlugin: a later file's table of a plugin replaces earlier tables
+/// of the plugin. Deep: tables are merged key by key. DeepMigrated: like Deep, after a migration of each
+/// file.
 enum class Age { PerPlugin, Deep, DeepMigrated };
 
 Age age_of(const std::vector<Json>& files, const std::optional<RuntimeVersion>& version) {
@@ -132,8 +133,8 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
         if (version && said > newest_version(*version))
             merged.problems.push_back("version = " + std::to_string(said) +
                                       " is for a newer containerd: " + version->text + " misreads it");
-        // Only containerd 2.3 compares the version of a file with that of the importing file, and exits if it
-        // is higher.
+        // Only containerd 2.3 compares the versions of files. It exits if an imported file has a higher
+        // version than the importing file.
         if (version && version->major == 2 && version->minor == 3 && said > config_version(files.front()))
             merged.problems.push_back(
                 "a file with version = " + std::to_string(said) + " is imported by a file with version = " +
@@ -146,7 +147,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
     }
     if (age == Age::Deep && merged.version < 3) {
         merged.document["version"] = merged.version;
-        // 2.0 to 2.2 ignore the CRI's tables in a file of version 1.
+        // containerd 2.0 to 2.2 ignore the CRI's tables in a file of version 1.
         if (Json& plugins = merged.document["plugins"]; merged.version < 2 && plugins.is_object()) {
             plugins.erase(cri_1);
             plugins.erase(cri_2);
@@ -156,7 +157,7 @@ ContainerdConfig merge_containerd(const std::vector<Json>& files,
     if (age != Age::PerPlugin)
         merged.version = newest_version(version.value_or(RuntimeVersion{2, 3, {}}));
     else
-        merged.version = std::min(merged.version, 2U); // 1.6 treats a newer version as 2
+        merged.version = std::min(merged.version, 2U); // containerd 1.6 treats a newer version as 2
     merged.document["version"] = merged.version;
     return merged;
 }

@@ -12,8 +12,8 @@
 
 namespace gpuhost::runtime {
 
-/// In containerd 1.x, the CRI's table "default_runtime" defines a runtime named "default". This one is the
-/// default runtime, even if default_runtime_name names another.
+/// In containerd 1.x, the CRI's table "default_runtime" defines a runtime named "default". The runtime
+/// "default" is the default runtime, even if default_runtime_name names another.
 inline constexpr const char* old_default_table = "default_runtime";
 inline constexpr const char* old_default_handler = "default";
 
@@ -30,8 +30,8 @@ struct ContainerdConfig {
 /// Returns the key of the CRI's image settings in "plugins". Since version 3 this is a plugin of its own.
 [[nodiscard]] std::string cri_images_plugin(unsigned config_version);
 
-/// Merges the files. The version of containerd decides the rules; if it is not known, the version of the
-/// configuration.
+/// Merges the files. The version of containerd decides the rules. If containerd's version is not known, the
+/// version of the configuration decides.
 [[nodiscard]] ContainerdConfig merge_containerd(const std::vector<base::Json>& files,
                                                 const std::optional<RuntimeVersion>& version);
 /// Returns the effective configuration, including containerd's defaults.

@@ -25,9 +25,9 @@ bool has_entries(const Json& value) {
     return value.is_object() && !value.empty();
 }
 
-/// Returns true if the CRI itself pulls images. Since 2.1 the transfer service does, unless the CRI is set to
-/// do it or has a setting that the service does not support: CheckLocalImagePullConfigs() in
-/// internal/cri/config/config.go.
+/// Returns true if the CRI itself pulls images. Since 2.1 the transfer service pulls them. The exceptions are
+/// that the CRI is set to pull, or has a setting that the transfer service does not support:
+/// CheckLocalImagePullConfigs() in internal/cri/config/config.go.
 bool pulls_locally(const Json& images, const RuntimeVersion& version) {
     const Json& registry = member(images, "registry");
     return !version.is_at_least(2, 1) || base::bool_or(images, "use_local_image_pull", false) ||
@@ -38,8 +38,8 @@ bool pulls_locally(const Json& images, const RuntimeVersion& version) {
            has_entries(member(registry, "configs")) || has_entries(member(registry, "auths"));
 }
 
-/// Returns true if a registry has TLS settings. In containerd 1.x config_path is an error beside them; in 2.x
-/// it would disable them.
+/// Returns true if a registry has TLS settings. In containerd 1.x, config_path together with TLS settings is
+/// an error; in 2.x it would disable the TLS settings.
 bool has_certificates(const Json& configs) {
     return configs.is_object() && std::any_of(configs.begin(), configs.end(), [](const Json& one) {
                return has_entries(member(one, "tls"));

@@ -12,8 +12,8 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the result. `images` is the CRI's table of image settings: a plugin of its own since configuration
-/// version 3, before that the whole table of the CRI.
+/// Reports whether containerd reads certs.d when it pulls for a pod. `images` is the CRI's table of image
+/// settings: a plugin of its own since configuration version 3, before that the whole table of the CRI.
 [[nodiscard]] RegistryHosts registry_hosts(const base::Json& images,
                                            const std::optional<RuntimeVersion>& version);
 

@@ -13,8 +13,8 @@ using base::Root;
 
 namespace {
 
-/// Returns true if the instance is that of the profile, by name or socket. An instance of the same kind whose
-/// socket is not known may use the profile's, so it counts too.
+/// Returns true if the instance is that of the profile, by name or socket. An instance of the same kind with
+/// an unknown socket counts too, because it may use the profile's socket.
 bool is_profile(const RuntimeInstance& one, const RuntimeProfile& profile) {
     const bool may_listen_there = one.kind == profile.kind && profile.name == name_of(profile.kind) &&
                                   one.socket.empty() && one.name != "docker-containerd";
@@ -22,7 +22,7 @@ bool is_profile(const RuntimeInstance& one, const RuntimeProfile& profile) {
 }
 
 /// Returns true if the runtime of the profile exists, although no service or process was found. k3s and RKE2
-/// use the same socket path, so it identifies neither.
+/// use the same socket path, so the path identifies neither.
 bool is_here(const Root& root, const RuntimeProfile& profile) {
     if (profile.kind == RuntimeKind::Podman)
         return root.exists(profile.executable);

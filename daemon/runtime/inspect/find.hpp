@@ -14,8 +14,8 @@ namespace gpuhost::runtime {
 /// from Docker's name to podman's.
 [[nodiscard]] bool is_socket(const base::Root& root, const std::string& path);
 
-/// Returns the runtimes of a host: those of services and processes, those of which only a known socket
-/// exists, and Podman, which needs no service. Ordered by name, without versions.
+/// Returns the runtimes of a host: those with a service or process, those with only a known socket, and
+/// Podman, which needs no service. They are ordered by name, and their versions are not set.
 [[nodiscard]] std::vector<RuntimeInstance> find_runtimes(const base::Root& root);
 
 } // namespace gpuhost::runtime

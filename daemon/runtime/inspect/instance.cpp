@@ -23,8 +23,8 @@ std::string config_option(const std::vector<std::string>& command) {
     return option_value(command, {"--config", "-c", "--config-file"});
 }
 
-/// Returns the name and kind of the runtime that a containerd belongs to. Its service decides, else its
-/// configuration file.
+/// Returns the name and kind of the runtime that a containerd belongs to. The service of that containerd
+/// decides, else its configuration file.
 std::pair<std::string, RuntimeKind> containerd_of(const std::string& unit, const std::string& config) {
     if (unit == "docker.service" || starts_with(config, "/run/docker/") ||
         starts_with(config, "/var/run/docker/"))
@@ -101,7 +101,7 @@ std::string containerd_beside(const std::string& executable) {
     return another ? executable.substr(0, slash) + "/containerd" : executable;
 }
 
-/// End of /proc/PID/exe if the program was replaced after its start.
+/// Suffix of the link /proc/PID/exe if the program's file was replaced after the start of the process.
 constexpr std::string_view gone = " (deleted)";
 
 std::string executable_of(const RuntimeProcess& process, RuntimeKind kind) {

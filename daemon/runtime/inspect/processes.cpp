@@ -13,7 +13,7 @@ using base::Root;
 namespace {
 
 /// Returns true if the process has the host's "/". A container that shares the host's PID namespace has
-/// another one. Only root may check it; for other users a process in a service counts as the host's.
+/// another root. Only root may check it; for other users a process in a service counts as the host's.
 bool has_root_of_host(const Root& root, const std::string& directory, const std::string& unit) {
     const auto host = root.stat("/");
     const auto own = root.stat(directory + "/root");

@@ -17,7 +17,7 @@ constexpr std::array profiles{
     RuntimeProfile{"k0s", RuntimeKind::K0s, "/etc/k0s/containerd.toml", "/run/k0s/containerd.sock",
                    "/var/lib/k0s/bin/containerd"},
     // k3s and RKE2 write this file at each start, from config.toml.tmpl beside it if that exists. Both use
-    // the same socket path, so it identifies neither.
+    // the same socket path, so the path identifies neither.
     RuntimeProfile{"k3s", RuntimeKind::K3s, "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
                    "/run/k3s/containerd/containerd.sock", "/var/lib/rancher/k3s/data/current/bin/containerd"},
     RuntimeProfile{"rke2", RuntimeKind::Rke2, "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",

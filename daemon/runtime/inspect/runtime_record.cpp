@@ -19,7 +19,7 @@ using base::Root;
 namespace {
 
 constexpr std::string_view record_file = "/var/lib/gpuhost/runtime.json";
-/// Bytes: several files of up to 1 MiB, each with two contents.
+/// Limit in bytes. The record may have several files, each with two contents of up to 1 MiB.
 constexpr std::size_t record_limit = 64U << 20U;
 
 /// Paths of runtimes' programs in addition to those of the profiles.
@@ -182,8 +182,8 @@ std::map<std::string, bool> known_places(const Root& host) {
     const auto add = [&](std::string_view path) { places[std::string(path)] = host.exists(path); };
     for (const std::string& program : known_programs())
         add(program);
-    // These files do not indicate a runtime: Podman's is also installed with other tools, and dockerd writes
-    // and removes that of its own containerd.
+    // Podman's configuration file and those in /run do not indicate a runtime. Other tools install Podman's
+    // file too. dockerd writes and removes its own containerd's file, which is in /run.
     for (const RuntimeProfile& profile : runtime_profiles())
         if (profile.kind != RuntimeKind::Podman && !base::starts_with(profile.config, "/run/"))
             add(profile.config);

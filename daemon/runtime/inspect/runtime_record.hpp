@@ -18,7 +18,7 @@
 
 namespace gpuhost::runtime {
 
-using Text = std::optional<std::string>; ///< of a file; nothing: it does not exist
+using Text = std::optional<std::string>; ///< content of a file; nullopt if it does not exist
 
 /// A file that contains gpuhost's edits, by its contents.
 struct KnownFile {
@@ -49,11 +49,11 @@ struct RecordedRuntime {
     std::map<std::string, std::string> inputs; ///< path of each input → its stamp_of()
     /// The process that must be restarted, because it uses the earlier configuration.
     std::optional<ProcessStamp> awaits;
-    bool gives_meanwhile = false;   ///< that process already gives GPUs to containers
+    bool gives_meanwhile = false;   ///< the process in `awaits` already gives GPUs to containers
     std::string restart_text;       ///< why the runtime was not restarted
     bool is_restart_theirs = false; ///< an administrator restarts the runtime (--no-restart)
     std::string rewritten; ///< file that the runtime's service rewrote at a restart, without gpuhost's edits
-    /// Seconds since 1970 of the last hour's restarts that no request asked for.
+    /// Times of the last hour's restarts that no request asked for, in seconds since 1970.
     std::vector<std::uint64_t> restarts;
 };
 

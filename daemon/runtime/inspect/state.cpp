@@ -110,8 +110,8 @@ RuntimeConfig config_of(const RuntimeInstance& instance, const std::vector<Confi
     }
 }
 
-/// Sets the socket: from the command line, else from the files, else the default of the runtime. Clears it if
-/// it does not exist.
+/// Sets the socket: from the command line, else from the files, else the default of the runtime. Clears the
+/// socket if it does not exist.
 void find_socket(const Root& root, RuntimeState& state) {
     RuntimeInstance& instance = state.instance;
     const RuntimeProfile& profile = profile_of(instance.name, instance.kind);

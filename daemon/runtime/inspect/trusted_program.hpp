@@ -13,7 +13,7 @@
 namespace gpuhost::runtime {
 
 /// Opens a program. Fails with Refused unless the file and all directories above its real path are writable
-/// by root alone. Tests replace this function and the next one at link time.
+/// by root alone. Tests replace open_trusted() and run_trusted() at link time.
 [[nodiscard]] base::Result<base::UniqueFd> open_trusted(const base::Root& root, const std::string& path);
 
 /// Runs a program as root. Fails with Refused if another user could have written the program, and if `root`

@@ -15,14 +15,14 @@ using base::Root;
 
 namespace {
 
-/// In order of precedence: systemd.unit(5).
+/// Directories of units in order of precedence: systemd.unit(5).
 constexpr std::array directories{"/etc/systemd/system", "/run/systemd/system",
                                  "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
                                  "/lib/systemd/system"};
 
 using Paths = std::map<std::string, std::string>;
 
-/// Returns the files in `subdirectory` of all directories whose names have this ending, by name.
+/// Returns those files in `subdirectory` of all `directories` that have names with this ending, by name.
 Paths files_named(const Root& root, const std::string& subdirectory, std::string_view ending) {
     Paths files;
     for (const std::string directory : directories)

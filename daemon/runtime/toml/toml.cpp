@@ -86,8 +86,8 @@ std::size_t line_of(std::string_view text, std::size_t at) {
     return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-/// Returns true if a quoted text may begin at `at`. If it followed a value without quotes, the library would
-/// append it to that value, even if it is not ASCII.
+/// Returns true if a quoted text may begin at `at`. If a quoted text followed a value without quotes, the
+/// library would append the text to that value, even if the text is not ASCII.
 bool may_begin_text(std::string_view text, std::size_t at) {
     return at == 0 || std::string_view(" \t\r\n=,.[{\xBF").find(text[at - 1]) != std::string_view::npos;
 }

@@ -80,8 +80,9 @@ std::string with_key(std::string_view text, const TomlText& located, const std::
     return replaced(text, {at, at}, assignment(paths).append(line_end(text, 0)));
 }
 
-/// Appends to the list. An element that is followed by a comma and the end of its line gets a line after its
-/// own, so that a comment stays with its element.
+/// Appends `value` to the list. It gets its own line if the last element begins its line and the list ends on
+/// a later line. If a comma follows the last element, the new line is added after that element's line, so
+/// that a comment stays with its element.
 std::string with_element(std::string_view text, const TomlPlace& list, const std::string& value) {
     if (list.elements.empty())
         return replaced(text, {list.value.begin + 1, list.value.begin + 1}, value);
@@ -98,8 +99,7 @@ std::string with_element(std::string_view text, const TomlPlace& list, const std
     return replaced(text, {next - end.size(), next - end.size()}, line + ",");
 }
 
-/// Returns the texts that may result from removing element `i`, the best one first. A removed range has no
-/// comment.
+/// Returns the texts that may result from removing element `i`, the best one first. No text loses a comment.
 std::vector<std::string> without_element(std::string_view text, const TomlPlace& list, std::size_t i) {
     const TextRange element = list.elements[i];
     std::vector<TextRange> cuts;
@@ -130,7 +130,7 @@ bool is_as_meant(std::string_view edited, Json before, const std::vector<std::st
     return base::dump(before) == base::dump(*after);
 }
 
-/// Returns the first text that is as meant.
+/// Returns the first of `texts` that is_as_meant() accepts; fails with Refused if there is none.
 Result<std::string> chosen(const std::vector<std::string>& texts, const Imports& before,
                            const std::vector<std::string>& wanted, std::string_view what) {
     for (const std::string& text : texts)

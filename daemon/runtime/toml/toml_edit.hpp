@@ -20,11 +20,11 @@ namespace gpuhost::runtime {
 [[nodiscard]] base::Result<std::string> with_import(std::string_view text, std::string_view path,
                                                     std::string_view what);
 
-/// Removes `path` from the list. If it is the only element, removes the key, unless there is a comment.
+/// Removes `path` from the list. If `path` is the only element, removes the key, unless there is a comment.
 [[nodiscard]] base::Result<std::string> without_import(std::string_view text, std::string_view path,
                                                        std::string_view what);
 
-/// Replaces the list, and loses its comments. For copies of a file.
+/// Replaces the list, and loses its comments. The function is for copies of a file.
 [[nodiscard]] base::Result<std::string>
 with_imports(std::string_view text, const std::vector<std::string>& paths, std::string_view what);
 

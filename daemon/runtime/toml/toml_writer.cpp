@@ -43,7 +43,8 @@ std::string inline_list(const Json& list) {
     return flat.size() <= longest_list ? "[" + flat + "]" : "[\n" + tall + "]";
 }
 
-/// Returns an inline table. For tables in lists that also have other elements, which can't have a header.
+/// Returns an inline table. It is for tables that can't have a header: those in lists that also have other
+/// elements.
 std::string inline_table(const Json& table) {
     std::string members;
     for (const auto& [key, value] : table.items())

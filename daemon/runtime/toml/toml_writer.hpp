@@ -9,9 +9,9 @@
 
 namespace gpuhost::runtime {
 
-/// Returns the text of a document. parse_toml() reads it as the same document, if it is UTF-8 and within that
-/// function's limits. Values precede tables, both ordered by key. Null values are omitted. Integers are
-/// signed and have 64 bits.
+/// Returns the text of a document. parse_toml() reads the text as the same document, if the text is UTF-8 and
+/// within the limits of parse_toml(). Values precede tables, both ordered by key. Null values are omitted.
+/// Integers are signed and have 64 bits.
 [[nodiscard]] std::string to_toml(const base::Json& table);
 
 /// Returns the text as a TOML string: in double quotes, with escapes.

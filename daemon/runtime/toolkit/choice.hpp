@@ -16,8 +16,8 @@ enum class ToolkitSource { Off, Preinstalled, Store };
 
 struct ToolkitChoice {
     ToolkitSource source = ToolkitSource::Off;
-    std::string version;   ///< for Store
-    std::string path;      ///< for Store: the directory of the toolkit
+    std::string version;   ///< only for Store: the version of the toolkit
+    std::string path;      ///< only for Store: the directory of the toolkit
     std::string directory; ///< directory of its programs in runtimes' configuration; empty: no toolkit
     /// Directory that has the programs now, before the link in `directory` is set; empty: no toolkit.
     std::string programs;
@@ -32,8 +32,8 @@ struct ToolkitChoice {
 /// Returns the toolkit that `settings` select on this host. An apply may still have to select it.
 [[nodiscard]] ToolkitChoice wanted_toolkit(const base::Root& root, const ToolkitSettings& settings);
 [[nodiscard]] ToolkitPlace place_of(const ToolkitChoice& choice);
-/// Returns the toolkit that is in use now. Like wanted_toolkit(), but of the store only the selected toolkit
-/// counts.
+/// Returns the toolkit that is in use now. Decides like wanted_toolkit(), but ignores all toolkits in the
+/// store except the selected one.
 [[nodiscard]] ToolkitChoice present_toolkit(const base::Root& root, const ToolkitSettings& settings);
 
 /// Returns the program directory of a toolkit that is not in gpuhost's store.

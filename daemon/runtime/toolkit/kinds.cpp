@@ -11,18 +11,18 @@ using std::chrono::minutes;
 
 std::vector<core::StepKind> toolkit_step_kinds() {
     return {
-        // Passed files → one checked set in the staging directory.
+        // Turns passed files into one checked set in the staging directory.
         {.name = "toolkit.stage",
          .sandbox = Sandbox::Parse,
          .deadline = minutes(10),
          .interruptible = true,
          .has_preflight = true},
-        // Toolkits of a bundle → checked sets in the staging directory.
+        // Turns the toolkits of a bundle into checked sets in the staging directory.
         {.name = "toolkit.unpack",
          .sandbox = Sandbox::Content,
          .deadline = minutes(10),
          .interruptible = true},
-        // Staged sets → sealed, in the store.
+        // Turns staged sets into sealed sets in the store.
         {.name = "toolkit.publish", .sandbox = Sandbox::Store, .deadline = minutes(10), .has_undo = true},
         // Sets the link `current` and NVIDIA's config.toml; undo restores both.
         {.name = "toolkit.select",
@@ -30,8 +30,8 @@ std::vector<core::StepKind> toolkit_step_kinds() {
          .deadline = minutes(2),
          .has_preflight = true,
          .has_undo = true},
-        // Moves a version to .trash; refused while it is selected or used. Reads the mappings of all
-        // processes, which Sandbox::Store can't, and waits for the disk.
+        // Moves a version to .trash; refused while the version is selected or used. The step reads the
+        // mappings of all processes, which Sandbox::Store can't, and waits for the disk.
         {.name = "toolkit.remove",
          .sandbox = Sandbox::Units,
          .deadline = minutes(5),

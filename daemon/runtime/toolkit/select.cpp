@@ -55,7 +55,7 @@ struct Found {
     std::string link;
     bool is_ours = true; ///< config.toml was gpuhost's or missing; files of other programs stay unchanged
     std::string config;  ///< text of config.toml; empty: none
-    /// Text of config.toml that apply writes; if another text is found, undo does not change it.
+    /// Text of config.toml that apply writes. If the file has another text, undo does not change the file.
     std::string wrote;
 };
 

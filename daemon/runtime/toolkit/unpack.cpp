@@ -116,7 +116,7 @@ class Unpacker {
             return check_count(where);
         }
         GPUHOST_CHECK(check_count(where));
-        // The declared size; the archive's reader enforces it.
+        // `entry.size` is the declared size; the archive's reader enforces it.
         GPUHOST_CHECK(reserve_space(entry.size, where));
         return writer_.add(entry.path, (entry.mode & 0111U) != 0, package.data());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the users of a toolkit. These are processes that run its programs or map its libraries, and
-// containers that were started with it: their runtime or monitor runs its programs again when they end.
+// containers that were started with it. When such a container ends, its runtime or monitor runs the toolkit's
+// programs again.
 #pragma once
 
 #include "daemon/base/root.hpp"
