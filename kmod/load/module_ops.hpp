@@ -42,7 +42,7 @@ struct ModuleOpsResult {
 };
 
 struct ModuleOpOptions {
-    /// The deadline of one operation. An operation that has not ended by then counts as hung.
+    /// The deadline of one operation. After it, the operation counts as hung.
     std::chrono::milliseconds deadline{120'000};
     /// How long an unload is repeated while the module is in use, for example by a short probe of udev.
     std::chrono::milliseconds in_use_patience{1'000};

@@ -66,7 +66,7 @@ std::vector<content::FileOperation> prepared_files(const base::Root& root, const
     return files;
 }
 
-/// Removes links of generations and of firmware whose driver is no longer in the store.
+/// Removes the links of drivers that were removed from the store: their generations and their firmware.
 Result<void> drop_dangling(const base::Root& root) {
     const std::string directory = std::string(store_directory) + "/generation";
     for (const std::string& name : root.list(directory).value_or(std::vector<std::string>()))

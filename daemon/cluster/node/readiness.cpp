@@ -133,8 +133,8 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
 }
 
 /// Returns a condition for the first container runtime whose containers get no GPUs, or get them only after a
-/// pending change. Returns nullopt if there is no such runtime. A runtime that does not serve the kubelet
-/// (CRI) counts only if no runtime serves the kubelet.
+/// pending change. Returns nullopt if the containers of all runtimes get GPUs. If a runtime serves the
+/// kubelet (CRI), runtimes that do not serve it are ignored.
 std::optional<Condition> unready_runtime(const Json& observed) {
     const Json runtimes = observed.is_array() ? observed : Json::array();
     const auto serves_cri = [](const Json& runtime) { return base::bool_or(runtime, "serves_cri", true); };

@@ -81,8 +81,8 @@ void Election::lose_lease() {
         write_due_ = now();
 }
 
-/// Returns when this host may acquire the Lease: when the holder has not renewed the Lease for its full
-/// duration.
+/// Returns the time from which this host may acquire the Lease: one duration of the Lease after the last
+/// change that this host saw; 0 if the Lease has no holder or is held by this host.
 Time Election::lease_ends() const {
     const bool is_free = !lease_ || lease_->holder.empty() || lease_->holder == candidate_;
     return is_free ? Time(0) : lease_seen_ + std::chrono::duration_cast<Time>(lease_->duration);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elects the leader: the candidate that holds the Lease gpuhost-leader. The rules are those of client-go's
-// tools/leaderelection. A candidate measures with its own clock how long the Lease has not changed. When this
-// time reaches the Lease's duration, the candidate acquires the Lease. The holder stops leading when the
-// duration has passed since it sent its last renewal.
+// tools/leaderelection. A candidate acquires the Lease after it has seen no change of the Lease for one
+// duration of the Lease. Each candidate uses its own clock. The holder stops leading one duration after it
+// sent its last successful renewal.
 #pragma once
 
 #include "daemon/cluster/kube/watch.hpp"

@@ -24,7 +24,7 @@ struct DaemonState {
 
 class DaemonObserver {
   public:
-    /// Returns the next operation to describe; nullopt if there is no other. Called again after each
+    /// Returns the next operation to describe, or nullopt after the last one. Called again after each
     /// description.
     using Wants = std::function<std::optional<std::uint64_t>(const DaemonState&)>;
     using Done = std::function<void(const DaemonState&)>;

@@ -26,9 +26,9 @@ struct MadeSpec {
 /// The hook program, which container runtimes start: base::installed_program().
 inline constexpr std::string_view hook_program = "gpuhost-cdi-hook";
 
-/// Make the specification of one kind. Fail with NotFound if there is no driver, or if a required device node
-/// is missing. make_gpu_spec() also fails with NotFound if there is no GPU. If MIG is enabled on all GPUs, it
-/// fails with Unsupported if there is no instance, and with Failed if no instance can be offered.
+/// Make the specification of one kind. Fail with NotFound if the driver or a required device node is missing.
+/// make_gpu_spec() also fails with NotFound if the host has no GPU. On a host whose GPUs all have MIG
+/// enabled, it fails with Unsupported if they have no instance, and with Failed if none can be offered.
 [[nodiscard]] base::Result<MadeSpec> make_gpu_spec(const base::Root& host, const CdiSources& sources);
 [[nodiscard]] base::Result<MadeSpec> make_management_spec(const base::Root& host, const CdiSources& sources);
 

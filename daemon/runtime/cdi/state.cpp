@@ -46,7 +46,7 @@ Texts differences(const CdiSettings& settings, const Json& inputs, const CdiReco
     return found;
 }
 
-/// Returns the reasons to run the step cdi.publish while there is no record.
+/// Returns the reasons to run the step cdi.publish on a host without a record of specifications.
 Texts reasons_to_observe(const Json& observed) {
     Texts reasons;
     for (const std::string& path : base::strings_or_empty(observed, "unrecorded"))

@@ -185,7 +185,7 @@ Result<Text> main_text(const RuntimeState& base, const Text& now, const std::str
     return is_wanted ? with_import(*now, drop_in, main.path) : without_import(*now, drop_in, main.path);
 }
 
-/// Returns the file as it will be with the content `text`, or as a missing file if there is no text.
+/// Returns the file with the content `text`. Without a text, returns a file that does not exist.
 Result<ConfigFile> file_of(const std::string& path, const Text& text) {
     ConfigFile file;
     file.path = path;

@@ -25,7 +25,7 @@ std::string path_of(const core::StepContext& context) {
 }
 
 /// Restarts the runtime with its restored files, or records that it must be restarted. `then` is the process
-/// that ran when the change was written: if this process still runs, it has not read the change.
+/// that ran when the change was written. If it still runs, it has never read the change and needs no restart.
 Result<void> settle(const Root& root, const std::string& name, const std::optional<ProcessStamp>& then,
                     RecordedRuntime& recorded, bool may_restart) {
     const auto state = read_runtime_named(root, name);

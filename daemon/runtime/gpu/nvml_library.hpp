@@ -45,7 +45,7 @@ constexpr unsigned mig_enabled = 1;
 
 } // namespace nvml
 
-/// Those functions of NVML that gpuhost calls. A function that an old library lacks returns
+/// The functions of NVML that gpuhost calls. If the library is too old for a function, calls of it return
 /// function_not_found.
 class NvmlLibrary {
   public:

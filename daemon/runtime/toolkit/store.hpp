@@ -21,8 +21,8 @@ struct ToolkitStore {
     std::vector<ToolkitSet> sets;      ///< newest version first; within a version, the newest import first
     std::vector<std::string> problems; ///< sentences about unreadable sets
 
-    /// Returns the newest import of `version`; nullptr if there is none. If `version` is empty, returns the
-    /// newest release, or the newest release candidate if there is no release.
+    /// Returns the newest import of `version`; nullptr if the store lacks it. If `version` is empty, returns
+    /// the newest release. A store with release candidates only returns the newest of them.
     [[nodiscard]] const ToolkitSet* find(std::string_view version = {}) const;
     /// Returns the toolkit in the directory `path`; nullptr if there is none or it can't be read.
     [[nodiscard]] const ToolkitSet* at(std::string_view path) const;
