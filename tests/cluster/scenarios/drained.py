@@ -86,7 +86,8 @@ def whole_way(node):
         workload("DaemonSet", "agent", made=template("agent", gpu=False)),
         workload("StatefulSet", "db", serviceName="db", made=template("db", volumes=[{"name": "scratch", "emptyDir": {}}])),
         {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "batch", "namespace": "default"},
-         "spec": {"template": template("batch", restartPolicy="Never")}},
+         # Its program must end by itself after SIGTERM, also on a busy machine.
+         "spec": {"template": template("batch", restartPolicy="Never", terminationGracePeriodSeconds=60)}},
         {"apiVersion": "v1", "kind": "Pod", **template("bare"), "metadata": {"name": "bare", "namespace": "default", "labels": {"app": "bare"}}},
         workload("Deployment", "web", made=template("web", gpu=False)),
         {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "train-budget", "namespace": "default"},
