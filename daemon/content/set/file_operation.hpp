@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One change of the file system as a value. A sequence of such changes can be shown before it runs, compared,
 // and stopped at any element.
+//
+// The steps that write files on the host share this value and perform(), and not a step files.replace. Their
+// rules differ: packages.repositories lets apt read a file before it exists, images.mirrors continues after
+// a file that fails, and toolkit.select restores the file and the link in an order in which containers can
+// start. A generic step would need each of these rules as an argument.
 #pragma once
 
 #include "daemon/base/root.hpp"
