@@ -31,7 +31,7 @@ Result<pid_t> serving_process(const std::string& path, std::chrono::milliseconds
     constexpr std::string_view request = "GET /info HTTP/1.0\r\nHost: crio\r\n\r\n";
     const auto silent =
         base::fail(Errc::Timeout, path + ": CRI-O does not respond, and cannot be notified of changed files",
-                   "Check that CRI-O responds, then run 'gpuhostctl image ensure' to notify it again.");
+                   "Check that CRI-O responds, then run 'gpuhostctl image pull' to notify it again.");
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const base::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -70,7 +70,7 @@ void check_preinstalled(const Observed& observed, Plan& plan) {
         plan.problems.push_back(
             {Errc::Refused,
              "driver " + left->generation.version + " of gpuhostd's store is still selected for this kernel",
-             "Deselect it: gpuhostctl driver deselect."});
+             "Release it: gpuhostctl driver release."});
 }
 
 /// Returns the installed kernels for which to select: `kernels`, or all installed kernels except the running
@@ -187,7 +187,7 @@ Plan select_plan(const std::string& version, const std::vector<std::string>& ker
                                  "Set Version= to " + wanted + " there, or remove it."});
     else if (wanted.empty())
         plan.problems.push_back({Errc::InvalidArgument, "no driver version is given, configured or selected",
-                                 "Name one: gpuhostctl driver select VERSION."});
+                                 "Name one: gpuhostctl driver set-default VERSION."});
     if (!plan.problems.empty())
         return plan;
     FlavourChoice choice = choose_flavour(observed.store, wanted, settings.flavour, observed.gpus);
@@ -208,7 +208,7 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
                    const core::StepsAround& around) {
     Plan plan;
     plan.kind = "driver.deselect";
-    plan.title = "deselect the driver of all kernels";
+    plan.title = "clear the driver selection of all kernels";
     std::vector<std::string> kernels;
     for (const auto& [kernel, selection] : observed.store.selected)
         kernels.push_back(kernel);
@@ -237,7 +237,7 @@ Plan deselect_plan(const DriverSettings& settings, const Observed& observed,
     std::stable_sort(kernels.begin(), kernels.end(),
                      [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
     for (const std::string& kernel : kernels)
-        plan.steps.push_back({"driver.select", "deselect the driver of kernel " + kernel,
+        plan.steps.push_back({"driver.select", "clear the driver selection of kernel " + kernel,
                               args_for(observed, kernel, std::nullopt, std::nullopt, {})});
     plan.steps.insert(plan.steps.end(), around.after.begin(), around.after.end());
     return plan;

@@ -183,7 +183,7 @@ void check_kernel_moves(const base::Root& root, const std::vector<LoadedModule>&
                             "this kernel cannot unload '" + going.front().name +
                                 "': it was built without CONFIG_MODULE_UNLOAD",
                             "Boot another kernel, and select the driver for this one from there: "
-                            "gpuhostctl driver select."});
+                            "gpuhostctl driver set-default."});
 }
 
 /// Adds a problem for each loaded module that uses the driver and is not part of it. A swap could unload it,

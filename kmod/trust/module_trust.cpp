@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::string_view way_out = "Import a set that is signed with a key of this kernel (gpuhostctl "
                                      "secure-boot status). Or sign it here (SigningKey= in gpuhostd.conf(5), "
-                                     "gpuhostctl driver build) and enroll the key: gpuhostctl secure-boot "
-                                     "enroll, or mokutil --import CERTIFICATE.der.";
+                                     "gpuhostctl driver build) and enrol the key: gpuhostctl secure-boot "
+                                     "show-enrolment prints how.";
 
 /// Returns whether a key has the signer's name. The kernel's name of the key with CN=Site modules and O=Site
 /// is "Site: Site modules" (x509_fabricate_name in the kernel).

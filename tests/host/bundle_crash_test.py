@@ -88,7 +88,7 @@ class Check:
         for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
             if listing(host, path):
                 wrong.append(f"left in {path}: {listing(host, path)}")
-        plan = host.json("plan")
+        plan = host.plan()
         if outcome == "committed" and (plan["steps"] or plan["problems"]):
             wrong.append(f"still to do: {plan}")
         if "--unsigned" in self.again and outcome != "failed" and listing(host, INCOMING):

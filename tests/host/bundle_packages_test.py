@@ -264,7 +264,7 @@ def check_tampering(t, host, apt):
 def check_drift(t, host, apt):
     text = host.read("/etc/apt/sources.list.d/gpuhost-site.sources")
     os.unlink(apt.source("site"))
-    run = host.ctl("plan")
+    run = host.ctl("apply", "--dry-run")
     t.ok("gpuhost-site.sources is not as configured" in run.stdout,
          "plan reports a deleted apt source", run.stdout)
     host.ctl("apply", check=0)
@@ -358,8 +358,8 @@ def check_refused(t, host, apt, maker):
     t.ok(good and "apt rejects" in host.tail() and not os.path.exists(apt.source("site")),
          "an import removes a source that apt refuses", *said)
     t.ok(apt("update").returncode == 0, "apt update succeeds after a refused source")
-    t.ok("gpuhost-site.sources" in host.ctl("plan").stdout,
-         "plan still lists the refused source", host.ctl("plan").stdout)
+    t.ok("gpuhost-site.sources" in host.ctl("apply", "--dry-run").stdout,
+         "plan still lists the refused source", host.ctl("apply", "--dry-run").stdout)
     host.ctl("bundle", "remove", "site")
 
 

@@ -188,7 +188,7 @@ def check_mirrors(t, host):
          "an import creates no directory of an absent runtime")
     os.makedirs(host.path("/etc/containerd"))
     os.makedirs(host.path("/etc/containers"))
-    plan = host.ctl("plan")
+    plan = host.ctl("apply", "--dry-run")
     t.ok(hosts in plan.stdout, "plan lists the mirror of a newly installed runtime", plan.stdout, plan.stderr)
     host.ctl("apply", check=0)
     status = host.ctl("status").stdout

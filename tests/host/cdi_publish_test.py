@@ -53,7 +53,7 @@ def check_rollback(t, host):
          "an undone swap publishes the old driver",
          run.stderr)
     os.unlink(host.path("/fake-kernel/control"))
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after an undone swap")
+    t.equal(host.plan()["steps"], [], "the plan is empty after an undone swap")
 
 
 def check_foreign(t, host):
@@ -61,10 +61,10 @@ def check_foreign(t, host):
     text = status(host)
     t.ok(f"{SPEC} was changed by another program" in text and "write the CDI specifications for driver" in text,
          "status reports a specification that another program changed", text)
-    plan = host.json("plan", "--only", "cdi")
+    plan = host.plan("--only", "cdi")
     t.equal([step["kind"] for step in plan["steps"]], ["driver.devices", "cdi.publish"],
             "plan publishes a changed specification again")
-    t.equal(host.json("plan", "--only", "images")["steps"], [],
+    t.equal(host.plan("--only", "images")["steps"], [],
             "--only=images ignores a changed specification")
     run = host.ctl("apply", "--only", "cdi")
     t.ok(run.returncode == 0 and host.told() == NEW,
@@ -97,7 +97,7 @@ def check_settings(t, host):
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "belongs to another program" in status(host) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
          "apply keeps and reports another program's file in /etc/cdi", run.returncode, run.stderr)
-    t.equal(host.json("plan")["steps"], [], "the plan is empty while another program's file exists")
+    t.equal(host.plan()["steps"], [], "the plan is empty while another program's file exists")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
     os.unlink(host.path(SPEC))
     run = host.ctl("apply")
@@ -135,7 +135,7 @@ def check_lost_record(t, host):
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and not os.path.exists(host.path(SPEC)) and read(host.path("/etc/cdi/nvidia.yaml")) == FOREIGN,
          "without a record Manage=no removes only gpuhost's files", run.stderr)
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after Manage=no without a record")
+    t.equal(host.plan()["steps"], [], "the plan is empty after Manage=no without a record")
     os.unlink(host.path("/etc/cdi/nvidia.yaml"))
     configure(host, "[CDI]\nDirectory=/etc/cdi\n")
     os.makedirs(host.path("/etc/cdi/nvidia.yaml"))
@@ -168,11 +168,11 @@ def check_groups(t, host):
     host.ctl("apply", check=0)
     t.equal(service(host, MOFED)["cdiVersion"], "0.7.0", "without a runtime the specification has groups")
     install_podman(host, "4.3.1")
-    t.ok("'/usr/bin/podman' has changed" in " ".join(host.json("plan", "--only", "cdi")["reasons"]),
+    t.ok("'/usr/bin/podman' has changed" in " ".join(host.plan("--only", "cdi")["reasons"]),
          "plan reports a newly installed runtime")
     host.ctl("apply", check=0)
     t.equal(service(host, MOFED)["cdiVersion"], "0.3.0", "an old runtime gets a specification without groups")
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after leaving out groups")
+    t.equal(host.plan()["steps"], [], "the plan is empty after leaving out groups")
     configure(host, "[CDI]\nGroups=yes\n")
     host.ctl("apply", check=0)
     runtimes = host.json("status")["components"]["runtime"]["observed"]["runtimes"]
@@ -204,7 +204,7 @@ def check_services(t, host):
     devices = host.ctl("cdi", "list", "--root", host.root).stdout
     t.ok("nvidia.com/gds=all" in devices and "nvidia.com/imex-channel=3" in devices,
          "cdi list prints the services", devices)
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after publishing services")
+    t.equal(host.plan()["steps"], [], "the plan is empty after publishing services")
     write(host.path("/etc/cufile.json"), "{}")
     t.ok("configuration of GPUDirect Storage has changed" in status(host),
          "status reports a new cufile.json", status(host))
@@ -289,7 +289,7 @@ def check_late(t, host):
     run = host.ctl("apply")
     t.equal((run.returncode, host.loaded().get("nvidia"), host.told()), (0, OLD, OLD),
             "an apply that loads the driver also publishes it")
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after loading the driver")
+    t.equal(host.plan()["steps"], [], "the plan is empty after loading the driver")
 
 
 def check_boot(t, host):
@@ -311,7 +311,7 @@ def check_boot(t, host):
     t.ok(run.returncode == 0 and host.told() is None and "the driver serves no GPU" in status(host),
          "apply removes the specification when no GPU is served", run.stderr,
          status(host))
-    t.equal(host.json("plan")["steps"], [], "the plan is empty when no GPU is served")
+    t.equal(host.plan()["steps"], [], "the plan is empty when no GPU is served")
 
 
 CAPABILITIES, MINORS = "/proc/driver/nvidia/capabilities", "/proc/driver/nvidia-caps/mig-minors"
@@ -354,7 +354,7 @@ def check_mig(t, host):
     given = {device["name"]: [node["path"] for node in device["containerEdits"]["deviceNodes"]] for device in json.loads(read(host.path(SPEC)))["devices"]}
     t.equal(given["0:3"], ["/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"],
             "a MIG instance has its GPU's and its own nodes")
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after publishing MIG instances")
+    t.equal(host.plan()["steps"], [], "the plan is empty after publishing MIG instances")
     check_nvml_problems(t, host)
     check_all_split(t, host)
     shutil.rmtree(host.path(CAPABILITIES + "/gpu0/mig"))

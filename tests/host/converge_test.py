@@ -178,11 +178,11 @@ def is_contradictory(host):
 def faults(host):
     """Returns what is wrong after an apply."""
     found = mixture(host, containers=False)  # the settings and files of containers change in this test
-    plan = host.json("plan")
+    plan = host.plan()
     if plan["steps"]:
         found.append(f"the plan still has {[step['summary'] for step in plan['steps']]}: {plan['reasons']}")
     for component in ("driver", "cdi", "toolkit", "runtime"):
-        if host.json("plan", "--only", component)["steps"]:
+        if host.plan("--only", component)["steps"]:
             found.append(f"the plan of {component} alone has steps")
     enable, directory = cdi_settings(host)
     driver = host.loaded().get("nvidia")

@@ -52,7 +52,7 @@ def faults(host, outcomes):
             wrong.append(f"left in {directory}: {listing(host, directory)}")
     wrong += mixture(host)
     if (state := one_version.state(host)) != "idle":
-        wrong.append(f"state is {state}: {host.ctl('plan').stdout}")
+        wrong.append(f"state is {state}: {host.ctl('apply', '--dry-run').stdout}")
     return wrong
 
 

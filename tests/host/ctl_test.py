@@ -182,11 +182,11 @@ def images_not_managed(bus, directory):
     os.makedirs(os.path.join(root, "etc/gpuhost"))
     with open(os.path.join(root, "etc/gpuhost/gpuhostd.conf"), "w", encoding="utf-8") as file:
         file.write("[Images]\nManage=no\n")
-    expect(run(bus, "image", "ensure", f"--root={root}"), "with Manage=no image ensure leaves pinned images alone", 0,
+    expect(run(bus, "image", "pull", f"--root={root}"), "with Manage=no image pull leaves pinned images alone", 0,
            err="Pinned images are left alone .*\n")
-    result = run(bus, "image", "ensure", "--json=short", f"--root={root}")
-    T.equal(json.loads(result.out)["images"], [], "with Manage=no image ensure --json has no images")
-    T.ok(not os.path.exists(os.path.join(root, "run/gpuhost/placement.json")), "with Manage=no image ensure writes no report")
+    result = run(bus, "image", "pull", "--json=short", f"--root={root}")
+    T.equal(json.loads(result.out)["images"], [], "with Manage=no image pull --json has no images")
+    T.ok(not os.path.exists(os.path.join(root, "run/gpuhost/placement.json")), "with Manage=no image pull writes no report")
 
 
 def documents(bus):
@@ -203,7 +203,6 @@ def documents(bus):
     expect(run(bus, "status"), "status of a host with pending steps exits with 3", 3, out="NOT OK: pending: t. Apply it: gpuhostctl apply.\n.*")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short prints one line")
-    expect(run(bus, "plan"), "plan prints title and steps", 0, out="swap driver .*\n1 step:\n  1. load nvidia 550.163.01\n.*before any change.\n")
     expect(run(bus, "driver", "list"), "driver list reports an empty store", 0, out="The driver store is empty.*")
     expect(run(bus, "driver", "show", "1.2"), "driver show of an unknown version fails", 4, err="gpuhostctl: driver 1.2 is not .*")
     expect(run(bus, "operation", "list"), "operation list without operations succeeds", 0, out="No operation yet.\n")
@@ -244,7 +243,7 @@ def requests(bus, directory):
             (["driver", "import", many], "Driver.Import " + " ".join(f"{i:02}.ko=" for i in range(16))),
             (["driver", "import", package, "--dry-run"], "Driver.Plan import a.deb"),
             (["driver", "verify", "--dry-run"], "Driver.Plan verify"),
-            (["plan"], "Manager.Plan"),
+            (["apply", "--dry-run"], "Manager.Plan"),
             (["driver", "build", "1.2", "--kernel=k", "--dry-run"], "Driver.Plan build 1.2 k")):
         bus.calls.clear()
         result = run(bus, *arguments)
@@ -308,6 +307,21 @@ def dry_runs(bus):
             "a dry run's JSON is the plan with problems")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run whose checks fail is an error", 1, err=".*No such device.*")
+    plan = re.escape("swap driver 535.261.03 → 550.163.01\n") + ".*\n1 step:\n  1. load nvidia 550.163.01\n.*before any change.\n"
+    for name, why in (("org.freedesktop.DBus.Error.AccessDenied", "permission denied"), ("org.gpuhost1.Error.Busy", "no")):
+        bus.tell("fail", "Manager.Apply", name, "no")
+        expect(run(bus, "apply", "--dry-run"), f"apply --dry-run with '{why}' prints the unchecked plan", 0, out=plan,
+               err=f"Nothing was checked on this host: {why}\n")
+        T.equal(json.loads(run(bus, "apply", "--dry-run", "--json").out), PLAN,
+                f"apply --dry-run --json with '{why}' prints the plan")
+        bus.tell("fail", "Manager.Apply", "", "")
+    bus.tell("fail", "Manager.Apply", "org.gpuhost1.Error.Failed", "no")
+    expect(run(bus, "apply", "--dry-run"), "apply --dry-run reports other errors", 1, err="gpuhostctl: no\n")
+    bus.tell("fail", "Manager.Apply", "", "")
+    bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
+    expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "another verb's dry run needs the privilege", 12,
+           err="gpuhostctl: permission denied\n.*")
+    bus.tell("fail", "Driver.Swap", "", "")
 
 
 def complete(bus, *words):
@@ -394,7 +408,7 @@ def completion(bus):
             (["operation", "show", ""], ["12"]),
             (["driver", "swap", "--holders", "w"], ["wait"]),
             (["driver", "swap", "--holders", "=", "w"], ["wait"]),
-            (["plan", "--only", "=", "im"], ["images"]),
+            (["apply", "--only", "=", "im"], ["images"]),
             (["--holders", "wait", "driver", "swap", "--ho"], ["--holders=", "--holder-timeout="])):
         T.equal(complete(bus, *words), wanted, f"bash completes '{' '.join(words)}'")
     completion_of_zsh(bus)

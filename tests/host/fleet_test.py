@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl cluster status --fleet during a rollout: the table, following changes, and errors.
+"""gpuhostctl fleet status during a rollout: the table, following changes, and errors.
 gpuhost-cluster queries the API server for it."""
 import fcntl
 import json
@@ -45,7 +45,7 @@ class Site:
             "contexts": [{"name": "c", "context": {"cluster": "site", "user": "host"}}]}))
         build = os.path.abspath(tap.TOP_BUILDDIR)
         self.environment = environment(PATH=f"{build}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8", TERM="xterm")
-        self.command = [f"{build}/gpuhostctl", "cluster", "status", "--fleet", f"--root={self.root}"]
+        self.command = [f"{build}/gpuhostctl", "fleet", "status", f"--root={self.root}"]
 
     def close(self):
         self.api.stop()
@@ -130,7 +130,7 @@ def check_table(t, site):
     site.lease("gpuhost-leader")
     site.policy()
     shown = site.ctl()
-    t.equal((shown.returncode, shown.stderr), (0, ""), "--fleet succeeds without a daemon or gpuhost-cluster")
+    t.equal((shown.returncode, shown.stderr), (0, ""), "fleet status succeeds without a daemon or gpuhost-cluster")
     want = f"""Server: {site.api.url}
 Leader: gpu01
   Pool: default, driver {NEW}
@@ -145,16 +145,16 @@ busy2     drain-required    90s  1 pod is left
 off       upgrade-required  90s  the node is not ready
 40 nodes  upgrade-required  10m  {PLACES}
 """
-    t.equal(re.sub(r"9\ds", "90s", shown.stdout), want, "--fleet lists hosts that are not done")
+    t.equal(re.sub(r"9\ds", "90s", shown.stdout), want, "fleet status lists hosts that are not done")
     every = site.ctl("--all").stdout
     t.ok("done229" in every and "wait39" in every and "no-gpu" not in every,
-         "--fleet --all lists each host with a GPU", every[-300:])
+         "fleet status --all lists each host with a GPU", every[-300:])
     document = json.loads(site.ctl("--json").stdout)
     t.equal((len(document["nodes"]), document["leader"]["name"]), (274, "gpu01"),
-            "--fleet --json has all hosts and the leader")
-    t.equal({call[0] for call in site.api.calls}, {"GET"}, "--fleet only reads from the API server")
+            "fleet status --json has all hosts and the leader")
+    t.equal({call[0] for call in site.api.calls}, {"GET"}, "fleet status only reads from the API server")
     lists = [call for call in site.api.calls if call[1] == NODES and "watch" not in call[2]]
-    t.equal(len(lists), 3 * 3, "--fleet lists Nodes once, in pages")
+    t.equal(len(lists), 3 * 3, "fleet status lists Nodes once, in pages")
 
 
 def check_hostile(t, site):
@@ -162,15 +162,15 @@ def check_hostile(t, site):
     site.node("evil", "upgrade-failed", "\033[2J\n" + "x" * 100_000, version="\033]0;owned\007")
     shown = site.ctl().stdout
     t.ok("\033" not in shown and "\007" not in shown and "evil" in shown,
-         "--fleet escapes control characters of Nodes", shown[-300:])
-    t.ok(max(map(len, shown.splitlines())) < 5000, "--fleet shortens long texts of Nodes")
+         "fleet status escapes control characters of Nodes", shown[-300:])
+    t.ok(max(map(len, shown.splitlines())) < 5000, "fleet status shortens long texts of Nodes")
     site.api.drop(NODES, "evil")
 
 
 def check_lines(t, site):
     """--follow without a terminal prints a line for each change."""
     with open(os.path.join(site.directory, "lines"), "w+", encoding="utf-8") as out:
-        following = start([*site.command, "--follow"], env=site.environment, stdout=out, stderr=out)
+        following = start([*site.command, "--watch"], env=site.environment, stdout=out, stderr=out)
 
         def has(text):
             deadline = time.monotonic() + PATIENCE
@@ -206,7 +206,7 @@ def check_lines(t, site):
 def check_policy(t, site):
     """A changed policy is used while --follow runs."""
     with open(os.path.join(site.directory, "json"), "w+", encoding="utf-8") as out:
-        following = start([*site.command, "--follow", "--json=short"], env=site.environment, stdout=out, stderr=out)
+        following = start([*site.command, "--watch", "--json=short"], env=site.environment, stdout=out, stderr=out)
 
         def last(condition):
             deadline = time.monotonic() + PATIENCE
@@ -229,7 +229,7 @@ def check_policy(t, site):
 
 
 def check_terminal(t, site):
-    terminal = Terminal([*site.command, "--follow"], env=site.environment)
+    terminal = Terminal([*site.command, "--watch"], env=site.environment)
     t.ok(terminal.eventually("39 nodes"), "--follow paints a table on a terminal", terminal.text)
     site.node("busy2", "validation-required", "the driver gets ready")
     t.ok(terminal.eventually("the driver gets ready"),
@@ -260,39 +260,39 @@ def check_reader_gone(t, site):
 def check_leader(t, site):
     site.lease("gpuhost-leader", renewed=700)
     t.ok("Leader: gpu01, silent for 11m: no upgrade begins" in site.ctl().stdout,
-         "--fleet reports a leader with an expired Lease")
+         "fleet status reports a leader with an expired Lease")
     site.api.drop(LEASES, "gpuhost-leader")
-    t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "--fleet reports a missing leader")
+    t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "fleet status reports a missing leader")
 
 
 def check_errors(t, site):
     site.api.fail(403, "GET", NODES)
     asked = site.ctl()
     t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr and not asked.stdout,
-         "--fleet with forbidden Nodes exits with 12", asked.stderr)
+         "fleet status with forbidden Nodes exits with 12", asked.stderr)
     site.api.fail(403, "GET", CONFIG_MAPS)
     asked = site.ctl()
     t.ok(asked.returncode == DENIED and "Hint: Apply the manifests" in asked.stderr,
-         "--fleet with a forbidden policy exits with 12", asked.returncode, asked.stderr)
+         "fleet status with a forbidden policy exits with 12", asked.returncode, asked.stderr)
     site.api.fail(500, "GET", f"{NODES}?limit")
     site.api.fail(429, "GET", LEASES, Retry_After=1)
-    t.equal(site.ctl().returncode, 0, "--fleet repeats requests after status 500 and 429")
+    t.equal(site.ctl().returncode, 0, "fleet status repeats requests after status 500 and 429")
     site.api.stop()
     began = time.monotonic()
     asked = site.ctl()
     t.ok(asked.returncode == FAILED and "Connection refused" in asked.stderr and "Hint: Check this host's own state with: gpuhostctl cluster status" in asked.stderr,
-         "--fleet reports an unreachable server", asked.returncode, asked.stderr)
-    t.ok(time.monotonic() - began < 10, "--fleet reports an unreachable server within 10 s")
+         "fleet status reports an unreachable server", asked.returncode, asked.stderr)
+    t.ok(time.monotonic() - began < 10, "fleet status reports an unreachable server within 10 s")
     document = json.loads(site.fleet().stdout)
     t.ok(document["error"]["code"] == "failed" and document["error"]["hint"],
          "gpuhost-cluster --fleet prints errors as JSON", document)
     os.unlink(site.kubeconfig)
     asked = site.ctl()
     t.ok(asked.returncode == NOT_FOUND and "cluster join" in asked.stderr,
-         "--fleet without a kubeconfig prints 'cluster join'", asked.stderr)
+         "fleet status without a kubeconfig prints 'cluster join'", asked.stderr)
     asked = run([*site.command], env={**site.environment, "PATH": "/nonexistent"})
     t.ok(asked.returncode == NOT_FOUND and "package gpuhostd" in asked.stderr,
-         "--fleet without gpuhost-cluster names its package", asked.stderr)
+         "fleet status without gpuhost-cluster names its package", asked.stderr)
 
 
 def main():

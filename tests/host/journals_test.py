@@ -39,7 +39,7 @@ def faults(host):
     wrong = [] if end.get("outcome") in ENDS else [f"unexpected end record: {end}"]
     wrong += one_version.mixture(host)
     if (state := one_version.state(host)) != "idle":
-        wrong.append(f"state is {state}: {host.ctl('plan').stdout}")
+        wrong.append(f"state is {state}: {host.ctl('apply', '--dry-run').stdout}")
     wrong += [f"left in {path}" for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging") if listing(host, path)]
     verified = host.ctl("driver", "verify")
     return wrong + ([] if verified.returncode == 0 else [f"the store is damaged: {verified.stdout}{verified.stderr}"])

@@ -66,28 +66,28 @@ def problem(host):
 
 def check_select(t, host):
     host.install_kernel(NEXT)
-    lacking = host.ctl("driver", "select", "--kernel", NEXT)
-    t.equal(lacking.returncode, 10, "driver select without modules for the kernel fails")
+    lacking = host.ctl("driver", "set-default", "--kernel", NEXT)
+    t.equal(lacking.returncode, 10, "driver set-default without modules for the kernel fails")
     t.ok(f"no modules for kernel {NEXT}" in lacking.stderr,
-         "driver select names the kernel without modules", lacking.stderr)
+         "driver set-default names the kernel without modules", lacking.stderr)
     modules, _ = write_driver(os.path.join(host.scratch, "next"), OLD, NEXT)
     host.ctl("driver", "import", *modules, check=0)
     tools = os.readlink(host.path("/usr/bin/nvidia-smi"))
-    host.ctl("driver", "select", "--kernel", NEXT, check=0)
+    host.ctl("driver", "set-default", "--kernel", NEXT, check=0)
     t.equal(selected(host), {KERNEL: OLD, NEXT: OLD},
-            "driver select --kernel selects the driver for another kernel")
+            "driver set-default --kernel selects the driver for another kernel")
     t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), CURRENT,
-            "driver select --kernel leaves libraries unchanged")
+            "driver set-default --kernel leaves libraries unchanged")
     t.equal(os.readlink(host.path("/usr/bin/nvidia-smi")), tools,
-            "driver select --kernel leaves programs unchanged")
+            "driver set-default --kernel leaves programs unchanged")
     t.ok("nvidia" in host.read(f"/lib/modules/{NEXT}/modules.dep"),
-         "driver select --kernel updates that kernel's modules.dep")
-    t.equal(host.ctl("driver", "select", "--no-wait").stdout.strip(), "0",
-            "a second driver select does nothing")
-    t.equal(host.ctl("driver", "select", "--kernel", KERNEL).returncode, 2,
-            "driver select for the running kernel is refused")
-    t.equal(host.ctl("driver", "select", "--kernel", "6.6.6").returncode, 4,
-            "driver select for an unknown kernel fails")
+         "driver set-default --kernel updates that kernel's modules.dep")
+    t.equal(host.ctl("driver", "set-default", "--no-wait").stdout.strip(), "0",
+            "a second driver set-default does nothing")
+    t.equal(host.ctl("driver", "set-default", "--kernel", KERNEL).returncode, 2,
+            "driver set-default for the running kernel is refused")
+    t.equal(host.ctl("driver", "set-default", "--kernel", "6.6.6").returncode, 4,
+            "driver set-default for an unknown kernel fails")
 
 
 def check_boot_of_the_next(t, host):
@@ -95,7 +95,7 @@ def check_boot_of_the_next(t, host):
     t.equal(host.loaded().get("nvidia"), OLD, "a selected kernel boots with the driver")
     t.equal(os.readlink(host.path("/var/lib/gpuhost/driver/current")), f"boot/{NEXT}/userland",
             "a boot links the libraries of its kernel")
-    t.equal(host.json("plan")["steps"], [], "the plan is empty on a selected kernel")
+    t.equal(host.plan()["steps"], [], "the plan is empty on a selected kernel")
 
 
 def check_boot_of_a_bare_one(t, host):
@@ -204,24 +204,24 @@ def check_all_kernels(t, host):
 
 def check_deselect(t, host):
     configure(host, f"Version={OLD}")
-    refused = host.ctl("driver", "deselect")
-    t.equal(refused.returncode, 8, "driver deselect with a configured version is refused")
+    refused = host.ctl("driver", "release")
+    t.equal(refused.returncode, 8, "driver release with a configured version is refused")
     t.ok("Set Version= to preinstalled or off first" in refused.stderr,
-         "the refused driver deselect names the setting", refused.stderr)
+         "the refused driver release names the setting", refused.stderr)
     configure(host, "Version=preinstalled")
     t.ok("is still selected for this kernel" in problem(host),
          "Version=preinstalled with a selected driver is a problem", problem(host))
-    host.ctl("driver", "deselect", check=0)
-    t.equal(selected(host), {}, "driver deselect removes all selections")
+    host.ctl("driver", "release", check=0)
+    t.equal(selected(host), {}, "driver release removes all selections")
     left = [path for path in ("/usr/bin/nvidia-smi", "/var/lib/gpuhost/driver/current", "/etc/ld.so.conf.d/gpuhost.conf",
                               "/etc/modprobe.d/gpuhost.conf", f"/lib/modules/{FRESH}/updates/gpuhost") if os.path.lexists(host.path(path))]
-    t.equal(left, [], "driver deselect removes all links to the store")
-    t.equal(host.loaded().get("nvidia"), OLD, "driver deselect keeps the loaded driver")
+    t.equal(left, [], "driver release removes all links to the store")
+    t.equal(host.loaded().get("nvidia"), OLD, "driver release keeps the loaded driver")
 
 
 def check_preinstalled(t, host):
     t.equal(problem(host), "", "Version=preinstalled accepts the loaded driver")
-    t.equal(host.json("plan")["steps"], [], "Version=preinstalled with a loaded driver plans nothing")
+    t.equal(host.plan()["steps"], [], "Version=preinstalled with a loaded driver plans nothing")
     swap = host.ctl("driver", "swap", NEW)
     t.equal(swap.returncode, 8, "a swap with Version=preinstalled is refused")
     t.ok("Version=preinstalled" in swap.stderr, "the refused swap names Version=preinstalled", swap.stderr)
@@ -268,7 +268,7 @@ def sets_for(host, kernel):
 
 
 def check_clean_of_a_gone_kernel(t, host):
-    host.ctl("driver", "select", "--kernel", NEXT, check=0)
+    host.ctl("driver", "set-default", "--kernel", NEXT, check=0)
     shutil.rmtree(host.path(f"/lib/modules/{NEXT}/kernel"), ignore_errors=True)
     for name in os.listdir(host.path(f"/lib/modules/{NEXT}")):
         if name.startswith("modules."):

@@ -54,7 +54,7 @@ def boot(host):
     host.boot()
     host.start_daemon()
     settled = host.settle()
-    version, plan, wrong = host.loaded().get("nvidia"), host.json("plan")["steps"], mixture(host)
+    version, plan, wrong = host.loaded().get("nvidia"), host.plan()["steps"], mixture(host)
     host.kill_daemon()
     return version if settled and not plan and not wrong else f"{version}, {wrong}, settled {settled}, to do {plan}"
 
@@ -73,53 +73,53 @@ def check_look(t, host, start):
          "operation list --root lists past operations")
     t.ok("validate driver" in rescue(host, "operation", "show", check=0).stdout,
          "operation show --root prints the steps")
-    plan = rescue(host, "driver", "select", NEW, "--dry-run", check=0).stdout
+    plan = rescue(host, "driver", "set-default", NEW, "--dry-run", check=0).stdout
     t.ok(f"kernel {KERNEL} boots {OLD}, wanted: {NEW}" in plan,
-         "driver select --dry-run --root prints the plan", plan)
+         "driver set-default --dry-run --root prints the plan", plan)
     t.equal(files(host), before, "read-only verbs with --root change no file")
 
 
-def check_select(t, host, start):
+def check_set_default(t, host, start):
     restore(host, start)
     turn_off(host)
-    done = rescue(host, "driver", "select", NEW)
-    t.ok(done.returncode == 0, "driver select --root succeeds", done.stderr)
+    done = rescue(host, "driver", "set-default", NEW)
+    t.ok(done.returncode == 0, "driver set-default --root succeeds", done.stderr)
     for directory in RUNNING:
-        t.equal(listing(host, directory), [], f"driver select --root leaves {directory} empty")
-    t.ok("Nothing to do" in rescue(host, "driver", "select", NEW, check=0).stdout,
-         "a second driver select --root does nothing")
+        t.equal(listing(host, directory), [], f"driver set-default --root leaves {directory} empty")
+    t.ok("Nothing to do" in rescue(host, "driver", "set-default", NEW, check=0).stdout,
+         "a second driver set-default --root does nothing")
     t.equal(boot(host), NEW, "the rescued system boots the selected driver")
     subject = host.journal(SWAP)[0]["subject"]
     t.ok(subject["command"] == "gpuhostctl" and subject["allowed_by"] == "root",
          "the rescued system's journal records who selected", subject)
 
 
-def check_deselect(t, host, start):
+def check_release(t, host, start):
     restore(host, start)
     turn_off(host)
-    t.equal(rescue(host, "driver", "deselect").returncode, 0, "driver deselect --root succeeds")
-    t.equal(boot(host), None, "the system boots without gpuhostd's driver after deselect")
+    t.equal(rescue(host, "driver", "release").returncode, 0, "driver release --root succeeds")
+    t.equal(boot(host), None, "the system boots without gpuhostd's driver after release")
 
 
 def check_refusals(t, host, start):
     restore(host, start)
     host.start_daemon()
     host.settle()
-    busy = rescue(host, "driver", "select", NEW)
+    busy = rescue(host, "driver", "set-default", NEW)
     t.ok(busy.returncode == 6 and "another gpuhostd" in busy.stderr,
          "a rescue is refused while the system's gpuhostd runs", busy.returncode, busy.stderr)
     host.kill_daemon()
     turn_off(host)
-    unknown = rescue(host, "driver", "select", "999")
+    unknown = rescue(host, "driver", "set-default", "999")
     t.ok(unknown.returncode == 4 and "not in the driver store" in unknown.stderr,
-         "driver select --root of an unknown version fails", unknown.stderr)
+         "driver set-default --root of an unknown version fails", unknown.stderr)
     write(host.path("/etc/gpuhost/gpuhostd.conf"), f"[Driver]\nVersion={OLD}\n")
     before = files(host)
     for words, status, said in (
-            (("select", NEW), 8, f"Version={OLD}"),
-            (("select", OLD, "--kernel=6.6.6"), 4, "kernel '6.6.6' is not installed"),
-            (("select", NEW, "--no-wait"), 2, "--no-wait"),
-            (("deselect",), 8, f"Version={OLD}")):
+            (("set-default", NEW), 8, f"Version={OLD}"),
+            (("set-default", OLD, "--kernel=6.6.6"), 4, "kernel '6.6.6' is not installed"),
+            (("set-default", NEW, "--no-wait"), 2, "--no-wait"),
+            (("release",), 8, f"Version={OLD}")):
         refused = rescue(host, "driver", *words)
         t.ok(refused.returncode == status and said in refused.stderr,
              f"driver {' '.join(words)} --root is refused", refused.returncode, refused.stderr)
@@ -155,9 +155,9 @@ def check_read_only(t, host, start):
     try:
         own_mounts.mount("none", host.root, "none", flags=own_mounts.MS_BIND | 32 | 1)  # MS_REMOUNT | MS_RDONLY
         t.equal(rescue(host, "driver", "list").returncode, 0, "driver list works on a read-only system")
-        refused = rescue(host, "driver", "select", NEW)
+        refused = rescue(host, "driver", "set-default", NEW)
         t.ok(refused.returncode == 8 and "remount,rw" in refused.stderr,
-             "driver select on a read-only system is refused", refused.returncode, refused.stderr)
+             "driver set-default on a read-only system is refused", refused.returncode, refused.stderr)
     finally:
         own_mounts.detach(host.root)
 
@@ -168,7 +168,7 @@ def check_images(t, host, start):
         restore(host, start)
         turn_off(host)
         put(host, IMAGE, content)
-        done = rescue(host, "driver", "select", NEW)
+        done = rescue(host, "driver", "set-default", NEW)
         t.ok(done.returncode == 0 and said in done.stdout,
              f"a rescue reports an initramfs {what}", done.stdout, done.stderr)
         with open(host.path(IMAGE), "rb") as file:
@@ -183,7 +183,7 @@ def check_mounts(t, host, start):
     turn_off(host)
     own_mounts.bind("/proc", host.path("/proc"))
     try:
-        t.equal(rescue(host, "driver", "select", NEW).returncode, 0,
+        t.equal(rescue(host, "driver", "set-default", NEW).returncode, 0,
                 "a rescue ignores a mounted /proc of the running system")
         t.ok(os.path.exists(host.path("/proc/self/stat")), "a rescue keeps a mounted /proc")
     finally:
@@ -199,10 +199,10 @@ def check_interrupted_swaps(t, host, swap):
         for wanted in (OLD, NEW):
             restore(host, moment.tree)
             turn_off(host)
-            dry = rescue(host, "driver", "select", wanted, "--dry-run")
+            dry = rescue(host, "driver", "set-default", wanted, "--dry-run")
             if not moment.ended and "was interrupted" not in dry.stderr:
                 wrong.append(f"{moment.name}: a dry run does not report the interruption: {dry.stderr}")
-            done = rescue(host, "driver", "select", wanted)
+            done = rescue(host, "driver", "set-default", wanted)
             outcome = host.journal(SWAP)[-1].get("outcome")
             right = "committed" if forward else "cancelled" if moment.where.startswith("preflight") else "rolled-back"
             if done.returncode or outcome != right:
@@ -226,7 +226,7 @@ def check_interrupted_rescue(t, host, swap):
         return "go"
 
     watching = Gates(host, seen)
-    rescue(host, "driver", "select", NEW, check=0)
+    rescue(host, "driver", "set-default", NEW, check=0)
     watching.close()
     t.ok(("undo driver.select before", 1) in gates and ("apply driver.select before", 1) in gates and not any("modules.converge" in where for where, _ in gates),
          "a rescue undoes and selects files without kernel steps", gates)
@@ -242,7 +242,7 @@ def check_interrupted_rescue(t, host, swap):
 
         killing = Gates(host, decide)
         write(f"{host.scratch}/bin/gpuhostd", daemon_that_says_its_group(host))
-        if rescue(host, "driver", "select", NEW).returncode == 0:
+        if rescue(host, "driver", "set-default", NEW).returncode == 0:
             wrong.append(f"{point}: the rescue was not interrupted")
         install_daemon(host)
         killing.close()
@@ -251,7 +251,7 @@ def check_interrupted_rescue(t, host, swap):
         if (found := boot(host)) not in (OLD, NEW):
             wrong.append(f"{point}: the system boots {found}")
         restore(host, cut_off)
-        if rescue(host, "driver", "select", NEW).returncode or (found := boot(host)) != NEW:
+        if rescue(host, "driver", "set-default", NEW).returncode or (found := boot(host)) != NEW:
             wrong.append(f"{point}: after a second rescue the system boots {found}")
     t.equal(wrong, [], f"after a rescue killed at {len(gates)} gates the system boots")
 
@@ -280,13 +280,13 @@ def check_killed_daemon(t, host, start):
 
     gates = Gates(host, decide)
     write(f"{host.scratch}/bin/gpuhostd", daemon_that_says_its_group(host))
-    ctl = host.start_ctl("driver", "select", NEW, f"--root={host.root}")
+    ctl = host.start_ctl("driver", "set-default", NEW, f"--root={host.root}")
     ctl.wait(20)
     install_daemon(host)
     gates.close()
     t.ok(ctl.returncode != 0, "a rescue whose gpuhostd is killed fails", ctl.returncode)
     t.equal(left, [], "a killed gpuhostd of a rescue leaves no worker")
-    t.ok(rescue(host, "driver", "select", NEW).returncode == 0 and boot(host) == NEW,
+    t.ok(rescue(host, "driver", "set-default", NEW).returncode == 0 and boot(host) == NEW,
          "the next rescue completes the selection")
 
 
@@ -302,7 +302,7 @@ def check_hostile(t, host, start):
     turn_off(host)
     os.unlink(host.path("/var/lib/gpuhost/reserve"))
     os.mkfifo(host.path("/var/lib/gpuhost/reserve"))
-    t.equal(rescue(host, "driver", "select", NEW, timeout=30).returncode, 0,
+    t.equal(rescue(host, "driver", "set-default", NEW, timeout=30).returncode, 0,
             "a pipe as reserve file does not hang a rescue")
     t.equal(boot(host), NEW, "the system boots the selected driver despite the pipe")
     os.rename(host.path("/run"), host.path("/elsewhere"))
@@ -326,7 +326,7 @@ def check_interrupt(t, host, start):
         return "go"
 
     gates = Gates(host, decide)
-    ctl = host.start_ctl("driver", "select", NEW, f"--root={host.root}")
+    ctl = host.start_ctl("driver", "set-default", NEW, f"--root={host.root}")
     deadline = time.monotonic() + 20
     while host.journal(SWAP)[-1:] == [] or host.journal(SWAP)[-1]["type"] != "end":
         if time.monotonic() > deadline:
@@ -350,7 +350,7 @@ def main():
         install_daemon(host)
         case = Case(host, SWAP, ("driver", "swap", NEW), None, None)
         swap = Recording(case, "forward")
-        for check in (check_look, check_select, check_deselect, check_refusals, check_without_daemon, check_read_only, check_images, check_mounts, check_hostile, check_killed_daemon, check_interrupt):
+        for check in (check_look, check_set_default, check_release, check_refusals, check_without_daemon, check_read_only, check_images, check_mounts, check_hostile, check_killed_daemon, check_interrupt):
             check(t, host, case.start)
         check_interrupted_swaps(t, host, swap)
         check_interrupted_rescue(t, host, swap)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuhostctl runtime configure, runtime restore and apply with a fake containerd (runtime_files.py)."""
+"""gpuhostctl runtime configure, runtime unconfigure and apply with a fake containerd (runtime_files.py)."""
+import json
 import os
 
 import tap
@@ -22,9 +23,18 @@ def check_first(t, host):
     run = host.ctl("runtime", "configure", "nothing")
     t.ok(run.returncode == 4 and "container runtime 'nothing' not found" in run.stderr,
          "runtime configure of an unknown runtime is refused", run.returncode, run.stderr)
-    run = host.ctl("runtime", "configure", "containerd", "--dry-run")
+    rooted = f"--root={host.root}"
+    run = host.ctl("runtime", "configure", "containerd", "--dry-run", rooted)
     t.ok(run.returncode == 0 and host.read(CONFIG) == PLAIN.strip() and not os.path.exists(host.path(DROP_IN)),
          "runtime configure --dry-run changes nothing", run.stderr)
+    t.equal(run.stdout, "containerd: by hand: its version is not known\n",
+            "runtime configure --dry-run --root runs no program")
+    run = host.ctl("runtime", "configure", "nothing", "--dry-run", rooted)
+    t.ok(run.returncode == 4 and "container runtime 'nothing' not found" in run.stderr,
+         "runtime configure --dry-run of an unknown runtime is refused", run.returncode, run.stderr)
+    run = host.ctl("runtime", "configure", rooted)
+    t.ok(run.returncode == 2 and "add --dry-run" in run.stderr and calls(host) == 0,
+         "runtime configure --root without --dry-run is refused", run.returncode, run.stderr)
 
 
 def check_apply(t, host):
@@ -48,7 +58,7 @@ def check_apply(t, host):
 
 def check_foreign(t, host):
     write(host.path(CONFIG), PLAIN.replace("3.9", "4.0"))
-    t.ok(any(CONFIG in reason for reason in host.json("plan")["reasons"]),
+    t.ok(any(CONFIG in reason for reason in host.plan()["reasons"]),
          "plan reports a config.toml that another program wrote")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "pause:4.0" in loaded(host) and "enable_cdi" in loaded(host) and calls(host) == 2,
@@ -58,11 +68,11 @@ def check_foreign(t, host):
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and calls(host) == 3,
          "foreign changes that are loaded cause no restart", run.stderr, calls(host))
-    run = host.ctl("runtime", "restore")
+    run = host.ctl("runtime", "unconfigure")
     t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN.replace("3.9", "4.0") + "[debug]\nlevel = \"debug\"\n",
-         "runtime restore keeps foreign changes", run.stderr, read(host.path(CONFIG)))
+         "runtime unconfigure keeps foreign changes", run.stderr, read(host.path(CONFIG)))
     t.ok(not os.path.exists(host.path(DROP_IN)) and "enable_cdi" not in loaded(host),
-         "runtime restore removes the drop-in")
+         "runtime unconfigure removes the drop-in")
 
 
 def check_broken(t, host):
@@ -72,15 +82,22 @@ def check_broken(t, host):
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode != 0 and "configuration is not valid" in run.stderr and host.read(CONFIG) == "version = 2\n[plugins",
          "runtime configure fails on invalid TOML and keeps it", run.stderr)
+    rooted = f"--root={host.root}"
+    dry = host.ctl("runtime", "configure", "--dry-run", rooted)
+    t.ok(dry.returncode == run.returncode and "containerd: refused: " in dry.stdout,
+         "runtime configure --dry-run exits as the refused request", dry.returncode, dry.stdout)
+    document = json.loads(host.ctl("runtime", "configure", "--dry-run", "--json", rooted).stdout)
+    t.equal(document["runtimes"][0]["problem"]["code"], "refused",
+            "runtime configure --dry-run --json has the code of the problem")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and "configuration is not valid" in run.stdout + run.stderr,
          "apply succeeds and reports invalid TOML", run.stdout, run.stderr)
     t.equal(state(host)["state"], "problem", "status reports invalid TOML as problem")
-    t.equal(host.json("plan")["steps"], [], "the plan is empty while the TOML is invalid")
+    t.equal(host.plan()["steps"], [], "the plan is empty while the TOML is invalid")
     write(host.path(CONFIG), before[0] + "\n")
     host.ctl("apply", check=0)
     t.equal(state(host)["state"] != "problem", True, "apply after a repair of the TOML clears the problem")
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
 
 
 def check_no_start(t, host):
@@ -107,7 +124,7 @@ def check_restart_by_hand(t, host):
          "--no-restart writes the files without a restart",
          run.stdout, run.stderr)
     t.ok(state(host)["restart_wanted"], "status --json requests a restart after --no-restart")
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "the plan has no restart after --no-restart")
+    t.equal(host.plan("--only", "runtime")["steps"], [], "the plan has no restart after --no-restart")
     write(host.path(CONFIG), PLAIN.replace("3.9", "4.1"))
     run = host.ctl("apply", "--only", "runtime")
     t.ok(run.returncode == 0 and DROP_IN in read(host.path(CONFIG)) and calls(host) == count,
@@ -115,7 +132,7 @@ def check_restart_by_hand(t, host):
     systemctl(host, "restart")
     t.ok(not state(host)["restart_wanted"] and "enable_cdi" in loaded(host),
          "a manual restart clears the requested restart")
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
 
 
 def check_edited_meanwhile(t, host):
@@ -131,16 +148,16 @@ def check_edited_meanwhile(t, host):
     run = host.ctl("apply", "--only", "runtime")
     t.ok(run.returncode == 0 and "# of a person" in read(host.path(CONFIG)) and "enable_cdi" in loaded(host),
          "the next apply configures the changed config.toml", run.stderr)
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
     write(host.path("/fake-containerd/broken"), "# of another person\n")
     run = host.ctl("runtime", "configure")
     os.unlink(host.path("/fake-containerd/broken"))
     t.ok(run.returncode != 0 and "# of another person" in read(host.path(CONFIG)) and dump(host) is not None,
          "a failing restart keeps a config.toml changed meanwhile", run.stderr, files(host))
     systemctl(host, "restart")
-    run = host.ctl("runtime", "restore")
+    run = host.ctl("runtime", "unconfigure")
     t.ok(run.returncode == 0 and DROP_IN not in read(host.path(CONFIG)) and not os.path.exists(host.path(DROP_IN)) and dump(host) is not None,
-         "runtime restore after a failing restart removes import and drop-in", run.stderr, read(host.path(CONFIG)))
+         "runtime unconfigure after a failing restart removes import and drop-in", run.stderr, read(host.path(CONFIG)))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 
@@ -150,7 +167,7 @@ def check_secrets(t, host):
     host.ctl("runtime", "configure", check=0)
     modes = [os.stat(host.path(path)).st_mode & 0o777 for path in (CONFIG, DROP_IN)]
     t.equal(modes, [0o600, 0o600], "the drop-in gets the mode of config.toml")
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
     os.chmod(host.path(CONFIG), 0o644)
 
 
@@ -165,7 +182,7 @@ def check_ready_waits(t, host):
          run.stderr, state(host))
     host.ctl("runtime", "configure", check=0)
     t.equal(calls(host), count + 1, "runtime configure restarts a postponed runtime")
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
 
 
 def check_rewritten(t, host):
@@ -190,7 +207,7 @@ def check_rewritten(t, host):
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode == 0 and "enable_cdi" in loaded(host),
          "runtime configure repeats a rewritten configuration", run.stderr)
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 
@@ -206,7 +223,7 @@ def check_deckhouse(t, host):
 def check_names(t, host):
     os.unlink(host.path("/var/lib/gpuhost/runtime.json"))
     host.ctl("runtime", "configure", "containerd", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["reasons"], ["container runtimes have not been inspected yet"],
+    t.equal(host.plan("--only", "runtime")["reasons"], ["container runtimes have not been inspected yet"],
             "configuring one runtime leaves the others unobserved")
     host.ctl("apply", "--only", "runtime", check=0)
 
@@ -217,11 +234,11 @@ def check_gone(t, host):
         os.rename(host.path(path), host.path(path + ".away"))
     os.system(f"rm -rf {host.path('/proc')}/{host.read('/fake-containerd/pid')}")
     host.ctl("apply", "--only", "runtime", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [],
+    t.equal(host.plan("--only", "runtime")["steps"], [],
             "the plan is empty after a runtime was removed")
-    run = host.ctl("runtime", "restore", "containerd")
+    run = host.ctl("runtime", "unconfigure", "containerd")
     t.ok(run.returncode == 0 and read(host.path(CONFIG)) == PLAIN and not os.path.exists(host.path(DROP_IN)),
-         "runtime restore works for a removed runtime",
+         "runtime unconfigure works for a removed runtime",
          run.stderr, read(host.path(CONFIG)))
     for path in "/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service":
         os.rename(host.path(path + ".away"), host.path(path))
@@ -238,7 +255,7 @@ def check_links(t, host):
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode == 0 and os.path.islink(host.path(CONFIG)) and os.path.exists(host.path(DROP_IN)),
          "a linked config.toml with a matching import is kept", run.stderr)
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
     os.rename(host.path("/etc/containerd/site.toml"), host.path(CONFIG))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
@@ -254,13 +271,13 @@ def check_settings(t, host):
     run = host.ctl("runtime", "configure")
     t.ok(run.returncode == 0 and '"default_runtime_name" = "nvidia"' in loaded(host) and loaded(host).count('"SystemdCgroup" = true') == 2,
          "Classes=nvidia copies the default class's cgroup driver", run.stderr, loaded(host))
-    run = host.ctl("runtime", "restore")
+    run = host.ctl("runtime", "unconfigure")
     t.ok(run.returncode == 0 and "nvidia" not in loaded(host) and read(host.path(CONFIG)) == PLAIN,
-         "runtime restore restores the default class",
+         "runtime unconfigure restores the default class",
          run.stderr, loaded(host))
     write(host.path("/etc/gpuhost/gpuhostd.conf.d/runtime.conf"), "[Runtime]\nManage=no\n")
     host.ctl("reload", check=0)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "Manage=no plans nothing")
+    t.equal(host.plan("--only", "runtime")["steps"], [], "Manage=no plans nothing")
 
 
 def check_registry_hosts(t, host):
@@ -297,13 +314,13 @@ def check_registry_hosts(t, host):
     t.ok(not state(host)["withholds_gpus"], "a requested restart for the registry withholds no GPUs")
     systemctl(host, "restart")
     os.unlink(hosts)
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [], "removing the images plans nothing")
+    t.equal(host.plan("--only", "runtime")["steps"], [], "removing the images plans nothing")
     host.ctl("runtime", "configure", check=0)
     t.ok("config_path" in host.read(DROP_IN),
          "runtime configure without images keeps config_path", files(host))
-    host.ctl("runtime", "restore", check=0)
+    host.ctl("runtime", "unconfigure", check=0)
     t.ok(read(host.path(CONFIG)) == with_cdi and not os.path.exists(host.path(DROP_IN)),
-         "runtime restore removes config_path", files(host))
+         "runtime unconfigure removes config_path", files(host))
     write(host.path(CONFIG), PLAIN)
     systemctl(host, "restart")
 

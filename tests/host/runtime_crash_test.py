@@ -38,8 +38,8 @@ def faults(host, outcomes):
     for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
         if listing(host, path):
             wrong.append(f"left in {path}: {listing(host, path)}")
-    if end.get("outcome") == "committed" and host.json("plan", "--only", "runtime")["steps"]:
-        wrong.append(f"the plan is not empty: {host.ctl('plan').stdout}")
+    if end.get("outcome") == "committed" and host.plan("--only", "runtime")["steps"]:
+        wrong.append(f"the plan is not empty: {host.ctl('apply', '--dry-run').stdout}")
     return wrong
 
 

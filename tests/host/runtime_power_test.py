@@ -25,7 +25,7 @@ FULL = os.environ.get("FULL") == "1"
 SEED, POINTS = os.environ.get("SEED", "535"), int(os.environ.get("POINTS", "200" if FULL else "80"))
 DAEMONS = 60 if FULL else 12  # for each file system; one or two seconds each
 PATIENCE = 300
-VERBS = ("configure", "restore", "configure")
+VERBS = ("configure", "unconfigure", "configure")
 
 
 def state(host):
@@ -118,9 +118,9 @@ def daemon_faults(host, recording, at):
     done = host.ctl("runtime", verb)
     if done.returncode != 0 or state(host) != after:
         wrong.append(f"'runtime {verb}' then leaves {state(host)}: {done.stdout}{done.stderr}")
-    done = host.ctl("runtime", "restore")
+    done = host.ctl("runtime", "unconfigure")
     if done.returncode != 0 or state(host) != (PLAIN, None):
-        wrong.append(f"'runtime restore' leaves {state(host)}: {done.stdout}{done.stderr}")
+        wrong.append(f"'runtime unconfigure' leaves {state(host)}: {done.stdout}{done.stderr}")
     host.kill_daemon()
     return wrong + ([host.tail()] if wrong else [])
 

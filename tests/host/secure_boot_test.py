@@ -34,11 +34,11 @@ def check_next_kernel(t, host):
     modules, _ = write_driver(os.path.join(host.scratch, "next"), OLD, NEXT)
     host.ctl("driver", "import", *modules, check=0)
     enforce(host)
-    run = host.ctl("driver", "select", "--kernel", NEXT)
+    run = host.ctl("driver", "set-default", "--kernel", NEXT)
     t.ok(run.returncode != 0 and "module 'nvidia' is not signed" in run.stderr,
-         "driver select of unsigned modules for another kernel is refused", run.stderr)
+         "driver set-default of unsigned modules for another kernel is refused", run.stderr)
     enforce(host, False)
-    host.ctl("driver", "select", "--kernel", NEXT, check=0)
+    host.ctl("driver", "set-default", "--kernel", NEXT, check=0)
     shutil.rmtree(host.path(f"/lib/modules/{NEXT}"))
 
 
@@ -141,18 +141,18 @@ def check_verbs(t, host):
     status = host.json("secure-boot", "status", rooted)
     t.ok(status["certificate"]["kernel"] == "known" and status["enforcement"] and [key["name"] for key in status["keys"]] == ["Builder"],
          "secure-boot status --json has certificate, enforcement and keys", status)
-    shown = host.ctl("secure-boot", "enroll", rooted).stdout
-    t.ok("nothing to enrol" in shown, "secure-boot enroll of a known key does nothing", shown)
-    run = host.ctl("secure-boot", "enroll", "--create", rooted)
+    shown = host.ctl("secure-boot", "show-enrolment", rooted).stdout
+    t.ok("nothing to enrol" in shown, "secure-boot show-enrolment of a known key does nothing", shown)
+    run = host.ctl("secure-boot", "create-key", rooted)
     t.ok(run.returncode != 0 and "already exists" in run.stderr,
-         "secure-boot enroll --create does not replace a key", run.stderr)
+         "secure-boot create-key does not replace a key", run.stderr)
     configure(host, "")
-    run = host.ctl("secure-boot", "enroll", rooted)
-    t.ok(run.returncode != 0 and "--create" in run.stderr,
-         "secure-boot enroll without a key suggests --create", run.stderr)
-    run = host.ctl("secure-boot", "enroll", "--create", "--name=New key", rooted)
+    run = host.ctl("secure-boot", "show-enrolment", rooted)
+    t.ok(run.returncode != 0 and "secure-boot create-key" in run.stderr,
+         "secure-boot show-enrolment without a key suggests create-key", run.stderr)
+    run = host.ctl("secure-boot", "create-key", "--name=New key", rooted)
     t.ok(run.returncode == 0 and "mokutil --import /etc/gpuhost/modules.der" in run.stdout and "MokManager" in run.stdout and "New key" in run.stdout,
-         "secure-boot enroll --create prints the mokutil command", run.stdout + run.stderr)
+         "secure-boot create-key prints the mokutil command", run.stdout + run.stderr)
     t.equal(oct(os.stat(host.path("/etc/gpuhost/modules.key")).st_mode & 0o777), "0o600",
             "the created key is readable only by root")
     t.ok("codeSigning" in openssl("x509", "-inform", "DER", "-in", host.path("/etc/gpuhost/modules.der"), "-noout", "-text").replace("Code Signing", "codeSigning"),

@@ -63,8 +63,8 @@ def select_faults(host, outcomes):
     wanted = (NEW, "jit-cdi") if outcome == "committed" else (OLD, "auto")
     if (selected(host), mode(host)) != wanted:
         wrong.append(f"{outcome}: selected is {selected(host)} with mode {mode(host)}, not {wanted}")
-    if outcome == "committed" and host.json("plan", "--only", "toolkit")["steps"]:
-        wrong.append(f"the plan is not empty: {host.ctl('plan').stdout}")
+    if outcome == "committed" and host.plan("--only", "toolkit")["steps"]:
+        wrong.append(f"the plan is not empty: {host.ctl('apply', '--dry-run').stdout}")
     return wrong
 
 

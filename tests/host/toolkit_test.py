@@ -83,7 +83,7 @@ def check_debs(t, host):
 
 
 def check_select(t, host):
-    plan = host.json("plan")
+    plan = host.plan()
     t.ok([step["kind"] for step in plan["steps"]][-2:] == ["toolkit.select", "runtime.configure"],
          "plan selects the toolkit before it configures runtimes", plan)
     run = host.ctl("apply")
@@ -103,7 +103,7 @@ def check_select(t, host):
             "config.toml keeps NVIDIA's defaults otherwise")
     t.ok(f"{NEW} selected, mode auto; config.toml from gpuhost" in host.ctl("status").stdout,
          "status prints the selected toolkit and its mode", host.ctl("status").stdout)
-    t.equal(host.json("plan", "--only", "toolkit")["steps"], [],
+    t.equal(host.plan("--only", "toolkit")["steps"], [],
             "the plan is empty after selecting the toolkit")
 
 
@@ -125,7 +125,7 @@ def check_settings(t, host):
     for words in "not KEY=VALUE with an option", "neither true nor false", "that begins with @":
         t.ok(words in status, f"status reports an invalid option: {words}", status)
     write(host.path(CONFIG), MARK + "\n[nvidia-container-runtime]\nmode = \"legacy\"\n")
-    t.ok("does not match the settings" in host.ctl("plan").stdout, "plan reports a changed config.toml")
+    t.ok("does not match the settings" in host.ctl("apply", "--dry-run").stdout, "plan reports a changed config.toml")
     host.ctl("apply", check=0)
     t.equal(config(host)["nvidia-container-runtime"]["mode"], "auto", "apply restores a changed config.toml")
     settings(host, "")
@@ -143,7 +143,7 @@ def check_classes(t, host):
     t.ok(run.returncode == 0 and versions(host) == [NEWEST, NEW],
          "toolkit import accepts RPM packages", run.stdout, run.stderr)
     before = read(host.path(DROP_IN))
-    t.equal(host.json("plan", "--only", "runtime")["steps"], [],
+    t.equal(host.plan("--only", "runtime")["steps"], [],
             "an unselected toolkit plans no runtime change")
     settings(host, "[Runtime]\nClasses=nvidia\n[Toolkit]\nVersion=off\n")
     host.ctl("apply", "--only", "runtime", check=0)
@@ -293,7 +293,7 @@ def check_others(t, host):
     """A config.toml of another owner."""
     theirs = "# mine\naccept-nvidia-visible-devices-as-volume-mounts = true\n[nvidia-container-runtime]\nmode = \"legacy\"\n"
     write(host.path(CONFIG), theirs)
-    t.equal(host.json("plan", "--only", "toolkit")["steps"], [],
+    t.equal(host.plan("--only", "toolkit")["steps"], [],
             "a config.toml of another owner plans nothing")
     t.ok("config.toml of another program takes precedence" in host.ctl("status").stdout,
          "status reports a config.toml of another owner")
@@ -301,7 +301,7 @@ def check_others(t, host):
     t.ok('nvidia-container-runtime.mode is "legacy", but gpuhost would set "auto"' in shown and "as-volume-mounts is true, but" in shown,
          "toolkit show lists options that differ", shown)
     settings(host, "[Toolkit]\nVersion=1.19.0\n[Runtime]\nClasses=nvidia\n")
-    t.ok("stays unchanged and takes precedence" in host.ctl("plan").stdout,
+    t.ok("stays unchanged and takes precedence" in host.ctl("apply", "--dry-run").stdout,
          "plan reports a config.toml of another owner")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and selected(host) == "1.19.0" and read(host.path(CONFIG)) == theirs,
@@ -339,7 +339,7 @@ def check_off(t, host):
          "Version=off removes the link after the runtime changed", run.stdout, run.stderr)
     t.ok(CURRENT not in dump(host) and "enable_cdi" in dump(host),
          "Version=off configures runtimes for CDI only", dump(host))
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after Version=off")
+    t.equal(host.plan()["steps"], [], "the plan is empty after Version=off")
     write(host.path("/usr/bin/nvidia-container-runtime"), "#!/bin/sh\n")
     settings(host, "[Toolkit]\nVersion=preinstalled\n[Runtime]\nClasses=nvidia\n")
     run = host.ctl("apply")

@@ -48,7 +48,7 @@ def check_swap(t, host):
     changes = [one[0] for one in seen if not one[2]]
     t.ok(not wrong and any("modules.converge" in where for where in changes) and any("driver.validate" in where for where in changes),
          "validation files are missing between unload and validation", wrong, changes)
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after a swap")
+    t.equal(host.plan()["steps"], [], "the plan is empty after a swap")
 
 
 def check_killed(t, host):
@@ -57,7 +57,7 @@ def check_killed(t, host):
         version = OLD if host.loaded()["nvidia"] == NEW else NEW
         run, seen = swap(host, version, lambda where, count, step=step: None if step in where and count == 1 and "preflight" not in where else "go")
         runs = host.loaded()["nvidia"]
-        t.ok(seen and there(host) == BOTH and host.json("plan")["steps"] == [],
+        t.ok(seen and there(host) == BOTH and host.plan()["steps"] == [],
              f"both files exist after a worker's death in {step} ({runs} runs)", run.stderr, there(host))
 
 
@@ -80,13 +80,13 @@ def check_drift(t, host):
         t.ok(run.returncode == 0 and there(host) == BOTH,
              f"apply --only=cdi restores a deleted {name}", run.stderr)
         write(host.path(f"{VALIDATIONS}/{name}"), BOTH[name])
-        t.equal(host.json("plan")["steps"], [], f"the plan is empty after the validator rewrites {name}")
+        t.equal(host.plan()["steps"], [], f"the plan is empty after the validator rewrites {name}")
 
 
 def check_others(t, host):
     write(host.path(f"{VALIDATIONS}/driver-ready"), CONTAINER)
     write(host.path(f"{VALIDATIONS}/cuda-ready"), "")
-    t.ok("driver-ready belongs to another program" in host.ctl("status").stdout and host.json("plan")["steps"] == [],
+    t.ok("driver-ready belongs to another program" in host.ctl("status").stdout and host.plan()["steps"] == [],
          "status reports a foreign driver-ready; the plan is empty")
     other = OLD if host.loaded()["nvidia"] == NEW else NEW
     run, seen = swap(host, other)
@@ -99,13 +99,13 @@ def check_others(t, host):
 
 
 def check_runtime(t, host):
-    run = host.ctl("runtime", "restore")
+    run = host.ctl("runtime", "unconfigure")
     t.ok(run.returncode == 0 and sorted(there(host)) == ["driver-ready"],
-         "runtime restore removes toolkit-ready", run.stderr, there(host))
+         "runtime unconfigure removes toolkit-ready", run.stderr, there(host))
     run = host.ctl("runtime", "configure", "containerd")
     t.ok(run.returncode == 0 and there(host) == BOTH,
          "runtime configure writes toolkit-ready", run.stderr, there(host))
-    t.equal(host.json("plan")["steps"], [], "the plan is empty after runtime configure")
+    t.equal(host.plan()["steps"], [], "the plan is empty after runtime configure")
     good = read(host.path(CONFIG))
     write(host.path(CONFIG), "version = [\n")
     host.ctl("apply")
@@ -152,7 +152,7 @@ def with_containerd(t, host):
           f'exec {host.root}/usr/bin/systemctl-of-containerd "$@"\n')
     os.chmod(host.path("/usr/bin/systemctl"), 0o755)
     run = host.ctl("apply")
-    t.ok(run.returncode == 0 and there(host) == BOTH and host.json("plan")["steps"] == [],
+    t.ok(run.returncode == 0 and there(host) == BOTH and host.plan()["steps"] == [],
          "one apply configures the runtime and writes both files", run.stderr, there(host))
 
 

@@ -20,10 +20,10 @@ def check(t, host, name, status, first, verb="status"):
 def check_undecided(t, host, what, command):
     """Checks that all verbs report the missing choice, by text and exit status."""
     check(t, host, f"{what}: status is NOT OK", NOT_OK, f"NOT OK: no driver is chosen for {len(GPUS)} GPUs: the store")
-    for verb, status in (("status", NOT_OK), ("plan", REFUSED), ("apply", REFUSED)):
-        run = host.ctl(verb)
+    for verb, status in ((["status"], NOT_OK), (["apply", "--dry-run"], REFUSED), (["apply"], REFUSED)):
+        run = host.ctl(*verb)
         t.ok(run.returncode == status and command in run.stdout,
-             f"{what}: {verb} prints the command", run.returncode, run.stdout, run.stderr)
+             f"{what}: {' '.join(verb)} prints the command", run.returncode, run.stdout, run.stderr)
     t.equal(host.ctl("apply", "--json").returncode, REFUSED, f"{what}: apply --json exits with {REFUSED}")
     check(t, host, f"{what}: wait-ready is NOT OK", NOT_OK, "NOT OK: no driver is chosen", verb="wait-ready")
     t.equal(host.ctl("wait-ready", "--converged").returncode, 0, f"{what}: wait-ready --converged succeeds")

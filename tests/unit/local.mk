@@ -285,7 +285,6 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/cli/view_operation_test.cpp \
     %D%/ctl/cli/view_plan_test.cpp \
     %D%/ctl/cli/wrap_test.cpp \
-    %D%/ctl/cluster/view_fleet_test.cpp \
     %D%/ctl/completion_test.cpp \
     %D%/ctl/doctor/facts_test.cpp \
     %D%/ctl/doctor/modprobe_rules_test.cpp \
@@ -293,6 +292,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/documents.hpp \
     %D%/ctl/driver/view_history_test.cpp \
     %D%/ctl/driver/view_test.cpp \
+    %D%/ctl/fleet/view_test.cpp \
     %D%/ctl/host/verdict_test.cpp \
     %D%/ctl/host/view_status_test.cpp \
     %D%/ctl/report/newest_first_test.cpp \

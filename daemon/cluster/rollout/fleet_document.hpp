@@ -31,7 +31,7 @@ enum class FleetPhase { Failed, Upgrading, Waiting, Other, Done };
 [[nodiscard]] base::Json pool_document(const Pool& pool, const PoolNumbers& numbers,
                                        const std::string& waits);
 
-/// Returns `gpuhostctl cluster status --fleet --json` without the member "server". `now`: seconds since 1970.
+/// Returns `gpuhostctl fleet status --json` without the member "server". `now`: seconds since 1970.
 [[nodiscard]] base::Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t now);
 
 } // namespace gpuhost::cluster

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the whole fleet for `gpuhostctl cluster status --fleet`: every Node with GPUs, the Leases and the
+// Watches the whole fleet for `gpuhostctl fleet status`: every Node with GPUs, the Leases and the
 // policy. Writes nothing to the server. Needs a few MiB for ten thousand Nodes.
 #pragma once
 

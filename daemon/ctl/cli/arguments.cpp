@@ -3,6 +3,7 @@
 
 #include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/former_verbs.hpp"
 #include "daemon/ctl/cli/verb.hpp"
 
 #include <algorithm>
@@ -221,6 +222,10 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words) {
         GPUHOST_CHECK(check_value(*option, given));
         arguments.given_.push_back({option->name, given.value_or("")});
     }
+    std::vector<std::string> options = unknown;
+    for (const Given& given : arguments.given_)
+        options.push_back("--" + std::string(given.name));
+    GPUHOST_CHECK(check_former(plain, options));
     GPUHOST_CHECK(arguments.choose_verb(plain));
     GPUHOST_CHECK(arguments.check_options(unknown));
     GPUHOST_CHECK(arguments.check_count());

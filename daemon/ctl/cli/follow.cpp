@@ -148,14 +148,6 @@ std::string property_of(Session& session, const client::Call& property) {
     return client ? (*client)->read_text(property).value_or("") : "";
 }
 
-Result<int> print_plan(Session& session, const Json& plan) {
-    if (session.wants_json())
-        session.print_json(plan);
-    else
-        session.print(render_plan(session.out(), plan));
-    return plan_exit_status(plan);
-}
-
 Result<int> nothing_to_do(Session& session, client::Client& client, const client::Request& request) {
     const Json plan = client.ask(request.plan).value_or(Json::object());
     if (session.wants_json() || session.arguments().has(option::no_wait))
@@ -173,17 +165,27 @@ Result<std::uint64_t> start(const Session& session, client::Client& client, cons
 
 /// Prints the plan with the problems that the preflight on this host finds. The preflight reads as much of
 /// the host as the operation itself, so it needs the same authorization.
-Result<int> dry_run(Session& session, client::Client& client, const client::Request& request) {
+Result<int> dry_run(Session& session, client::Client& client, const client::Request& request,
+                    const DryRun& how) {
     GPUHOST_TRY(plan, client.ask(request.plan));
+    if (!how.upgrade.empty())
+        plan["upgrade"] = how.upgrade;
     if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
         // A preflight is an operation, which would be recorded in the mounted system.
         return print_plan(session, plan);
     client::Options options = request.options;
     options["dry-run"] = true;
-    GPUHOST_TRY(id, start(session, client, request.start, options));
-    if (id == 0)
+    const auto id = start(session, client, request.start, options);
+    if (!id && how.may_be_unchecked &&
+        (id.error().code == Errc::AccessDenied || id.error().code == Errc::Busy)) {
+        session.note("Nothing was checked on this host: " + id.error().message + "\n");
+        return print_plan(session, plan);
+    }
+    if (!id)
+        return base::fail(id.error());
+    if (*id == 0)
         return print_plan(session, plan); // meanwhile there is nothing to do
-    GPUHOST_TRY(operation, follow_operation(session, id));
+    GPUHOST_TRY(operation, follow_operation(session, *id));
     const Json& problems = list_of(operation, "problems");
     if (problems.empty() && text_of(operation, "state") != "checked")
         return report_operation(session, operation);
@@ -219,6 +221,14 @@ Result<int> not_started(Session& session, client::Client& client, const client::
 
 } // namespace
 
+int print_plan(const Session& session, const Json& plan) {
+    if (session.wants_json())
+        session.print_json(plan);
+    else
+        session.print(render_plan(session.out(), plan));
+    return plan_exit_status(plan);
+}
+
 void print_operation_id(const Session& session, std::uint64_t id) {
     if (session.wants_json())
         session.print_json(Json{{"id", id}});
@@ -249,11 +259,17 @@ Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline&
     return report_operation(session, operation);
 }
 
-Result<int> run_operation(Session& session, const client::Request& request, const Deadline& deadline) {
+Result<int> preview_operation(Session& session, const client::Request& request, const DryRun& how) {
     GPUHOST_TRY(client, session.client());
     GPUHOST_CHECK(client->subscribe());
+    return dry_run(session, *client, request, how);
+}
+
+Result<int> run_operation(Session& session, const client::Request& request, const Deadline& deadline) {
     if (session.arguments().has(option::dry_run))
-        return dry_run(session, *client, request);
+        return preview_operation(session, request);
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
     const auto id = start(session, *client, request.start, request.options);
     if (!id)
         return not_started(session, *client, request, id.error());

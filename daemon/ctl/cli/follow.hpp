@@ -7,12 +7,24 @@
 #include "daemon/ctl/cli/session.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace gpuhost::ctl {
 
 /// Implements a verb that starts an operation: --dry-run, --no-wait, progress, outcome, exit status.
 [[nodiscard]] base::Result<int> run_operation(Session& session, const client::Request& request,
                                               const Deadline& deadline = {});
+
+struct DryRun {
+    std::string upgrade; ///< the plan's member "upgrade"; empty: none
+    /// If the user may not run the checks, or another operation runs, prints the plan without checks.
+    bool may_be_unchecked = false;
+};
+/// Implements --dry-run: prints the plan, with the result of all checks that precede the first change.
+[[nodiscard]] base::Result<int> preview_operation(Session& session, const client::Request& request,
+                                                  const DryRun& how = {});
+/// Prints a plan and returns the exit status that a start of it would have.
+[[nodiscard]] int print_plan(const Session& session, const base::Json& plan);
 
 /// Prints the operation's id, which is the output of a verb with --no-wait.
 void print_operation_id(const Session& session, std::uint64_t id);

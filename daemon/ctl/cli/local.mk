@@ -10,6 +10,8 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/document.hpp \
     %D%/follow.cpp \
     %D%/follow.hpp \
+    %D%/former_verbs.cpp \
+    %D%/former_verbs.hpp \
     %D%/help.cpp \
     %D%/help.hpp \
     %D%/holders.cpp \

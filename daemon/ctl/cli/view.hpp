@@ -69,7 +69,7 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 /// selected.
 [[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
-/// Renders `placement`, the result of 'image ensure' (org.gpuhost1(5)).
+/// Renders `placement`, the result of 'image pull' (org.gpuhost1(5)).
 [[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);
 /// Adds the lines of status about bundles and their images.
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);

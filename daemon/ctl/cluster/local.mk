@@ -2,10 +2,6 @@
 # may include: daemon/base daemon/client daemon/cluster/kube daemon/content/crypto daemon/core
 #   daemon/ctl/cli
 daemon_ctl_libctl_a_SOURCES += \
-    %D%/fleet.cpp \
-    %D%/fleet.hpp \
-    %D%/fleet_source.cpp \
-    %D%/fleet_source.hpp \
     %D%/join.cpp \
     %D%/leave.cpp \
     %D%/offer.cpp \
@@ -16,6 +12,4 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/status.cpp \
     %D%/verbs.hpp \
     %D%/view.cpp \
-    %D%/view.hpp \
-    %D%/view_fleet.cpp \
-    %D%/view_fleet.hpp
+    %D%/view.hpp

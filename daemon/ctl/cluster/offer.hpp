@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy may leave the start of a driver upgrade to administrators. gpuhost-cluster then offers the
-// version: 'plan' shows it, and 'apply' requests the upgrade, which gpuhost-cluster performs.
+// version: 'apply --dry-run' shows it, and 'apply' requests the upgrade, which gpuhost-cluster performs.
 #pragma once
 
 #include "daemon/client/client.hpp"

@@ -129,7 +129,7 @@ Diagnosis check_driver(const DoctorFacts& facts) {
     const std::string chosen = selected != nullptr ? selected->generation.version : "";
     if (!facts.configured.empty() && facts.configured != chosen)
         return error("configured is " + facts.configured + ", selected " + or_none(chosen),
-                     "gpuhostctl plan; gpuhostctl apply");
+                     "gpuhostctl apply --dry-run; gpuhostctl apply");
     if (!facts.is_host)
         return chosen.empty() ? skipped("no driver is configured or selected for a known kernel")
                               : well("selected is " + chosen);

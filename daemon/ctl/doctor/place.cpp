@@ -113,7 +113,7 @@ Diagnosis check_runtimes(const DoctorFacts& facts) {
         return well(plural(list_of(facts.runtimes, "runtimes").size(), "runtime is", "runtimes are") +
                     " configured as intended");
     return error("not configured as intended: " + base::join(bad, ", "),
-                 "gpuhostctl runtime verify; gpuhostctl runtime plan");
+                 "gpuhostctl runtime verify; gpuhostctl runtime configure --dry-run");
 }
 
 } // namespace gpuhost::ctl

@@ -48,7 +48,8 @@ Diagnosis check_operation(const DoctorFacts& facts) {
         return warning("operation " + id + " is running: " + text_of(facts.operation, "title"),
                        "gpuhostctl operation wait " + id);
     if (state == "degraded")
-        return error("this host does not match its configuration", "gpuhostctl plan; gpuhostctl apply");
+        return error("this host does not match its configuration",
+                     "gpuhostctl apply --dry-run; gpuhostctl apply");
     if (last == "failed" || last == "rolled-back")
         return warning("operation " + id + " was the last one, its outcome is " + last,
                        "gpuhostctl operation show " + id);

@@ -13,7 +13,7 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/prepare.cpp \
     %D%/remove.cpp \
     %D%/rollback.cpp \
-    %D%/select.cpp \
+    %D%/set_default.cpp \
     %D%/show.cpp \
     %D%/swap.cpp \
     %D%/verbs.hpp \

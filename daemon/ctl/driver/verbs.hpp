@@ -21,16 +21,16 @@ extern const Verb driver_unpin_verb;
 extern const Verb driver_clean_verb;
 extern const Verb driver_swap_verb;
 extern const Verb driver_rollback_verb;
-extern const Verb driver_select_verb;
-extern const Verb driver_deselect_verb;
+extern const Verb driver_set_default_verb;
+extern const Verb driver_release_verb;
 extern const Verb driver_prepare_verb;
 
-inline constexpr std::array driver_verbs{&driver_import_verb,   &driver_adopt_verb,    &driver_build_verb,
-                                         &driver_export_verb,   &driver_list_verb,     &driver_history_verb,
-                                         &driver_show_verb,     &driver_verify_verb,   &driver_remove_verb,
-                                         &driver_pin_verb,      &driver_unpin_verb,    &driver_clean_verb,
-                                         &driver_swap_verb,     &driver_rollback_verb, &driver_select_verb,
-                                         &driver_deselect_verb, &driver_prepare_verb};
+inline constexpr std::array driver_verbs{
+    &driver_import_verb, &driver_adopt_verb,    &driver_build_verb,       &driver_export_verb,
+    &driver_list_verb,   &driver_history_verb,  &driver_show_verb,        &driver_verify_verb,
+    &driver_remove_verb, &driver_pin_verb,      &driver_unpin_verb,       &driver_clean_verb,
+    &driver_swap_verb,   &driver_rollback_verb, &driver_set_default_verb, &driver_release_verb,
+    &driver_prepare_verb};
 inline constexpr Family driver_family{"Drivers:", driver_verbs};
 
 } // namespace gpuhost::ctl

@@ -4,7 +4,6 @@
 #include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/cluster/offer.hpp"
-#include "daemon/ctl/host/only_option.hpp"
 #include "daemon/ctl/host/verbs.hpp"
 
 #include <array>
@@ -14,21 +13,38 @@ namespace {
 
 using base::Result;
 
+constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime", "only this part of the host"};
 constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
+
+/// Returns the option as gpuhostd's methods expect it.
+client::Options only_given(const Arguments& given) {
+    const auto only = given.value(only_option);
+    return only ? client::Options{{"only", *only}} : client::Options{};
+}
 
 client::Request request_of_only(const client::Options& only) {
     return {client::manager_call("Apply"), only, client::manager_call("Plan", {only})};
 }
 
+/// Prints the plan. A driver that the cluster offers is its member "upgrade", because gpuhost-cluster, not
+/// gpuhostd, plans its upgrade. Everyone may see the plan, so it is printed also if it cannot be checked.
+Result<int> preview(Session& session, const ClusterOffer& offer, const client::Options& only) {
+    const DryRun how{offer.driver, true};
+    if (offer.driver.empty())
+        return preview_operation(session, request_of_only(only), how);
+    if (!offer.rest.empty())
+        return preview_operation(session, request_of_only({{"only", offer.rest}}), how);
+    return print_plan(session, {{"kind", "apply"},
+                                {"title", "apply the configuration"},
+                                {"steps", base::Json::array()},
+                                {"upgrade", offer.driver}});
+}
+
 Result<void> ask_for_upgrade(Session& session, client::Client& client, const std::string& version) {
-    const bool dry_run = session.arguments().has(option::dry_run);
-    if (!dry_run) {
-        const PasswordAgent agent(session);
-        GPUHOST_CHECK(client.ask(client::manager_call("RequestUpgrade", {version})));
-    }
-    session.note("gpuhost-cluster " + std::string(dry_run ? "would upgrade" : "upgrades") +
-                 " this host to driver " + version + " when its turn comes" +
-                 (dry_run ? "" : "; follow it with: gpuhostctl cluster status") + "\n");
+    const PasswordAgent agent(session);
+    GPUHOST_CHECK(client.ask(client::manager_call("RequestUpgrade", {version})));
+    session.note("gpuhost-cluster upgrades this host to driver " + version +
+                 " when its turn comes; follow it with: gpuhostctl cluster status\n");
     return {};
 }
 
@@ -62,6 +78,8 @@ Result<int> run(Session& session) {
     const client::Options only = only_given(session.arguments());
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(offer, cluster_offer(*client, only));
+    if (session.arguments().has(option::dry_run))
+        return preview(session, offer, only);
     if (offer.driver.empty()) {
         const client::Request request = request_of_only(only);
         GPUHOST_TRY(status, run_operation(session, request));
@@ -81,7 +99,8 @@ const Verb apply_verb{
     "the point of no return on, as when a new driver is in use, nothing is undone. The other steps still "
     "run, and the outcome is failed. If no driver is chosen for this host's GPUs, it applies the rest, names "
     "the versions in the store and exits with 8. If a cluster's policy wants a driver here on request only, "
-    "the driver is requested instead: gpuhost-cluster upgrades the host when its turn comes.",
+    "the driver is requested instead: gpuhost-cluster upgrades the host when its turn comes. Every user may "
+    "run it with --dry-run; the checks need the privilege of apply.",
     0,
     0,
     options,

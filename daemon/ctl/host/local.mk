@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/core daemon/ctl/cli daemon/ctl/cluster daemon/ctl/runtime
+# may include: daemon/base daemon/core daemon/ctl/cli daemon/ctl/cluster daemon/ctl/runtime
 #   daemon/ctl/toolkit daemon/settings
 daemon_ctl_libctl_a_SOURCES += \
     %D%/apply.cpp \
     %D%/cat_config.cpp \
-    %D%/only_option.hpp \
-    %D%/plan.cpp \
     %D%/reload.cpp \
     %D%/status.cpp \
     %D%/verbs.hpp \

@@ -52,9 +52,9 @@ const Verb image_pin_verb{
     "image pin",
     "IMAGE…",
     "keep images in the container runtimes",
-    "Keeps images in the container runtimes that 'image ensure' places them in. Adds names, or shell "
+    "Keeps images in the container runtimes that 'image pull' places them in. Adds names, or shell "
     "patterns for full names, to Pin= of gpuhostd.conf(5), and places the matching images like 'image "
-    "ensure'. If a newer bundle moves a tag, its image is pulled again; so is an image that was removed. The "
+    "pull'. If a newer bundle moves a tag, its image is pulled again; so is an image that was removed. The "
     "kubelet's garbage collector keeps pinned images. A name that is not in any bundle yet is pulled when a "
     "bundle with it is imported.",
     1,

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/ctl/cdi daemon/ctl/cli daemon/runtime
+# may include: daemon/base daemon/client daemon/ctl/cli daemon/runtime
 #   daemon/runtime/configure daemon/runtime/inspect
 daemon_ctl_libctl_a_SOURCES += \
     %D%/call.hpp \
     %D%/configure.cpp \
-    %D%/plan.cpp \
-    %D%/restore.cpp \
     %D%/show.cpp \
+    %D%/unconfigure.cpp \
     %D%/verbs.hpp \
     %D%/verify.cpp \
     %D%/view.cpp \

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/cdi/verbs.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/runtime/verbs.hpp"

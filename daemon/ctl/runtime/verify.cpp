@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/cdi/verbs.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
@@ -25,7 +24,7 @@ base::Result<int> conclude(const base::Json& checked) {
     if (bad.empty())
         return 0;
     return base::fail(base::Errc::BadContent, "not configured as intended: " + bad,
-                      "Show the differences: gpuhostctl runtime plan.");
+                      "Show the differences: gpuhostctl runtime configure --dry-run.");
 }
 
 base::Result<int> run(Session& session) {

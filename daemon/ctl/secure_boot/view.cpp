@@ -33,7 +33,8 @@ std::string standing(const Screen& screen, const std::string& kernel) {
         return screen.paint(Style::Bad, "the kernel has it in .blacklist");
     if (kernel == "not-told")
         return "not known whether the kernel has it";
-    return screen.paint(Style::Warn, "the kernel does not have it") + "; see gpuhostctl secure-boot enroll";
+    return screen.paint(Style::Warn, "the kernel does not have it") +
+           "; see gpuhostctl secure-boot show-enrolment";
 }
 
 std::string certificate_line(const Screen& screen, const Json& status) {

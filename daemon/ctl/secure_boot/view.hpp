@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders the documents of 'secure-boot status' and 'secure-boot enroll' as text. Pure functions, as in
-// view.hpp.
+// Renders the documents of 'secure-boot status' and 'secure-boot show-enrolment' as text. Pure functions, as
+// in view.hpp.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"

@@ -39,7 +39,7 @@ gpuhost-cluster(8).
   --check            check that the API server answers and has this host's
                      Node, and exit
   --fleet            print the upgrade status of all hosts as JSON, and
-                     exit; gpuhostctl cluster status --fleet shows it
+                     exit; gpuhostctl fleet status shows it
   --follow           with --fleet: print it again after each change
   -h, --help         print this
       --version      print the version

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The planned action for a runtime, with its reasons. "runtime plan" prints it, and the step
-// runtime.configure carries it out.
+// The planned action for a runtime, with its reasons. 'runtime configure --dry-run' prints it,
+// and the step runtime.configure carries it out.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -59,9 +59,10 @@ struct RuntimePlan {
 read_chosen_runtimes(const base::Root& root, std::vector<RuntimeInstance> all,
                      const std::vector<std::string>& of_settings, const std::vector<std::string>& names);
 
-/// Return the documents that org.gpuhost1(5) describes.
+/// Return the documents that org.gpuhost1(5) describes. `no_restart`: as if an administrator restarts the
+/// runtimes.
 [[nodiscard]] base::Result<base::Json> plan_runtimes(const base::Root& root, const core::Settings& settings,
-                                                     const std::vector<std::string>& names);
+                                                     const std::vector<std::string>& names, bool no_restart);
 [[nodiscard]] base::Result<base::Json> verify_runtimes(const base::Root& root, const core::Settings& settings,
                                                        const std::vector<std::string>& names);
 

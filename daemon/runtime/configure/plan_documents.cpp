@@ -34,8 +34,10 @@ Json document_of(const RuntimePlan& plan) {
                         : plan.restart == Restart::Wanted ? "wanted"
                                                           : "none"},
             {"restart_text", plan.restart_text},
-            {"problem",
-             plan.problem ? Json{{"message", plan.problem->message}, {"hint", plan.problem->hint}} : Json()}};
+            {"problem", plan.problem ? Json{{"code", base::info(plan.problem->code).name},
+                                            {"message", plan.problem->message},
+                                            {"hint", plan.problem->hint}}
+                                     : Json()}};
 }
 
 /// Fails with AccessDenied if the caller is not root: only root may read the record and all files and
@@ -108,9 +110,11 @@ Json verify(const Root& root, const RuntimePlan& plan) {
 } // namespace
 
 Result<Json> plan_runtimes(const Root& root, const core::Settings& settings,
-                           const std::vector<std::string>& names) {
+                           const std::vector<std::string>& names, bool no_restart) {
     GPUHOST_TRY(known, look(root, settings, names));
     Json documents = Json::array();
+    for (const RuntimeState& state : known.states)
+        known.record.runtimes[state.instance.name].is_restart_theirs = no_restart;
     for (const RuntimeState& state : known.states)
         documents.push_back(document_of(known.plan(root, state)));
     return Json{{"runtimes", std::move(documents)}};

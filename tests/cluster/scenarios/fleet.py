@@ -336,11 +336,11 @@ class Viewer(Service):
         config["clusters"][0]["cluster"]["certificate-authority"] = "ca.crt"
         config["users"][0]["user"] = {"client-certificate": "viewer.crt", "client-key": "viewer.key"}
         (etc / "kubeconfig").write_text(json.dumps(config))
-        self.command = [find(node.daemon.tree, "gpuhostctl"), "cluster", "status", "--fleet", f"--root={self.root}"]
+        self.command = [find(node.daemon.tree, "gpuhostctl"), "fleet", "status", f"--root={self.root}"]
         self.more = {"PATH": f"{find(node.daemon.tree, 'gpuhost-cluster').parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
     def follow(self):
-        self.start([*self.command, "--follow"], **self.more)
+        self.start([*self.command, "--watch"], **self.more)
 
     def shows(self, *more):
         done = programs.run([*self.command, *more], env=programs.environment(**self.more))
@@ -348,7 +348,7 @@ class Viewer(Service):
         return done.stdout
 
 
-@case("fleet: cluster status --fleet shows progress and reasons during an upgrade", start="kubernetes", independent=True)
+@case("fleet status shows progress and reasons during an upgrade", start="kubernetes", independent=True)
 def shown(node):
     with Fleet(node, 40) as fleet:
         start_on_old(fleet, "--swap-ms=2000", "--fail=sim0002")

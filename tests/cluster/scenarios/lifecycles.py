@@ -138,7 +138,7 @@ def check_containerd(host, containerd, one):
     assert version < (1, 7) or cri.get("enable_cdi", True), where
     assert others(after) == others(before), where
     assert plan(host.admin)["outcome"] == "nothing", f"{where}: {plan(host.admin)}"
-    host.admin.ctl("runtime", "restore", "containerd")
+    host.admin.ctl("runtime", "unconfigure", "containerd")
     assert tree() == bytes_before, f"{where}: {tree()}"
 
 
@@ -217,7 +217,7 @@ def check_crio(host, one):
         assert {key: table.get(key) for key in one.table} == one.table, f"{one.name}: {table}"
     assert by_default == ("nvidia" if one.as_default else one.default), f"{one.name}: {by_default}"
     assert after == before, f"{one.name}: {after}"
-    host.admin.ctl("runtime", "restore", "cri-o")
+    host.admin.ctl("runtime", "unconfigure", "cri-o")
     assert {path: path.read_bytes() for path in home.rglob("*.conf")} == seen, one.name
 
 
@@ -284,7 +284,7 @@ def check_docker(host, dockerd, file, one):
     assert {name: table for name, table in made.items() if name not in CLASSES} == left, f"{one.name}: {made}"
     assert written.pop("default-runtime", "runc") == ("nvidia" if one.as_default else one.default), one.name
     assert written == {key: value for key, value in one.document.items() if key not in ("runtimes", "default-runtime")}, f"{one.name}: {written}"
-    host.admin.ctl("runtime", "restore", "docker")
+    host.admin.ctl("runtime", "unconfigure", "docker")
     assert json.loads(file.read_text()) == one.document, f"{one.name}: {file.read_text()}"
 
 

@@ -61,7 +61,7 @@ def check(host, containerd, text):
         pulled = pull(host)
         assert pulled.returncode == 0, pulled.stderr
         assert "config_path" not in host.admin.ctl("status"), host.admin.ctl("status")
-        host.admin.ctl("runtime", "restore", "containerd")
+        host.admin.ctl("runtime", "unconfigure", "containerd")
         assert CONFIG.read_text() == text
 
 

@@ -46,10 +46,10 @@ def pin(host):
     assert "6 images in 3 runtimes" in host.daemon.ctl("status"), host.daemon.ctl("status")
 
 
-@case("image ensure places only pinned images that are missing or updated", start="pinned")
+@case("image pull places only pinned images that are missing or updated", start="pinned")
 def placed_again(host):
     def states():
-        return sorted({image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]})
+        return sorted({image["state"] for image in json.loads(image_ctl(host, "pull", "--json"))["images"]})
     assert states() == ["present"]
     for containerd in host.runtimes:
         containerd.forget(PINNED)
@@ -70,7 +70,7 @@ def restarted(host):
         containerd.end()
         containerd.run()
         host.daemon.shows_again(containerd)
-    image_ctl(host, "ensure")  # gpuhost-images.service is wanted by each containerd's unit
+    image_ctl(host, "pull")  # gpuhost-images.service is wanted by each containerd's unit
     for containerd in host.runtimes:
         assert status(containerd, PINNED)["id"] == host.site.config("pinned-1"), containerd.name
         if containerd is not host.containerd16:
@@ -78,20 +78,20 @@ def restarted(host):
     check_runs(host, PINNED, "Never", "pinned-1")
 
 
-@case("image ensure follows each pull policy as image policy predicts", start="pinned")
+@case("image pull follows each pull policy as image policy predicts", start="pinned")
 def policies(host):
     image = f"{REGISTRY}/pinned/app@{host.site.image('pinned-1')}"
     for containerd in host.runtimes:
         containerd.forget(image)
     predicted = image_ctl(host, "policy", image)
     assert "IfNotPresent: pulls" in predicted and "Never: fails" in predicted, predicted
-    assert host.daemon.ask("image", "ensure", image, "--policy=Never", f"--root={host.daemon.root}").returncode != 0
+    assert host.daemon.ask("image", "pull", image, "--policy=Never", f"--root={host.daemon.root}").returncode != 0
     assert not status(host.containerd, image)
-    image_ctl(host, "ensure", image, "--dry-run")
+    image_ctl(host, "pull", image, "--dry-run")
     assert not status(host.containerd, image)
-    image_ctl(host, "ensure", image)
+    image_ctl(host, "pull", image)
     check_runs(host, image, "Never", "pinned-1")
-    absent = host.daemon.ask("image", "ensure", f"{REGISTRY}/pinned/absent", f"--root={host.daemon.root}")
+    absent = host.daemon.ask("image", "pull", f"{REGISTRY}/pinned/absent", f"--root={host.daemon.root}")
     assert absent.returncode == 4 and "no bundle on this host" in absent.stderr, f"{absent.returncode} {absent.stderr}"
 
 
@@ -136,12 +136,12 @@ def docker(host):
     host.daemon.shows("Docker", host.docker)
     image_ctl(host, "pin", PINNED, MOVING)
     host.daemon.ctl("bundle", "import", host.site.bundle("pinned", 3, {PINNED: "pinned-1", MOVING: "moving-3"}))
-    assert {image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]} == {"placed", "present"}
+    assert {image["state"] for image in json.loads(image_ctl(host, "pull", "--json"))["images"]} == {"placed", "present"}
     for image, version in (PINNED, "pinned-1"), (MOVING, "moving-3"):
         seen = host.docker.ask("image", "inspect", "--format", "{{.Id}}", image).stdout.strip()
         assert seen == host.site.config(version), f"{image}: {seen}"
     assert host.docker.ask("image", "rm", PINNED).returncode == 0
-    assert [image["state"] for image in json.loads(image_ctl(host, "ensure", "--json"))["images"]] == ["placed", "present"]
+    assert [image["state"] for image in json.loads(image_ctl(host, "pull", "--json"))["images"]] == ["placed", "present"]
     output = host.docker.ask("run", "--detach", "--network=none", "--name=once", PINNED)
     assert output.returncode == 0, output.stderr
     try:
@@ -165,7 +165,7 @@ def check_podman(host, images):
 @case("Podman gets pinned images by name, again after removal or update", start="pinned")
 def podman(host):
     def states(*options):
-        return [image["state"] for image in json.loads(image_ctl(host, "ensure", "--json", *options))["images"]]
+        return [image["state"] for image in json.loads(image_ctl(host, "pull", "--json", *options))["images"]]
 
     hide_runtimes(host)
     host.daemon.shows("Podman", host.podman)
@@ -204,10 +204,10 @@ def run_crio(host):
 def crio_pulls(host):
     image = "crio.example/pulled:v1"
     run_crio(host)
-    image_ctl(host, "ensure")  # so that pins cause no reload later
+    image_ctl(host, "pull")  # so that pins cause no reload later
     assert host.crio.ask_cri("pull", image).returncode != 0, "CRI-O pulls although its file lacks that registry"
     host.daemon.ctl("bundle", "import", host.site.bundle("pulled", 1, {image: "pulled-1"}))
-    image_ctl(host, "ensure")  # as gpuhost-images does after an import
+    image_ctl(host, "pull")  # as gpuhost-images does after an import
     eventually("CRI-O reloads the file", lambda: host.crio.ask_cri("pull", image).returncode == 0)
     assert f"sha256:{status(host.crio, image)['id']}" == host.site.config("pulled-1"), f"{status(host.crio, image)}"
     host.crio.forget(image)
@@ -233,11 +233,11 @@ def crio(host):
     eventually("CRI-O reports the pin of the new file", lambda: keeps("crio-1"))
     old = status(host.crio, image)["id"]
     host.daemon.ctl("bundle", "import", host.site.bundle("crio", 2, {image: "crio-2"}))
-    image_ctl(host, "ensure")
+    image_ctl(host, "pull")
     assert keeps("crio-2") and not status(host.crio, old).get("pinned")
     host.crio.forget(image)
     assert not status(host.crio, image)
-    image_ctl(host, "ensure")
+    image_ctl(host, "pull")
     assert keeps("crio-2")
     host.crio.end()
     host.crio.run()

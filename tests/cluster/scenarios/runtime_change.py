@@ -144,7 +144,7 @@ def answers(containerd):
 
 
 def plan(admin, *words):
-    return json.loads(admin.ctl("runtime", "plan", "containerd", "--json", *words))["runtimes"][0]
+    return json.loads(admin.ctl("runtime", "configure", "--dry-run", "containerd", "--json", *words))["runtimes"][0]
 
 
 def check_shape(admin, containerd, name):
@@ -168,7 +168,7 @@ def check_shape(admin, containerd, name):
     assert plan(admin)["outcome"] == "nothing", f"{where}: {plan(admin)}"
     admin.ctl("runtime", "configure", "containerd")
     assert tree() == made, where
-    admin.ctl("runtime", "restore", "containerd")
+    admin.ctl("runtime", "unconfigure", "containerd")
     assert tree() == bytes_before, f"{where}: {tree()}"
 
 
@@ -228,7 +228,7 @@ def restarted(host):
             assert "bad" not in verified, verified
             host.admin.ctl("runtime", "configure", "containerd")
             assert service.restarts() == count + 1, "containerd was restarted without a change"
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             assert service.restarts() == count + 2 and answers(containerd) and dump(containerd) == before
 
 
@@ -242,7 +242,7 @@ def foreign(host):
             host.admin.ctl("apply", "--only", "runtime")
             after = dump(containerd)
             assert "nvidia-cdi" in cri_of(after)["containerd"]["runtimes"] and "pause:4.0" in json.dumps(after), containerd.name
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             assert CONFIG.read_text() == KUBESPRAY.replace("pause:3.9", "pause:4.0") and not DROP_IN.exists()
 
 
@@ -282,7 +282,7 @@ def default_class(host):
             with files({CONFIG: KUBESPRAY}):
                 host.admin.ctl("runtime", "configure", "containerd")
                 assert cri_of(dump(containerd))["containerd"]["default_runtime_name"] == "nvidia"
-                host.admin.ctl("runtime", "restore", "containerd")
+                host.admin.ctl("runtime", "unconfigure", "containerd")
                 assert cri_of(dump(containerd))["containerd"]["default_runtime_name"] == "runc"
     finally:
         host.admin.settings(SETTINGS)
@@ -304,10 +304,10 @@ def plain_cdi(host):
                 assert (tree() != seen) == (expected == "change") and service.restarts() - count == (expected == "change"), containerd.name
                 if expected == "change":
                     assert cri_of(dump(containerd))["enable_cdi"]
-                    host.admin.ctl("runtime", "restore", "containerd")
+                    host.admin.ctl("runtime", "unconfigure", "containerd")
                     assert tree() == seen
                     host.admin.ctl("runtime", "configure", "containerd", "--no-restart")
-                    host.admin.ctl("runtime", "restore", "containerd")
+                    host.admin.ctl("runtime", "unconfigure", "containerd")
     finally:
         host.admin.settings(SETTINGS)
 
@@ -332,7 +332,7 @@ def crio_files(host):
         made = printed["crio"]["runtime"]["runtimes"]
         assert made["nvidia-cdi"]["runtime_path"] == str(TOOLKIT / "nvidia-container-runtime.cdi"), made
         assert made["nvidia-cdi"]["runtime_root"] == "/run/runc-site" and printed["crio"]["runtime"]["default_runtime"] == "runc", made
-        host.admin.ctl("runtime", "restore", "cri-o")
+        host.admin.ctl("runtime", "unconfigure", "cri-o")
         assert {path: path.read_bytes() for path in home.rglob("*.conf")} == seen
     finally:
         host.admin.settings(SETTINGS)
@@ -352,7 +352,7 @@ def docker(host):
         written = json.loads(file.read_text())
         assert list(written) == ["features", "default-runtime", "runtimes"] and written["features"] == {"buildkit": True}, written
         assert written["default-runtime"] == "nvidia" and list(written["runtimes"]) == ["crun", "nvidia", "nvidia-cdi"], written
-        host.admin.ctl("runtime", "restore", "docker")
+        host.admin.ctl("runtime", "unconfigure", "docker")
         assert file.read_text() == text, file.read_text()
     finally:
         file.write_text(before)

@@ -68,7 +68,7 @@ def fresh(host):
             assert service.restarts() == count + 1 and answers(containerd), containerd.name
             assert {"runc", "nvidia", "nvidia-cdi"} <= classes_of(containerd), classes_of(containerd)
             nothing_to_do(host, service)
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             assert service.restarts() == count + 2 and answers(containerd) and dump(containerd) == before
             assert not tree(), tree()
 
@@ -84,7 +84,7 @@ def added(host):
             assert cri_of(dump(containerd))["max_container_log_line_size"] == 4096, containerd.name
             assert {"nvidia", "nvidia-cdi"} <= classes_of(containerd), classes_of(containerd)
             nothing_to_do(host, service)
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             wanted = KUBESPRAY.replace("log_line_size = -1", "log_line_size = 4096 # by hand")
             assert CONFIG.read_text() == wanted and not DROP_IN.exists(), f"{containerd.name}: {CONFIG.read_text()}"
 
@@ -108,7 +108,7 @@ def after_nvidia_ctk(host):
             assert service.restarts() == count + 1 and answers(containerd), service.restarts()
             assert {"nvidia", "nvidia-cdi"} <= classes_of(containerd), classes_of(containerd)
             nothing_to_do(host, service)
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             assert tree() == seen and dump(containerd) == before, f"{containerd.name}: {tree()}"
 
 
@@ -153,7 +153,7 @@ def device_after_restart(host):
             assert service.restarts() and (inside / "hold").exists(), "containerd was not restarted, or the container ended with it"
             with client.container(DEVICE) as later:
                 check_given(later)
-        host.admin.ctl("runtime", "restore", "containerd")
+        host.admin.ctl("runtime", "unconfigure", "containerd")
         assert CONFIG.read_text() == text
 
 
@@ -203,7 +203,7 @@ def docker_serves(host):
         assert docker_info(host.docker.client, socket, "DefaultRuntime") == "nvidia"
         host.admin.ctl("runtime", "configure", "docker")
         assert service.restarts() == 1, "Docker was restarted without a change"
-        host.admin.ctl("runtime", "restore", "docker")
+        host.admin.ctl("runtime", "unconfigure", "docker")
         assert service.restarts() == 2 and file.read_text() == DAEMON_JSON, file.read_text()
         assert docker_info(host.docker.client, socket, "DefaultRuntime") == "runc"
         assert "nvidia" not in docker_info(host.docker.client, socket, "Runtimes")
@@ -228,7 +228,7 @@ def docker_gives_devices(host):
         assert service.restarts() == count and json.loads(file.read_text())["features"] == {"cdi": True}, file.read_text()
         call(*run)
         check_given(call("inspect", "--format={{.State.Pid}}", "cdi").strip())
-        host.admin.ctl("runtime", "restore", "docker")
+        host.admin.ctl("runtime", "unconfigure", "docker")
         assert service.restarts() == count, "Docker was restarted although a container ran"
         call("rm", "--force", "cdi")
         assert file.read_text() == DAEMON_JSON, file.read_text()
@@ -261,6 +261,6 @@ def crio_serves(host):
         assert f"{TOOLKIT}/nvidia-container-runtime.cdi" in eventually("CRI-O reports its configuration", lambda: crio_config(host))
         host.admin.ctl("runtime", "configure", "cri-o")
         assert service.restarts() == 1, "CRI-O was restarted without a change"
-        host.admin.ctl("runtime", "restore", "cri-o")
+        host.admin.ctl("runtime", "unconfigure", "cri-o")
         assert service.restarts() == 2 and str(TOOLKIT) not in crio_config(host)
         assert file.read_bytes() == before and not (drop_ins / "zz-gpuhost.conf").exists()

@@ -85,7 +85,7 @@ def class_of_store(host):
             assert runtime == str(CURRENT / "usr/bin/nvidia-container-runtime"), runtime
             Client(containerd, host.cgroup.name).load(host.site.bundle("base", 1, {}), host.cdi.image)
             check_containers(host, containerd, runtime)
-            host.admin.ctl("runtime", "restore", "containerd")
+            host.admin.ctl("runtime", "unconfigure", "containerd")
             assert CONFIG.read_text() == text
     finally:
         host.admin.settings(SETTINGS + "[Toolkit]\nVersion=off\n")

@@ -51,12 +51,12 @@ def signatures(host):
     refuse_swap(host, "module 'nvidia' is not signed", "module.sig_enforce")
     status = host.ctl_json("secure-boot", "status")
     assert any(".builtin_trusted_keys" in key["keyrings"] for key in status["keys"]), f"the kernel's own keys are missing: {status['keys']}"
-    host.ctl_ok("secure-boot", "enroll", "--create", "--name=Guest key")
+    host.ctl_ok("secure-boot", "create-key", "--name=Guest key")
     host.check("mkdir -p /etc/gpuhost/gpuhostd.conf.d && printf '[Driver]\\nSigningKey=/etc/gpuhost/modules.key\\n"
                "SigningCertificate=/etc/gpuhost/modules.der\\n' >/etc/gpuhost/gpuhostd.conf.d/signing.conf")
     host.ctl_ok("reload")
     host.ctl_ok("driver", "build", NEW)
-    refuse_swap(host, "module 'nvidia' is signed by 'Guest key'", "does not have", "mokutil --import")
+    refuse_swap(host, "module 'nvidia' is signed by 'Guest key'", "does not have", "secure-boot show-enrolment")
     host.check(f"modinfo -F signer $(ls -t /var/lib/gpuhost/driver/{NEW}/modules/*/*/nvidia.ko | head -1) | grep -qx 'Guest key'")
 
 

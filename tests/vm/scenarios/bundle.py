@@ -143,7 +143,7 @@ cd repository && {
     host.check("apt-get -y install site-hello")
     assert host.check("dpkg-query -W -f '${Version}' site-hello") == "1.0"
     host.check(f"rm {source}")
-    assert source in host.ctl("plan").out
+    assert source in host.ctl("apply", "--dry-run").out
     applied = host.ctl("apply")
     assert applied.rc == 8 and "no driver is chosen" in applied.err, f"{applied}"
     host.check(f"test -e {source}")

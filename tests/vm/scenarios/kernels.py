@@ -86,7 +86,7 @@ def selected_ahead(host):
         bring_other(host)
         host.ctl_ok("driver", "import", "/root/modules")
         before = host.facts()
-        host.ctl_ok("driver", "select")
+        host.ctl_ok("driver", "set-default")
         expect.untouched(before, host.facts())
         for kernel in (OTHER, KERNEL):
             boot(kernel)

@@ -26,8 +26,8 @@ def rescue(host):
     before = host.facts()
     listed = host.check("gpuhostctl driver list --root=/mnt")
     assert "selected" in listed and "loaded" not in listed, f"driver list: {listed}"
-    said = host.check(f"gpuhostctl driver select {NEW} --root=/mnt 2>&1", 120)
-    assert "done" in said, f"select: {said}"
+    said = host.check(f"gpuhostctl driver set-default {NEW} --root=/mnt 2>&1", 120)
+    assert "done" in said, f"set-default: {said}"
     assert host.check(INDEX) == NEW, f"modprobe there would load {host.check(INDEX)}"
     assert f"libnvidia-ml.so.{NEW}" in host.check(LIBRARY), f"its libraries: {host.check(LIBRARY)}"
     assert host.run(INDEXED).out.strip() == "1", "a module of the site is missing in the index"
@@ -36,10 +36,10 @@ def rescue(host):
     listed = host.check("chroot /mnt gpuhostctl driver list --root=/")
     assert "selected" in listed, f"in a chroot without /proc: {listed}"
     host.check(CHROOT)
-    said = host.check(f"chroot /mnt gpuhostctl driver select {OLD} --root=/ 2>&1", 120)
+    said = host.check(f"chroot /mnt gpuhostctl driver set-default {OLD} --root=/ 2>&1", 120)
     assert "done" in said and host.check(INDEX) == OLD, f"by chroot: {said}"
-    said = host.check("chroot /mnt gpuhostctl driver deselect --root=/ 2>&1", 120)
-    assert "done" in said and "not found" in host.check(INDEX), f"deselect: {said}, {host.check(INDEX)}"
+    said = host.check("chroot /mnt gpuhostctl driver release --root=/ 2>&1", 120)
+    assert "done" in said and "not found" in host.check(INDEX), f"release: {said}, {host.check(INDEX)}"
     expect.untouched(before, host.facts())
-    refused = host.ctl("driver", "deselect", "--root=/")
+    refused = host.ctl("driver", "release", "--root=/")
     assert refused.rc == 2 and "is the running system" in refused.err, f"--root=/: {refused}"

@@ -41,7 +41,7 @@ def starts(host, unit="containerd"):
 def through_a_swap(host):
     install(host)
     before, first = host.check(f"cat {CONFIG}"), pid(host)
-    plan = host.check("gpuhostctl runtime plan containerd")
+    plan = host.check("gpuhostctl runtime configure --dry-run containerd")
     assert "CDI is off" in plan and "+imports = " in plan, plan
     host.check("gpuhostctl apply", 120)
     assert starts(host) == "2" and pid(host) != first, f"not one restart: {starts(host)}"
@@ -51,7 +51,7 @@ def through_a_swap(host):
     second = pid(host)
     host.swap(NEW)
     assert pid(host) == second, "a swap restarted containerd"
-    assert "nothing to do" in host.check("gpuhostctl runtime plan containerd")
+    assert "nothing to do" in host.check("gpuhostctl runtime configure --dry-run containerd")
     host.swap(OLD)
     expect.driver(host, OLD)
 
@@ -122,7 +122,7 @@ def repaired(host):
     host.wait_until("systemctl is-active -q containerd", 120)
     assert starts(host) == "1", "containerd was restarted at boot"
     assert "enable_cdi = true" in host.check("containerd config dump")
-    assert "nothing to do" in host.check("gpuhostctl runtime plan containerd")
+    assert "nothing to do" in host.check("gpuhostctl runtime configure --dry-run containerd")
     host.run("gpuhostctl operation wait")  # an operation that the boot started
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 remove gpuhostd </dev/null", 240)
     host.check(f"cmp {CONFIG} /root/config.toml && [ ! -e {DROP_IN} ] && systemctl restart containerd")

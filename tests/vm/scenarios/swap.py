@@ -57,7 +57,7 @@ def no_op(host):
     count = int(host.check("dmesg | grep -c 'NVRM: loading'"))
     host.swap(OLD)
     assert host.operations() == operations, f"an operation was started: {host.operations()}"
-    plan = host.ctl_json("plan")["steps"]
+    plan = host.ctl_json("apply", "--dry-run")["steps"]
     assert plan == [], f"plan has steps: {plan}"
     assert int(host.check("dmesg | grep -c 'NVRM: loading'")) == count, "the module was loaded again"
     expect.untouched(before, host.facts())

@@ -90,7 +90,7 @@ def former(host):
     host.ctl_ok("apply")
     wait_idle(host)
     expect.driver(host, OLD, host.srcversions(OLD))
-    assert host.ctl_json("plan")["steps"] == [], f"plan: {host.ctl('plan')}"
+    assert host.ctl_json("apply", "--dry-run")["steps"] == [], f"plan: {host.ctl('apply', '--dry-run')}"
     assert host.ctl_json("toolkit", "show")["selected"] == CHOSEN_TOOLKIT, f"{host.ctl('toolkit', 'show')}"
     host.check(f"test -s {runtimes.DROP_IN} && test -e {FORMER_POLICY} && test ! -e {POLICY} && test ! -e /run/nvidia/validations")
 
@@ -128,7 +128,7 @@ def keeps_state(host):
     host.ctl_ok("reload")  # fails for an unknown setting
     host.ctl_ok("status")
     expect.driver(host, OLD, host.srcversions(OLD))
-    assert host.ctl_json("plan")["steps"] == [], f"plan: {host.ctl('plan')}"
+    assert host.ctl_json("apply", "--dry-run")["steps"] == [], f"plan: {host.ctl('apply', '--dry-run')}"
     assert host.run("test -e /run/nvidia/validations").rc != 0, "[Cluster] Validations=no is lost"
     for operation in host.operations():
         host.ctl_ok("operation", "show", operation["id"])
@@ -162,7 +162,7 @@ def reboot(host):
         assert not changed, "\n".join(changed)
     host.wait_until("systemctl is-active -q containerd", 120)
     assert "enable_cdi = true" in host.check("containerd config dump")
-    assert host.ctl_json("plan")["steps"] == [], f"plan: {host.ctl('plan')}"
+    assert host.ctl_json("apply", "--dry-run")["steps"] == [], f"plan: {host.ctl('apply', '--dry-run')}"
 
 
 def finished_by_new_package(record):

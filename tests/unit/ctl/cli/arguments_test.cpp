@@ -105,8 +105,22 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"driver", "xyzzy"},
               "unknown verb 'driver xyzzy'",
               "Use one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, "
-              "clean, "
-              "swap, rollback, select, deselect, prepare."},
+              "clean, swap, rollback, set-default, release, prepare."},
+        Wrong{{"driver", "select", "1.2"},
+              "no verb 'driver select'; it is 'driver set-default'",
+              "Write: gpuhostctl driver set-default."},
+        Wrong{{"secure-boot", "enroll"},
+              "no verb 'secure-boot enroll'; it is 'secure-boot show-enrolment'",
+              "Write: gpuhostctl secure-boot show-enrolment."},
+        Wrong{{"secure-boot", "--create", "enroll"},
+              "no verb 'secure-boot enroll --create'; it is 'secure-boot create-key'",
+              "Write: gpuhostctl secure-boot create-key."},
+        Wrong{{"cluster", "status", "--all"},
+              "no verb 'cluster status --all'; it is 'fleet status --all'",
+              "Write: gpuhostctl fleet status --all."},
+        Wrong{{"plan", "--help"},
+              "no verb 'plan'; it is 'apply --dry-run'",
+              "Write: gpuhostctl apply --dry-run."},
         Wrong{{"status", "--jso"}, "unknown option '--jso'", "Did you mean '--json'?"},
         Wrong{
             {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "Did you mean '--holders'?"},
@@ -144,9 +158,9 @@ TEST(Verbs, OptionsWithTheSameNameHaveSameValues) {
 }
 
 TEST(Nearest, DistantWordHasNoSuggestion) {
-    EXPECT_EQ(base::nearest("xyzzy", {"status", "plan"}), "");
-    EXPECT_EQ(base::nearest("paln", {"status", "plan"}), "plan");
-    EXPECT_EQ(base::nearest("sta", {"status", "plan"}), "status");
+    EXPECT_EQ(base::nearest("xyzzy", {"status", "apply"}), "");
+    EXPECT_EQ(base::nearest("aplpy", {"status", "apply"}), "apply");
+    EXPECT_EQ(base::nearest("sta", {"status", "apply"}), "status");
 }
 
 } // namespace

@@ -44,8 +44,8 @@ Result<int> run(Session& session) {
 
 } // namespace
 
-const Verb image_ensure_verb{
-    "image ensure",
+const Verb image_pull_verb{
+    "image pull",
     "[IMAGE]",
     "pull an image in advance into the container runtimes",
     "Pulls IMAGE in advance into the container runtimes of this host, only from this host's bundles. The "

@@ -16,8 +16,8 @@ base::Result<int> run(Session& session) {
 
 } // namespace
 
-const Verb runtime_restore_verb{
-    "runtime restore",
+const Verb runtime_unconfigure_verb{
+    "runtime unconfigure",
     "[NAME…]",
     "remove gpuhostd's changes from the configuration of runtimes",
     "Removes gpuhostd's changes from the configuration of these runtimes, or of all; other changes stay. "

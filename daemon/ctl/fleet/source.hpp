@@ -13,9 +13,9 @@ namespace gpuhost::ctl {
 
 class FleetSource {
   public:
-    /// Starts gpuhost-cluster. `root` is the value of --root. With `follow`, it sends documents until this
+    /// Starts gpuhost-cluster. `root` is the value of --root. With `watch`, it sends documents until this
     /// object is destroyed.
-    [[nodiscard]] static base::Result<FleetSource> start(const std::string& root, bool follow);
+    [[nodiscard]] static base::Result<FleetSource> start(const std::string& root, bool watch);
 
     enum class Event { Document, Timeout, Interrupted };
     /// Waits at most `most` for a document, or until `interrupt` (a descriptor, or -1) is readable. After an

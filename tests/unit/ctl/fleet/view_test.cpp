@@ -2,7 +2,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
-#include "daemon/ctl/cluster/view_fleet.hpp"
+#include "daemon/ctl/fleet/view.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/cluster/view_fleet.hpp"
+#include "daemon/ctl/fleet/view.hpp"
 
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/document.hpp"

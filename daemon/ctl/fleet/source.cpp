@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/cluster/fleet_source.hpp"
+#include "daemon/ctl/fleet/source.hpp"
 
 #include <array>
 #include <cerrno>
@@ -20,10 +20,10 @@ constexpr const char* by_hand = "See its output: gpuhost-cluster --fleet.";
 
 } // namespace
 
-Result<FleetSource> FleetSource::start(const std::string& root, bool follow) {
+Result<FleetSource> FleetSource::start(const std::string& root, bool watch) {
     base::Command command;
     command.argv = {"gpuhost-cluster", "--fleet", "--root=" + root};
-    if (follow)
+    if (watch)
         command.argv.emplace_back("--follow");
     command.drop_errors = true; // stdout has the errors, too
     auto program = base::Running::start(command);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ctl/cluster/fleet.hpp"
-
 #include "daemon/base/interrupt.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/live_screen.hpp"
-#include "daemon/ctl/cluster/fleet_source.hpp"
-#include "daemon/ctl/cluster/view_fleet.hpp"
+#include "daemon/ctl/cli/root_option.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/fleet/source.hpp"
+#include "daemon/ctl/fleet/verbs.hpp"
+#include "daemon/ctl/fleet/view.hpp"
 
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -22,6 +24,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr Option all_option{"all", "", "show each host on a line of its own, also finished ones"};
+constexpr Option watch_option{"watch", "",    "show the fleet until interrupted, with each change",
+                              false,   false, 'w'};
+constexpr std::array options{all_option, watch_option, root_option, option::json};
+
 constexpr auto patience = 60s; ///< longer than the timeouts of gpuhost-cluster --fleet
 constexpr auto redraw = 1s;    ///< interval in which the column AGE is updated
 
@@ -34,8 +41,8 @@ base::Error explained(const base::Error& error) {
 
 class FleetShow {
   public:
-    FleetShow(Session& session, FleetSource source, const FleetOptions& options)
-        : session_(session), source_(std::move(source)), options_(options) {}
+    FleetShow(Session& session, FleetSource source)
+        : session_(session), source_(std::move(source)), all_(session.arguments().has(all_option)) {}
 
     Result<int> once() {
         GPUHOST_TRY(event, wait(patience));
@@ -48,11 +55,11 @@ class FleetShow {
         if (session_.wants_json())
             session_.print_json(document_);
         else
-            session_.print(text(options_.all ? 0 : rows_for_once()));
+            session_.print(text(all_ ? 0 : rows_for_once()));
         return 0;
     }
 
-    Result<int> follow() {
+    Result<int> watch() {
         for (;;) {
             GPUHOST_TRY(event, wait(redraw));
             if (event == FleetSource::Event::Document)
@@ -75,7 +82,7 @@ class FleetShow {
 
     [[nodiscard]] std::string text(std::size_t rows) const {
         FleetView view;
-        view.all = options_.all;
+        view.all = all_;
         view.rows = rows;
         view.now = cluster::unix_now();
         view.problem = problem_;
@@ -113,22 +120,37 @@ class FleetShow {
 
     Session& session_;
     std::optional<FleetSource> source_;
-    FleetOptions options_;
+    bool all_;
     Json document_;
     std::string problem_; ///< why `document_` may be out of date; empty: it is current
     base::Interrupt interrupt_;
     std::optional<LiveScreen> screen_;
 };
 
-} // namespace
-
-Result<int> show_fleet(Session& session, const base::Root& root, const FleetOptions& options) {
-    GPUHOST_TRY(source, FleetSource::start(root.directory(), options.follow));
-    FleetShow show(session, std::move(source), options);
-    auto shown = options.follow ? show.follow() : show.once();
+Result<int> run(Session& session) {
+    const bool watch = session.arguments().has(watch_option);
+    GPUHOST_TRY(root, given_root(session.arguments()));
+    GPUHOST_TRY(source, FleetSource::start(root.directory(), watch));
+    FleetShow show(session, std::move(source));
+    auto shown = watch ? show.watch() : show.once();
     if (!shown)
         return base::fail(explained(shown.error()));
     return shown;
 }
+
+} // namespace
+
+const Verb fleet_status_verb{
+    "fleet status",
+    "",
+    "show the driver upgrade of all hosts of the cluster",
+    "Shows the driver upgrade of all hosts of the cluster, and the reason why hosts wait: for each pool the "
+    "number of finished hosts, then the unfinished hosts, failed ones first. Asks the API server with this "
+    "host's credentials, on any host that has joined. Needs no daemon.",
+    0,
+    0,
+    options,
+    run,
+};
 
 } // namespace gpuhost::ctl

@@ -9,11 +9,11 @@ namespace gpuhost::ctl {
 namespace {
 
 constexpr Option kernel_option{"kernel", "RELEASE", "only this kernel", false, true};
-constexpr std::array select_options{kernel_option, option::mounted, option::dry_run, option::no_wait,
-                                    option::json};
-constexpr std::array deselect_options{option::mounted, option::dry_run, option::no_wait, option::json};
+constexpr std::array set_default_options{kernel_option, option::mounted, option::dry_run, option::no_wait,
+                                         option::json};
+constexpr std::array release_options{option::mounted, option::dry_run, option::no_wait, option::json};
 
-base::Result<int> select(Session& session) {
+base::Result<int> set_default(Session& session) {
     const Arguments& given = session.arguments();
     GPUHOST_CHECK(session.use_mounted(given.has(option::dry_run)));
     const std::string version = given.words().empty() ? std::string() : given.words()[0];
@@ -21,15 +21,15 @@ base::Result<int> select(Session& session) {
         session, client::request_of(client::driver_call("Select", {version, given.values(kernel_option)})));
 }
 
-base::Result<int> deselect(Session& session) {
+base::Result<int> release(Session& session) {
     GPUHOST_CHECK(session.use_mounted(session.arguments().has(option::dry_run)));
     return run_operation(session, client::request_of(client::driver_call("Deselect")));
 }
 
 } // namespace
 
-const Verb driver_select_verb{
-    "driver select",
+const Verb driver_set_default_verb{
+    "driver set-default",
     "[VERSION]",
     "set the driver version that other installed kernels boot with",
     "Sets the version, by default the one in use, that installed kernels other than the running one boot "
@@ -38,12 +38,12 @@ const Verb driver_select_verb{
     "system, to repair one that does not boot.",
     0,
     1,
-    select_options,
-    select,
+    set_default_options,
+    set_default,
 };
 
-const Verb driver_deselect_verb{
-    "driver deselect",
+const Verb driver_release_verb{
+    "driver release",
     "",
     "clear the driver selection of all kernels",
     "Clears the selection of all kernels: the next boot uses another installed driver, or none. No module is "
@@ -51,8 +51,8 @@ const Verb driver_deselect_verb{
     "--root it applies to the mounted system.",
     0,
     0,
-    deselect_options,
-    deselect,
+    release_options,
+    release,
 };
 
 } // namespace gpuhost::ctl
