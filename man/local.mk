@@ -8,6 +8,16 @@ man_sources = \
     %D%/gpuhost-policy.5.scd \
     %D%/gpuhost-registry.8.scd \
     %D%/gpuhost.7.scd \
+    %D%/gpuhostctl-bundle.1.scd \
+    %D%/gpuhostctl-cdi.1.scd \
+    %D%/gpuhostctl-cluster.1.scd \
+    %D%/gpuhostctl-driver.1.scd \
+    %D%/gpuhostctl-fleet.1.scd \
+    %D%/gpuhostctl-image.1.scd \
+    %D%/gpuhostctl-operation.1.scd \
+    %D%/gpuhostctl-runtime.1.scd \
+    %D%/gpuhostctl-secure-boot.1.scd \
+    %D%/gpuhostctl-toolkit.1.scd \
     %D%/gpuhostctl.1.scd \
     %D%/gpuhostd.8.scd \
     %D%/gpuhostd.conf.5.scd \
