@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/table.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
@@ -10,6 +11,8 @@ namespace gpuhost::ctl {
 namespace {
 
 constexpr std::string_view gap = "  ";
+constexpr std::size_t further_indent = 4; ///< of the lines after a row's first line
+constexpr std::size_t least_wrapped = 30; ///< least width of a column that is wrapped between others
 
 std::string aligned(const std::string& text, std::size_t width, Table::Align align) {
     return align == Table::Align::Right ? pad_left(text, width) : pad_right(text, width);
@@ -18,6 +21,15 @@ std::string aligned(const std::string& text, std::size_t width, Table::Align ali
 void end_line(std::string& out) {
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
+}
+
+/// Returns the width of these columns in one line.
+std::size_t width_of(const std::vector<std::size_t>& columns, std::size_t indent,
+                     const std::vector<std::size_t>& widths) {
+    std::size_t width = indent + (columns.empty() ? 0 : columns.size() - 1) * gap.size();
+    for (const std::size_t i : columns)
+        width += widths[i];
+    return width;
 }
 
 } // namespace
@@ -33,25 +45,80 @@ std::vector<std::size_t> Table::widths() const {
     return widths;
 }
 
-std::string Table::render(const Screen& screen) const {
-    const std::vector<std::size_t> width = widths();
-    std::string out;
-    const auto line = [&](const auto& cell_of) {
-        for (std::size_t i = 0, shown = 0; i < columns_.size(); ++i) {
-            if (width[i] == 0)
-                continue;
-            out += shown++ == 0 ? std::string_view{} : gap;
-            out += cell_of(i);
-        }
-        end_line(out);
-    };
-    line([&](std::size_t i) {
-        return screen.paint(Style::Bold, aligned(columns_[i].title, width[i], columns_[i].align));
-    });
+bool Table::shrinks(const Screen& screen, const Line& line, std::vector<std::size_t>& widths) const {
+    const std::size_t widest =
+        *std::max_element(line.columns.begin(), line.columns.end(),
+                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+    const std::size_t others = width_of(line.columns, line.indent, widths) - widths[widest];
+    const std::size_t left = screen.columns - std::min(screen.columns, others);
+    std::size_t least = line.columns.size() == 1 ? 1 : std::max(least_wrapped, screen.columns / 3);
     for (const auto& row : rows_)
-        line([&](std::size_t i) {
-            return screen.paint(row[i].style, aligned(row[i].text, width[i], columns_[i].align));
-        });
+        least = std::max(least, unbroken_width(row[widest].text));
+    if (left < least && line.columns.size() > 1)
+        return false;
+    widths[widest] = std::max(left, least);
+    return true;
+}
+
+std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<std::size_t>& widths) const {
+    Line all;
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+        if (widths[i] > 0)
+            all.columns.push_back(i);
+    const auto fits = [&](const Line& line) {
+        return width_of(line.columns, line.indent, widths) <= screen.columns;
+    };
+    if (!screen.terminal || all.columns.empty() || fits(all) || shrinks(screen, all, widths))
+        return {all};
+    std::vector<Line> lines{{}};
+    for (const std::size_t i : all.columns) {
+        Line& line = lines.back();
+        line.columns.push_back(i);
+        if (fits(line) || shrinks(screen, line, widths))
+            continue;
+        line.columns.pop_back();
+        lines.push_back({{i}, further_indent});
+        if (!fits(lines.back()))
+            (void)shrinks(screen, lines.back(), widths);
+    }
+    return lines;
+}
+
+void Table::add_row(std::string& out, const Screen& screen, const std::vector<Line>& lines,
+                    const std::vector<std::size_t>& widths, const std::vector<Cell>& row) const {
+    for (const Line& line : lines) {
+        std::vector<std::vector<std::string>> parts; // the lines of each cell
+        std::size_t most = 0;
+        for (const std::size_t i : line.columns) {
+            const std::string& text = row[i].text;
+            parts.push_back(base::split(screen.terminal ? wrap(text, widths[i], 0, 0) : text, '\n'));
+            most = std::max(most, text.empty() ? 0 : parts.back().size());
+        }
+        for (std::size_t at = 0; at < most; ++at) {
+            out += std::string(line.indent, ' ');
+            for (std::size_t k = 0; k < line.columns.size(); ++k) {
+                const std::size_t i = line.columns[k];
+                const std::string part = at < parts[k].size() ? parts[k][at] : "";
+                out += (k == 0 ? "" : std::string(gap)) +
+                       screen.paint(row[i].style, aligned(part, widths[i], columns_[i].align));
+            }
+            end_line(out);
+        }
+    }
+}
+
+std::string Table::render(const Screen& screen) const {
+    std::vector<std::size_t> width = widths();
+    const std::vector<Line> lines = lines_of_row(screen, width);
+    std::vector<Cell> header;
+    header.reserve(columns_.size());
+    for (const Column& column : columns_)
+        header.emplace_back(column.title, Style::Bold);
+    std::string out;
+    if (screen.legend)
+        add_row(out, screen, lines, width, header);
+    for (const auto& row : rows_)
+        add_row(out, screen, lines, width, row);
     return out;
 }
 
@@ -61,8 +128,7 @@ std::string Facts::render(const Screen& screen) const {
         width = std::max(width, text_width(row.label));
     std::string out;
     for (const Row& row : rows_) {
-        out += pad_left(row.label, width) + (row.label.empty() ? "  " : ": ") +
-               (screen.terminal ? wrap(row.value, screen.columns, width + 2, width + 2) : row.value);
+        out += hanging(screen, pad_left(row.label, width) + (row.label.empty() ? "  " : ": "), row.value);
         end_line(out);
     }
     return out;

@@ -8,8 +8,9 @@
 
 namespace gpuhost::ctl {
 
-/// Renders aligned columns under a header line. Omits columns without any text. Never truncates a text,
-/// because users copy from tables.
+/// Renders aligned columns under a header, which Screen::legend omits. Omits columns without any text. Never
+/// truncates a text, because users copy from tables. On a terminal that is too narrow, wraps the widest
+/// column; if little is left for it, each row gets further lines, with the columns that do not fit.
 class Table {
   public:
     enum class Align { Left, Right };
@@ -33,7 +34,19 @@ class Table {
     [[nodiscard]] std::string render(const Screen& screen) const;
 
   private:
+    /// The columns that share a line of the terminal.
+    struct Line {
+        std::vector<std::size_t> columns;
+        std::size_t indent = 0;
+    };
     [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is omitted
+    /// Returns the lines of each row for this terminal, and reduces the widths of columns to wrap.
+    [[nodiscard]] std::vector<Line> lines_of_row(const Screen& screen,
+                                                 std::vector<std::size_t>& widths) const;
+    [[nodiscard]] bool shrinks(const Screen& screen, const Line& line,
+                               std::vector<std::size_t>& widths) const;
+    void add_row(std::string& out, const Screen& screen, const std::vector<Line>& lines,
+                 const std::vector<std::size_t>& widths, const std::vector<Cell>& row) const;
     std::vector<Column> columns_;
     std::vector<std::vector<Cell>> rows_;
 };

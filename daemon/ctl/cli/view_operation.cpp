@@ -4,6 +4,7 @@
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 #include <map>
 #include <optional>
@@ -81,9 +82,9 @@ std::string steps_of(const Screen& screen, const Json& operation) {
     std::string out;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string state = text_of(steps[i], "state");
-        out += "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) + ". " +
-               screen.paint(style_of_step(state), pad_right(state, 11)) + " " + text_of(steps[i], "summary") +
-               "\n";
+        const std::string lead = "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) +
+                                 ". " + screen.paint(style_of_step(state), pad_right(state, 11)) + " ";
+        out += hanging(screen, lead, text_of(steps[i], "summary")) + "\n";
     }
     return out;
 }
@@ -163,7 +164,7 @@ std::string painted_state(const Screen& screen, std::string_view state) {
 std::string render_operations(const Screen& screen, const std::vector<client::OperationRow>& rows,
                               std::uint64_t now_us) {
     if (rows.empty())
-        return "No operation yet.\n";
+        return "";
     Table table(
         {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right}, {"STATE"}, {"TITLE"}});
     for (const client::OperationRow& row : rows)
@@ -198,7 +199,7 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     const auto warnings = warnings_of(operation);
     return facts.render(screen) +
            (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
-           (warnings.empty() ? "" : "\nWarnings:\n" + lines_of(warnings, "  ")) + "\nSteps:\n" +
+           (warnings.empty() ? "" : fit(screen, "\nWarnings:\n" + lines_of(warnings, "  "))) + "\nSteps:\n" +
            steps_of(screen, operation);
 }
 
@@ -206,18 +207,19 @@ std::string render_success(const Screen& screen, const Json& operation, std::str
     const std::uint64_t began = number_of(operation, "began_us");
     const std::uint64_t ended = number_of(operation, "ended_us");
     const bool worth_saying = ended > began && ended - began >= 100'000;
-    return text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
-           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
-           lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
-           what_came_in(operation, kernel);
+    return fit(screen, text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
+                           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
+                           lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
+                           what_came_in(operation, kernel));
 }
 
 std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {
     const std::string state = text_of(operation, "state");
     const Json& error = base::member(operation, "error");
     const Json& problems = list_of(operation, "problems");
-    std::string out = screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
-                      headline(state, changes_host(operation)) + "\n";
+    const std::string out =
+        fit(screen, screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
+                        headline(state, changes_host(operation)) + "\n");
     if (!problems.empty())
         return out + render_problems(screen, problems);
     Facts facts;
@@ -230,10 +232,12 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         facts.add("  Runs now", "driver " + printable(running_driver));
     const std::string hint = text_of(error, "hint");
     const std::string id = std::to_string(number_of(operation, "id"));
-    out += facts.render(screen) + screen.paint(Style::Bold, "Hint:") + " ";
-    return out +
-           (hint.empty() ? "See: gpuhostctl operation show " + id + "; journalctl -u gpuhostd." : hint) +
-           "\n";
+    return out + facts.render(screen) +
+           fit(screen,
+               screen.paint(Style::Bold, "Hint:") + " " +
+                   (hint.empty() ? "See: gpuhostctl operation show " + id + "; journalctl -u gpuhostd."
+                                 : hint) +
+                   "\n");
 }
 
 int operation_exit_status(const Json& operation) {

@@ -59,17 +59,14 @@ std::string render_problems(const Screen& screen, const Json& problems) {
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string lead = "  " + (several ? number(i, problems.size()) : std::string());
         const std::string hint = text_of(problems[i], "hint");
-        const auto line = [&](const std::string& before, const std::string& text) {
-            const std::size_t at = text_width(lead) + text_width(before);
-            return screen.terminal ? wrap(text, screen.columns, at, text_width(lead)) : text;
-        };
-        out += lead + line("", text_of(problems[i], "text")) + "\n";
+        out += hanging(screen, lead, text_of(problems[i], "text")) + "\n";
         // Consecutive problems may have the same hint, for example processes that use the driver. Then it is
         // shown once, after the last.
         const bool next_has_it = i + 1 < problems.size() && text_of(problems[i + 1], "hint") == hint;
         if (!hint.empty() && !next_has_it)
-            out += std::string(text_width(lead), ' ') + screen.paint(Style::Bold, "Hint:") + " " +
-                   line("Hint: ", hint) + "\n";
+            out += hanging(screen, std::string(text_width(lead), ' '),
+                           screen.paint(Style::Bold, "Hint:") + " " + hint) +
+                   "\n";
     }
     return out;
 }
@@ -82,7 +79,7 @@ std::string render_plan(const Screen& screen, const Json& plan) {
         out = "The cluster's policy selects driver " + upgrade +
               " for this host: apply requests the upgrade from gpuhost-cluster.\n";
     if (steps.empty() && problems.empty())
-        return out.empty() ? nothing_to_do(plan) + undecided_of(screen, plan) : out;
+        return fit(screen, out.empty() ? nothing_to_do(plan) + undecided_of(screen, plan) : out);
     out +=
         (out.empty() ? "" : "\n") + screen.paint(Style::Bold, text_of(plan, "title")) + "\n" + reasons(plan);
     if (!steps.empty())
@@ -97,13 +94,14 @@ std::string render_plan(const Screen& screen, const Json& plan) {
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
         out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
     const std::string undecided = undecided_of(screen, plan);
-    return out + (undecided.empty() ? "" : "\n" + undecided);
+    return fit(screen, out + (undecided.empty() ? "" : "\n" + undecided));
 }
 
 std::string render_refusal(const Screen& screen, const Json& plan) {
     const Json& problems = list_of(plan, "problems");
-    return screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(plan, "title") +
-           ": refused, nothing was changed; " + plural(problems.size(), "problem", "problems") + ":\n" +
+    return fit(screen, screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(plan, "title") +
+                           ": refused, nothing was changed; " +
+                           plural(problems.size(), "problem", "problems") + ":\n") +
            render_problems(screen, problems);
 }
 

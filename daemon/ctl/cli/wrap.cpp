@@ -11,20 +11,9 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers", "apt", "dnf",
-                              "dpkg",       "lspci",     "rmmod",      "kubectl"};
-
-/// Returns the width of a text without the escape sequences of Screen::paint().
-std::size_t visible_width(std::string_view text) {
-    std::size_t width = 0;
-    while (!text.empty()) {
-        const std::size_t escape = std::min(text.find('\033'), text.size());
-        width += text_width(text.substr(0, escape));
-        text.remove_prefix(escape);
-        text.remove_prefix(text.empty() ? 0 : std::min(text.find('m'), text.size() - 1) + 1);
-    }
-    return width;
-}
+constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers",
+                              "apt",        "dnf",       "dpkg",       "lspci",
+                              "rmmod",      "kubectl",   "openssl",    "mokutil"};
 
 bool begins_command(std::string_view word) {
     if (!word.empty() && (word.front() == '\'' || word.front() == '('))
@@ -41,6 +30,7 @@ std::vector<std::string> pieces_of(std::string_view text) {
     std::vector<std::string> pieces;
     bool in_command = false;
     for (const std::string& word : base::split_words(text)) {
+        in_command = in_command && word.front() != '('; // a remark after the command
         if (in_command)
             pieces.back() += " " + word;
         else
@@ -50,7 +40,56 @@ std::vector<std::string> pieces_of(std::string_view text) {
     return pieces;
 }
 
+/// Returns the width of "12. " at the begin of a numbered line; 2 for other lines.
+std::size_t hang_of(std::string_view line) {
+    const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+    return digits > 0 && line.substr(digits, 2) == ". " ? digits + 2 : 2;
+}
+
 } // namespace
+
+std::size_t visible_width(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const std::size_t escape = std::min(text.find('\033'), text.size());
+        width += text_width(text.substr(0, escape));
+        text.remove_prefix(escape);
+        text.remove_prefix(text.empty() ? 0 : std::min(text.find('m'), text.size() - 1) + 1);
+    }
+    return width;
+}
+
+std::size_t unbroken_width(std::string_view text) {
+    std::size_t width = 0;
+    for (const std::string& piece : pieces_of(text))
+        width = std::max(width, visible_width(piece));
+    return width;
+}
+
+std::string hanging(const Screen& screen, std::string_view lead, std::string_view text) {
+    const std::size_t width = visible_width(lead);
+    return std::string(lead) +
+           (screen.terminal ? wrap(text, screen.columns, width, width) : std::string(text));
+}
+
+std::string fit(const Screen& screen, std::string_view text) {
+    if (!screen.terminal)
+        return std::string(text);
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+        const std::string_view words = line.substr(blanks);
+        out += std::string(blanks, ' ') + wrap(words, screen.columns, blanks, blanks + hang_of(words));
+        text.remove_prefix(end);
+        if (!text.empty()) {
+            out += '\n';
+            text.remove_prefix(1);
+        }
+    }
+    return out;
+}
 
 std::string wrap(std::string_view text, std::size_t columns, std::size_t at, std::size_t indent) {
     if (at + visible_width(text) <= columns)

@@ -29,6 +29,33 @@ TEST(Table, ColourKeepsTheAlignment) {
                                               "\033[32mok   \033[0m  x\n");
 }
 
+TEST(Table, WidestColumnIsWrappedOnTerminal) {
+    Table table({{"ID", Table::Align::Right}, {"TITLE"}, {"STATE"}});
+    table.add({"7", "import the driver and build its modules for each kernel", "done"});
+    EXPECT_EQ(table.render({true, false, 45}), "ID  TITLE                               STATE\n"
+                                               " 7  import the driver and build its     done\n"
+                                               "    modules for each kernel\n");
+}
+
+TEST(Table, ColumnsWithoutRoomFollowOnNextLine) {
+    Table table({{"NAME"}, {"SIZE", Table::Align::Right}, {"DIGEST"}});
+    table.add({"site", "7 B", "sha256:0123456789abcdef"});
+    EXPECT_EQ(table.render({true, false, 30}), "NAME  SIZE\n"
+                                               "    DIGEST\n"
+                                               "site   7 B\n"
+                                               "    sha256:0123456789abcdef\n");
+    EXPECT_EQ(table.render({}), "NAME  SIZE  DIGEST\n"
+                                "site   7 B  sha256:0123456789abcdef\n");
+}
+
+TEST(Table, WithoutLegendHasOnlyRows) {
+    Table table({{"NAME"}});
+    table.add({"site"});
+    Screen screen;
+    screen.legend = false;
+    EXPECT_EQ(table.render(screen), "site\n");
+}
+
 TEST(Facts, AlignsLabelsRight) {
     Facts facts;
     facts.add("Driver", "550");

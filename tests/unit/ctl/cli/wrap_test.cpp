@@ -22,6 +22,18 @@ TEST(Wrap, KeepsCommandWhole) {
               "say 'gpuhostctl apply',\n  then wait for it");
 }
 
+TEST(Wrap, RemarkAfterCommandMayBeBroken) {
+    EXPECT_EQ(wrap("gpuhostctl apply   (then reboot)", 20, 0, 2), "gpuhostctl apply\n  (then reboot)");
+}
+
+TEST(Wrap, FitKeepsIndentAndNumbers) {
+    Screen screen{true, false, 12};
+    EXPECT_EQ(fit(screen, "aa\n  1. bbb ccc ddd\n\n  eee fff ggg"),
+              "aa\n  1. bbb ccc\n     ddd\n\n  eee fff\n    ggg");
+    screen.terminal = false;
+    EXPECT_EQ(fit(screen, "  eee fff ggg hhh\n"), "  eee fff ggg hhh\n");
+}
+
 TEST(Wrap, IgnoresEscapeSequences) {
     EXPECT_EQ(wrap("\033[1;31maa bb\033[0m", 5, 0, 0), "\033[1;31maa bb\033[0m");
 }
