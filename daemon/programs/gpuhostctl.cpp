@@ -29,8 +29,8 @@ int run(const std::vector<std::string>& words) {
     Session session(*std::move(arguments), out, screen_of(STDERR_FILENO));
     const Verb* const verb = session.arguments().verb();
     if (session.arguments().has("help"))
-        session.print(verb == nullptr ? general_help(out, session.arguments().topic())
-                                      : verb_help(out, *verb));
+        session.page(verb == nullptr ? general_help(out, session.arguments().topic())
+                                     : verb_help(out, *verb));
     else if (session.arguments().has("version"))
         session.print("gpuhostctl " PACKAGE_VERSION "\n");
     else if (const auto status = verb->run(session); status)

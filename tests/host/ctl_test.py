@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhostctl with a fake service that returns every outcome: output, exit status, and calls to the daemon."""
-import codecs
-import fcntl
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import tempfile
-import termios
 import time
 
 import programs
@@ -18,6 +14,7 @@ import tap
 from lines import Lines
 from private_bus import PrivateBus
 from programs import PATIENCE
+from terminal import Terminal
 
 CTL = os.path.join(tap.TOP_BUILDDIR, "gpuhostctl")
 SERVICE = os.path.join(tap.TOP_BUILDDIR, "tests", "host", "fake-service")
@@ -202,10 +199,14 @@ def documents(bus):
     bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
     expect(run(bus, "status"), "status of a host with pending steps exits with 3", 3, out="NOT OK: pending: t. Apply it: gpuhostctl apply.\n.*")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
-    T.equal(run(bus, "status", "--json=short").out.count("\n"), 1, "--json=short prints one line")
-    expect(run(bus, "driver", "list"), "driver list reports an empty store", 0, out="The driver store is empty.*")
+    for option, lines in (("--json=short", 1), ("--json", 1), ("-qj", 1)):
+        T.equal(run(bus, "status", option).out.count("\n"), lines, f"{option} off a terminal prints one line")
+    T.ok(run(bus, "status", "--json=pretty").out.startswith("{\n"), "--json=pretty prints several lines")
+    expect(run(bus, "driver", "list"), "driver list reports an empty store", 0, err="No drivers in the store.\n")
     expect(run(bus, "driver", "show", "1.2"), "driver show of an unknown version fails", 4, err="gpuhostctl: driver 1.2 is not .*")
-    expect(run(bus, "operation", "list"), "operation list without operations succeeds", 0, out="No operation yet.\n")
+    expect(run(bus, "operation", "list"), "operation list without operations succeeds", 0, err="No operations.\n")
+    expect(run(bus, "operation", "list", "--quiet"), "with --quiet an empty list prints nothing")
+    expect(run(bus, "operation", "list", "-j"), "an empty list is an empty list in JSON", 0, out="\\[\\]\n")
     expect(run(bus, "operation", "show"), "operation show without operations fails", 4, err="gpuhostctl: no operation found\n")
     expect(run(bus, "operation", "show", "99"), "operation show of an unknown number fails", 4,
            err="gpuhostctl: operation 99 not found\nHint: List them: gpuhostctl operation list.\n")
@@ -492,52 +493,14 @@ def restarts(bus):
            err=".*gpuhostd stopped; .*")
 
 
-class Terminal:
-    """gpuhostctl on its own terminal."""
-
-    def __init__(self, bus, *arguments, **environment):
-        self.fd, other = os.openpty()
-        def reachable():
-            """Makes Ctrl-C reach the program: sets its controlling terminal, resets an inherited SIG_IGN."""
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-        self.process = subprocess.Popen(
-            [CTL, *arguments], stdin=other, stdout=other, stderr=other,
-            env={**bus.environment, "COLUMNS": "70", **environment}, start_new_session=True, preexec_fn=reachable)
-        os.close(other)
-        self.decoder = codecs.getincrementaldecoder("utf-8")()  # a character may arrive in two reads
-        self.text = ""
-
-    def read_until(self, wanted):
-        deadline = time.monotonic() + PATIENCE
-        while wanted not in self.text:
-            if not self.read_some(deadline):
-                raise RuntimeError(f"'{wanted}' was not printed, but: {self.text!r}")
-
-    def read_some(self, deadline):
-        if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
-            return False
-        try:
-            data = os.read(self.fd, 4096)
-        except OSError:  # EIO at the end of a terminal
-            return False
-        self.text += self.decoder.decode(data)
-        return bool(data)
-
-    def end(self):
-        deadline = time.monotonic() + PATIENCE
-        while self.read_some(deadline):
-            pass
-        status = programs.wait(self.process)
-        os.close(self.fd)
-        return status
+def on_terminal(bus, *arguments, **environment):
+    return Terminal([CTL, *arguments], {**bus.environment, "COLUMNS": "70", **environment})
 
 
 def terminal(bus):
     bus.operation(RUNNING)
     bus.tell("start", "12")
-    screen = Terminal(bus, "driver", "swap", "550.163.01")
+    screen = on_terminal(bus, "driver", "swap", "550.163.01")
     screen.read_until("1/3 stop nvidia-persistenced.service")
     T.ok(" 10% [==>" in screen.text, "a terminal shows a progress bar", repr(screen.text))
     bus.operation(COMMITTED)
@@ -545,7 +508,7 @@ def terminal(bus):
     T.ok(screen.text.endswith("\r\033[Kswap driver 535.261.03 → 550.163.01: \033[32mdone\033[0m in 12 s\r\n"),
          "the result replaces the progress bar", repr(screen.text))
     T.equal(status, 0, "a committed swap on a terminal exits with 0")
-    screen = Terminal(bus, "operation", "list", NO_COLOR="1")
+    screen = on_terminal(bus, "operation", "list", NO_COLOR="1")
     screen.end()
     T.ok("\033" not in screen.text and "committed" in screen.text,
          "NO_COLOR disables colours", repr(screen.text))
@@ -554,10 +517,10 @@ def terminal(bus):
 def interrupt(bus):
     bus.operation(RUNNING)
     bus.tell("start", "12")
-    screen = Terminal(bus, "driver", "swap", "550.163.01")
+    screen = on_terminal(bus, "driver", "swap", "550.163.01")
     screen.read_until("1/3")
     bus.calls.clear()
-    os.write(screen.fd, b"\x03")
+    screen.type("\x03")
     status = screen.end()
     bus.tell("start", "0")
     T.ok("Operation 12 continues" in screen.text and "gpuhostctl operation cancel 12" in screen.text,

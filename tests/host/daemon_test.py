@@ -93,7 +93,7 @@ def check_cancel(t, host):
     gates.close()
     t.ok(run.returncode == CANCELLED and host.loaded()["nvidia"] == OLD,
          "a cancelled swap keeps the old driver", run.returncode, run.stderr)
-    t.equal(operations(host)[-1]["state"], "cancelled", "operation list shows a cancelled swap as cancelled")
+    t.equal(operations(host)[0]["state"], "cancelled", "operation list shows a cancelled swap as cancelled")
 
 
 def check_holders(t, host):

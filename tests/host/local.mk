@@ -51,12 +51,12 @@ check_PROGRAMS += %D%/kubeconfig-probe
 %C%_kubeconfig_probe_LDADD = $(cluster_libs)
 
 host_tests = %D%/adopt_test.py %D%/authority_test.py %D%/report_test.py %D%/doctor_test.py %D%/secure_boot_test.py %D%/build_test.py %D%/bundle_archive_test.py %D%/bundle_changed_test.py %D%/bundle_crash_test.py %D%/bundle_driver_test.py %D%/bundle_files_test.py %D%/bundle_full_test.py %D%/bundle_packages_test.py %D%/bundle_test.py \
-    %D%/bundle_unsigned_test.py %D%/bus_test.py %D%/cdi_publish_test.py %D%/cdi_test.py %D%/cli_test.py %D%/converge_test.py %D%/crash_test.py %D%/ctl_test.py %D%/daemon_test.py %D%/discovery_test.py %D%/driver_import_test.py %D%/export_test.py %D%/flood_test.py %D%/harness_test.py %D%/hook_runtime_test.py %D%/hook_test.py %D%/initramfs_test.py %D%/inventory_test.py %D%/kernels_test.py %D%/journals_test.py %D%/key_test.py %D%/kubeconfig_test.py %D%/power_test.py \
+    %D%/bundle_unsigned_test.py %D%/bus_test.py %D%/cdi_publish_test.py %D%/cdi_test.py %D%/cli_test.py %D%/converge_test.py %D%/crash_test.py %D%/ctl_test.py %D%/daemon_test.py %D%/discovery_test.py %D%/driver_import_test.py %D%/export_test.py %D%/flood_test.py %D%/harness_test.py %D%/hook_runtime_test.py %D%/hook_test.py %D%/initramfs_test.py %D%/inventory_test.py %D%/kernels_test.py %D%/journals_test.py %D%/key_test.py %D%/kubeconfig_test.py %D%/pager_test.py %D%/power_test.py \
     %D%/peers_test.py %D%/refusing_disk_test.py %D%/registry_test.py %D%/rescue_test.py %D%/runtime_configure_test.py %D%/runtime_crash_test.py %D%/runtime_power_test.py %D%/runtime_test.py %D%/selinux_test.py \
     %D%/cluster_link_test.py %D%/cluster_test.py %D%/cluster_desired_test.py %D%/fleet_test.py %D%/gpus_test.py %D%/toolkit_bundle_test.py %D%/toolkit_crash_test.py %D%/toolkit_test.py %D%/undo_test.py %D%/validations_test.py %D%/removal_test.py %D%/verdict_test.py
 TESTS += $(host_tests)
 EXTRA_DIST += $(host_tests) %D%/archive_files.py %D%/signing_files.py %D%/container_files.py %D%/crash.py %D%/driver_files.py %D%/cluster_site.py %D%/fake_api.py %D%/fake_host.py %D%/gates.py %D%/image_files.py %D%/initramfs_files.py %D%/one_version.py %D%/own_mounts.py %D%/package_files.py %D%/peer_files.py %D%/power_faults.py %D%/private_bus.py %D%/record_journals.py %D%/recorded_disk.py %D%/registry_service.py \
-    %D%/run_files.py %D%/runtime_files.py %D%/toolkit_files.py %D%/trees.py %D%/journals
+    %D%/run_files.py %D%/runtime_files.py %D%/terminal.py %D%/toolkit_files.py %D%/trees.py %D%/journals
 
 clean-local: clean-power-cuts
 .PHONY: clean-power-cuts

@@ -277,6 +277,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/cli/input_files_test.cpp \
     %D%/ctl/cli/line_diff_test.cpp \
     %D%/ctl/cli/output_file_test.cpp \
+    %D%/ctl/cli/pager_test.cpp \
     %D%/ctl/cli/progress_test.cpp \
     %D%/ctl/cli/source_directory_test.cpp \
     %D%/ctl/cli/system_query_test.cpp \

@@ -12,6 +12,7 @@
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -75,7 +76,7 @@ Result<int> name_only(Session& session, const std::string& path) {
     if (session.wants_json())
         session.print_json(document);
     else
-        session.print(render_content(document) + render_hosts(hosts));
+        session.page(fit(session.out(), render_content(document) + render_hosts(hosts)));
     return verdict(hosts);
 }
 
@@ -100,7 +101,7 @@ Result<int> run(Session& session) {
         session.print_json(document);
         return verdict(hosts);
     }
-    session.print(render_hosts(hosts));
+    session.page(fit(session.out(), render_hosts(hosts)));
     session.note("Wrote bundle " + contents.manifest.name + ", generation " +
                  std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) +
                  " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + described(files) +

@@ -18,7 +18,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(list);
     else
-        session.print(render_bundles(session.out(), list));
+        session.page_list(render_bundles(session.out(), list), "No bundles.");
     return 0;
 }
 

@@ -93,7 +93,7 @@ Result<int> run(Session& session) {
     const images::Scrub scrub = scrubber.run([&](std::uint64_t n) { meter->add(n); });
     meter.reset(); // clears the bar before the report is printed
     if (const auto kept = images::write_scrub(root, scrub); !kept && scrub.blobs > 0)
-        session.note("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
+        session.warn("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
     show(session, scrub);
     return verdict(scrub);
 }

@@ -28,7 +28,7 @@ Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(document);
     else
-        session.print(render_bundle(session.out(), document));
+        session.page(render_bundle(session.out(), document));
     return 0;
 }
 

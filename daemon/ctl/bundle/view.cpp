@@ -89,7 +89,7 @@ std::string render_bundles(const Screen& screen, const Json& list) {
                        names_of(bundle, "packages", "distribution"), names_of(bundle, "files", "name"),
                        human_bytes(number_of(bundle, "bytes")), signer_of(bundle)});
     }
-    return table.empty() ? "No bundles. Import one: gpuhostctl bundle import FILE…\n" : table.render(screen);
+    return table.empty() ? "" : table.render(screen);
 }
 
 namespace {

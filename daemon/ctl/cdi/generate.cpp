@@ -64,7 +64,7 @@ void warn_of_conflict(const Session& session, const base::Root& root, const std:
                std::filesystem::equivalent(root.host_path(one.file->path), path, error);
     });
     if (claim != claims.end())
-        session.note("Warning: " + printable(claim->other->path) + " has " + printable(claim->name) +
+        session.warn("Warning: " + printable(claim->other->path) + " has " + printable(claim->name) +
                      " too, so no container gets it. Keep one of the two files.\n");
 }
 
@@ -82,11 +82,11 @@ std::size_t unnamed_gpus(const runtime::Spec& spec) {
 void warn_of_host(const Session& session, const base::Root& root, const runtime::MadeSpec& made,
                   const std::string& text) {
     for (const std::string& problem : made.problems)
-        session.note("Warning: " + printable(problem) + ".\n");
+        session.warn("Warning: " + printable(problem) + ".\n");
     for (const std::string& stale : runtime::check_spec_file(root, "new.json", text).stale)
-        session.note("Warning: " + printable(stale) + ".\n");
+        session.warn("Warning: " + printable(stale) + ".\n");
     if (const auto unnamed = made.spec.kind == "nvidia.com/gpu" ? unnamed_gpus(made.spec) : 0)
-        session.note("Warning: the driver does not have the UUID yet of " + plural(unnamed, "GPU", "GPUs") +
+        session.warn("Warning: the driver does not have the UUID yet of " + plural(unnamed, "GPU", "GPUs") +
                      ", so containers can ask for them by index only. Use each once, for example with "
                      "nvidia-smi, and run this again.\n");
 }

@@ -19,7 +19,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(list);
     else
-        session.print(render_cdi_devices(session.out(), list));
+        session.page_list(render_cdi_devices(session.out(), list), "No CDI devices.");
     return 0;
 }
 

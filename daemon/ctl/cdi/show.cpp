@@ -20,7 +20,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(device);
     else
-        session.print(render_cdi_device(session.out(), device));
+        session.page(render_cdi_device(session.out(), device));
     return 0;
 }
 

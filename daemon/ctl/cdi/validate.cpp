@@ -39,7 +39,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(checked);
     else
-        session.print(render_cdi_files(session.out(), checked));
+        session.page(render_cdi_files(session.out(), checked));
     const base::Json& files = list_of(checked, "files");
     return std::any_of(files.begin(), files.end(), is_bad) ? base::info(base::Errc::BadContent).exit_code : 0;
 }

@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -37,7 +38,8 @@ std::string wrong_lines(const Screen& screen, const Json& document) {
     for (const Json& file : list_of(document, "files"))
         for (const char* key : {"problems", "stale"})
             for (const std::string& reason : texts_of(file, key))
-                text += screen.paint(Style::Bad, text_of(file, "path") + ": ") + reason + "\n";
+                text +=
+                    fit(screen, screen.paint(Style::Bad, text_of(file, "path") + ":") + " " + reason + "\n");
     return text;
 }
 
@@ -74,8 +76,6 @@ void add_all(Facts& facts, const std::string& label, const Json& list, Text text
 } // namespace
 
 std::string render_cdi_devices(const Screen& screen, const Json& list) {
-    if (list_of(list, "devices").empty() && list_of(list, "files").empty())
-        return "No CDI specification found.\nNext: gpuhostctl apply --only cdi\n";
     Table table({{"DEVICE"}, {"FILE"}, {"DRIVER"}, {"STATE"}});
     for (const Json& device : list_of(list, "devices"))
         table.add(
@@ -112,9 +112,9 @@ std::string render_cdi_files(const Screen& screen, const Json& checked) {
     std::string text;
     for (const Json& file : list_of(checked, "files"))
         if (list_of(file, "problems").empty() && list_of(file, "stale").empty())
-            text += text_of(file, "path") + ": " + screen.paint(Style::Good, "good") + ", " +
-                    plural(number_of(file, "devices"), "device", "devices") + " of " + text_of(file, "kind") +
-                    "\n";
+            text += fit(screen, text_of(file, "path") + ": " + screen.paint(Style::Good, "good") + ", " +
+                                    plural(number_of(file, "devices"), "device", "devices") + " of " +
+                                    text_of(file, "kind") + "\n");
     return text + wrong_lines(screen, checked);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the progress of long work of gpuhostctl itself, in bytes: a bar on a terminal, nothing elsewhere.
+// Shows the progress of long work of gpuhostctl itself, in bytes: a bar on a terminal, nothing
+// elsewhere and with --quiet.
 #pragma once
 
 #include "daemon/ctl/cli/progress.hpp"
@@ -13,7 +14,7 @@ class ByteMeter {
   public:
     /// `phrase` names the work: "hashing". `total` is in bytes; 0: unknown.
     ByteMeter(const Screen& err, std::string phrase, std::uint64_t total)
-        : progress_(err, err.terminal ? Progress::Mode::Bar : Progress::Mode::Silent),
+        : progress_(err, err.terminal && !err.quiet ? Progress::Mode::Bar : Progress::Mode::Silent),
           phrase_(std::move(phrase)), total_(total) {}
 
     void add(std::uint64_t bytes);

@@ -49,6 +49,8 @@ class Follower {
 
   private:
     static Progress::Mode mode(const Session& session) {
+        if (session.err().quiet)
+            return Progress::Mode::Silent;
         if (session.err().terminal)
             return Progress::Mode::Bar;
         return session.wants_json() ? Progress::Mode::Silent : Progress::Mode::Lines;
@@ -153,7 +155,7 @@ Result<int> nothing_to_do(Session& session, client::Client& client, const client
     if (session.wants_json() || session.arguments().has(option::no_wait))
         print_operation_id(session, 0);
     else
-        session.print(render_plan(session.out(), plan));
+        session.page(render_plan(session.out(), plan));
     return plan_exit_status(plan);
 }
 
@@ -215,7 +217,7 @@ Result<int> not_started(Session& session, client::Client& client, const client::
     if (session.wants_json())
         session.print_json(plan);
     else
-        session.note(render_refusal(session.err(), plan));
+        session.warn(render_refusal(session.err(), plan));
     return plan_exit_status(plan);
 }
 
@@ -225,7 +227,7 @@ int print_plan(const Session& session, const Json& plan) {
     if (session.wants_json())
         session.print_json(plan);
     else
-        session.print(render_plan(session.out(), plan));
+        session.page(render_plan(session.out(), plan));
     return plan_exit_status(plan);
 }
 
@@ -249,7 +251,7 @@ int report_operation(Session& session, const Json& operation) {
         session.print(render_success(session.out(), operation,
                                      property_of(session, client::manager_call("KernelRelease"))));
     else
-        session.note(render_failure(session.err(), operation,
+        session.warn(render_failure(session.err(), operation,
                                     property_of(session, client::driver_call("LoadedVersion"))));
     return status;
 }

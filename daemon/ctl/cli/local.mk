@@ -30,6 +30,8 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/package_owner.hpp \
     %D%/packed_files.cpp \
     %D%/packed_files.hpp \
+    %D%/pager.cpp \
+    %D%/pager.hpp \
     %D%/passphrase.cpp \
     %D%/passphrase.hpp \
     %D%/password_agent.cpp \

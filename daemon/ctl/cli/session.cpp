@@ -3,6 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/ctl/cli/pager.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
@@ -19,6 +20,12 @@ void write_to(std::FILE* stream, std::string_view text) {
 }
 
 } // namespace
+
+Session::Session(Arguments arguments, Screen out, Screen err)
+    : arguments_(std::move(arguments)), out_(out), err_(err) {
+    out_.legend = err_.legend = !arguments_.has("no-legend");
+    out_.quiet = err_.quiet = arguments_.has("quiet");
+}
 
 Result<client::Client*> Session::client() {
     if (!client_) {
@@ -46,23 +53,48 @@ void Session::print(std::string_view text) const {
     write_to(stdout, text);
 }
 
+void Session::page(std::string_view text) const {
+    if (!out_.terminal || arguments_.has("no-pager") || rows_of(out_, text) < out_.rows)
+        return print(text);
+    (void)std::fflush(stdout);
+    Pager pager;
+    if (pager.start())
+        pager.write(text);
+    else
+        print(text);
+}
+
+void Session::page_list(std::string_view rows, std::string_view none) const {
+    if (rows.empty())
+        note(std::string(none) + "\n");
+    else
+        page(rows);
+}
+
 void Session::print_json(const base::Json& value) const {
-    const bool one_line = arguments_.value(option::json) == "short";
-    print((one_line ? base::dump(value) : base::dump_pretty(value)) + "\n");
+    const std::string form = arguments_.value(option::json).value_or("");
+    if (form == "pretty" || (form.empty() && out_.terminal))
+        page(base::dump_pretty(value) + "\n");
+    else
+        print(base::dump(value) + "\n");
 }
 
 void Session::note(std::string_view text) const {
-    write_to(stderr, text);
+    if (!err_.quiet)
+        warn(text);
+}
+
+void Session::warn(std::string_view text) const {
+    write_to(stderr, fit(err_, text));
 }
 
 void Session::complain(const base::Error& error) const {
-    note(render_error(err_, error));
+    write_to(stderr, render_error(err_, error));
 }
 
 std::string render_error(const Screen& screen, const base::Error& error) {
     const auto line = [&](Style style, std::string_view label, std::string_view text) {
-        const std::string whole = screen.paint(style, label) + " " + printable(text);
-        return (screen.terminal ? wrap(whole, screen.columns, 0, 2) : whole) + "\n";
+        return fit(screen, screen.paint(style, label) + " " + printable(text)) + "\n";
     };
     return line(Style::Bad, "gpuhostctl:", error.message) +
            (error.hint.empty() ? "" : line(Style::Bold, "Hint:", error.hint));

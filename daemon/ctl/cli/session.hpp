@@ -15,8 +15,8 @@ namespace gpuhost::ctl {
 
 class Session {
   public:
-    Session(Arguments arguments, Screen out, Screen err)
-        : arguments_(std::move(arguments)), out_(out), err_(err) {}
+    /// Applies the options --no-legend and --quiet to the screens.
+    Session(Arguments arguments, Screen out, Screen err);
 
     [[nodiscard]] const Arguments& arguments() const { return arguments_; }
     [[nodiscard]] const Screen& out() const { return out_; }
@@ -30,11 +30,18 @@ class Session {
     [[nodiscard]] base::Result<void> use_mounted(bool look);
     [[nodiscard]] bool uses_mounted() const { return mounted_.has_value(); }
 
-    /// print() and print_json() write the requested output to stdout. note() and complain() write everything
-    /// else to stderr.
+    /// The requested output, to stdout.
     void print(std::string_view text) const;
-    void print_json(const base::Json& value) const; ///< pretty unless --json=short
-    void note(std::string_view text) const;
+    /// Prints a complete answer. If it is longer than the terminal, shows it with a pager.
+    void page(std::string_view text) const;
+    /// Calls page() with the rows of a list, or note() with the sentence `none` if there are none.
+    void page_list(std::string_view rows, std::string_view none) const;
+    /// Prints pretty JSON on a terminal, else one line. --json=pretty and --json=short determine the form.
+    void print_json(const base::Json& value) const;
+
+    /// Everything else, to stderr. These functions wrap lines that are wider than the terminal.
+    void note(std::string_view text) const;        ///< information; nothing with --quiet
+    void warn(std::string_view text) const;        ///< warnings and problems
     void complain(const base::Error& error) const; ///< "gpuhostctl: …", with the hint on its own line
 
   private:

@@ -21,6 +21,13 @@ std::size_t given(const char* name, std::size_t fallback) {
     return number && *number > 0 && *number < 10'000 ? static_cast<std::size_t>(*number) : fallback;
 }
 
+bool wants_colour() {
+    const std::string_view colours = environment("SYSTEMD_COLORS");
+    if (colours == "16" || colours == "256")
+        return true;
+    return base::parse_bool(colours).value_or(environment("NO_COLOR").empty());
+}
+
 } // namespace
 
 std::string Screen::paint(Style style, std::string_view text) const {
@@ -33,7 +40,7 @@ std::string Screen::paint(Style style, std::string_view text) const {
 Screen screen_of(int fd) {
     Screen screen;
     screen.terminal = ::isatty(fd) == 1 && environment("TERM") != "dumb";
-    screen.colour = screen.terminal && environment("NO_COLOR").empty();
+    screen.colour = screen.terminal && wants_colour();
     struct winsize size {};
     const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0;
     screen.columns = is_known && size.ws_col > 0 ? size.ws_col : given("COLUMNS", screen.columns);

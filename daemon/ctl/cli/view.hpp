@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders gpuhostd's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions.
+// Renders gpuhostd's documents (org.gpuhost1(5), "JSON documents") as text. Pure functions. A list without
+// elements is an empty text.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"
@@ -65,9 +66,8 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 /// Renders one bundle: `bundle` is the content of its manifest, {"name", "generation", "signer", "images",
 /// …}.
 [[nodiscard]] std::string render_bundle(const Screen& screen, const base::Json& bundle);
-/// Render list_images() and show_image(). `selects`: the list has only the images that a pattern or an option
-/// selected.
-[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list, bool selects);
+/// Render list_images() and show_image().
+[[nodiscard]] std::string render_images(const Screen& screen, const base::Json& list);
 [[nodiscard]] std::string render_image(const Screen& screen, const base::Json& image);
 /// Renders `placement`, the result of 'image pull' (org.gpuhost1(5)).
 [[nodiscard]] std::string render_placement(const Screen& screen, const base::Json& placement);

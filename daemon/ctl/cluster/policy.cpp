@@ -31,7 +31,7 @@ base::Result<int> run(Session& session) {
     if (policy.is_null())
         return base::fail(base::Errc::NotFound, "gpuhost-cluster has not read the cluster's policy yet",
                           "See why: gpuhostctl cluster status.");
-    session.print(render_cluster_policy(session.out(), policy));
+    session.page(render_cluster_policy(session.out(), policy));
     return 0;
 }
 

@@ -26,7 +26,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(document);
     else
-        session.print(render_cluster(session.out(), document));
+        session.page(render_cluster(session.out(), document));
     if (session.err().terminal)
         session.note("All hosts of the cluster: gpuhostctl fleet status\n");
     return 0;

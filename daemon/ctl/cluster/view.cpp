@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -100,9 +101,11 @@ std::string render_cluster(const Screen& screen, const Json& document) {
 std::string render_cluster_policy(const Screen& screen, const Json& policy) {
     std::string text;
     for (const Json& problem : list_of(policy, "problems"))
-        text += screen.paint(Style::Bad,
+        text +=
+            fit(screen,
+                screen.paint(Style::Bad,
                              "Problem: " + printable(problem.is_string() ? problem.get<std::string>() : "")) +
-                "\n";
+                    "\n");
     if (!text.empty())
         text += "No upgrade begins as long as there are problems.\n\n";
     Table table({{"FIELD"}, {"VALUE"}, {"FROM"}});

@@ -62,7 +62,7 @@ Result<int> adopt(Session& session, const base::Root& root, const kmod::Installe
     const client::Call import = client::driver_call("Import", {std::span<const client::InputFile>(files)});
     GPUHOST_TRY(status, run_operation(session, client::request_of(import)));
     if (status == 0 && !session.wants_json())
-        session.print(render_takeover(driver, owners, root, true));
+        session.page(render_takeover(session.out(), driver, owners, root, true));
     return status;
 }
 
@@ -109,8 +109,8 @@ Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(to_json(*driver, owners));
     else
-        session.print(render_installed(session.out(), *driver, owners) +
-                      render_takeover(*driver, owners, root, false));
+        session.page(render_installed(session.out(), *driver, owners) +
+                     render_takeover(session.out(), *driver, owners, root, false));
     return 0;
 }
 

@@ -20,7 +20,8 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(history);
     else
-        session.print(render_history(session.out(), history, base::realtime_us()));
+        session.page_list(render_history(session.out(), history, base::realtime_us()),
+                          "No changes of the driver.");
     return 0;
 }
 

@@ -21,7 +21,7 @@ base::Result<int> run(Session& session) {
         return 0;
     }
     GPUHOST_TRY(loaded, client->read_text(client::driver_call("LoadedVersion")));
-    session.print(render_drivers(session.out(), list, loaded));
+    session.page_list(render_drivers(session.out(), list, loaded), "No drivers in the store.");
     return 0;
 }
 
@@ -31,7 +31,8 @@ const Verb driver_list_verb{
     "driver list",
     "",
     "list the drivers in the store",
-    "Lists the versions in the store, and the kernels that each has modules for. Marks the loaded version, "
+    "Lists the versions in the store, newest first, and the kernels that each has modules for. Marks the "
+    "loaded version, "
     "the version that each kernel boots with (selected), and the version that 'driver rollback' swaps to "
     "(previous).",
     0,

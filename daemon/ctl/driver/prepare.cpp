@@ -115,7 +115,7 @@ std::string configured_new_kernel() {
 }
 
 int unprepared(const Session& session, std::string_view new_kernel) {
-    session.note("gpuhostd: the new kernel would boot without an NVIDIA driver. Solve the problems above, "
+    session.warn("gpuhostd: the new kernel would boot without an NVIDIA driver. Solve the problems above, "
                  "then run: gpuhostctl driver prepare\n");
     return new_kernel == "require" ? base::info(Errc::Refused).exit_code : 0;
 }

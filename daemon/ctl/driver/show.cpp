@@ -25,7 +25,7 @@ base::Result<int> run(Session& session) {
             return 0;
         }
         GPUHOST_TRY(loaded, client->read_text(client::driver_call("LoadedVersion")));
-        session.print(render_driver(session.out(), list, version, loaded));
+        session.page(render_driver(session.out(), list, version, loaded));
         return 0;
     }
     return base::fail(base::Errc::NotFound, "driver " + wanted + " is not in the store",

@@ -20,7 +20,7 @@ bool means(const Json& selection, const Json& version, const Json& set) {
            text_of(selection, "modules") == text_of(set, "digest");
 }
 
-/// Returns how a kernel uses this module set: "loaded, selected", "previous", "".
+/// Returns how a kernel uses this module set: "loaded, selected", "previous", "available".
 std::string role(const Json& list, const Json& version, const Json& set, std::string_view loaded) {
     const std::string kernel = text_of(set, "kernel");
     const Json& selection = base::member(base::member(list, "selected"), kernel);
@@ -34,7 +34,7 @@ std::string role(const Json& list, const Json& version, const Json& set, std::st
         roles.emplace_back("selected");
     if (means(base::member(selection, "previous"), version, set))
         roles.emplace_back("previous");
-    return base::join(roles, ", ");
+    return roles.empty() ? "available" : base::join(roles, ", ");
 }
 
 /// Returns the role of a version without modules, which shows whether they can still be built.
@@ -160,9 +160,7 @@ std::string render_drivers(const Screen& screen, const Json& list, std::string_v
                  {"STATE"}});
     for (const Json& version : list_of(list, "versions"))
         add_version(table, list, version, loaded);
-    if (table.empty())
-        return "The driver store is empty. Import a driver: gpuhostctl driver import FILE…\n";
-    return table.render(screen);
+    return table.empty() ? "" : table.render(screen);
 }
 
 std::string render_driver(const Screen& screen, const Json& list, const Json& version,
@@ -173,8 +171,8 @@ std::string render_driver(const Screen& screen, const Json& list, const Json& ve
         add_userland(facts, userland);
     for (const Json& set : list_of(version, "modules")) {
         const std::string what = role(list, version, set, loaded);
-        facts.add("Modules", "for " + text_of(set, "kernel") + ", " + text_of(set, "flavour") +
-                                 (what.empty() ? "" : ": " + screen.paint(Style::Good, what)));
+        facts.add("Modules", "for " + text_of(set, "kernel") + ", " + text_of(set, "flavour") + ": " +
+                                 screen.paint(what == "available" ? Style::Plain : Style::Good, what));
         facts.add("", base::join(module_names(set), " "));
         if (const std::string signers = signers_of(set); !signers.empty())
             facts.add("", signers);

@@ -39,7 +39,7 @@ std::string who(const Json& subject) {
 std::string render_history(const Screen& screen, const Json& history, std::uint64_t now_us) {
     const Json& changes = list_of(history, "changes");
     if (changes.empty())
-        return "gpuhostd has never changed the driver of this host.\n";
+        return "";
     Table table({{"ID", Table::Align::Right},
                  {"BEGAN"},
                  {"AGO"},

@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 #include <map>
 
@@ -60,8 +61,8 @@ std::string render_installed(const Screen& screen, const kmod::InstalledDriver& 
     return facts.render(screen);
 }
 
-std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners, const base::Root& root,
-                            bool adopted) {
+std::string render_takeover(const Screen& screen, const kmod::InstalledDriver& driver, const Owners& owners,
+                            const base::Root& root, bool adopted) {
     std::string text;
     if (!adopted)
         text += "\nTo leave it alone:   Version=preinstalled in gpuhostd.conf(5)\n"
@@ -78,7 +79,7 @@ std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& o
     for (const std::string& rule : driver.rules)
         text += "  rm " + printable(rule) + "   (if it still exists)\n";
     text += "  gpuhostctl driver swap " + driver.version + "\n";
-    return text;
+    return fit(screen, text);
 }
 
 } // namespace gpuhost::ctl

@@ -13,7 +13,7 @@ namespace gpuhost::ctl {
 
 /// Renders, step by step, how gpuhostd replaces the installed driver. `adopted`: its files are in the store
 /// already.
-[[nodiscard]] std::string render_takeover(const kmod::InstalledDriver& driver, const Owners& owners,
-                                          const base::Root& root, bool adopted);
+[[nodiscard]] std::string render_takeover(const Screen& screen, const kmod::InstalledDriver& driver,
+                                          const Owners& owners, const base::Root& root, bool adopted);
 
 } // namespace gpuhost::ctl

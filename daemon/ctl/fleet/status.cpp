@@ -55,7 +55,7 @@ class FleetShow {
         if (session_.wants_json())
             session_.print_json(document_);
         else
-            session_.print(text(all_ ? 0 : rows_for_once()));
+            session_.page(text(all_ ? 0 : rows_for_once()));
         return 0;
     }
 
@@ -87,7 +87,9 @@ class FleetShow {
         view.now = cluster::unix_now();
         view.problem = problem_;
         // Read the width again: the window may have been resized.
-        return render_fleet(screen_of(STDOUT_FILENO), document_, view);
+        Screen screen = session_.out();
+        screen.columns = screen_of(STDOUT_FILENO).columns;
+        return render_fleet(screen, document_, view);
     }
 
     /// Returns the number of rows that fit a terminal; 0 (all rows) if stdout is not a terminal.
@@ -110,7 +112,7 @@ class FleetShow {
         problem_ = text_of(error, "message");
         const Json before = error.is_null() ? std::exchange(document_, news) : document_;
         if (session_.wants_json())
-            session_.print_json(news);
+            session_.print(base::dump(news) + "\n"); // one line a document
         else if (!session_.out().terminal && error.is_object())
             session_.print("problem: " + problem_ + "\n");
         else if (!session_.out().terminal)

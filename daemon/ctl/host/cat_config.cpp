@@ -39,7 +39,7 @@ base::Result<int> run(Session& session) {
         if (session.wants_json())
             session.print_json(as_json({{"", default_settings_file(), ""}}));
         else
-            session.print(default_settings_file());
+            session.page(default_settings_file());
         return 0;
     }
     GPUHOST_TRY(root, given_root(session.arguments()));
@@ -52,7 +52,7 @@ base::Result<int> run(Session& session) {
     else if (files.empty())
         session.note("No configuration file found: every setting has its default. See gpuhostd.conf(5).\n");
     else
-        session.print(as_text(session.out(), files));
+        session.page(as_text(session.out(), files));
     return 0;
 }
 

@@ -13,11 +13,11 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(problems, client->reload());
     if (problems.empty())
         return 0;
-    session.note("gpuhostctl: the configuration was read again with " +
+    session.warn("gpuhostctl: the configuration was read again with " +
                  plural(problems.size(), "problem", "problems") +
                  "; invalid assignments keep their old values:\n");
     for (const std::string& problem : problems)
-        session.note("  " + printable(problem) + "\n");
+        session.warn("  " + printable(problem) + "\n");
     return base::info(base::Errc::BadContent).exit_code;
 }
 

@@ -26,8 +26,8 @@ base::Result<int> run(Session& session) {
         host["verdict"] = to_json(verdict);
         session.print_json(host);
     } else {
-        session.print(render_verdict(session.out(), verdict) +
-                      render_status(session.out(), host, last, base::realtime_us()));
+        session.page(render_verdict(session.out(), verdict) +
+                     render_status(session.out(), host, last, base::realtime_us()));
     }
     return verdict.ok ? 0 : not_ok_exit_status;
 }

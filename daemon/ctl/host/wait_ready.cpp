@@ -48,7 +48,7 @@ Result<int> print_verdict(const Session& session, client::Client& client) {
     const Verdict verdict = verdict_of(host, base::Json());
     if (verdict.ok)
         return 0;
-    session.note(render_verdict(session.err(), verdict));
+    session.warn(render_verdict(session.err(), verdict));
     return not_ok_exit_status;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/image/place.hpp"
 #include "daemon/ctl/image/verbs.hpp"
@@ -20,7 +21,9 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(list);
     else
-        session.print(render_images(session.out(), list, !words.empty()));
+        session.page_list(render_images(session.out(), list),
+                          words.empty() ? "No images."
+                                        : "No image matches '" + printable(words.front()) + "'.");
     return 0;
 }
 

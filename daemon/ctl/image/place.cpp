@@ -45,7 +45,7 @@ Result<int> conclude(const Session& session, const images::PlacementReport& repo
     if (session.wants_json())
         session.print_json(to_json(report));
     else
-        session.print(render_placement(session.out(), to_json(report)));
+        session.page(render_placement(session.out(), to_json(report)));
     return verdict(report);
 }
 
@@ -113,7 +113,7 @@ Result<int> place_pinned(const Session& session, const base::Root& root, bool dr
     }
     if (!dry_run)
         if (const auto kept = root.write_atomic(images::placement_file, base::dump(to_json(report))); !kept)
-            session.note("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
+            session.warn("Result not saved for 'gpuhostctl status': " + kept.error().message + "\n");
     return conclude(session, report);
 }
 

@@ -62,7 +62,7 @@ Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(answer);
     else
-        session.print(facts.render(session.out()));
+        session.page(facts.render(session.out()));
     return 0;
 }
 

@@ -19,7 +19,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(image);
     else
-        session.print(render_image(session.out(), image));
+        session.page(render_image(session.out(), image));
     return 0;
 }
 

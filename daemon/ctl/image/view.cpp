@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -20,19 +21,21 @@ std::string origin_of(const Json& image) {
     return text_of(image, "bundle") + ", generation " + std::to_string(number_of(image, "generation"));
 }
 
+std::string problem_lines(const Screen& screen, const Json& document) {
+    std::string text;
+    for (const std::string& problem : base::strings_or_empty(document, "problems"))
+        text += fit(screen, screen.paint(Style::Bad, printable(problem)) + "\n");
+    return text;
+}
+
 } // namespace
 
-std::string render_images(const Screen& screen, const Json& list, bool selects) {
+std::string render_images(const Screen& screen, const Json& list) {
     Table table({{"IMAGE"}, {"PLATFORMS"}, {"BUNDLE"}, {"DIGEST"}});
     for (const Json& image : list_of(list, "images"))
         table.add({text_of(image, "name"), platforms_of(image), text_of(image, "bundle"),
                    text_of(image, "digest")});
-    const std::string none = selects ? "No such image." : "No images.";
-    std::string text = table.empty() ? none + " Import a bundle with images: gpuhostctl bundle import FILE\n"
-                                     : table.render(screen);
-    for (const std::string& problem : base::strings_or_empty(list, "problems"))
-        text += screen.paint(Style::Bad, printable(problem)) + "\n";
-    return text;
+    return (table.empty() ? "" : table.render(screen)) + problem_lines(screen, list);
 }
 
 std::string render_image(const Screen& screen, const Json& image) {
@@ -64,11 +67,9 @@ std::string render_placement(const Screen& screen, const Json& placement) {
                    text_of(image, "digest"),
                    text_of(image, "why")});
     }
-    std::string text = table.empty() ? "" : table.render(screen);
-    for (const std::string& problem : base::strings_or_empty(placement, "problems"))
-        text += screen.paint(Style::Bad, printable(problem)) + "\n";
+    std::string text = (table.empty() ? "" : table.render(screen)) + problem_lines(screen, placement);
     for (const std::string& pin : base::strings_or_empty(placement, "absent"))
-        text += screen.paint(Style::Warn, printable(pin)) + ": not in any bundle yet\n";
+        text += fit(screen, screen.paint(Style::Warn, printable(pin)) + ": not in any bundle yet\n");
     if (list_of(placement, "runtimes").empty())
         text += "No container runtime found on this host.\n";
     else if (text.empty())

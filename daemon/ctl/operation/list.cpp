@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/operation/verbs.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gpuhost::ctl {
@@ -28,10 +29,11 @@ base::Result<int> run(Session& session) {
     GPUHOST_CHECK(session.use_mounted(true));
     GPUHOST_TRY(client, session.client());
     GPUHOST_TRY(rows, client->list_operations());
+    std::reverse(rows.begin(), rows.end()); // gpuhostd lists the newest last
     if (session.wants_json())
         session.print_json(as_json(rows));
     else
-        session.print(render_operations(session.out(), rows, base::realtime_us()));
+        session.page_list(render_operations(session.out(), rows, base::realtime_us()), "No operations.");
     return 0;
 }
 
@@ -40,8 +42,8 @@ base::Result<int> run(Session& session) {
 const Verb operation_list_verb{
     "operation list",
     "",
-    "list operations, newest last",
-    "Lists the operations of this host and their outcomes, newest last.",
+    "list operations, newest first",
+    "Lists the operations of this host and their outcomes, newest first.",
     0,
     0,
     options,

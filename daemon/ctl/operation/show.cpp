@@ -20,7 +20,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(operation);
     else
-        session.print(render_operation(session.out(), operation, base::realtime_us()));
+        session.page(render_operation(session.out(), operation, base::realtime_us()));
     return 0;
 }
 

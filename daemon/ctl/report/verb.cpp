@@ -68,7 +68,7 @@ Result<std::uint64_t> write(OutputFile& file, const std::string& path, const std
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     if (given.has(list_option)) {
-        session.print(render_sources(session.out()));
+        session.page(render_sources(session.out()));
         return 0;
     }
     GPUHOST_TRY(root, given_root(given));

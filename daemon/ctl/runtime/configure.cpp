@@ -41,7 +41,7 @@ Result<int> preview(Session& session) {
     if (session.wants_json())
         session.print_json(plan);
     else
-        session.print(render_runtime_plan(session.out(), plan));
+        session.page_list(render_runtime_plan(session.out(), plan), "No container runtimes.");
     return status_of(plan);
 }
 

@@ -25,8 +25,9 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(document);
     else
-        session.print(names.empty() ? render_runtimes(session.out(), document)
-                                    : render_runtime(session.out(), document));
+        session.page_list(names.empty() ? render_runtimes(session.out(), document)
+                                        : render_runtime(session.out(), document),
+                          "No container runtimes.");
     return 0;
 }
 

@@ -34,7 +34,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(checked);
     else
-        session.print(render_runtime_checks(session.out(), checked));
+        session.page_list(render_runtime_checks(session.out(), checked), "No container runtimes.");
     return conclude(checked);
 }
 

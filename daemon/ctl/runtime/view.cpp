@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -55,7 +56,7 @@ void add_some(Facts& facts, const std::string& label, const std::string& value) 
 
 std::string render_runtimes(const Screen& screen, const Json& list) {
     if (list_of(list, "runtimes").empty())
-        return "No container runtime found.\n";
+        return "";
     Table table({{"NAME"}, {"KIND"}, {"VERSION"}, {"STATE"}, {"CDI"}, {"CONFIGURATION"}});
     std::string verdicts;
     for (const Json& runtime : list_of(list, "runtimes")) {
@@ -64,7 +65,7 @@ std::string render_runtimes(const Screen& screen, const Json& list) {
                    cdi_of(runtime), text_of(runtime, "config")});
         verdicts += name + ": " + text_of(runtime, "verdict") + "\n";
     }
-    return table.render(screen) + verdicts;
+    return table.render(screen) + fit(screen, verdicts);
 }
 
 std::string render_runtime(const Screen& screen, const Json& runtime) {

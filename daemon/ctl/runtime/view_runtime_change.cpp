@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/line_diff.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 #include <algorithm>
 
@@ -13,8 +14,6 @@ namespace gpuhost::ctl {
 using base::Json;
 
 namespace {
-
-constexpr const char* nobody = "No container runtime found.\n";
 
 Style style_of_line(const std::string& line) {
     switch (line.front()) {
@@ -71,8 +70,8 @@ std::string lead(const Screen& screen, const std::string& outcome) {
 std::string heading(const Screen& screen, const Json& runtime) {
     const std::string before = lead(screen, text_of(runtime, "outcome"));
     const std::string text = text_of(runtime, "text");
-    return screen.paint(Style::Bold, text_of(runtime, "name")) + ": " + before +
-           (before.empty() || text.empty() ? "" : ": ") + text + "\n";
+    return fit(screen, screen.paint(Style::Bold, text_of(runtime, "name")) + ": " + before +
+                           (before.empty() || text.empty() ? "" : ": ") + text + "\n");
 }
 
 std::string problem_lines(const Screen& screen, const Json& runtime) {
@@ -84,7 +83,7 @@ std::string problem_lines(const Screen& screen, const Json& runtime) {
         out += "  " + screen.paint(Style::Bad, message) + "\n";
     if (!hint.empty())
         out += "  " + screen.paint(Style::Bold, "Hint:") + " " + hint + "\n";
-    return out;
+    return fit(screen, out);
 }
 
 std::string planned(const Screen& screen, const Json& runtime) {
@@ -92,13 +91,13 @@ std::string planned(const Screen& screen, const Json& runtime) {
     if (text_of(runtime, "outcome") == "nothing")
         return out;
     for (const std::string& reason : base::strings_or_empty(runtime, "reasons"))
-        out += "  " + printable(reason) + "\n";
+        out += fit(screen, "  " + printable(reason) + "\n");
     out += problem_lines(screen, runtime);
     for (const Json& file : list_of(runtime, "files"))
         out += file_lines(screen, file);
     if (text_of(runtime, "restart") != "none")
         if (const std::string restart = text_of(runtime, "restart_text"); !restart.empty())
-            out += "  " + screen.paint(Style::Bold, "Restart:") + " " + restart + "\n";
+            out += fit(screen, "  " + screen.paint(Style::Bold, "Restart:") + " " + restart + "\n");
     return out;
 }
 
@@ -113,8 +112,8 @@ std::string checks_of(const Screen& screen, const Json& runtime) {
     for (const Json& check : list_of(runtime, "checks")) {
         const bool ok = base::bool_or(check, "ok", false);
         const std::string text = text_of(check, "text");
-        out += "  " + good_or_bad(screen, check) + (ok ? "  " : "   ") + text_of(check, "name") +
-               (text.empty() ? "" : ": ") + text + "\n";
+        const std::string lead = "  " + good_or_bad(screen, check) + (ok ? "  " : "   ");
+        out += hanging(screen, lead, text_of(check, "name") + (text.empty() ? "" : ": ") + text) + "\n";
     }
     return out;
 }
@@ -150,7 +149,7 @@ std::string render_runtime_plan(const Screen& screen, const Json& plan) {
         out += (gap || (several_lines && !out.empty()) ? "\n" : "") + text;
         gap = several_lines;
     }
-    return runtimes.empty() ? nobody : out;
+    return out;
 }
 
 std::string render_runtime_checks(const Screen& screen, const Json& checked) {
@@ -158,7 +157,7 @@ std::string render_runtime_checks(const Screen& screen, const Json& checked) {
     std::string out;
     for (const Json& runtime : runtimes)
         out += checks_of(screen, runtime);
-    return runtimes.empty() ? nobody : out;
+    return out;
 }
 
 void add_runtime_lines(Facts& facts, const Screen& screen, const Json& observed) {

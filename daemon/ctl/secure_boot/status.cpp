@@ -21,7 +21,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(status);
     else
-        session.print(render_secure_boot(session.out(), status));
+        session.page(render_secure_boot(session.out(), status));
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -79,7 +80,7 @@ std::string render_sets(const Screen& screen, const Json& status) {
         for (const std::string& warning : base::strings_or_empty(set, "warnings"))
             lines += "    " + printable(warning) + "\n";
     }
-    return lines.empty() ? "" : "\nDrivers in the store, by their signatures:\n" + lines;
+    return lines.empty() ? "" : fit(screen, "\nDrivers in the store, by their signatures:\n" + lines);
 }
 
 } // namespace
@@ -104,18 +105,23 @@ std::string render_enrolment(const Screen& screen, const Json& enrolment) {
                   "[Driver] SigningKey=" + text_of(enrolment, "key") + " SigningCertificate=" + path);
     std::string text = facts.render(screen) + "\n";
     if (kernel == "known")
-        return text + standing(screen, kernel) + ": there is nothing to enrol.\n";
+        return text + fit(screen, standing(screen, kernel) + ": there is nothing to enrol.\n");
     const std::string der = text_of(enrolment, "der");
     text += "To enrol it with the kernel:\n";
     if (der != path)
         text += "  openssl x509 -in " + path + " -outform DER -out " + der + "\n";
-    return text + "  mokutil --import " + der +
-           "\nmokutil asks for a password, which is used once. Then reboot with access to the console, for "
-           "example by the BMC:\nMokManager waits ten seconds for a key to be pressed. Choose Enroll MOK, "
-           "Continue, Yes, enter the password, Reboot.\n'gpuhostctl secure-boot status' shows whether the "
-           "kernel has the key.\n\nWithout access to a console, add the certificate to the firmware's db, by "
-           "its setup or the BMC. Most distributions'\nkernels accept keys from there, in .platform, for "
-           "modules too. Or build the certificate into the kernel.\n";
+    return text + "  mokutil --import " + der + "\n" +
+           hanging(screen, "",
+                   "mokutil asks for a password, which is used once. Then reboot with access to the console, "
+                   "for example by the BMC: MokManager waits ten seconds for a key to be pressed. Choose "
+                   "Enroll MOK, Continue, Yes, enter the password, Reboot. 'gpuhostctl secure-boot status' "
+                   "shows whether the kernel has the key.") +
+           "\n\n" +
+           hanging(screen, "",
+                   "Without access to a console, add the certificate to the firmware's db, by its setup or "
+                   "the BMC. Most distributions' kernels accept keys from there, in .platform, for modules "
+                   "too. Or build the certificate into the kernel.") +
+           "\n";
 }
 
 } // namespace gpuhost::ctl

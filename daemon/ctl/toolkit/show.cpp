@@ -21,7 +21,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(document);
     else
-        session.print(render_toolkit(session.out(), document));
+        session.page(render_toolkit(session.out(), document));
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 namespace gpuhost::ctl {
 
@@ -44,12 +45,11 @@ std::string render_toolkits(const Screen& screen, const Json& list) {
         table.add({text_of(set, "version"),
                    std::to_string(number_of(set, "files")),
                    human_bytes(number_of(set, "bytes")),
-                   {is_selected ? "selected" : "", is_selected ? Style::Good : Style::Plain}});
+                   {is_selected ? "selected" : "available", is_selected ? Style::Good : Style::Plain}});
     }
-    std::string out = table.empty() ? "No toolkit in the store. Import one: gpuhostctl toolkit import FILE…\n"
-                                    : table.render(screen);
+    std::string out = table.empty() ? "" : table.render(screen);
     for (const std::string& problem : base::strings_or_empty(list, "problems"))
-        out += screen.paint(Style::Bad, printable(problem)) + "\n";
+        out += fit(screen, screen.paint(Style::Bad, printable(problem)) + "\n");
     return out;
 }
 

@@ -120,7 +120,7 @@ class Host(Guest):
         automatically."""
         listed = self.operations()
         listed = listed if isinstance(listed, list) else listed["operations"]
-        number = next(one["id"] for one in reversed(listed) if kind in (None, one["kind"]))
+        number = next(one["id"] for one in listed if kind in (None, one["kind"]))
         return self.ctl_json("operation", "show", number)
 
     def diagnose(self):

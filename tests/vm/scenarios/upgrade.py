@@ -110,6 +110,8 @@ def keeps_state(host):
     assert host.read(POLICY) == policy, "the cluster's settings are lost"
     found[POLICY] = found.pop(FORMER_POLICY)
     after = documents(host)
+    for documents_of in (before, after):  # former versions list the newest operation last
+        documents_of["operation list"].sort(key=lambda one: one["id"])
     new = after["operation list"][len(before["operation list"]):]  # of the daemon's start
     assert [one["kind"] for one in new] in ([], ["apply"]), f"operations: {new}"
     changed = lost(before, after | {"operation list": after["operation list"][:len(before["operation list"])]})

@@ -189,7 +189,7 @@ TEST(OperationView, ListHasTheNewestLast) {
               "ID  BEGAN       TOOK  STATE      TITLE\n"
               " 1  5 min ago  5.3 s  committed  import 550.163.01\n"
               "12  just now          running    swap\n");
-    EXPECT_EQ(render_operations({}, {}, 0), "No operation yet.\n");
+    EXPECT_EQ(render_operations({}, {}, 0), "");
 }
 
 TEST(OperationView, MalformedDocumentsAreShown) {

@@ -69,12 +69,9 @@ TEST(PlanView, CleanWithoutStepsListsWhatIsKept) {
                                       "  535.261.03 stays: it is pinned\n");
 }
 
-TEST(ImageView, EmptyListHintsAtBundleImport) {
-    const Json none{{"images", Json::array()}};
-    EXPECT_EQ(render_images({}, none, false),
-              "No images. Import a bundle with images: gpuhostctl bundle import FILE\n");
-    EXPECT_EQ(render_images({}, none, true),
-              "No such image. Import a bundle with images: gpuhostctl bundle import FILE\n");
+TEST(ImageView, EmptyListIsEmptyText) {
+    EXPECT_EQ(render_images({}, {{"images", Json::array()}}), "");
+    EXPECT_EQ(render_images({}, {{"images", Json::array()}, {"problems", {"x"}}}), "x\n");
 }
 
 TEST(PlanView, WarningsOfChecksAreShownLast) {

@@ -47,7 +47,7 @@ TEST(DriverView, ListShowsStateOfEachSet) {
     EXPECT_EQ(render_drivers({}, list(), "550.163.01"),
               "VERSION     KERNEL          FLAVOUR  MODULES  USERLAND  STATE\n"
               "550.163.01  6.1.0-50-amd64  open           2    17 MiB  loaded, selected\n"
-              "            6.1.0-49-amd64  open           2\n"
+              "            6.1.0-49-amd64  open           2            available\n"
               "535.261.03  6.1.0-50-amd64  open           2      none  previous\n"
               "470.1.2                                           none  not built\n");
 }
@@ -58,9 +58,8 @@ TEST(DriverView, SelectedButUnloadedDriverIsNotLoaded) {
     EXPECT_NE(text.find("none  loaded, previous\n"), std::string::npos) << text;
 }
 
-TEST(DriverView, EmptyStoreHintsAtImport) {
-    EXPECT_EQ(render_drivers({}, {{"versions", Json::array()}}, ""),
-              "The driver store is empty. Import a driver: gpuhostctl driver import FILE…\n");
+TEST(DriverView, EmptyStoreIsEmptyText) {
+    EXPECT_EQ(render_drivers({}, {{"versions", Json::array()}}, ""), "");
 }
 
 TEST(DriverView, ShowsUserlandAndModulesOfOneVersion) {
@@ -71,7 +70,7 @@ TEST(DriverView, ShowsUserlandAndModulesOfOneVersion) {
               " Modules: for 6.1.0-50-amd64, open: loaded, selected\n"
               "          nvidia nvidia_uvm\n"
               "          /var/lib/gpuhost/driver/x/m2\n"
-              " Modules: for 6.1.0-49-amd64, open\n"
+              " Modules: for 6.1.0-49-amd64, open: available\n"
               "          nvidia nvidia_uvm\n"
               "          /var/lib/gpuhost/driver/x/m3\n"
               "  Source: open, can be built for installed kernel headers\n"
