@@ -285,6 +285,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/cli/text_test.cpp \
     %D%/ctl/cli/view_operation_test.cpp \
     %D%/ctl/cli/view_plan_test.cpp \
+    %D%/ctl/cli/width_test.cpp \
     %D%/ctl/cli/wrap_test.cpp \
     %D%/ctl/completion_test.cpp \
     %D%/ctl/doctor/facts_test.cpp \

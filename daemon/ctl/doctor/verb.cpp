@@ -10,7 +10,8 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array options{root_option, option::json};
+constexpr Option all_option{"all", "", "show skipped checks too"};
+constexpr std::array options{all_option, root_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
@@ -18,7 +19,7 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(found);
     else
-        session.print(render_diagnosis(session.out(), found));
+        session.page(render_diagnosis(session.out(), found, session.arguments().has(all_option)));
     return base::string_or(found, "result", "") == name(Health::Error)
                ? base::info(base::Errc::BadContent).exit_code
                : 0;
@@ -31,8 +32,9 @@ const Verb doctor_verb{
     "",
     "diagnose this host",
     "Diagnoses this host: gpuhostd and its units, the driver, the kernels, files of other programs that "
-    "conflict, disk space, clock, CDI, container runtimes, certificates. Each check prints ok, warning, "
-    "error or skipped, a sentence, and the next step. The exit status is 9 if one is an error. Changes and "
+    "conflict, disk space, clock, CDI, container runtimes, certificates. Each check prints error, warning "
+    "or ok, a sentence, and the next step; errors are first. --all shows skipped checks too. The exit status "
+    "is 9 if one is an error. Changes and "
     "starts nothing. Works without the daemon, and with --root on a mounted system; checks that need a "
     "running system are skipped there. Some checks need root to see everything.",
     0,

@@ -8,7 +8,7 @@
 
 namespace gpuhost::ctl {
 
-/// Renders the document of diagnose().
-[[nodiscard]] std::string render_diagnosis(const Screen& screen, const base::Json& diagnosis);
+/// Renders the document of diagnose(), the worst results first. Omits skipped checks unless `all`.
+[[nodiscard]] std::string render_diagnosis(const Screen& screen, const base::Json& diagnosis, bool all);
 
 } // namespace gpuhost::ctl

@@ -370,19 +370,24 @@ TEST(Doctor, CheckNamesAreUnique) {
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
-TEST(DoctorView, NextStepIsShownBelow) {
+TEST(DoctorView, ErrorsAreFirstAndSkippedOnesHidden) {
     const Json found{
         {"result", "error"},
         {"checks",
-         {{{"check", "daemon"}, {"result", "ok"}, {"text", "it answers"}, {"next", ""}},
-          {{"check", "gpus"}, {"result", "error"}, {"text", "one is not served"}, {"next", "apply"}},
-          {{"check", "xid"}, {"result", "skipped"}, {"text", "no log"}, {"next", ""}}}}};
-    EXPECT_EQ(render_diagnosis({}, found), "ok       daemon  it answers\n"
-                                           "error    gpus    one is not served\n"
-                                           "                 Next: apply\n"
-                                           "skipped  xid     no log\n"
-                                           "\n"
-                                           "1 error, 0 warnings\n");
+         {{{"check", "xid"}, {"result", "skipped"}, {"text", "no log"}, {"next", ""}},
+          {{"check", "daemon"}, {"result", "ok"}, {"text", "it answers"}, {"next", ""}},
+          {{"check", "clock"}, {"result", "warning"}, {"text", "not synchronized"}, {"next", ""}},
+          {{"check", "gpus"}, {"result", "error"}, {"text", "one is not served"}, {"next", "apply"}}}}};
+    const std::string worst = "error    gpus    one is not served\n"
+                              "                 Next: apply\n"
+                              "warning  clock   not synchronized\n"
+                              "ok       daemon  it answers\n";
+    EXPECT_EQ(render_diagnosis({}, found, false),
+              worst + "\n1 error, 1 warning\n1 check skipped (show them: gpuhostctl doctor --all)\n");
+    EXPECT_EQ(render_diagnosis({}, found, true), worst + "skipped  xid     no log\n\n1 error, 1 warning\n");
+    Screen screen;
+    screen.legend = false;
+    EXPECT_EQ(render_diagnosis(screen, found, false), worst);
 }
 
 } // namespace
