@@ -8,7 +8,7 @@ import re
 from programs import environment, run
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
-COMMON = {"help", "version", "no-ask-password"}
+COMMON = {"help", "version", "quiet", "no-legend", "no-pager", "no-ask-password"}
 MAIN = "gpuhostctl.1.scd"
 NOUNS = {"inventory": "bundle"}  # nouns that share the page of another
 

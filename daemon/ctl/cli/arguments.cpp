@@ -45,14 +45,6 @@ std::vector<const Option*> all_options() {
     return options;
 }
 
-/// Splits "--name=value". A short option has no value part.
-std::pair<std::string, std::optional<std::string>> split_option(const std::string& word) {
-    const std::size_t equals = base::starts_with(word, "--") ? word.find('=') : std::string::npos;
-    if (equals == std::string::npos)
-        return {word, std::nullopt};
-    return {word.substr(0, equals), word.substr(equals + 1)};
-}
-
 std::string dashed(const Option& option) {
     return "--" + std::string(option.name);
 }
@@ -65,6 +57,30 @@ const Option* find_option(const std::vector<const Option*>& options, std::string
                (name.size() == 2 && option->letter != 0 && name[1] == option->letter);
     });
     return it == options.end() ? nullptr : *it;
+}
+
+/// An option as written: "--kernel" or "-k", with the value if it is in the same word.
+using Written = std::pair<std::string, std::optional<std::string>>;
+
+/// Splits "--name=value", "-qj" and "-kVALUE". An optional value is possible only after a long name.
+std::vector<Written> split_option(const std::string& word, const std::vector<const Option*>& known) {
+    if (base::starts_with(word, "--")) {
+        const std::size_t equals = word.find('=');
+        if (equals == std::string::npos)
+            return {{word, std::nullopt}};
+        return {{word.substr(0, equals), word.substr(equals + 1)}};
+    }
+    std::vector<Written> all;
+    for (std::size_t i = 1; i < word.size(); ++i) {
+        all.push_back({std::string{'-', word[i]}, std::nullopt});
+        const Option* const option = find_option(known, all.back().first);
+        if (option == nullptr || option->argument.empty() || option->argument_optional ||
+            i + 1 == word.size())
+            continue;
+        all.back().second = word.substr(i + 1);
+        break;
+    }
+    return all;
 }
 
 std::vector<const Option*> options_of(const Verb& verb) {
@@ -211,16 +227,17 @@ Result<Arguments> Arguments::parse(std::span<const std::string> words) {
             plain.push_back(words[i]);
             continue;
         }
-        const auto [name, value] = split_option(words[i]);
-        const Option* const option = find_option(known, name);
-        if (option == nullptr) {
-            unknown.push_back(name);
-            continue;
+        for (const auto& [name, value] : split_option(words[i], known)) {
+            const Option* const option = find_option(known, name);
+            if (option == nullptr) {
+                unknown.push_back(name);
+                continue;
+            }
+            const bool consumes_next = !option->argument.empty() && !option->argument_optional && !value;
+            const auto given = consumes_next && i + 1 < words.size() ? std::optional(words[++i]) : value;
+            GPUHOST_CHECK(check_value(*option, given));
+            arguments.given_.push_back({option->name, given.value_or("")});
         }
-        const bool consumes_next = !option->argument.empty() && !option->argument_optional && !value;
-        const auto given = consumes_next && i + 1 < words.size() ? std::optional(words[++i]) : value;
-        GPUHOST_CHECK(check_value(*option, given));
-        arguments.given_.push_back({option->name, given.value_or("")});
     }
     std::vector<std::string> options = unknown;
     for (const Given& given : arguments.given_)

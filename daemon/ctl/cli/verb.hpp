@@ -46,7 +46,8 @@ struct Family {
 }
 
 namespace option {
-inline constexpr Option json{"json", "short|pretty", "print JSON instead of text; short is one line", true};
+inline constexpr Option json{"json", "short|pretty", "print JSON; default: pretty on a terminal, else short",
+                             true,   false,          'j'};
 inline constexpr Option no_wait{"no-wait", "", "print the operation's number, or 0 for none, and return"};
 inline constexpr Option dry_run{"dry-run", "", "run all checks and print the changes; change nothing"};
 inline constexpr Option holders{"holders", "refuse|wait|terminate",
@@ -55,7 +56,8 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
                                        "how long to wait for holders, such as '30s' or '5min'"};
 } // namespace option
 
-/// Returns --help, --version and --no-ask-password. Every verb accepts these options, also before its name.
+/// Returns the options that every verb accepts, also before its name. As in systemctl(1), such an option has
+/// no effect on a verb for which it has no meaning.
 [[nodiscard]] std::span<const Option> common_options() noexcept;
 /// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, the only file that
 /// includes all of them.

@@ -4,6 +4,8 @@
 #include "daemon/ctl/driver/verbs.hpp"
 #include "daemon/ctl/host/verbs.hpp"
 
+#include <map>
+
 #include <gtest/gtest.h>
 
 namespace gpuhost::ctl {
@@ -45,6 +47,16 @@ TEST(Arguments, OptionalValueNeedsAnEqualsSign) {
     EXPECT_EQ(plain->value(option::json), "");
     EXPECT_EQ(plain->words(), Words{"7"});
     EXPECT_EQ(Arguments::parse(Words{"status", "--json=short"})->value(option::json), "short");
+}
+
+TEST(Arguments, ShortOptionsMayShareOneWord) {
+    for (const Words& words : {Words{"status", "-qj"}, Words{"-j", "status", "-q"}, Words{"-jq"}}) {
+        const auto arguments = Arguments::parse(words);
+        ASSERT_TRUE(arguments) << arguments.error().message;
+        EXPECT_EQ(arguments->verb(), &status_verb);
+        EXPECT_TRUE(arguments->has("quiet"));
+        EXPECT_EQ(arguments->value(option::json), "");
+    }
 }
 
 TEST(Arguments, RepeatedOptionsKeepAllValues) {
@@ -128,6 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
               "unknown option '--no-wiat'",
               "Did you mean '--no-wait'?"},
         Wrong{{"status", "-v"}, "unknown option '-v'", "See: gpuhostctl status --help."},
+        Wrong{{"status", "-qv"}, "unknown option '-v'", "See: gpuhostctl status --help."},
+        Wrong{{"reload", "-j"}, "'reload' has no option '--json'", "See: gpuhostctl reload --help."},
         Wrong{
             {"status", "--no-wait"}, "'status' has no option '--no-wait'", "See: gpuhostctl status --help."},
         Wrong{{"status", "--json="}, "option '--json' has an empty value", "Write: --json=short|pretty."},
@@ -144,6 +158,17 @@ INSTANTIATE_TEST_SUITE_P(
               "one argument too many: '2'",
               "Usage: gpuhostctl driver swap VERSION."},
         Wrong{{"status", "now"}, "'status' accepts no argument, got 'now'", "Usage: gpuhostctl status."}));
+
+TEST(Verbs, LetterMeansSameOptionEverywhere) {
+    std::map<char, std::string_view> names;
+    for (const Verb* verb : verbs())
+        for (const std::span<const Option> options : {verb->options, common_options()})
+            for (const Option& option : options)
+                if (option.letter != 0) {
+                    EXPECT_EQ(names.emplace(option.letter, option.name).first->second, option.name)
+                        << option.letter;
+                }
+}
 
 TEST(Verbs, OptionsWithTheSameNameHaveSameValues) {
     // Words and values are distinguished before the verb is known.
