@@ -23,7 +23,7 @@ def refused(t, host, what, *texts):
 
 def check_unsigned(t, host):
     enforce(host)
-    refused(t, host, "an unsigned module", "module 'nvidia' is not signed", "sig_enforce", "mokutil --import")
+    refused(t, host, "an unsigned module", "module 'nvidia' is not signed", "sig_enforce", "secure-boot show-enrolment")
     refused(t, host, "several unsigned modules", "'nvidia_uvm'", "'nvidia_drm'")
     enforce(host, False)
 
@@ -63,7 +63,7 @@ def check_signed(t, host):
     enforce(host)
     know(host, other)
     import_signed(host, site)
-    refused(t, host, "a key unknown to the kernel", "module 'nvidia' is signed by", "Site modules", "sig_enforce", "mokutil --import")
+    refused(t, host, "a key unknown to the kernel", "module 'nvidia' is signed by", "Site modules", "sig_enforce", "secure-boot show-enrolment")
     know(host, site, keyring=".ima")
     refused(t, host, "a key only in another keyring", f"'Site modules' (key {site.id})")
     know(host, site)
