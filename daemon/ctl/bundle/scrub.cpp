@@ -8,6 +8,7 @@
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 
 #include <array>
 #include <optional>
@@ -79,10 +80,10 @@ void show(const Session& session, const images::Scrub& scrub) {
     if (session.wants_json())
         return session.print_json(to_json(scrub));
     for (const images::Damage& damage : scrub.damages)
-        session.print(line_of(damage));
+        session.print(fit(session.out(), line_of(damage)));
     if (scrub.damages.empty())
-        session.print("Read " + plural(scrub.blobs, "blob", "blobs") + ", " + human_bytes(scrub.bytes) +
-                      ": no damage found.\n");
+        session.print(fit(session.out(), "Read " + plural(scrub.blobs, "blob", "blobs") + ", " +
+                                             human_bytes(scrub.bytes) + ": no damage found.\n"));
 }
 
 Result<int> run(Session& session) {

@@ -7,6 +7,7 @@
 #include "daemon/ctl/cli/byte_meter.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 #include "images/import/each_member.hpp"
 
 #include <algorithm>
@@ -94,10 +95,12 @@ Result<int> run(Session& session) {
         return 0;
     }
     session.print(
-        "Bundle " + manifest.name + ", generation " + std::to_string(manifest.generation) +
-        ", is intact and signed by " + printable(bundle.signer().subject) + ": " +
-        plural(verified.members, "member", "members") + ", " + human_bytes(verified.bytes) +
-        (verified.absent == 0 ? "" : "; it leaves out " + plural(verified.absent, "blob", "blobs")) + ".\n");
+        fit(session.out(),
+            "Bundle " + manifest.name + ", generation " + std::to_string(manifest.generation) +
+                ", is intact and signed by " + printable(bundle.signer().subject) + ": " +
+                plural(verified.members, "member", "members") + ", " + human_bytes(verified.bytes) +
+                (verified.absent == 0 ? "" : "; it leaves out " + plural(verified.absent, "blob", "blobs")) +
+                ".\n"));
     return 0;
 }
 

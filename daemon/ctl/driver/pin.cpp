@@ -3,6 +3,7 @@
 #include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/wrap.hpp"
 #include "daemon/ctl/driver/verbs.hpp"
 #include "kmod/driver_settings.hpp"
 
@@ -55,7 +56,8 @@ Result<int> run(Session& session) {
     GPUHOST_CHECK(core::write_list(root, kmod::driver_setting_keys(), kmod::driver_pins, pins));
     if (root.is_host())
         GPUHOST_CHECK(reload_daemon(session));
-    session.print(pins.empty() ? "No driver is pinned.\n" : "Pinned: " + base::join(pins, ", ") + "\n");
+    session.print(fit(session.out(),
+                      pins.empty() ? "No driver is pinned.\n" : "Pinned: " + base::join(pins, ", ") + "\n"));
     return 0;
 }
 
