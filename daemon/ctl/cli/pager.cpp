@@ -19,7 +19,6 @@ namespace gpuhost::ctl {
 namespace {
 
 constexpr const char* default_less = "FRSXMK";
-constexpr const char* without_login = "4294967295"; ///< the loginuid of a process outside of any login
 
 std::optional<std::string> from_process(const char* name) {
     const char* const value = std::getenv(name);
@@ -31,8 +30,8 @@ bool is_elevated() {
     if (::getuid() != ::geteuid() || from_process("SUDO_UID"))
         return true;
     const auto root = base::Root::open("/");
-    const std::string owner = root ? root->read_line("/proc/self/loginuid").value_or("") : "";
-    return owner == without_login || owner != std::to_string(::geteuid());
+    // Outside of any login the number is no user's.
+    return !root || root->read_line("/proc/self/loginuid").value_or("") != std::to_string(::geteuid());
 }
 
 bool is_utf8(const Environment& environment) {
