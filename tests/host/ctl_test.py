@@ -431,6 +431,10 @@ def operations(bus):
     expect(started.end(), "a swap prints steps on stderr, result on stdout", 0,
            out="swap driver 535.261.03 → 550.163.01: done in 12 s\n",
            err="1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n")
+    started = follow(bus, "--quiet")
+    bus.operation(swap("running", "done", "running", "pending"))
+    bus.operation(COMMITTED)
+    expect(started.end(), "a swap with --quiet prints only its result", 0, out="swap .*: done in 12 s\n")
     started = follow(bus, "--json")
     bus.operation(COMMITTED)
     result = started.end()
@@ -512,6 +516,12 @@ def terminal(bus):
     screen.end()
     T.ok("\033" not in screen.text and "committed" in screen.text,
          "NO_COLOR disables colours", repr(screen.text))
+    for more, coloured in (({"SYSTEMD_COLORS": "0"}, False), ({"SYSTEMD_COLORS": "1", "NO_COLOR": "1"}, True)):
+        screen = on_terminal(bus, "operation", "list", **more)
+        screen.end()
+        T.ok(("\033" in screen.text) == coloured, f"{more} determines the colours", repr(screen.text))
+    environment = {**bus.environment, "SYSTEMD_COLORS": "1"}
+    T.ok("\033" not in programs.run([CTL, "operation", "list"], env=environment).stdout, "off a terminal there are no colours")
 
 
 def interrupt(bus):
@@ -565,6 +575,15 @@ def verdict(bus):
     expect(waiting.end(), "wait-ready waits for a running operation")
 
 
+def lists(bus):
+    bus.operation(COMMITTED)
+    expect(run(bus, "operation", "list", "--no-legend"), "--no-legend omits the header of a table", 0, out="12  .*550.163.01\n")
+    bus.operation(COMMITTED | {"id": 13})
+    expect(run(bus, "operation", "list"), "operation list has the newest first", 0, out="ID .*\n13 .*\n12 .*\n")
+    T.equal([one["id"] for one in json.loads(run(bus, "operation", "list", "-j").out)], [13, 12],
+            "operation list --json has the newest first")
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         bus = Bus(directory)
@@ -585,6 +604,7 @@ def main():
             interrupt(bus)
             ready(bus)
             verdict(bus)
+            lists(bus)
         finally:
             bus.close()
     T.done()
