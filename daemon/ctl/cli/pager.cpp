@@ -30,7 +30,7 @@ bool is_elevated() {
     if (::getuid() != ::geteuid() || from_process("SUDO_UID"))
         return true;
     const auto root = base::Root::open("/");
-    // Outside of any login the number is no user's.
+    // Outside of any login the number is -1, which differs from each user's.
     return !root || root->read_line("/proc/self/loginuid").value_or("") != std::to_string(::geteuid());
 }
 

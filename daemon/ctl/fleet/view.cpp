@@ -304,7 +304,7 @@ std::string render_fleet(const Screen& screen, const Json& document, const Fleet
     }
     if (!rows.empty())
         text += "\n" + render_rows(screen, rows, view.now);
-    if (more > 0)
+    if (more > 0 && screen.legend)
         text += screen.paint(Style::Dim, "and " + plural(more, "node", "nodes") + " more" +
                                              (view.all ? "" : ", which --all shows")) +
                 "\n";
