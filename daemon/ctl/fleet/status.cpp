@@ -55,7 +55,7 @@ class FleetShow {
         if (session_.wants_json())
             session_.print_json(document_);
         else
-            session_.page(text(all_ ? 0 : rows_for_once()));
+            session_.page(text(0));
         return 0;
     }
 
@@ -90,11 +90,6 @@ class FleetShow {
         Screen screen = session_.out();
         screen.columns = screen_of(STDOUT_FILENO).columns;
         return render_fleet(screen, document_, view);
-    }
-
-    /// Returns the number of rows that fit a terminal; 0 (all rows) if stdout is not a terminal.
-    [[nodiscard]] std::size_t rows_for_once() const {
-        return session_.out().terminal ? session_.out().rows - 1 : 0;
     }
 
     void paint() {

@@ -41,6 +41,11 @@ std::size_t phase_of(const Json& node) {
     return phases.size() - 2; // an unknown phase of a newer gpuhost-cluster
 }
 
+/// Returns true if each row must fit one line of the terminal, because the number of lines is limited.
+bool truncates(const Screen& screen, const FleetView& view) {
+    return screen.terminal && view.rows > 0;
+}
+
 /// Truncates the text so that it fits the terminal after `before` columns.
 std::string cut(const Screen& screen, const std::string& text, std::size_t before) {
     return screen.terminal ? elide(text, screen.columns - std::min(screen.columns, before)) : text;
@@ -161,8 +166,10 @@ std::size_t width_before_reason(const std::vector<Row>& rows, std::int64_t now, 
     return sum;
 }
 
-std::string render_rows(const Screen& screen, const std::vector<Row>& rows, std::int64_t now) {
-    const std::size_t most_node = screen.terminal ? std::max<std::size_t>(screen.columns / 3, 12) : 256;
+std::string render_rows(const Screen& screen, const std::vector<Row>& rows, const FleetView& view) {
+    const std::int64_t now = view.now;
+    const bool cuts = truncates(screen, view);
+    const std::size_t most_node = cuts ? std::max<std::size_t>(screen.columns / 3, 12) : 256;
     const std::size_t before = width_before_reason(rows, now, most_node);
     const std::size_t left = screen.columns - std::min(screen.columns - 1, before);
     std::vector<Table::Column> columns;
@@ -176,7 +183,7 @@ std::string render_rows(const Screen& screen, const std::vector<Row>& rows, std:
                    {row.state, phases.at(row.phase).style},
                    row.version,
                    age(row.since, now),
-                   screen.terminal ? elide(row.reason, left) : row.reason});
+                   cuts ? elide(row.reason, left) : row.reason});
     return table.render(screen);
 }
 
@@ -239,18 +246,20 @@ void add_leader(const Screen& screen, Facts& facts, const Json& leader, std::int
 }
 
 std::string render_head(const Screen& screen, const Json& document, const FleetView& view) {
+    Screen words = screen;
+    words.terminal = truncates(screen, view); // otherwise Facts wraps the lines
     Facts facts;
-    add_wrapped(screen, facts, "Server", text_of(document, "server"));
-    add_wrapped(screen, facts, "Problem", printable(view.problem), Style::Bad);
+    add_wrapped(words, facts, "Server", text_of(document, "server"));
+    add_wrapped(words, facts, "Problem", printable(view.problem), Style::Bad);
     for (const std::string& problem : base::strings_or_empty(document, "policy_problems"))
-        add_wrapped(screen, facts, "Problem", "the policy: " + printable(problem), Style::Bad);
-    add_leader(screen, facts, base::member(document, "leader"), view.now);
+        add_wrapped(words, facts, "Problem", "the policy: " + printable(problem), Style::Bad);
+    add_leader(words, facts, base::member(document, "leader"), view.now);
     const Json& pools = list_of(document, "pools");
     const bool any = std::any_of(pools.begin(), pools.end(),
                                  [](const Json& pool) { return number_of(pool, "hosts") > 0; });
     for (const Json& pool : pools)
         if (number_of(pool, "hosts") > 0 || (!any && &pool == &pools.back()))
-            add_pool(screen, facts, pool);
+            add_pool(words, facts, pool);
     return facts.render(screen);
 }
 
@@ -303,7 +312,7 @@ std::string render_fleet(const Screen& screen, const Json& document, const Fleet
         rows.resize(std::min(rows.size(), shown));
     }
     if (!rows.empty())
-        text += "\n" + render_rows(screen, rows, view.now);
+        text += "\n" + render_rows(screen, rows, view);
     if (more > 0 && screen.legend)
         text += screen.paint(Style::Dim, "and " + plural(more, "node", "nodes") + " more" +
                                              (view.all ? "" : ", which --all shows")) +

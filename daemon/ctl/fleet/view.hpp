@@ -17,7 +17,7 @@ struct FleetView {
 };
 
 /// Renders the progress of each pool, then its hosts, failed ones first. Many hosts with the same state and
-/// reason share one row. Truncates lines to the terminal's width.
+/// reason share one row. Wraps lines at the terminal's width; truncates them if `rows` is limited.
 [[nodiscard]] std::string render_fleet(const Screen& screen, const base::Json& document,
                                        const FleetView& view);
 

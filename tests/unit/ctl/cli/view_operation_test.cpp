@@ -180,7 +180,7 @@ TEST(OperationView, ShowsAuthorizationOrUnattendedOrigin) {
     EXPECT_EQ(trimmed(asked_by({{"origin", "daemon"}})), "gpuhostd, at its start\n");
 }
 
-TEST(OperationView, ListHasTheNewestLast) {
+TEST(OperationView, ListShowsAgeAndDuration) {
     EXPECT_EQ(render_operations(
                   {},
                   {{1, "driver.import", "committed", "import 550.163.01", 1'000'000'000, 1'005'300'000},

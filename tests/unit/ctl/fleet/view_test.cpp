@@ -109,7 +109,7 @@ TEST(FleetView, OmittedHostsAreCounted) {
         << "everything is shown without a terminal";
 }
 
-TEST(FleetView, LinesFitTheTerminalsWidth) {
+TEST(FleetView, LimitedRowsAreTruncatedToWidth) {
     Json document = thousand();
     const std::string longest(500, 'x');
     document["nodes"].push_back(
@@ -117,13 +117,22 @@ TEST(FleetView, LinesFitTheTerminalsWidth) {
     document["server"] = "https://" + longest;
     document["pools"][0]["wait_reason"] = longest;
     document["policy_problems"] = {longest};
-    FleetView shown = view();
+    FleetView shown = view(false, 1000);
     shown.problem = longest;
     for (const std::size_t columns : {60U, 80U, 132U})
         for (const std::string& line : base::split(render_fleet(terminal(columns), document, shown), '\n'))
             EXPECT_LE(text_width(line), columns) << line;
     EXPECT_NE(render_fleet({}, document, shown).find(longest + "\n"), std::string::npos)
         << "nothing is truncated without a terminal";
+}
+
+TEST(FleetView, WithoutLimitReasonsAreWrapped) {
+    Json document = thousand();
+    document["nodes"].push_back(
+        node("a", "failed", "upgrade-failed", "the driver of this host is held by a process of the user"));
+    const std::string text = render_fleet(terminal(60), document, view());
+    EXPECT_EQ(text.find("…"), std::string::npos) << text;
+    EXPECT_NE(text.find(" of the user\n"), std::string::npos) << text;
 }
 
 TEST(FleetView, HostsShowCordonReadinessAndVersion) {
