@@ -11,9 +11,11 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl", "systemd-sysusers",
-                              "apt",        "dnf",       "dpkg",       "lspci",
-                              "rmmod",      "kubectl",   "openssl",    "mokutil"};
+constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl",  "systemd-sysusers",
+                              "apt",        "apt-get",   "dnf",         "dpkg",
+                              "lspci",      "rmmod",     "modprobe",    "kubectl",
+                              "openssl",    "mokutil",   "timedatectl", "update-initramfs",
+                              "dracut",     "chmod"};
 
 bool begins_command(std::string_view word) {
     if (!word.empty() && (word.front() == '\'' || word.front() == '('))
