@@ -576,6 +576,12 @@ def verdict(bus):
 
 
 def lists(bus):
+    for verb, key, note in (("driver list", "versions", "No drivers in the store."), ("driver history", "changes", "No changes of the driver."),
+                            ("bundle list", "bundles", "No bundles."), ("toolkit list", "toolkits", "No toolkits in the store.")):
+        noun, name = verb.split()
+        bus.tell("answer", f"{noun.capitalize()}.{name.capitalize()}", json.dumps({key: []}))
+        expect(run(bus, noun, name), f"an empty {verb} is one note", 0, err=re.escape(note + "\n"))
+        T.equal(json.loads(run(bus, noun, name, "-j").out), {key: []}, f"an empty {verb} is an empty list in JSON")
     bus.operation(COMMITTED)
     expect(run(bus, "operation", "list", "--no-legend"), "--no-legend omits the header of a table", 0, out="12  .*550.163.01\n")
     bus.operation(COMMITTED | {"id": 13})
