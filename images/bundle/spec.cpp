@@ -246,7 +246,43 @@ Result<void> add_section(BundleSpec& spec, const Section& section) {
     return {};
 }
 
+/// Returns the line of a key; empty if it has no value.
+std::string line_of(std::string_view key, const std::string& value) {
+    return value.empty() ? "" : std::string(key) + "=" + value + "\n";
+}
+
+std::string text_of(const ImageSource& image) {
+    return "\n" + (image.name.empty() ? "[Images]\n" : "[" + std::string(image_prefix) + image.name + "]\n") +
+           line_of("Layout", image.layout) + line_of("Archive", image.archive) +
+           line_of("Reference", image.reference) + line_of("Platforms", base::join(image.platforms, " "));
+}
+
+std::string text_of(const ArtifactSource& artifact) {
+    const auto kind = std::find_if(artifact_sections.begin(), artifact_sections.end(),
+                                   [&](const ArtifactSection& one) { return one.kind == artifact.kind; });
+    if (kind == artifact_sections.end())
+        return {};
+    std::string text = "\n[" + std::string(kind->prefix) + artifact.name;
+    for (const std::string* const word : {&artifact.kernel, &artifact.platform})
+        text += word->empty() ? "" : " " + *word;
+    text += "]\n" + line_of("Flavour", artifact.flavour) + line_of("GPUs", base::join(artifact.gpus, " ")) +
+            line_of(kind->directory, artifact.directory);
+    for (const std::string& pattern : artifact.patterns)
+        text += line_of(kind->key, pattern);
+    return text + line_of("OpenPGPKey", base::join(artifact.open_pgp, " "));
+}
+
 } // namespace
+
+std::string to_text(const BundleSpec& spec) {
+    std::string text =
+        "[Bundle]\nName=" + spec.name + "\nGeneration=" + std::to_string(spec.generation) + "\n";
+    for (const ArtifactSource& artifact : spec.artifacts)
+        text += text_of(artifact);
+    for (const ImageSource& image : spec.images)
+        text += text_of(image);
+    return text;
+}
 
 Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what) {
     const base::IniFile file = base::parse_ini(text);

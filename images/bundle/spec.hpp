@@ -92,5 +92,7 @@ struct BundleSpec {
 /// or key, because a bundle must not lack what its author meant. (In its own configuration, the daemon
 /// ignores them.)
 [[nodiscard]] base::Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view what);
+/// Returns a text from which parse_bundle_spec() makes the same specification, except `where` and `unnamed`.
+[[nodiscard]] std::string to_text(const BundleSpec& spec);
 
 } // namespace gpuhost::images

@@ -68,6 +68,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/images/bundle/host_facts_test.cpp \
     %D%/images/bundle/oci_test.cpp \
     %D%/images/bundle/reference_test.cpp \
+    %D%/images/bundle/spec_test.cpp \
     %D%/images/bundle_test.cpp \
     %D%/images/bundles.cpp \
     %D%/images/bundles.hpp \
