@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/create/create.hpp"
+#include "daemon/ctl/bundle/create.hpp"
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/ini.hpp"
-#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/ctl/bundle/hosts.hpp"
 #include "daemon/ctl/bundle/output.hpp"
 #include "daemon/ctl/bundle/signing.hpp"
 #include "daemon/ctl/bundle/verbs.hpp"
@@ -13,6 +11,7 @@
 #include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
+#include "images/create/create.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -84,32 +83,44 @@ Result<int> run(Session& session) {
     const std::string& path = session.arguments().words()[0];
     if (session.arguments().has(dry_run_option))
         return name_only(session, path);
-    GPUHOST_TRY(target, chosen_output(session));
-    GPUHOST_TRY(volume_size, chosen_volume_size(session));
-    GPUHOST_TRY(spec, read_spec(path));
-    GPUHOST_TRY(key, chosen_key(session));
-    GPUHOST_TRY(contents, collect(spec, path, directory_of(target), false));
-    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
-    BundleFiles files(target, volume_size);
-    GPUHOST_CHECK(write_files(files, contents, key));
-    Json document = content_of(contents.manifest);
-    document["file"] = target;
-    document["files"] = files.names();
-    document["images"] = contents.manifest.images.size();
-    add_hosts(document, hosts);
+    GPUHOST_TRY(target, chosen_target(session));
+    GPUHOST_TRY(created, create_bundle(session, path, target));
     if (session.wants_json()) {
-        session.print_json(document);
-        return verdict(hosts);
+        session.print_json(created.document);
+        return verdict(created.hosts);
     }
-    session.page(fit(session.out(), render_hosts(hosts)));
-    session.note("Wrote bundle " + contents.manifest.name + ", generation " +
-                 std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) +
-                 " and " + human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + described(files) +
-                 ".\n");
-    return verdict(hosts);
+    session.page(fit(session.out(), render_hosts(created.hosts)));
+    session.note(created.text);
+    return verdict(created.hosts);
 }
 
 } // namespace
+
+Result<BundleTarget> chosen_target(const Session& session) {
+    GPUHOST_TRY(path, chosen_output(session));
+    GPUHOST_TRY(volume_size, chosen_volume_size(session));
+    GPUHOST_TRY(key, chosen_key(session));
+    return BundleTarget{std::move(path), volume_size, std::move(key)};
+}
+
+Result<CreatedBundle> create_bundle(const Session& session, const std::string& spec_path,
+                                    const BundleTarget& target) {
+    GPUHOST_TRY(spec, read_spec(spec_path));
+    GPUHOST_TRY(contents, collect(spec, spec_path, directory_of(target.path), false));
+    GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
+    BundleFiles files(target.path, target.volume_size);
+    GPUHOST_CHECK(write_files(files, contents, target.key));
+    Json document = content_of(contents.manifest);
+    document["file"] = target.path;
+    document["files"] = files.names();
+    document["images"] = contents.manifest.images.size();
+    add_hosts(document, hosts);
+    std::string text =
+        "Wrote bundle " + contents.manifest.name + ", generation " +
+        std::to_string(contents.manifest.generation) + ", with " + described(contents.manifest) + " and " +
+        human_bytes(document["bytes"].get<std::uint64_t>()) + " to " + described(files) + ".\n";
+    return CreatedBundle{std::move(document), std::move(hosts), std::move(text)};
+}
 
 const Verb bundle_create_verb{
     "bundle create",

@@ -5,6 +5,7 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/content.cpp \
     %D%/content.hpp \
     %D%/create.cpp \
+    %D%/create.hpp \
     %D%/diff.cpp \
     %D%/fetch.cpp \
     %D%/files.cpp \
