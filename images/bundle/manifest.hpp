@@ -86,6 +86,7 @@ struct BundleManifest {
     std::vector<BundleArtifact> artifacts;
 };
 
+constexpr std::uint64_t most_generation = std::uint64_t{1} << 50U;
 /// Accepts 1 to 64 lower-case letters and digits, with '.', '_' and '-' between them: "site-images".
 [[nodiscard]] bool is_bundle_name(std::string_view text);
 

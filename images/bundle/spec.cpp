@@ -57,7 +57,7 @@ Result<void> set_bundle(BundleSpec& spec, const IniEntry& entry, const std::stri
     if (entry.key != "Generation")
         return unknown_key(entry, where);
     const auto generation = base::parse_uint(entry.value);
-    if (!generation || *generation > (std::uint64_t{1} << 50U))
+    if (!generation || *generation > most_generation)
         return base::fail(Errc::InvalidArgument, where + ": '" + entry.value + "' is not a valid generation",
                           "Use a number that grows with every bundle of that name.");
     spec.generation = *generation;
