@@ -34,12 +34,16 @@ constexpr std::array rows{
     Row{"", "IMAGE", "image"},
     Row{"", "DEVICE", "device"},
     Row{"", "ID", "operation"},
+    Row{"", "PACKAGE", "file deb"},
     Row{"", "NAME", ""},
+    Row{"", "NUMBER", ""},
     Row{"", "PATTERN", ""},
     Row{"", "REPOSITORY:TAG", ""},
     Row{"", "SERVER", ""},
     Row{"", "SIZE", ""},
     Row{"", "SPAN", ""},
+    Row{"", "URL", ""},
+    Row{"", "VERSION", "driver"},
 };
 
 /// Returns the first placeholder of arguments such as "[NAME…]", "FILE…|DIRECTORY" or "OLD NEW".

@@ -59,7 +59,8 @@ TEST(Completion, CompleterFollowsVerbAndFirstArgument) {
     EXPECT_EQ(of("runtime show", "[NAME…]"), "runtime");
     EXPECT_EQ(of("bundle diff", "OLD NEW"), "file");
     EXPECT_EQ(of("status", ""), "");
-    EXPECT_EQ(of("drivers swap", "VERSION"), std::nullopt);
+    EXPECT_EQ(of("toolkits remove", "VERSION"), "driver") << "a version that no noun owns";
+    EXPECT_EQ(of("driver swap", "UNKNOWN"), std::nullopt);
     EXPECT_EQ(completed_by(Option{"policy", "Always|Never", ""}), "words Always Never");
 }
 

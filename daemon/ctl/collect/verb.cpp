@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle/create.hpp"
+#include "daemon/ctl/bundle/output.hpp"
+#include "daemon/ctl/bundle/signing.hpp"
+#include "daemon/ctl/bundle/verbs.hpp"
+#include "daemon/ctl/cli/output_file.hpp"
+#include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/collect/gather.hpp"
+#include "daemon/ctl/collect/options.hpp"
+#include "daemon/ctl/collect/view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array options{
+    distribution_option, driver_option,      kernel_option,       image_option,           package_option,
+    directory_option,    bundle_name_option, generation_option,   platform_option,        mirror_option,
+    keyring_option,      host_status_option, driver_files_option, output_option,          volume_size_option,
+    sign_key_option,     certificate_option, passphrase_option,   collect_dry_run_option, option::json};
+
+/// A temporary directory, which the destructor removes.
+class Scratch {
+  public:
+    static Result<Scratch> make() {
+        std::error_code error;
+        std::string name = (fs::temp_directory_path(error) / "gpuhost-collect-XXXXXX").string();
+        if (error || ::mkdtemp(name.data()) == nullptr)
+            return base::fail_errno(name, error ? error.value() : errno);
+        return Scratch(std::move(name));
+    }
+    Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    Scratch& operator=(Scratch&&) = delete;
+    ~Scratch() {
+        std::error_code ignored;
+        if (!path_.empty())
+            fs::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    explicit Scratch(std::string path) : path_(std::move(path)) {}
+    std::string path_;
+};
+
+/// Fetches everything. apt's own files are in `apt_directory`.
+Result<void> fetch_all(Gathering& gathering, const std::string& apt_directory) {
+    const CollectRequest& request = gathering.request;
+    GPUHOST_TRY(have, gather_driver_files(gathering));
+    if (!request.drivers.empty() || !request.kernels.empty() || !request.packages.empty() ||
+        !request.files.empty()) {
+        GPUHOST_TRY(apt, Apt::open(gathering.programs, request, apt_directory));
+        gathering.programs.report("reading the archive's index");
+        GPUHOST_CHECK(apt.update());
+        GPUHOST_CHECK(gather_packages(gathering, apt, have));
+    }
+    GPUHOST_CHECK(gather_images(gathering));
+    auto& items = gathering.result.items;
+    std::sort(items.begin(), items.end(), [](const CollectedItem& a, const CollectedItem& b) {
+        return std::tie(a.kind, a.file, a.name) < std::tie(b.kind, b.file, b.name);
+    });
+    return {};
+}
+
+void add_notes(Collection& collection, const CollectRequest& request) {
+    if (!request.drivers.empty() && request.kernels.empty())
+        collection.notes.emplace_back("No kernel headers: hosts need those of their kernel to build the "
+                                      "driver. Name each kernel with --kernel RELEASE.");
+}
+
+/// Removes files that the last run fetched and that are no longer needed.
+void remove_old(const Gathering& gathering) {
+    for (const CollectedItem& old : gathering.before) {
+        const auto& items = gathering.result.items;
+        const bool needed = std::any_of(items.begin(), items.end(),
+                                        [&](const CollectedItem& item) { return item.file == old.file; });
+        if (!needed && old.kind != "image" && digest_of(gathering.directory, old.file) == old.sha256)
+            (void)gathering.directory.remove("/" + old.file);
+    }
+}
+
+/// Writes the record and, if there is any content, the specification.
+Result<void> write_results(const Gathering& gathering) {
+    const CollectRequest& request = gathering.request;
+    if (gathering.result.missing.empty())
+        remove_old(gathering);
+    GPUHOST_CHECK(write_collection(gathering.directory, gathering.result, request));
+    if (gathering.result.items.empty())
+        return {};
+    const std::string text = to_text(spec_of(gathering.result, request));
+    GPUHOST_CHECK(images::parse_bundle_spec(text, request.spec_path()));
+    return gathering.directory.write_atomic("/" + request.name + ".spec", text);
+}
+
+/// Fetches everything and writes the results. Ctrl-C ends gpuhostctl when this function returns.
+Result<Collection> gather(const Session& session, const CollectRequest& request) {
+    const Programs programs(session);
+    GPUHOST_TRY(scratch, Scratch::make());
+    if (!request.dry_run)
+        GPUHOST_CHECK(make_directory(request.directory));
+    std::error_code ignored;
+    const bool exists = fs::is_directory(request.directory, ignored);
+    GPUHOST_TRY(directory, base::Root::open(exists ? request.directory : scratch.path()));
+    Gathering gathering{programs, request, directory, read_collection(directory)};
+    GPUHOST_CHECK(fetch_all(gathering, (request.dry_run ? scratch.path() : request.directory) + "/.apt"));
+    add_notes(gathering.result, request);
+    if (!request.dry_run)
+        GPUHOST_CHECK(write_results(gathering));
+    return std::move(gathering.result);
+}
+
+Result<int> verdict(const Collection& collection) {
+    if (collection.missing.empty())
+        return 0;
+    return base::fail(Errc::NotFound, plural(collection.missing.size(), "item is", "items are") + " missing",
+                      "Do what is said above, and run the command again. It fetches only what is missing.");
+}
+
+Result<int> run(Session& session) {
+    GPUHOST_TRY(request, chosen_request(session));
+    std::optional<BundleTarget> target;
+    if (session.arguments().has(output_option) && !request.dry_run) {
+        GPUHOST_TRY(chosen, chosen_target(session)); // before a long download
+        target = std::move(chosen);
+    }
+    GPUHOST_TRY(collection, gather(session, request));
+    if (!session.wants_json())
+        session.print(render_collection(collection, request, session.out()));
+    Json document = to_json(collection, request);
+    if (target && collection.missing.empty()) {
+        GPUHOST_TRY(created, create_bundle(session, request.spec_path(), *target));
+        document["bundle"] = std::move(created.document);
+        if (!session.wants_json())
+            session.note(created.text);
+    }
+    if (session.wants_json())
+        session.print_json(document);
+    return verdict(collection);
+}
+
+} // namespace
+
+const Verb bundle_collect_verb{
+    "bundle collect",
+    "",
+    "fetch everything for hosts without a network",
+    "Run it on a machine with a network. It fetches driver packages, kernel headers, a compiler, further "
+    "packages and images into --directory, with all libraries that they need. It writes NAME.spec there, the "
+    "specification for 'bundle create', and collected.json with the origin and digest of each file. With "
+    "--output it makes the bundle too. Packages come from the distribution's archive by apt, which verifies "
+    "its signature. This machine's own apt is not changed, and may be of another release. Images come from "
+    "their registries by skopeo. Files that are in the directory already are not fetched again. If something "
+    "can't be found, it prints what to do, writes no bundle, and exits with 4. Needs no daemon and no "
+    "privileges.",
+    0,
+    0,
+    options,
+    run,
+};
+
+} // namespace gpuhost::ctl
