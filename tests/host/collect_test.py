@@ -62,9 +62,10 @@ class Archive:
         return os.path.join(self.directory, name)
 
     def publish(self):
+        """Without MD5, as Debian's security archive."""
         binary = "dists/bookworm/main/binary-amd64"
         os.makedirs(self.path(binary), exist_ok=True)
-        index = programs.run(["apt-ftparchive", "packages", "pool"], cwd=self.directory, check=True).stdout
+        index = programs.run(["apt-ftparchive", "-o", "APT::FTPArchive::MD5=false", "packages", "pool"], cwd=self.directory, check=True).stdout
         write(self.path(binary + "/Packages"), index)
         for name in ("Release", "InRelease"):
             if os.path.exists(self.path("dists/bookworm/" + name)):

@@ -171,7 +171,7 @@ Result<std::vector<ArchivePackage>> Apt::resolve(const std::vector<std::string>&
     Programs::Call install = call("apt-get", {"install", "-q", "-y", "--print-uris", "--"});
     install.words.insert(install.words.end(), words.begin(), words.end());
     GPUHOST_TRY(output, programs_->run(install));
-    const std::vector<ArchivePackage> wanted = parse_uris(output);
+    const std::vector<ArchivePackage> wanted = parse_uris(output, words);
     std::vector<std::string> names;
     std::map<std::string, std::string> urls;
     for (const ArchivePackage& package : wanted) {
@@ -195,7 +195,7 @@ Result<void> Apt::add_urls(std::vector<ArchivePackage>& packages) const {
     for (const ArchivePackage& package : packages)
         print.words.push_back(package.word());
     GPUHOST_TRY(output, programs_->run(print));
-    for (const ArchivePackage& found : parse_uris(output))
+    for (const ArchivePackage& found : parse_uris(output, {}))
         for (ArchivePackage& package : packages)
             if (package.word() == found.word())
                 package.url = found.url;

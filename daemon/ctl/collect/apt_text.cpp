@@ -31,10 +31,11 @@ void set_field(ArchivePackage& package, std::string_view key, std::string_view v
         package.size = base::parse_uint(value).value_or(0);
 }
 
-/// Replaces "%3a" by ":", the only escape in apt's file names.
+/// Replaces escapes such as "%3a" by their characters.
 std::string unescaped(std::string text) {
-    for (std::size_t at = 0; (at = text.find("%3a", at)) != std::string::npos; ++at)
-        text.replace(at, 3, ":");
+    for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos; ++at)
+        if (const auto code = base::parse_uint(text.substr(at + 1, 2), 16); code && at + 3 <= text.size())
+            text.replace(at, 3, 1, static_cast<char>(*code));
     return text;
 }
 
@@ -70,21 +71,24 @@ std::vector<ArchivePackage> parse_stanzas(std::string_view text) {
     return packages;
 }
 
-std::vector<ArchivePackage> parse_uris(std::string_view text) {
+std::vector<ArchivePackage> parse_uris(std::string_view text, const std::vector<std::string>& local) {
     std::vector<ArchivePackage> packages;
     for (const std::string& line : base::split(text, '\n')) {
         const std::size_t end = line.find("' ");
         if (line.empty() || line.front() != '\'' || end == std::string::npos)
             continue;
-        // file name, size, digest; a .deb file of the command line has no digest
+        // file name, size, and a digest if it is of a kind that apt prints
         const auto words = base::split_words(std::string_view(line).substr(end + 2));
         const auto parts = base::split(words.empty() ? "" : words[0], '_');
-        if (words.size() != 3 || parts.size() != 3)
-            continue;
         ArchivePackage package;
+        package.url = line.substr(1, end - 1);
+        const auto is_url = [url = unescaped(package.url)](const std::string& path) {
+            return url == "file:" + path;
+        };
+        if (parts.size() != 3 || std::any_of(local.begin(), local.end(), is_url))
+            continue;
         package.name = parts[0];
         package.version = unescaped(parts[1]);
-        package.url = line.substr(1, end - 1);
         packages.push_back(std::move(package));
     }
     return packages;

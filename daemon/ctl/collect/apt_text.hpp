@@ -35,7 +35,8 @@ struct ArchivePackage {
 [[nodiscard]] std::vector<ArchivePackage> parse_stanzas(std::string_view text);
 
 /// Parses what 'apt-get install --print-uris' prints: the packages that would be installed, with name,
-/// version and url. Skips local files.
-[[nodiscard]] std::vector<ArchivePackage> parse_uris(std::string_view text);
+/// version and url. Skips `local`, absolute paths of .deb files that apt was given.
+[[nodiscard]] std::vector<ArchivePackage> parse_uris(std::string_view text,
+                                                     const std::vector<std::string>& local);
 
 } // namespace gpuhost::ctl

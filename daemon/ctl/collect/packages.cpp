@@ -99,8 +99,13 @@ Result<std::string> kernels_with_headers(const Apt& apt, const std::string& kern
     std::erase_if(kernels, [&](const std::string& one) {
         return !base::ends_with(one, flavour) || std::count(one.begin(), one.end(), '-') != dashes;
     });
-    std::sort(kernels.begin(), kernels.end(), [](const std::string& a, const std::string& b) {
-        return base::compare_numbers(a, b) > 0; // the newest first
+    const auto number = [](std::string text) { // "6.1.0-50-amd64" → "6.1.0.50"
+        text.erase(std::min(text.size(), text.rfind('-')));
+        std::replace(text.begin(), text.end(), '-', '.');
+        return text;
+    };
+    std::sort(kernels.begin(), kernels.end(), [&](const std::string& a, const std::string& b) {
+        return base::compare_numbers(number(a), number(b)) > 0; // the newest first
     });
     kernels.resize(std::min<std::size_t>(kernels.size(), 6));
     return base::join(kernels, ", ");

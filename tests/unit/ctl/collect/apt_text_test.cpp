@@ -38,14 +38,22 @@ TEST(AptText, UnsafeStanzasAreSkipped) {
 }
 
 TEST(AptText, UrisHaveNameVersionAndUrl) {
-    const auto found =
-        parse_uris("Reading package lists...\n"
-                   "'https://a.example/gcc_12.2.0-3_amd64.deb' gcc_4%3a12.2.0-3_amd64.deb 5224 "
-                   "MD5Sum:00\n"
-                   "'file:/tmp/x_1_amd64.deb' x_1_amd64.deb 756 \n");
-    ASSERT_EQ(found.size(), 1U) << "a local file has no digest";
+    const std::string text =
+        "Reading package lists...\n"
+        "'https://a.example/gcc_12.2.0-3_amd64.deb' gcc_4%3a12.2.0-3_amd64.deb 5224 MD5Sum:00\n"
+        "'file:/tmp/a%2bb/x_1_amd64.deb' x_1_amd64.deb 756 \n";
+    const auto found = parse_uris(text, {"gcc", "/tmp/a+b/x_1_amd64.deb"});
+    ASSERT_EQ(found.size(), 1U) << "apt was given the other one";
     EXPECT_EQ(found[0].word(), "gcc=4:12.2.0-3");
     EXPECT_EQ(found[0].url, "https://a.example/gcc_12.2.0-3_amd64.deb");
+}
+
+TEST(AptText, UriNeedsNoDigest) {
+    // Debian's security archive has no MD5, the only digest that apt prints.
+    const auto found =
+        parse_uris("'https://a.example/libssl3_3.0_amd64.deb' libssl3_3.0_amd64.deb 756 \n", {});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].word(), "libssl3=3.0");
 }
 
 TEST(AptText, ReasonIsTheErrorsText) {
