@@ -10,3 +10,56 @@ EXTRA_DIST += \
     %D%/design/tests.md \
     %D%/design/transactions.md \
     %D%/design/workers.md
+
+# JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
+schemasdir = $(datadir)/gpuhost/schemas
+dist_schemas_DATA = \
+    %D%/reference/schemas/bundle-create.schema.json \
+    %D%/reference/schemas/bundle-diff.schema.json \
+    %D%/reference/schemas/bundle-fetch.schema.json \
+    %D%/reference/schemas/bundle-list.schema.json \
+    %D%/reference/schemas/bundle-scrub.schema.json \
+    %D%/reference/schemas/bundle-show.schema.json \
+    %D%/reference/schemas/bundle-verify.schema.json \
+    %D%/reference/schemas/cdi-list.schema.json \
+    %D%/reference/schemas/cdi-show.schema.json \
+    %D%/reference/schemas/cdi-specification.schema.json \
+    %D%/reference/schemas/cdi-validate.schema.json \
+    %D%/reference/schemas/cluster-policy.schema.json \
+    %D%/reference/schemas/cluster-status.schema.json \
+    %D%/reference/schemas/common.schema.json \
+    %D%/reference/schemas/component-cdi.schema.json \
+    %D%/reference/schemas/component-driver.schema.json \
+    %D%/reference/schemas/component-images.schema.json \
+    %D%/reference/schemas/component-runtime.schema.json \
+    %D%/reference/schemas/component-toolkit.schema.json \
+    %D%/reference/schemas/config-files.schema.json \
+    %D%/reference/schemas/doctor.schema.json \
+    %D%/reference/schemas/driver-export.schema.json \
+    %D%/reference/schemas/driver-history.schema.json \
+    %D%/reference/schemas/driver-holders.schema.json \
+    %D%/reference/schemas/driver-installed.schema.json \
+    %D%/reference/schemas/driver-list.schema.json \
+    %D%/reference/schemas/driver-show.schema.json \
+    %D%/reference/schemas/fleet-error.schema.json \
+    %D%/reference/schemas/fleet-status.schema.json \
+    %D%/reference/schemas/host.schema.json \
+    %D%/reference/schemas/image-list.schema.json \
+    %D%/reference/schemas/image-placement.schema.json \
+    %D%/reference/schemas/image-policy.schema.json \
+    %D%/reference/schemas/image-show.schema.json \
+    %D%/reference/schemas/inventory.schema.json \
+    %D%/reference/schemas/kubelet-credentials.schema.json \
+    %D%/reference/schemas/operation-list.schema.json \
+    %D%/reference/schemas/operation.schema.json \
+    %D%/reference/schemas/plan.schema.json \
+    %D%/reference/schemas/runtime-list.schema.json \
+    %D%/reference/schemas/runtime-plan.schema.json \
+    %D%/reference/schemas/runtime-show.schema.json \
+    %D%/reference/schemas/runtime-verify.schema.json \
+    %D%/reference/schemas/secure-boot-enrolment.schema.json \
+    %D%/reference/schemas/secure-boot-status.schema.json \
+    %D%/reference/schemas/started.schema.json \
+    %D%/reference/schemas/toolkit-list.schema.json \
+    %D%/reference/schemas/toolkit-show.schema.json \
+    %D%/reference/schemas/upgrade-request.schema.json
