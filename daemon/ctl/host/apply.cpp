@@ -37,6 +37,9 @@ Result<int> preview(Session& session, const ClusterOffer& offer, const client::O
     return print_plan(session, {{"kind", "apply"},
                                 {"title", "apply the configuration"},
                                 {"steps", base::Json::array()},
+                                {"reasons", base::Json::array()},
+                                {"problems", base::Json::array()},
+                                {"changes_host", true},
                                 {"upgrade", offer.driver}});
 }
 
