@@ -7,6 +7,7 @@ source_checks = \
     %D%/helps.py \
     %D%/includes.py \
     %D%/pages.py \
+    %D%/schemas.py \
     %D%/tree.py \
     %D%/units.py \
     %D%/words.py

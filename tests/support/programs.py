@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 
+import documents
+
 PATIENCE = 60  # seconds until a program counts as hanging
 # Variables that a service manager sets for the test only.
 FROM_MANAGER = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM", "INVOCATION_ID", "LISTEN_PID", "LISTEN_FDS",
@@ -25,9 +27,11 @@ def options_with(given):
 
 
 def run(command, **options):
-    """Calls subprocess.run with captured output."""
+    """Calls subprocess.run with captured output. Checks JSON of gpuhostctl against its schema."""
     caught = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "check": False, "timeout": PATIENCE}
-    return subprocess.run(command, **options_with(caught | options))
+    done = subprocess.run(command, **options_with(caught | options))
+    documents.check_command(command, done.stdout)
+    return done
 
 
 def start(command, **options):

@@ -6,6 +6,8 @@ import shlex
 import subprocess
 from dataclasses import dataclass
 
+import documents
+
 from . import inputs, modules
 from .guest import Guest
 
@@ -47,6 +49,8 @@ class Facts:
 
 
 class Host(Guest):
+    checks_documents = True  # against the schemas, which describe this version's documents
+
     @staticmethod
     def payload_debs(version):
         return [f"/payload/debs/{version}/{deb.name}" for deb in inputs.driver(version)]
@@ -97,7 +101,10 @@ class Host(Guest):
         return result
 
     def ctl_json(self, *words, timeout=400):
-        return json.loads(self.ctl_ok(*words, "--json", timeout=timeout).out)
+        text = self.ctl_ok(*words, "--json", timeout=timeout).out
+        if self.checks_documents:
+            documents.check_output([*words, "--json"], text)
+        return json.loads(text)
 
     def swap(self, version, *options, timeout=400):
         self.quiet()
