@@ -14,6 +14,7 @@ EXTRA_DIST += \
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
 dist_schemas_DATA = \
+    %D%/reference/schemas/bundle-collect.schema.json \
     %D%/reference/schemas/bundle-create.schema.json \
     %D%/reference/schemas/bundle-diff.schema.json \
     %D%/reference/schemas/bundle-fetch.schema.json \
