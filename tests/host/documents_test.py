@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schemas of docs/reference/schemas are valid, documents.py refuses documents that do not match them, and
-each method of org.gpuhost1 returns one that does."""
+verbs and methods that change nothing return documents that do."""
 import json
 
 import documents
@@ -21,6 +21,11 @@ METHODS = {
     "Runtime.Plan": ("sasa{sv}", "configure", "0", "0"), "Toolkit.List": (), "Toolkit.Plan": ("sasa{sv}", "remove", "1", "1.17.9", "0"),
     "Operation.Describe": (),
 }
+# Verbs that change nothing; those that read the host's files have its root.
+OF_DAEMON = ("status", "operation list", "operation show 1", "driver list", f"driver show {NEW}", "driver history", "bundle list", "toolkit list",
+             "apply --dry-run", "driver rollback --dry-run")
+OF_FILES = ("doctor", "cat-config", "secure-boot status", "cdi list", "cdi validate", "cdi show nvidia.com/gpu=0", "image list", "image policy a:1",
+            "runtime show", "runtime verify", "runtime configure --dry-run", "toolkit show")
 
 
 def refused(words, text):
@@ -71,21 +76,32 @@ def check_outputs(t):
     t.ok(refused(["cdi", "generate"], "{}"), "JSON without --json is checked")
 
 
-def check_methods(t):
+def check_verbs(t, host):
+    for line, words in [(line, line.split()) for line in OF_DAEMON] + [(line, [*line.split(), f"--root={host.root}"]) for line in OF_FILES]:
+        run = host.ctl(*words, "--json")
+        t.ok(run.stdout, f"{line} --json prints a document of its schema", run.stderr)
+
+
+def check_methods(t, host):
+    host.add_process(4242, "python3", "job.service")
+    t.equal(set(METHODS), {word for schema in documents.schemas().values() for word in schema.get("x-methods", [])},
+            "the table of arguments has all methods")
+    for method, arguments in METHODS.items():
+        interface, name = method.split(".")
+        path = "/org/gpuhost1" + {"Manager": "", "Operation": "/operation/_1"}.get(interface, "/" + interface.lower())
+        run = programs.run(["busctl", f"--address={host.address}", "--json=short", "call", "org.gpuhost1", path, f"org.gpuhost1.{interface}", name,
+                            *arguments])
+        t.ok(run.returncode == 0, f"{method} returns a document of its schema", run.stderr)
+
+
+def check_host(t):
     host = FakeHost()
     try:
         prepare(host)
         host.start_daemon()
         host.settle()
-        host.add_process(4242, "python3", "job.service")
-        t.equal(set(METHODS), {word for schema in documents.schemas().values() for word in schema.get("x-methods", [])},
-                "the table of arguments has all methods")
-        for method, arguments in METHODS.items():
-            interface, name = method.split(".")
-            path = "/org/gpuhost1" + {"Manager": "", "Operation": "/operation/_1"}.get(interface, "/" + interface.lower())
-            run = programs.run(["busctl", f"--address={host.address}", "--json=short", "call", "org.gpuhost1", path, f"org.gpuhost1.{interface}", name,
-                                *arguments])
-            t.ok(run.returncode == 0, f"{method} returns a document of its schema", run.stderr)
+        check_verbs(t, host)
+        check_methods(t, host)
     finally:
         host.close()
 
@@ -98,7 +114,7 @@ def main():
         check_schemas(t)
         check_documents(t)
         check_outputs(t)
-        check_methods(t)
+        check_host(t)
     t.done()
 
 
