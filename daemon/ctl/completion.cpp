@@ -35,6 +35,7 @@ constexpr std::array rows{
     Row{"", "DEVICE", "device"},
     Row{"", "ID", "operation"},
     Row{"", "PACKAGE", "file deb"},
+    Row{"", "VERB", "verb"},
     Row{"", "NAME", ""},
     Row{"", "NUMBER", ""},
     Row{"", "PATTERN", ""},

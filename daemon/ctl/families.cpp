@@ -22,6 +22,17 @@ std::span<const Family> families() noexcept {
     return list;
 }
 
+std::span<const Family> common_families() noexcept {
+    static constexpr std::array show{&status_verb, &doctor_verb, &operation_list_verb, &fleet_status_verb};
+    static constexpr std::array change{&apply_verb, &driver_swap_verb, &driver_rollback_verb};
+    static constexpr std::array store{&bundle_import_verb, &driver_import_verb, &driver_list_verb,
+                                      &image_list_verb};
+    static constexpr std::array groups{Family{"Show the state of hosts:", show},
+                                       Family{"Change this host:", change},
+                                       Family{"Import drivers and images:", store}};
+    return groups;
+}
+
 const Verb& default_verb() noexcept {
     return status_verb;
 }

@@ -27,13 +27,11 @@ int run(const std::vector<std::string>& words) {
     if (!arguments)
         return fail(nobody, arguments.error());
     Session session(*std::move(arguments), out, screen_of(STDERR_FILENO));
-    const Verb* const verb = session.arguments().verb();
     if (session.arguments().has("help"))
-        session.page(verb == nullptr ? general_help(out, session.arguments().topic())
-                                     : verb_help(out, *verb));
+        session.page(help_for(out, session.arguments()));
     else if (session.arguments().has("version"))
         session.print("gpuhostctl " PACKAGE_VERSION "\n");
-    else if (const auto status = verb->run(session); status)
+    else if (const auto status = session.arguments().verb()->run(session); status)
         return *status;
     else
         return fail(session, status.error());

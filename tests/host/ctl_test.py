@@ -144,7 +144,11 @@ def errors(bus):
     expect(run(bus, "operation", "show", "x"), "an invalid operation number is refused", 2,
            err="gpuhostctl: 'x' is not an operation number\n.*")
     expect(run(bus, "--version"), "--version needs no daemon", 0, out=r"gpuhostctl \S+\n")
-    expect(run(bus, "--help"), "--help needs no daemon", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
+    expect(run(bus, "--help"), "--help needs no daemon", 0, out="Usage: gpuhostctl .*  driver swap  .*help --all lists all verbs.\n")
+    expect(run(bus, "help", "--all"), "help --all lists verbs with arguments", 0, out="Usage: gpuhostctl .*driver swap VERSION.*")
+    expect(run(bus, "help", "driver", "swap"), "help describes a verb with examples", 0,
+           out="Usage: gpuhostctl driver swap .*Examples:\n.*")
+    expect(run(bus, "help", "status", "now"), "help of an unknown verb fails", 2, err="gpuhostctl: unknown verb 'status now'\nHint: .*")
     elsewhere = type("Elsewhere", (), {"environment": {**bus.environment, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/none"}})
     expect(run(elsewhere, "status"), "a missing bus is reported", 1,
            err="gpuhostctl: connecting to the system bus: .*\nHint: .*")
@@ -384,6 +388,8 @@ def completion_of_zsh(bus):
             ("gpuhostctl driver ro", {"rollback", "rollback  -- swap to the driver that was selected before"}),
             ("gpuhostctl driver swap ", {"550.163.01", "535.261.03"}),
             ("gpuhostctl operation show ", {"12"}),
+            ("gpuhostctl help dri", {"driver"}),
+            ("gpuhostctl help driver ro", {"rollback"}),
             ("gpuhostctl driver swap --holders w", {"wait"}),
             ("gpuhostctl driver swap --holders=w", {"wait"}),
             ("gpuhostctl --holders w", {"wait"}),
@@ -410,6 +416,9 @@ def completion(bus):
             (["driver", "swap", "--holders", "w"], ["wait"]),
             (["driver", "swap", "--holders", "=", "w"], ["wait"]),
             (["apply", "--only", "=", "im"], ["images"]),
+            (["help", "dri"], ["driver"]),
+            (["help", "driver", "ro"], ["rollback"]),
+            (["help", "driver", "swap", ""], []),
             (["--holders", "wait", "driver", "swap", "--ho"], ["--holders=", "--holder-timeout="])):
         T.equal(complete(bus, *words), wanted, f"bash completes '{' '.join(words)}'")
     completion_of_zsh(bus)

@@ -29,7 +29,11 @@ def pages():
 
 
 def program_help(program, *words):
-    return run([os.path.join(TOP_BUILDDIR, program), *words, "--help"], check=True,
+    return output_of(program, *words, "--help")
+
+
+def output_of(program, *words):
+    return run([os.path.join(TOP_BUILDDIR, program), *words], check=True,
                env=environment(COLUMNS="100", LC_ALL="C.UTF-8")).stdout
 
 
@@ -59,7 +63,7 @@ def spelled(text):
 
 
 def section(text, head):
-    found = re.search(rf"^# {head}\n(.*?)(?=^# |\Z)", text, re.M | re.S)
+    found = re.search(rf"^# {head}\n(.*?)(?=^# [A-Z]|\Z)", text, re.M | re.S)
     return found[1] if found else ""
 
 
@@ -89,6 +93,17 @@ def compare(own, common, texts):
                        if name != MAIN and f"*{name.partition('.')[0]}*(1)" not in section(texts[MAIN], "VERBS")]
 
 
+def compare_examples(known, texts):
+    """Returns pages without examples, and examples of unknown verbs, as sentences."""
+    for name, text in texts.items():
+        commands = re.findall(r"^[$#] gpuhostctl ([^\n]*)$", section(text, "EXAMPLES"), re.M)
+        if not commands:
+            yield f"{name} has no example"
+        for command in commands:
+            if not any((command + " ").startswith(verb + " ") for verb in known):
+                yield f"{name}: no verb in '{command}'"
+
+
 def compare_options(wanted, text):
     found = spelled(section(text, "OPTIONS"))
     return [f"--{option}: '{found.get(option)}' in the page, '{wanted.get(option)}' in --help"
@@ -96,7 +111,7 @@ def compare_options(wanted, text):
 
 
 def client():
-    general = program_help("gpuhostctl")
+    general = output_of("gpuhostctl", "help", "--all")
     own = {}
     for verb in verbs(general):
         text = program_help("gpuhostctl", *verb.split())
@@ -111,6 +126,8 @@ def main():
     tap.ok(len(own) > 10 and set(common) == COMMON, "gpuhostctl --help has verbs and options", own, common)
     problems = compare(own, common, texts)
     tap.ok(not problems, "the pages of gpuhostctl have the verbs and options of --help", *problems)
+    problems = list(compare_examples(own, texts))
+    tap.ok(not problems, "the pages of gpuhostctl have examples of known verbs", *problems)
     for program, name in (("gpuhostd", "gpuhostd.8.scd"), ("gpuhost-registry", "gpuhost-registry.8.scd")):
         problems = compare_options(options(program_help(program)), page(name))
         tap.ok(not problems, f"{program}(8) has the options of {program} --help", *problems)
@@ -128,6 +145,9 @@ def main():
     tap.ok(compare(own, common, texts | {MAIN: texts[MAIN].replace("# VERBS\n", "# VERBS\n\n## driver list\n\n*gpuhostctl driver list*\n")}),
            "the comparison refuses a verb in the page of another noun")
     tap.ok(compare(own, common, texts | {"gpuhostctl-new.1.scd": ""}), "the comparison refuses a page that the table lacks")
+    examples = "# EXAMPLES\n\n```\n$ gpuhostctl driver gone 1.2\n```\n"
+    tap.ok(list(compare_examples(own, {"a": examples})), "the comparison refuses an example of an unknown verb")
+    tap.ok(list(compare_examples(own, {"a": ""})), "the comparison refuses a page without examples")
     tap.done()
 
 

@@ -94,6 +94,10 @@ Result<int> run(Session& session) {
     return verdict(created.hosts);
 }
 
+constexpr std::array examples{
+    Example{"bundle create site.spec -o site.bundle --sign-key=site.p12", "make a signed bundle"},
+    Example{"bundle create site.spec --dry-run", "show what would be in it"}};
+
 } // namespace
 
 Result<BundleTarget> chosen_target(const Session& session) {
@@ -137,6 +141,7 @@ const Verb bundle_create_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

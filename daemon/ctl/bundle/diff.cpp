@@ -112,6 +112,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"bundle diff 1.bundle 2.bundle -o 1-2.bundle --sign-key=site.p12",
+                                      "make a bundle for hosts that have the first one"}};
+
 } // namespace
 
 const Verb bundle_diff_verb{
@@ -125,6 +128,7 @@ const Verb bundle_diff_verb{
     2,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -66,6 +66,9 @@ Result<int> run(Session& session) {
     return status ? *status : base::info(status.error().code).exit_code;
 }
 
+constexpr std::array examples{
+    Example{"bundle fetch site", "fetch the newest generation of a bundle from other hosts"}};
+
 } // namespace
 
 const Verb bundle_fetch_verb{
@@ -82,6 +85,7 @@ const Verb bundle_fetch_verb{
     1000,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -36,6 +36,10 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::bundle_call("Import", {files}), wanted));
 }
 
+constexpr std::array examples{
+    Example{"bundle import /media/site.bundle", "import a bundle from a medium"},
+    Example{"bundle import site.bundle.001 --dry-run", "check one in volumes, without importing it"}};
+
 } // namespace
 
 const Verb bundle_import_verb{
@@ -51,6 +55,7 @@ const Verb bundle_import_verb{
     100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

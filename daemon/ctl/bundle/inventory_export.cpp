@@ -37,6 +37,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"inventory export -o host.json", "describe this host, for 'bundle create --for'"}};
+
 } // namespace
 
 const Verb inventory_export_verb{
@@ -50,6 +53,7 @@ const Verb inventory_export_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

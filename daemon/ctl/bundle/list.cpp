@@ -22,6 +22,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"bundle list", "show the bundles on this host"}};
+
 } // namespace
 
 const Verb bundle_list_verb{
@@ -34,6 +36,7 @@ const Verb bundle_list_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

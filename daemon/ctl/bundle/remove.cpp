@@ -16,6 +16,9 @@ base::Result<int> run(Session& session) {
                          client::request_of(client::bundle_call("Remove", {session.arguments().words()[0]})));
 }
 
+constexpr std::array examples{
+    Example{"bundle remove site", "remove a bundle, and the blobs that only it has"}};
+
 } // namespace
 
 const Verb bundle_remove_verb{
@@ -27,6 +30,7 @@ const Verb bundle_remove_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

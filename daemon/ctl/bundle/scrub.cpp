@@ -99,6 +99,8 @@ Result<int> run(Session& session) {
     return verdict(scrub);
 }
 
+constexpr std::array examples{Example{"bundle scrub", "read all blobs again, and find damaged ones"}};
+
 } // namespace
 
 const Verb bundle_scrub_verb{
@@ -113,6 +115,7 @@ const Verb bundle_scrub_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

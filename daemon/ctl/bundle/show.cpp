@@ -32,6 +32,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"bundle show site.bundle", "show what is in it, and what this host would import"}};
+
 } // namespace
 
 const Verb bundle_show_verb{
@@ -46,6 +49,7 @@ const Verb bundle_show_verb{
     100'000,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

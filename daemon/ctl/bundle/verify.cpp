@@ -104,6 +104,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"bundle verify site.bundle", "check signature and digests before carrying it to a host"}};
+
 } // namespace
 
 const Verb bundle_verify_verb{
@@ -116,6 +119,7 @@ const Verb bundle_verify_verb{
     100'000,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -116,6 +116,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"cdi generate", "print the specification of this host's GPUs"},
+                              Example{"cdi generate -o /etc/cdi/nvidia.json", "write it to a file"}};
+
 } // namespace
 
 const Verb cdi_generate_verb{
@@ -131,6 +134,7 @@ const Verb cdi_generate_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

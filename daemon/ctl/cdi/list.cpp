@@ -23,6 +23,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"cdi list", "show the devices that containers can ask for"}};
+
 } // namespace
 
 const Verb cdi_list_verb{
@@ -36,6 +38,7 @@ const Verb cdi_list_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -24,6 +24,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"cdi show nvidia.com/gpu=0", "show what a container with the first GPU gets"}};
+
 } // namespace
 
 const Verb cdi_show_verb{
@@ -37,6 +40,7 @@ const Verb cdi_show_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

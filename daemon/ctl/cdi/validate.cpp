@@ -44,6 +44,9 @@ base::Result<int> run(Session& session) {
     return std::any_of(files.begin(), files.end(), is_bad) ? base::info(base::Errc::BadContent).exit_code : 0;
 }
 
+constexpr std::array examples{Example{"cdi validate", "check all specifications on this host"},
+                              Example{"cdi validate /etc/cdi/nvidia.json", "check one file"}};
+
 } // namespace
 
 const Verb cdi_validate_verb{
@@ -57,6 +60,7 @@ const Verb cdi_validate_verb{
     1000,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -141,7 +141,8 @@ tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) 
             return wrong("unknown verb " + quote(plain[0]), "Did you mean " + quote(verb->name) + "?");
         firsts.emplace_back(verb->name.substr(0, verb->name.find(' ')));
     }
-    return wrong("unknown verb " + quote(plain[0]), did_you_mean(plain[0], firsts, help_of(nullptr)));
+    return wrong("unknown verb " + quote(plain[0]),
+                 did_you_mean(plain[0], firsts, "List all verbs: gpuhostctl help --all."));
 }
 
 } // namespace

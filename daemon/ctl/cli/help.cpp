@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/wrap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -76,19 +77,55 @@ std::vector<const Verb*> verbs_below(std::string_view topic) {
     return below;
 }
 
+/// Returns the names of verbs and their summaries, for lines that need no argument.
+Lines named(std::span<const Verb* const> verbs) {
+    Lines lines;
+    for (const Verb* verb : verbs)
+        lines.emplace_back(verb->name, verb->summary);
+    return lines;
+}
+
+std::string examples_of(const Screen& screen, std::span<const Example> examples) {
+    std::string out = "\n" + screen.paint(Style::Bold, "Examples:") + "\n";
+    for (const Example& example : examples)
+        out += "  # " + wrap(std::string(example.comment), columns_of(screen), 4, 4) + "\n  gpuhostctl " +
+               std::string(example.command) + "\n";
+    return out;
+}
+
+constexpr std::array general_examples{
+    Example{"driver swap 550.163.01 --dry-run",
+            "show the steps of a swap, and what blocks it; change nothing"},
+    Example{"help driver swap", "describe a verb, its options, and examples"},
+};
+
 } // namespace
 
-std::string general_help(const Screen& screen, std::string_view topic) {
-    if (!topic.empty())
-        return usage(screen, std::string(topic) + " VERB …") +
-               section(screen, "Verbs:", spelled(verbs_below(topic))) + "\n'gpuhostctl " +
-               std::string(topic) + " VERB --help' describes a verb and its options.\n";
+std::span<const Example> short_examples() noexcept {
+    return general_examples;
+}
+
+std::string short_help(const Screen& screen) {
     std::string out = usage(screen, "[OPTION…] VERB …") +
                       "\nShows and changes the driver, the images and the container GPUs of this host.\n";
+    for (const Family& group : common_families())
+        out += section(screen, group.heading, named(group.verbs));
+    return out + section(screen, "Options of every verb:", spelled(common_options())) +
+           examples_of(screen, general_examples) + "\ngpuhostctl help --all lists all verbs.\n";
+}
+
+std::string full_help(const Screen& screen) {
+    std::string out = usage(screen, "[OPTION…] VERB …");
     for (const Family& family : families())
         out += section(screen, family.heading, spelled(family.verbs));
     return out + section(screen, "Options of every verb:", spelled(common_options())) +
-           "\n'gpuhostctl VERB --help' describes a verb; gpuhostctl(1) has the details.\n";
+           "\ngpuhostctl help VERB describes a verb; gpuhostctl(1) has the details.\n";
+}
+
+std::string noun_help(const Screen& screen, std::string_view noun) {
+    return usage(screen, std::string(noun) + " VERB …") +
+           section(screen, "Verbs:", spelled(verbs_below(noun))) + "\ngpuhostctl help " + std::string(noun) +
+           " VERB describes a verb.\n";
 }
 
 std::string verb_help(const Screen& screen, const Verb& verb) {
@@ -96,7 +133,14 @@ std::string verb_help(const Screen& screen, const Verb& verb) {
     for (auto& line : spelled(common_options()))
         options.push_back(std::move(line));
     return usage(screen, with_arguments(verb, verb.options.empty() ? "" : " [OPTION…]")) + "\n" +
-           wrap(verb.details, columns_of(screen), 0, 0) + "\n" + section(screen, "Options:", options);
+           wrap(verb.details, columns_of(screen), 0, 0) + "\n" + section(screen, "Options:", options) +
+           examples_of(screen, verb.examples);
+}
+
+std::string help_for(const Screen& screen, const Arguments& arguments) {
+    if (arguments.verb() != nullptr)
+        return verb_help(screen, *arguments.verb());
+    return arguments.topic().empty() ? short_help(screen) : noun_help(screen, arguments.topic());
 }
 
 } // namespace gpuhost::ctl

@@ -23,6 +23,12 @@ struct Option {
     char letter = 0; ///< short option; 0: none
 };
 
+/// A command line in --help. A test parses it.
+struct Example {
+    std::string_view command; ///< after "gpuhostctl ", quoted for a shell
+    std::string_view comment; ///< a phrase
+};
+
 struct Verb {
     std::string_view name;      ///< "driver swap"
     std::string_view arguments; ///< "VERSION", "FILE.deb…|DIRECTORY", "[ID]"
@@ -32,6 +38,7 @@ struct Verb {
     std::size_t most = 0;
     std::span<const Option> options; ///< without common_options(), which every verb has
     base::Result<int> (*run)(Session&);
+    std::span<const Example> examples = {}; ///< at least one
 };
 
 /// A group of verbs in --help. Each family is a folder with a verbs.hpp, and a line in families().
@@ -62,6 +69,8 @@ inline constexpr Option holder_timeout{"holder-timeout", "SPAN",
 /// Returns the families in the order of --help. Defined in daemon/ctl/families.cpp, the only file that
 /// includes all of them.
 [[nodiscard]] std::span<const Family> families() noexcept;
+/// Returns the most used verbs, in groups, for the short help.
+[[nodiscard]] std::span<const Family> common_families() noexcept;
 /// Returns the verb that runs if the command line names none.
 [[nodiscard]] const Verb& default_verb() noexcept;
 /// Returns the verbs of all families.

@@ -168,6 +168,9 @@ Result<int> run(Session& session) {
     return joined;
 }
 
+constexpr std::array examples{Example{"cluster join https://10.0.0.1:6443 --ca=ca.pem --token-file=token",
+                                      "request credentials and start gpuhost-cluster"}};
+
 } // namespace
 
 const Verb cluster_join_verb{
@@ -182,6 +185,7 @@ const Verb cluster_join_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

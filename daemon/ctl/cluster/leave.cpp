@@ -46,6 +46,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"cluster leave", "stop gpuhost-cluster and delete the credentials"}};
+
 } // namespace
 
 const Verb cluster_leave_verb{
@@ -60,6 +62,7 @@ const Verb cluster_leave_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -35,6 +35,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"cluster policy", "show each value of the upgrade policy, and where it is set"}};
+
 } // namespace
 
 const Verb cluster_policy_verb{
@@ -48,6 +51,7 @@ const Verb cluster_policy_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

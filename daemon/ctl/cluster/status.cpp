@@ -32,6 +32,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"cluster status", "show what this host reports to Kubernetes"}};
+
 } // namespace
 
 const Verb cluster_status_verb{
@@ -45,6 +47,7 @@ const Verb cluster_status_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -155,6 +155,10 @@ Result<int> run(Session& session) {
     return verdict(collection);
 }
 
+constexpr std::array examples{
+    Example{"bundle collect --distribution=debian-12 --driver=550.163.01 --directory=d",
+            "fetch a driver and what builds it, for Debian 12"}};
+
 } // namespace
 
 const Verb bundle_collect_verb{
@@ -173,6 +177,7 @@ const Verb bundle_collect_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

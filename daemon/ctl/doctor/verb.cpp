@@ -25,6 +25,10 @@ base::Result<int> run(Session& session) {
                : 0;
 }
 
+constexpr std::array examples{
+    Example{"doctor", "check this host, and print the next step for each fault"},
+    Example{"doctor --root=/mnt", "check a system that is mounted and does not boot"}};
+
 } // namespace
 
 const Verb doctor_verb{
@@ -41,6 +45,7 @@ const Verb doctor_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -114,6 +114,10 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"driver adopt --dry-run", "show the installed driver's files and who owns them"},
+    Example{"driver adopt", "copy it into the store"}};
+
 } // namespace
 
 const Verb driver_adopt_verb{
@@ -130,6 +134,7 @@ const Verb driver_adopt_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -30,6 +30,10 @@ base::Result<int> run(Session& session) {
         client::request_of(client::driver_call("Build", {version, given.values(kernel_option)}), chosen));
 }
 
+constexpr std::array examples{
+    Example{"driver build 550.163.01", "build the modules for the running kernel"},
+    Example{"driver build 550.163.01 --all-kernels", "build them for every kernel that has its headers"}};
+
 } // namespace
 
 const Verb driver_build_verb{
@@ -44,6 +48,7 @@ const Verb driver_build_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -14,6 +14,10 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::driver_call("Clean")));
 }
 
+constexpr std::array examples{
+    Example{"driver clean --dry-run", "show what would be removed, and why the rest stays"},
+    Example{"driver clean", "remove it"}};
+
 } // namespace
 
 const Verb driver_clean_verb{
@@ -29,6 +33,7 @@ const Verb driver_clean_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -200,6 +200,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"driver export 550.163.01 -o modules", "write the modules of this version below ./modules"}};
+
 } // namespace
 
 const Verb driver_export_verb{
@@ -214,6 +217,7 @@ const Verb driver_export_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -25,6 +25,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"driver history", "show all swaps, who requested them and how they ended"}};
+
 } // namespace
 
 const Verb driver_history_verb{
@@ -38,6 +41,7 @@ const Verb driver_history_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

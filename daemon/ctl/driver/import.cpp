@@ -16,6 +16,11 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::driver_call("Import", {files})));
 }
 
+constexpr std::array examples{
+    Example{"driver import ./nvidia-550.163.01/", "import all packages in a directory"},
+    Example{"driver import NVIDIA-Linux-x86_64-550.163.01.run", "import NVIDIA's installer; it is not run"},
+    Example{"driver import /usr/src/nvidia-550.163.01", "import the source of the kernel modules"}};
+
 } // namespace
 
 const Verb driver_import_verb{
@@ -31,6 +36,7 @@ const Verb driver_import_verb{
     100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

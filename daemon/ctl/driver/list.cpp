@@ -25,6 +25,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"driver list", "show the versions in the store, and the one that runs"}};
+
 } // namespace
 
 const Verb driver_list_verb{
@@ -39,6 +42,7 @@ const Verb driver_list_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -61,6 +61,10 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array pin_examples{
+    Example{"driver pin 550.163.01", "keep this version when the store is cleaned"}};
+constexpr std::array unpin_examples{Example{"driver unpin 550.163.01", "no longer keep it"}};
+
 } // namespace
 
 const Verb driver_pin_verb{
@@ -73,6 +77,7 @@ const Verb driver_pin_verb{
     100,
     options,
     run<add>,
+    pin_examples,
 };
 
 const Verb driver_unpin_verb{
@@ -85,6 +90,7 @@ const Verb driver_unpin_verb{
     100,
     options,
     run<unpin>,
+    unpin_examples,
 };
 
 } // namespace gpuhost::ctl

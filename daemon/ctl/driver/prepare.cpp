@@ -160,6 +160,10 @@ Result<int> run(Session& session) {
     return run_hook(session, deadline);
 }
 
+constexpr std::array examples{
+    Example{"driver prepare", "build and select modules for all other installed kernels"},
+    Example{"driver prepare 6.1.0-51-amd64", "do so for one kernel"}};
+
 } // namespace
 
 const Verb driver_prepare_verb{
@@ -173,6 +177,7 @@ const Verb driver_prepare_verb{
     100,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

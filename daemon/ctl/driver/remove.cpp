@@ -15,6 +15,8 @@ base::Result<int> run(Session& session) {
                          client::request_of(client::driver_call("Remove", {session.arguments().words()[0]})));
 }
 
+constexpr std::array examples{Example{"driver remove 535.261.03", "remove a version that nothing uses"}};
+
 } // namespace
 
 const Verb driver_remove_verb{
@@ -27,6 +29,7 @@ const Verb driver_remove_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -17,6 +17,8 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::driver_call("Rollback"), policy));
 }
 
+constexpr std::array examples{Example{"driver rollback", "return to the previous driver"}};
+
 } // namespace
 
 const Verb driver_rollback_verb{
@@ -29,6 +31,7 @@ const Verb driver_rollback_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -26,6 +26,12 @@ base::Result<int> release(Session& session) {
     return run_operation(session, client::request_of(client::driver_call("Deselect")));
 }
 
+constexpr std::array set_default_examples{
+    Example{"driver set-default 550.163.01", "let the other installed kernels boot with this version"},
+    Example{"driver set-default 535.261.03 --root=/mnt", "repair a mounted system that does not boot"}};
+constexpr std::array release_examples{
+    Example{"driver release", "let the host boot without a driver of gpuhostd"}};
+
 } // namespace
 
 const Verb driver_set_default_verb{
@@ -40,6 +46,7 @@ const Verb driver_set_default_verb{
     1,
     set_default_options,
     set_default,
+    set_default_examples,
 };
 
 const Verb driver_release_verb{
@@ -53,6 +60,7 @@ const Verb driver_release_verb{
     0,
     release_options,
     release,
+    release_examples,
 };
 
 } // namespace gpuhost::ctl

@@ -32,6 +32,8 @@ base::Result<int> run(Session& session) {
                       "List them: gpuhostctl driver list.");
 }
 
+constexpr std::array examples{Example{"driver show 550.163.01", "show the files of one version"}};
+
 } // namespace
 
 const Verb driver_show_verb{
@@ -43,6 +45,7 @@ const Verb driver_show_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

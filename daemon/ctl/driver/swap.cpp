@@ -18,6 +18,11 @@ base::Result<int> run(Session& session) {
         session, client::request_of(client::driver_call("Swap", {session.arguments().words()[0]}), policy));
 }
 
+constexpr std::array examples{
+    Example{"driver swap 550.163.01 --dry-run", "show the steps and all obstacles; change nothing"},
+    Example{"driver swap 550.163.01", "change the running driver"},
+    Example{"driver swap 550.163.01 --holders=terminate", "end the processes that use the driver first"}};
+
 } // namespace
 
 const Verb driver_swap_verb{
@@ -33,6 +38,7 @@ const Verb driver_swap_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

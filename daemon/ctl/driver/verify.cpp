@@ -16,6 +16,9 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::driver_call("Verify", {version})));
 }
 
+constexpr std::array examples{Example{"driver verify", "compare all versions with their digests"},
+                              Example{"driver verify 550.163.01", "compare one version only"}};
+
 } // namespace
 
 const Verb driver_verify_verb{
@@ -27,6 +30,7 @@ const Verb driver_verify_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

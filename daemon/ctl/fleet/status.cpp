@@ -135,6 +135,9 @@ Result<int> run(Session& session) {
     return shown;
 }
 
+constexpr std::array examples{Example{"fleet status", "show how far the upgrade is, and why hosts wait"},
+                              Example{"fleet status --all --watch", "follow every host until Ctrl-C"}};
+
 } // namespace
 
 const Verb fleet_status_verb{
@@ -148,6 +151,7 @@ const Verb fleet_status_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -92,6 +92,11 @@ Result<int> run(Session& session) {
     return apply_rest(session, *client, offer.rest);
 }
 
+constexpr std::array examples{
+    Example{"apply --dry-run", "show the steps, the reasons and all problems; change nothing"},
+    Example{"apply", "make the host match the configuration"},
+    Example{"apply --only=cdi", "update only the CDI specifications of the GPUs"}};
+
 } // namespace
 
 const Verb apply_verb{
@@ -108,6 +113,7 @@ const Verb apply_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

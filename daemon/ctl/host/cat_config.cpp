@@ -56,6 +56,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"cat-config", "show the files that apply"},
+                              Example{"cat-config --defaults", "show every setting at its default"}};
+
 } // namespace
 
 const Verb cat_config_verb{
@@ -69,6 +72,7 @@ const Verb cat_config_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

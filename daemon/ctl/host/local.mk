@@ -4,6 +4,7 @@
 daemon_ctl_libctl_a_SOURCES += \
     %D%/apply.cpp \
     %D%/cat_config.cpp \
+    %D%/help.cpp \
     %D%/reload.cpp \
     %D%/status.cpp \
     %D%/verbs.hpp \

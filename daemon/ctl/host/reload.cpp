@@ -4,6 +4,8 @@
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/host/verbs.hpp"
 
+#include <array>
+
 namespace gpuhost::ctl {
 namespace {
 
@@ -21,6 +23,8 @@ base::Result<int> run(Session& session) {
     return base::info(base::Errc::BadContent).exit_code;
 }
 
+constexpr std::array examples{Example{"reload", "read the configuration again after a change of it"}};
+
 } // namespace
 
 const Verb reload_verb{
@@ -33,6 +37,7 @@ const Verb reload_verb{
     0,
     {},
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

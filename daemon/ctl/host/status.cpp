@@ -32,12 +32,15 @@ base::Result<int> run(Session& session) {
     return verdict.ok ? 0 : not_ok_exit_status;
 }
 
+constexpr std::array examples{Example{"status", "show whether this host is OK, and why not"},
+                              Example{"status --json=short", "the same for programs, on one line"}};
+
 } // namespace
 
 const Verb status_verb{
     "status",
     "",
-    "show whether this host is OK, and its driver, GPUs and pending changes",
+    "show whether this host is OK, and why not",
     "Shows whether this host is OK. The first line begins with OK:, or with NOT OK:, the reason, and the "
     "first thing to do. The other lines show the loaded and the selected driver, the GPUs, pending changes "
     "with their reasons, and the last operation. If the host is not OK the exit status is 3.",
@@ -45,6 +48,7 @@ const Verb status_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

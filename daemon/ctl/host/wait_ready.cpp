@@ -76,6 +76,9 @@ Result<int> run(Session& session) {
     }
 }
 
+constexpr std::array examples{
+    Example{"wait-ready --timeout=5min", "wait until the host is OK, at most five minutes"}};
+
 } // namespace
 
 const Verb wait_ready_verb{
@@ -89,6 +92,7 @@ const Verb wait_ready_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -27,6 +27,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"image list", "show all images of this host's bundles"},
+                              Example{"image list '*/team/*:v1'", "show those whose full names match"}};
+
 } // namespace
 
 const Verb image_list_verb{
@@ -40,6 +43,7 @@ const Verb image_list_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

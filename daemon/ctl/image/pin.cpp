@@ -46,6 +46,10 @@ Result<int> run(Session& session) {
     return place_pinned(session, root, false);
 }
 
+constexpr std::array pin_examples{
+    Example{"image pin 'registry.example/team/*'", "keep all images of a team in the container runtimes"}};
+constexpr std::array unpin_examples{Example{"image unpin 'registry.example/team/*'", "no longer keep them"}};
+
 } // namespace
 
 const Verb image_pin_verb{
@@ -61,6 +65,7 @@ const Verb image_pin_verb{
     1000,
     options,
     run<add>,
+    pin_examples,
 };
 
 const Verb image_unpin_verb{
@@ -73,6 +78,7 @@ const Verb image_unpin_verb{
     1000,
     options,
     run<unpin>,
+    unpin_examples,
 };
 
 } // namespace gpuhost::ctl

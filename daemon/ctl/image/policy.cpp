@@ -66,6 +66,8 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"image policy team/app:v1", "show what each pull policy would do now"}};
+
 } // namespace
 
 const Verb image_policy_verb{
@@ -79,6 +81,7 @@ const Verb image_policy_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -42,6 +42,10 @@ Result<int> run(Session& session) {
                         });
 }
 
+constexpr std::array examples{
+    Example{"image pull", "pull all pinned images that are missing"},
+    Example{"image pull team/app:v1 --policy=IfNotPresent", "pull one image, unless a runtime has it"}};
+
 } // namespace
 
 const Verb image_pull_verb{
@@ -58,6 +62,7 @@ const Verb image_pull_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -23,6 +23,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"image show team/app:v1", "show where a name leads to"}};
+
 } // namespace
 
 const Verb image_show_verb{
@@ -36,6 +38,7 @@ const Verb image_show_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

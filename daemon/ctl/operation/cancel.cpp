@@ -49,6 +49,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"operation cancel 7", "stop operation 7 and undo its steps"}};
+
 } // namespace
 
 const Verb operation_cancel_verb{
@@ -62,6 +64,7 @@ const Verb operation_cancel_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

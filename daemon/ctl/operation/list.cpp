@@ -37,6 +37,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"operation list", "show what was changed on this host"}};
+
 } // namespace
 
 const Verb operation_list_verb{
@@ -48,6 +50,7 @@ const Verb operation_list_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -24,6 +24,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"operation show", "show the newest operation and its steps"},
+                              Example{"operation show 7", "show operation 7"}};
+
 } // namespace
 
 const Verb operation_show_verb{
@@ -35,6 +38,7 @@ const Verb operation_show_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

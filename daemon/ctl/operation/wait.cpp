@@ -16,6 +16,8 @@ base::Result<int> run(Session& session) {
     return finish_operation(session, id);
 }
 
+constexpr std::array examples{Example{"operation wait 7", "follow operation 7 to its end"}};
+
 } // namespace
 
 const Verb operation_wait_verb{
@@ -27,6 +29,7 @@ const Verb operation_wait_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

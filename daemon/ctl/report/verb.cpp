@@ -94,6 +94,9 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"report", "write an archive for a support request"},
+                              Example{"report --list", "show first what would be in it"}};
+
 } // namespace
 
 const Verb report_verb{
@@ -108,6 +111,7 @@ const Verb report_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

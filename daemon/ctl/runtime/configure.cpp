@@ -54,6 +54,10 @@ Result<int> run(Session& session) {
     return run_operation(session, runtime_request("Configure", session.arguments()));
 }
 
+constexpr std::array examples{
+    Example{"runtime configure --dry-run", "show the lines to change, and the restarts"},
+    Example{"runtime configure containerd", "configure one runtime and restart it"}};
+
 } // namespace
 
 const Verb runtime_configure_verb{
@@ -70,6 +74,7 @@ const Verb runtime_configure_verb{
     100,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

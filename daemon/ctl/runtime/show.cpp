@@ -31,6 +31,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"runtime show", "show all container runtimes and what is left to do"},
+                              Example{"runtime show containerd", "show one of them in full"}};
+
 } // namespace
 
 const Verb runtime_show_verb{
@@ -44,6 +47,7 @@ const Verb runtime_show_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -14,6 +14,9 @@ base::Result<int> run(Session& session) {
     return run_operation(session, runtime_request("Restore", session.arguments()));
 }
 
+constexpr std::array examples{
+    Example{"runtime unconfigure docker --no-restart", "take out gpuhostd's lines, restart Docker later"}};
+
 } // namespace
 
 const Verb runtime_unconfigure_verb{
@@ -26,6 +29,7 @@ const Verb runtime_unconfigure_verb{
     100,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

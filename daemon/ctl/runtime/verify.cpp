@@ -38,6 +38,8 @@ base::Result<int> run(Session& session) {
     return conclude(checked);
 }
 
+constexpr std::array examples{Example{"runtime verify", "check that containers get GPUs as intended"}};
+
 } // namespace
 
 const Verb runtime_verify_verb{
@@ -51,6 +53,7 @@ const Verb runtime_verify_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -42,6 +42,9 @@ Result<int> run(Session& session) {
     return print_enrolment(session, root, signing, true);
 }
 
+constexpr std::array examples{
+    Example{"secure-boot create-key --name='Site modules'", "create a key, and show how to enrol it"}};
+
 } // namespace
 
 const Verb secure_boot_create_key_verb{
@@ -55,6 +58,7 @@ const Verb secure_boot_create_key_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -15,6 +15,9 @@ base::Result<int> run(Session& session) {
     return print_enrolment(session, root, signing_files(root), false);
 }
 
+constexpr std::array examples{
+    Example{"secure-boot show-enrolment", "show the commands that enrol the key on this host"}};
+
 } // namespace
 
 const Verb secure_boot_show_enrolment_verb{
@@ -27,6 +30,7 @@ const Verb secure_boot_show_enrolment_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

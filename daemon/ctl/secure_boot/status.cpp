@@ -25,6 +25,9 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{
+    "secure-boot status", "show what the kernel requires, its keys, and which drivers it would load"}};
+
 } // namespace
 
 const Verb secure_boot_status_verb{
@@ -39,6 +42,7 @@ const Verb secure_boot_status_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -16,6 +16,9 @@ base::Result<int> run(Session& session) {
     return run_operation(session, client::request_of(client::toolkit_call("Import", {files})));
 }
 
+constexpr std::array examples{
+    Example{"toolkit import nvidia-container-toolkit-base_1.17.8-1_amd64.deb", "import a version"}};
+
 } // namespace
 
 const Verb toolkit_import_verb{
@@ -30,6 +33,7 @@ const Verb toolkit_import_verb{
     100'000, // input_files.hpp has the real limit and reports it with a better error
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -22,6 +22,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"toolkit list", "show the versions in the store"}};
+
 } // namespace
 
 const Verb toolkit_list_verb{
@@ -33,6 +35,7 @@ const Verb toolkit_list_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

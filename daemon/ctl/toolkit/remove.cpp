@@ -15,6 +15,8 @@ base::Result<int> run(Session& session) {
         session, client::request_of(client::toolkit_call("Remove", {session.arguments().words()[0]})));
 }
 
+constexpr std::array examples{Example{"toolkit remove 1.17.7", "remove a version that nothing uses"}};
+
 } // namespace
 
 const Verb toolkit_remove_verb{
@@ -27,6 +29,7 @@ const Verb toolkit_remove_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -25,6 +25,8 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{Example{"toolkit show", "show the toolkit in use, and its options"}};
+
 } // namespace
 
 const Verb toolkit_show_verb{
@@ -38,6 +40,7 @@ const Verb toolkit_show_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{{"sttaus"}, "unknown verb 'sttaus'", "Did you mean 'status'?"},
         Wrong{{"swap", "1.2"}, "unknown verb 'swap'", "Did you mean 'driver swap'?"},
-        Wrong{{"frobnicate"}, "unknown verb 'frobnicate'", "See: gpuhostctl --help."},
+        Wrong{{"frobnicate"}, "unknown verb 'frobnicate'", "List all verbs: gpuhostctl help --all."},
         Wrong{{"operation"}, "'operation' needs a verb", "Use one of: list, show, wait, cancel."},
         Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "Did you mean 'list'?"},
         Wrong{{"driver", "xyzzy"},

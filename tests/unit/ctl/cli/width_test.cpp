@@ -292,7 +292,7 @@ std::string installed(const Screen& screen) {
 }
 
 std::string help(const Screen& screen) {
-    std::string all = general_help(screen, "") + general_help(screen, "driver");
+    std::string all = short_help(screen) + full_help(screen) + noun_help(screen, "driver");
     for (const Verb* verb : verbs())
         all += verb_help(screen, *verb);
     return all;

@@ -58,7 +58,7 @@ TEST(Wrap, FactsFitTheTerminal) {
 }
 
 TEST(Wrap, GeneralHelpFitsEightyColumns) {
-    EXPECT_LE(widest(general_help({}, "")), 80U) << general_help({}, "");
+    EXPECT_LE(widest(full_help({})), 80U) << full_help({});
 }
 
 } // namespace
