@@ -81,6 +81,9 @@ struct StepContext {
     /// Keeps a descriptor open until the worker process exits. The worker may run later steps of the
     /// operation too, so the descriptor stays open for them. The default closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
+    /// Adds the members of an object to the output of a preflight, which a dry run shows. Facts about the
+    /// input, such as the driver versions in a bundle. Later phases have an output of their own.
+    std::function<void(const base::Json& facts)> describe = [](const base::Json&) {};
 };
 
 /// The properties of a kind, by which the daemon runs its phases.
@@ -112,7 +115,9 @@ struct StepCode {
     std::string name; ///< of the kind
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight = {};
     /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. The member
-    /// "skip": N skips the next N steps, because this step left nothing for them to do.
+    /// "skip": N skips the next N steps, because this step left nothing for them to do. "skip_kinds": [KIND…]
+    /// skips all later steps of these kinds, except those of the same group. "title" replaces the title of
+    /// the operation, for what the plan could not know.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo = {};

@@ -142,12 +142,11 @@ Result<void> Transaction::done(const Record& record) {
     in_flight_ = false;
     switch (phase_) {
     case Phase::Preflight:
-        // Warnings of a preflight group do not name their steps, so they are stored as output of the group's
-        // first step. The output of this step's apply replaces them; apply repeats the warnings that still
-        // apply.
-        if (const base::Json& warnings = base::member(record.output, "warnings");
-            warnings.is_array() && !preflights_[step_].empty())
-            outputs_[preflights_[step_].front()] = {{"warnings", warnings}};
+        // Warnings and facts of a preflight group do not name their steps, so they are stored as output of
+        // the group's first step. The output of this step's apply replaces them; apply repeats the warnings
+        // that still apply.
+        if (record.output.is_object() && !preflights_[step_].empty())
+            outputs_[preflights_[step_].front()] = record.output;
         preflight_ended();
         break;
     case Phase::Apply:
@@ -155,6 +154,7 @@ Result<void> Transaction::done(const Record& record) {
         outputs_[step_] = record.output;
         for (std::size_t step = step_ + 1; step < std::min(following, states_.size()); ++step)
             states_[step] = StepState::Skipped;
+        skip_kinds(base::strings_or_empty(record.output, "skip_kinds"));
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
@@ -172,6 +172,14 @@ Result<void> Transaction::done(const Record& record) {
     if (cancel_ && !undoing_ && !finished())
         go_back(*cancel_);
     return {};
+}
+
+/// Marks steps of these kinds as skipped. Steps of the group in flight run: their worker decides by itself
+/// which of its steps is next.
+void Transaction::skip_kinds(const std::vector<std::string>& kinds) {
+    for (std::size_t step = std::max(step_, last_) + 1; step < states_.size(); ++step)
+        if (std::find(kinds.begin(), kinds.end(), plan_.steps[step].kind) != kinds.end())
+            states_[step] = StepState::Skipped;
 }
 
 Result<void> Transaction::failed(const Record& record) {

@@ -381,11 +381,13 @@ bool Runner::is_groupable(const Action& action) const {
 /// next step when it is killed.
 std::size_t Runner::last_of_group(Action action) const {
     const auto& steps = current_->operation.transaction.plan().steps;
+    const auto& states = current_->operation.transaction.states();
     const core::Sandbox sandbox = need_of(action).sandbox;
     while (is_groupable(action) && !interruptible(action) && action.step + 1 < steps.size()) {
         Action next = action;
         ++next.step;
-        if (steps[next.step].forward || !is_groupable(next) || need_of(next).sandbox != sandbox)
+        if (steps[next.step].forward || states[next.step] != core::StepState::Pending ||
+            !is_groupable(next) || need_of(next).sandbox != sandbox)
             break;
         action = next;
     }

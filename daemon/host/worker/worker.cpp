@@ -119,7 +119,9 @@ core::JobResult run(const core::StepCodes& codes, const core::JobRequest& reques
                     core::StepContext& context) {
     core::JobResult result;
     std::vector<std::string> warnings;
+    base::Json facts;
     context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
+    context.describe = [&facts](const base::Json& found) { facts.update(found); };
     const core::Step& step = request.steps[index];
     const core::StepCode& code = *codes.find(step.kind);
     try {
@@ -129,6 +131,8 @@ core::JobResult run(const core::StepCodes& codes, const core::JobRequest& reques
     } catch (const std::exception& e) {
         result.error = Error{Errc::Failed, std::string("unexpected exception: ") + e.what(), {}};
     }
+    if (request.phase == core::Phase::Preflight && facts.is_object())
+        result.output = std::move(facts);
     if (!warnings.empty())
         result.output["warnings"] = warnings;
     return result;

@@ -145,6 +145,33 @@ TEST(Transaction, SkippedStepsAreNeitherAppliedNorUndone) {
     EXPECT_EQ(result.outcome, Outcome::RolledBack);
 }
 
+TEST(Transaction, KindsAreSkippedAfterTheGroup) {
+    Record plan = begin(4);
+    for (const std::size_t step : {1U, 3U})
+        plan.plan->steps[step].kind = "toolkit.publish";
+    const auto skipping_kinds = [&](std::size_t last) {
+        Transaction transaction;
+        Record group = start(Phase::Apply, 0);
+        group.last = last;
+        Record found = done(Phase::Apply, 0);
+        found.output = {{"skip_kinds", {"toolkit.publish", "unknown"}}};
+        found.continues = last > 0;
+        for (const Record& record :
+             {plan, start(Phase::Preflight, 0), done(Phase::Preflight, 0), group, found})
+            EXPECT_TRUE(transaction.feed(record));
+        return transaction;
+    };
+    Transaction alone = skipping_kinds(0);
+    EXPECT_EQ(run(alone, fails_at(Phase::Apply, 2)).trace, "apply 2, undo 2, undo 0");
+    Transaction first_of_two = skipping_kinds(1);
+    EXPECT_EQ(first_of_two.states()[1], StepState::Running) << "the worker has begun it";
+    EXPECT_EQ(first_of_two.states()[3], StepState::Skipped);
+    Record later = start(Phase::Apply, 2);
+    later.last = 3;
+    ASSERT_TRUE(first_of_two.feed(done(Phase::Apply, 1)));
+    EXPECT_FALSE(first_of_two.feed(later)) << "a skipped step is not part of a group";
+}
+
 TEST(Transaction, PlanWithoutStepsIsCommitted) {
     Transaction transaction = begun(0);
     EXPECT_EQ(run(transaction, all_well).trace, "");
@@ -215,10 +242,10 @@ TEST(Transaction, AppliedStepReplacesItsPreflightWarnings) {
     Transaction transaction = begun(2);
     Record warned = done(Phase::Preflight, 0);
     const base::Json said = base::Json::array({"of something"});
-    warned.output = base::Json::object({{"warnings", said}, {"finished", true}});
+    warned.output = base::Json::object({{"warnings", said}, {"drivers", {"550.163.01"}}});
     for (const Record& record : {start(Phase::Preflight, 0), warned})
         ASSERT_TRUE(transaction.feed(record));
-    EXPECT_EQ(transaction.outputs().front(), base::Json::object({{"warnings", said}}));
+    EXPECT_EQ(transaction.outputs().front(), warned.output);
     for (const Record& record : {start(Phase::Apply, 0), done(Phase::Apply, 0)})
         ASSERT_TRUE(transaction.feed(record));
     EXPECT_TRUE(transaction.outputs().front().empty());
