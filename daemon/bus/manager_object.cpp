@@ -91,8 +91,8 @@ int ManagerObject::list_operations(sd_bus_message* call) {
             const core::Plan& plan = operation->transaction.plan();
             if (r >= 0)
                 r = sd_bus_message_append(reply.get(), "(tssstto)", operation->id, plan.kind.c_str(),
-                                          std::string(host::state(*operation)).c_str(), plan.title.c_str(),
-                                          operation->transaction.began_us(),
+                                          std::string(host::state(*operation)).c_str(),
+                                          host::title(*operation).c_str(), operation->transaction.began_us(),
                                           operation->transaction.ended_us(),
                                           operation_path(operation->id).c_str());
         }

@@ -69,7 +69,7 @@ int OperationObjects::get(sd_bus*, const char* path, const char*, const char* pr
         if (name == "Kind")
             return append(reply, transaction.plan().kind);
         if (name == "Title")
-            return append(reply, transaction.plan().title);
+            return append(reply, host::title(*operation));
         if (name == "State")
             return append(reply, host::state(*operation));
         if (name == "Progress")

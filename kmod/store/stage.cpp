@@ -46,12 +46,22 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
     return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
+/// Returns the title of the import, whose plan knew only the names of the files.
+std::string title_of(const Imported& imported, std::size_t files) {
+    const std::string what = imported.kernel.empty() ? "package" : "module";
+    return "import driver " + imported.version +
+           (imported.kernel.empty() ? "" : " for kernel " + imported.kernel) + " (" + std::to_string(files) +
+           " " + what + (files == 1 ? ")" : "s)");
+}
+
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, content::passed_files(context, args));
     GPUHOST_TRY(space, content::usable_space(context.root, store_directory));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
     GPUHOST_TRY(imported, stage_files(staging, files, space, context.progress));
-    return to_json(imported);
+    Json output = to_json(imported);
+    output["title"] = title_of(imported, files.size());
+    return output;
 }
 
 } // namespace

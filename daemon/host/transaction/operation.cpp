@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host/transaction/operation.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::host {
 
 using base::Json;
@@ -10,6 +12,19 @@ std::string_view state(const Operation& operation) {
     if (transaction.outcome())
         return core::name(*transaction.outcome());
     return transaction.undoing() ? "undoing" : "running";
+}
+
+std::string title(const Operation& operation) {
+    constexpr std::size_t longest = 200;
+    const core::Transaction& transaction = operation.transaction;
+    std::string title = transaction.plan().title;
+    const std::string before = transaction.check_only() ? "check: " : "";
+    for (const Json& output : transaction.outputs())
+        if (const std::string found = base::string_or(output, "title", "");
+            !found.empty() && found.size() <= longest &&
+            std::none_of(found.begin(), found.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }))
+            title = before + found;
+    return title;
 }
 
 Json to_json(const Operation& operation) {
@@ -22,7 +37,7 @@ Json to_json(const Operation& operation) {
                          {"state", core::name(transaction.states()[i])}});
     Json value{{"id", operation.id},
                {"kind", plan.kind},
-               {"title", plan.title},
+               {"title", title(operation)},
                {"changes_host", plan.changes_host},
                {"dry_run", transaction.check_only()},
                {"state", state(operation)},

@@ -20,6 +20,10 @@ struct Operation {
 
 /// Returns "running" or "undoing"; after the operation has ended, the name of its outcome.
 [[nodiscard]] std::string_view state(const Operation& operation);
+/// Returns the title of the plan, or the newest title in the outputs of its steps (core::StepCode::apply).
+/// Ignores a title that is longer than 200 bytes or has control characters, since workers parse foreign
+/// files.
+[[nodiscard]] std::string title(const Operation& operation);
 [[nodiscard]] base::Json to_json(const Operation& operation);
 
 } // namespace gpuhost::host

@@ -563,8 +563,8 @@ void Runner::finish() {
     const bool bad = outcome == Outcome::Failed || outcome == Outcome::RebootRequired;
     log::event(bad ? log::Level::Error : log::Level::Notice, message_of(outcome),
                {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_OUTCOME", std::string(core::name(outcome))}},
-               "operation " + id + " (" + operation.transaction.plan().title + ") ended: " +
-                   std::string(core::name(outcome)) + (operation.text.empty() ? "" : ": " + operation.text));
+               "operation " + id + " (" + title(operation) + ") ended: " + std::string(core::name(outcome)) +
+                   (operation.text.empty() ? "" : ": " + operation.text));
     const auto [place, inserted] = ended_.emplace(operation.id, std::move(operation));
     if (listener_.ended)
         listener_.ended(place->second);
