@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/import/artifacts.hpp"
 
+#include "daemon/base/contains.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/content/archive/archive.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "images/bundle/oci.hpp"
@@ -115,6 +117,20 @@ Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifes
         (artifact.kind == packages_kind ? artifacts.packages : artifacts.files).push_back(std::move(tree));
     }
     return artifacts;
+}
+
+std::vector<std::string> drivers_for(const BundleManifest& manifest, const HostFacts& host) {
+    std::vector<std::string> versions;
+    for (const BundleArtifact& artifact : manifest.artifacts) {
+        const auto document = std::find_if(manifest.members.begin(), manifest.members.end(),
+                                           [&](const Member& member) { return member.hex == artifact.hex; });
+        if (is_of_driver(artifact.kind) && document != manifest.members.end() && host.needs(*document) &&
+            !base::contains(versions, artifact.name))
+            versions.push_back(artifact.name);
+    }
+    std::sort(versions.begin(), versions.end(),
+              [](const std::string& a, const std::string& b) { return base::compare_numbers(a, b) > 0; });
+    return versions;
 }
 
 } // namespace gpuhost::images

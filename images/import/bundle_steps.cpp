@@ -64,6 +64,17 @@ core::Problem problem_of(const base::Error& error) {
     return {error.code, error.message, error.hint};
 }
 
+/// Returns what the manifest says about the bundle, for the output of the operation.
+Json facts_of(const SignedManifest& bundle, const Json& args) {
+    const BundleManifest& manifest = bundle.manifest;
+    return {{"name", manifest.name},
+            {"generation", manifest.generation},
+            {"signer", bundle.signer.subject},
+            {"drivers", drivers_for(manifest, host_facts_from_json(args))},
+            {"title", "import bundle " + manifest.name + ", generation " +
+                          std::to_string(manifest.generation) + (is_stream(args) ? ", from peers" : "")}};
+}
+
 /// Verifies the signature of a bundle in files, and makes the checks of plan_import(). Does not read a pipe,
 /// because a pipe can be read only once. For a pipe, the phase apply makes the same checks before it writes.
 Result<Problems> receive_preflight(StepContext& context, const Json& args) {
@@ -81,13 +92,37 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     if (!plan)
         return Problems{problem_of(plan.error())};
     warn_of_image_gc(context, args, plan->missing_bytes);
+    context.describe(facts_of(bundle->signed_manifest(), args));
     return Problems();
 }
 
-Json report_of(const SignedManifest& bundle, const ImportPlan& plan) {
-    return {{"name", bundle.manifest.name},        {"generation", bundle.manifest.generation},
-            {"signer", bundle.signer.subject},     {"written_blobs", plan.missing_blobs},
-            {"written_bytes", plan.missing_bytes}, {"present_blobs", plan.present_blobs}};
+Json report_of(const SignedManifest& bundle, const ImportPlan& plan, const Json& args) {
+    Json report = facts_of(bundle, args);
+    report["written_blobs"] = plan.missing_blobs;
+    report["written_bytes"] = plan.missing_bytes;
+    report["present_blobs"] = plan.present_blobs;
+    return report;
+}
+
+constexpr std::string_view mirrors_kind = "images.mirrors";
+constexpr std::string_view repositories_kind = "packages.repositories";
+
+/// Returns the kinds of the steps that have nothing to do. These are steps of other subsystems, if the bundle
+/// has none of their artifacts for this host; args["steps_for"] names them: {"toolkit": ["toolkit.unpack",
+/// …], …}. If the bundle was complete before, they are also the steps after the import.
+std::vector<std::string> idle_steps(const std::vector<core::Artifact>& artifacts, bool complete,
+                                    const Json& args) {
+    std::vector<std::string> idle;
+    if (complete && !base::bool_or(args, "mends", false))
+        idle = {std::string(mirrors_kind), std::string(repositories_kind)};
+    for (const auto& [prefix, kinds] : base::member(args, "steps_for").items())
+        if (std::none_of(artifacts.begin(), artifacts.end(),
+                         [&prefix = prefix](const core::Artifact& artifact) {
+                             return base::starts_with(artifact.kind, prefix);
+                         }))
+            for (const Json& kind : kinds)
+                idle.push_back(kind.get<std::string>());
+    return idle;
 }
 
 std::string count_of(std::uint64_t done, std::uint64_t total) {
@@ -127,8 +162,7 @@ Result<void> receive_pipe(const StepContext& context) {
 }
 
 /// Applies bundle.receive: calls `receive` if blobs are missing, and writes the list of artifacts for other
-/// subsystems. "skip" in the result is the number of following steps that the transaction skips because they
-/// have nothing to do.
+/// subsystems. "skip" and "skip_kinds" in the result name following steps that have nothing to do.
 Result<Json> receive_signed(StepContext& context, const Json& args, const SignedManifest& bundle,
                             const std::function<Result<void>(const ImportPlan&)>& receive) {
     GPUHOST_TRY(plan, plan_import(context.root, bundle, host_facts_from_json(args), policy_of(args)));
@@ -144,12 +178,12 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
         GPUHOST_CHECK(receive(plan));
     }
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
-    Json report = report_of(bundle, plan);
+    Json report = report_of(bundle, plan, args);
     if (plan.complete && bundle.manifest.artifacts.empty() && is_finalized(context.root) &&
         !base::bool_or(args, "mends", false))
         report["skip"] = base::int_or(args, "steps_after", 0);
-    else if (artifacts.others.empty())
-        report["skip"] = base::int_or(args, "steps_of_others", 0);
+    else
+        report["skip_kinds"] = idle_steps(artifacts.others, plan.complete, args);
     GPUHOST_CHECK(
         core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
     return report;
@@ -248,26 +282,36 @@ core::StepCode commit_code() {
     return {.name = "bundle.commit", .apply = commit_apply, .undo = commit_undo};
 }
 
-/// Reports whether the replaced generation and the new one need the same files of runtimes and package
-/// managers. The steps images.mirrors and packages.repositories can then be skipped.
-bool leads_nobody_elsewhere(const base::Root& root, const std::string& name) {
-    const auto before = Catalogue(root).replaced(name);
-    const auto now = Catalogue(root).record(name);
-    return before && now && before->registries == now->registries && before->namespaces == now->namespaces &&
-           before->packages.empty() && now->packages.empty();
+/// Returns the kinds of the steps after an import for which the replaced generation and the new one need the
+/// same files of runtimes or package managers. Returns none if the replaced one is not known, as after an
+/// interruption.
+std::vector<std::string> idle_followers(const base::Root& root, const std::string& name) {
+    const Catalogue catalogue(root);
+    const auto replaced = catalogue.is_new(name) ? BundleRecord() : catalogue.replaced(name);
+    const auto now = catalogue.record(name);
+    if (!now || !replaced)
+        return {};
+    const BundleRecord& before = *replaced;
+    std::vector<std::string> idle;
+    if (before.registries == now->registries && before.namespaces == now->namespaces)
+        idle.emplace_back(mirrors_kind);
+    if (before.packages.empty() && now->packages.empty())
+        idle.emplace_back(repositories_kind);
+    return idle;
 }
 
 Result<Json> finalize_apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(received, received_bundle(context.root));
-    const bool same = received && !base::bool_or(args, "mends", true) &&
-                      leads_nobody_elsewhere(context.root, received->name);
+    const std::vector<std::string> idle = received && !base::bool_or(args, "mends", true)
+                                              ? idle_followers(context.root, received->name)
+                                              : std::vector<std::string>();
     GPUHOST_CHECK(received ? finalize_import(context.root, received->digest)
                            : Catalogue(context.root).finalize());
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // files of earlier imports
     // Removes blobs that only the replaced generation used, or that an interrupted import left.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("unused blobs are not removed: " + freed.error().message);
-    return Json{{"skip", same ? base::int_or(args, "followers", 0) : 0}};
+    return Json{{"skip_kinds", idle}};
 }
 
 core::StepCode finalize_code() {

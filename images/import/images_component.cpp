@@ -49,10 +49,8 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
 /// must then not be skipped.
 void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
     plan.steps.push_back({"bundle.commit", "add it to the catalogue", host});
-    const std::size_t finalize = plan.steps.size();
-    plan.steps.push_back({"bundle.finalize", "remove what it replaces", Json::object(), true});
+    plan.steps.push_back({"bundle.finalize", "remove what it replaces", {{"mends", mends}}, true});
     add_followers(plan, desired.settings, true);
-    plan.steps[finalize].args = {{"mends", mends}, {"followers", plan.steps.size() - finalize - 1}};
 }
 
 /// Reports whether all files of runtimes and package managers agree with the catalogue.
@@ -95,9 +93,10 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     plan.steps.push_back({"bundle.receive", "verify " + what + " and copy its missing blobs", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
     add_entry(plan, desired, host, mends);
-    // These are the numbers of steps that the step bundle.receive may skip, see receive_signed().
+    // The step bundle.receive may skip these steps, see receive_signed().
     Json& told = plan.steps.front().args;
-    told["steps_of_others"] = others.size();
+    for (const core::Step& step : others)
+        told["steps_for"][base::string_or(step.args, "artifacts", "")].push_back(step.kind);
     told["steps_after"] = plan.steps.size() - 1;
     return plan;
 }

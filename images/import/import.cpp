@@ -159,6 +159,7 @@ CatalogueEntry make_entry(const SignedManifest& bundle, const HostFacts& host) {
     record.images = manifest.images.size();
     record.registries = registries_of(manifest.images);
     record.namespaces = namespaces_of(manifest.images);
+    record.drivers = drivers_for(manifest, host);
     record.blobs = entry.blobs.size();
     for (const OwnedBlob& blob : entry.blobs)
         record.bytes += blob.size;

@@ -106,6 +106,7 @@ Json to_json(const BundleRecord& record) {
             {"images", record.images},
             {"registries", record.registries},
             {"namespaces", record.namespaces},
+            {"drivers", record.drivers},
             {"packages", std::move(packages)},
             {"files", std::move(files)}};
 }
@@ -130,6 +131,7 @@ Result<BundleRecord> record_from_json(const Json& value) {
     record.images = number(value, "images");
     record.registries = base::strings_or_empty(value, "registries");
     record.namespaces = base::strings_or_empty(value, "namespaces");
+    record.drivers = base::strings_or_empty(value, "drivers");
     for (const Json& one : base::member(value, "packages")) {
         GPUHOST_TRY(tree, package_tree_from_json(one));
         record.packages.push_back(std::move(tree));
@@ -170,6 +172,10 @@ Result<BundleRecord> Catalogue::record(const std::string& name) const {
 
 Result<BundleRecord> Catalogue::replaced(const std::string& name) const {
     return read_record(beside(name));
+}
+
+bool Catalogue::is_new(const std::string& name) const {
+    return root_.exists(absent(name));
 }
 
 Result<BundleRecord> Catalogue::read_record(const std::string& directory) const {

@@ -56,6 +56,7 @@ struct BundleRecord {
     std::vector<std::string> namespaces;
     std::vector<PackageTree> packages; ///< repositories of packages for this host
     std::vector<FileSet> files;        ///< sets of files for this host
+    std::vector<std::string> drivers;  ///< driver versions for this host
 
     [[nodiscard]] bool is_signed() const { return !signer.sha256.empty(); }
 };
@@ -86,6 +87,8 @@ class Catalogue {
     /// Returns the record of the bundle that put() replaced. Fails with NotFound if put() replaced none, or
     /// after finalize().
     [[nodiscard]] base::Result<BundleRecord> replaced(const std::string& name) const;
+    /// Reports whether put() found no entry of that name to replace. False after finalize().
+    [[nodiscard]] bool is_new(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<OwnedBlob>> blobs(const std::string& name) const;
     [[nodiscard]] base::Result<std::vector<BundleImage>> images(const std::string& name) const;
 

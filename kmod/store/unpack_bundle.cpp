@@ -99,8 +99,9 @@ core::StepCode driver_unpack_code() {
 }
 
 std::vector<core::Step> bundle_import_steps() {
-    return {{"driver.unpack", "unpack the drivers that this host imports", Json::object()},
-            {"store.publish", "add them to the driver store", Json{{"optional", true}}}};
+    return {
+        {"driver.unpack", "unpack the bundle's drivers for this host", {{"artifacts", "driver-"}}},
+        {"store.publish", "add them to the driver store", {{"optional", true}, {"artifacts", "driver-"}}}};
 }
 
 } // namespace gpuhost::kmod

@@ -38,8 +38,12 @@ core::StepCode toolkit_publish_code() {
 }
 
 ToolkitImportSteps toolkit_import_steps() {
-    return {{"toolkit.unpack", "unpack NVIDIA's toolkit, if it is part of the bundle", Json::object()},
-            {"toolkit.publish", "store the toolkit, if there is one", Json{{"optional", true}}}};
+    return {{"toolkit.unpack",
+             "unpack NVIDIA's toolkit, if it is part of the bundle",
+             {{"artifacts", "toolkit"}}},
+            {"toolkit.publish",
+             "store the toolkit, if there is one",
+             {{"optional", true}, {"artifacts", "toolkit"}}}};
 }
 
 } // namespace gpuhost::runtime
