@@ -21,22 +21,24 @@ std::string in_store(const Observed& observed) {
     return versions.empty() ? "the store is empty" : "the store has " + base::join(versions, ", ");
 }
 
-/// Returns the hint: the command for the newest version that has modules for the running kernel, else for the
+/// Returns the hint: a command for the newest version that has modules for the running kernel, else for the
 /// newest that can be built.
 std::string command_for(const Observed& observed, const DriverSettings& settings) {
     const auto& versions = observed.store.versions;
     if (versions.empty())
-        return "Import one: gpuhostctl driver import FILE…";
+        return "Bring one in: gpuhostctl upgrade FILE…";
+    const std::string choose = "Choose one: gpuhostctl upgrade ";
+    const std::string configure = ", or set Version= in gpuhostd.conf";
     const auto built = std::find_if(versions.begin(), versions.end(), [&](const DriverVersion& version) {
         return is_built(observed, settings, version);
     });
     if (built != versions.end())
-        return "Choose one: gpuhostctl driver swap " + built->version;
+        return choose + built->version + configure;
     const auto source = std::find_if(versions.begin(), versions.end(),
                                      [](const DriverVersion& version) { return !version.sources.empty(); });
     if (source != versions.end())
-        return "Build one, then swap to it: gpuhostctl driver build " + source->version;
-    return "Import modules for kernel " + observed.kernel + ": gpuhostctl driver import FILE…";
+        return choose + source->version + configure;
+    return "Bring in modules for kernel " + observed.kernel + ": gpuhostctl upgrade FILE…";
 }
 
 } // namespace

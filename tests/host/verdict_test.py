@@ -36,12 +36,12 @@ def check_undecided(t, host, what, command):
 
 
 def check_without_driver(t, host):
-    check_undecided(t, host, "empty store", "gpuhostctl driver import FILE")
+    check_undecided(t, host, "empty store", "gpuhostctl upgrade FILE")
     for version in (OLD, NEW):
         modules, packages = write_driver(os.path.join(host.scratch, version), version)
         host.ctl("driver", "import", *packages, check=0)
         host.ctl("driver", "import", *modules, check=0)
-    check_undecided(t, host, "imported driver", f"gpuhostctl driver swap {NEW}")
+    check_undecided(t, host, "imported driver", f"gpuhostctl upgrade {NEW}")
     t.ok(f"{NEW}, {OLD}" in host.ctl("apply").stdout, "apply prints the versions in the store")
 
 

@@ -667,23 +667,23 @@ TEST(DriverChoice, NamesVersionsOfStoreAndCommand) {
     EXPECT_TRUE(plan.problems.empty()) << "the other components can still be applied";
     ASSERT_TRUE(plan.undecided);
     EXPECT_EQ(plan.undecided->text, "no driver is chosen for 1 GPU: the store has 550.163.01, 535.261.03");
-    EXPECT_EQ(plan.undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01.");
+    EXPECT_EQ(plan.undecided->hint,
+              "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
 }
 
 TEST(DriverChoice, PrefersVersionThatIsBuilt) {
     Observed observed = fresh_host();
     observed.store.versions[0].modules.clear();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Choose one: gpuhostctl driver swap 535.261.03.");
+              "Choose one: gpuhostctl upgrade 535.261.03, or set Version= in gpuhostd.conf.");
     observed.store.versions[1].modules.clear();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Import modules for kernel " + std::string(kernel) + ": gpuhostctl driver import FILE….");
+              "Bring in modules for kernel " + std::string(kernel) + ": gpuhostctl upgrade FILE….");
     observed.store.versions[0].sources.emplace_back();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Build one, then swap to it: gpuhostctl driver build 550.163.01.");
+              "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
     observed.store.versions.clear();
-    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Import one: gpuhostctl driver import FILE….");
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, "Bring one in: gpuhostctl upgrade FILE….");
 }
 
 TEST(DriverChoice, PreinstalledDriverMayBeKept) {
@@ -691,8 +691,9 @@ TEST(DriverChoice, PreinstalledDriverMayBeKept) {
     observed.store.selected.clear();
     const auto undecided = plan_of(observed, Json::object()).undecided;
     ASSERT_TRUE(undecided);
-    EXPECT_EQ(undecided->hint, "Choose one: gpuhostctl driver swap 550.163.01; or keep driver 535.261.03: "
-                               "set Version=preinstalled in gpuhostd.conf.");
+    EXPECT_EQ(undecided->hint,
+              "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf; or keep driver "
+              "535.261.03: set Version=preinstalled in gpuhostd.conf.");
     observed.store.versions.clear();
     EXPECT_FALSE(plan_of(observed, Json::object()).undecided) << "nothing was imported";
 }
