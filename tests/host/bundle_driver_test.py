@@ -98,11 +98,11 @@ def check_import(t, host, maker):
     run = host.ctl("bundle", "import", maker.path("site.bundle"))
     t.ok(run.returncode == 0 and drivers(host) == BOTH, "an import stores the drivers for this kernel",
          run.stdout, run.stderr, drivers(host))
-    t.ok(f"Next: gpuhostctl driver swap {NEW}\n" in run.stdout,
-         "an import prints the swap command", run.stdout)
+    t.ok(f"Next: gpuhostctl upgrade {NEW}\n" in run.stdout,
+         "an import prints the command for its driver", run.stdout)
     run = host.ctl("apply")
-    t.ok(run.returncode == 8 and f"the store has {NEW}, {OLD}" in run.stdout and f"gpuhostctl driver swap {NEW}" in run.stdout,
-         "apply without a selected driver prints the swap command", run.returncode, run.stdout, run.stderr)
+    t.ok(run.returncode == 8 and f"the store has {NEW}, {OLD}" in run.stdout and f"gpuhostctl upgrade {NEW}, or set Version= in gpuhostd.conf" in run.stdout,
+         "apply without a chosen driver prints how to choose", run.returncode, run.stdout, run.stderr)
     run = host.ctl("driver", "swap", OLD)
     t.ok(run.returncode == 0 and host.loaded().get("nvidia") == OLD,
          "a swap loads an imported driver", run.stdout, run.stderr)

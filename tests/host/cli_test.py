@@ -40,7 +40,7 @@ def bring_in(host):
         expect(host, f"driver import accepts packages of {version}", ["driver", "import", *packages], err=r"1/2 .*\n2/2 .*\n",
                out=rf"import .*: done.*\n  {version}/userland\n")
         expect(host, f"driver import accepts modules of {version}", ["driver", "import", *modules], err=".*",
-               out=rf"import .*: done.*\n  {version}/modules/{KERNEL}-open\nNext: gpuhostctl driver swap {version}\n")
+               out=rf"import .*: done.*\n  {version}/modules/{KERNEL}-open\nNext: gpuhostctl upgrade {version}\n")
     expect(host, "importing a directory with packages and modules is refused", ["driver", "import", directories[NEW]], 2,
            err=r"gpuhostctl: .* has both packages and modules\nHint: .*\n")
     junk = os.path.join(host.scratch, "junk.deb")

@@ -2,6 +2,7 @@
 #include "daemon/ctl/cli/follow.hpp"
 
 #include "daemon/base/interrupt.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/client/driver_call.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/password_agent.hpp"
@@ -131,8 +132,10 @@ class Follower {
         const std::string id = std::to_string(id_);
         session_.note("\nOperation " + id + " continues without this command.\n");
         if (!session_.uses_mounted())
-            session_.note("  wait for it:  gpuhostctl operation wait " + id +
-                          "\n  cancel it:    gpuhostctl operation cancel " + id + "\n");
+            session_.note(
+                "  wait for it:  gpuhostctl operation wait " + id +
+                "\n  cancel it:    gpuhostctl operation cancel " + id + "\n" +
+                (session_.continuation().empty() ? "" : "  go on then:   " + session_.continuation() + "\n"));
         interrupt_.die();
     }
 
@@ -150,51 +153,10 @@ std::string property_of(Session& session, const client::Call& property) {
     return client ? (*client)->read_text(property).value_or("") : "";
 }
 
-Result<int> nothing_to_do(Session& session, client::Client& client, const client::Request& request) {
-    const Json plan = client.ask(request.plan).value_or(Json::object());
-    if (session.wants_json() || session.arguments().has(option::no_wait))
-        print_operation_id(session, 0);
-    else
-        session.page(render_plan(session.out(), plan));
-    return plan_exit_status(plan);
-}
-
 Result<std::uint64_t> start(const Session& session, client::Client& client, const client::Call& call,
                             const client::Options& options) {
     const PasswordAgent agent(session);
     return client.start(call, options);
-}
-
-/// Prints the plan with the problems that the preflight on this host finds. The preflight reads as much of
-/// the host as the operation itself, so it needs the same authorization.
-Result<int> dry_run(Session& session, client::Client& client, const client::Request& request,
-                    const DryRun& how) {
-    GPUHOST_TRY(plan, client.ask(request.plan));
-    if (!how.upgrade.empty())
-        plan["upgrade"] = how.upgrade;
-    if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
-        // A preflight is an operation, which would be recorded in the mounted system.
-        return print_plan(session, plan);
-    client::Options options = request.options;
-    options["dry-run"] = true;
-    const auto id = start(session, client, request.start, options);
-    if (!id && how.may_be_unchecked &&
-        (id.error().code == Errc::AccessDenied || id.error().code == Errc::Busy)) {
-        session.note("Nothing was checked on this host: " + id.error().message + "\n");
-        return print_plan(session, plan);
-    }
-    if (!id)
-        return base::fail(id.error());
-    if (*id == 0)
-        return print_plan(session, plan); // meanwhile there is nothing to do
-    GPUHOST_TRY(operation, follow_operation(session, *id));
-    const Json& problems = list_of(operation, "problems");
-    if (problems.empty() && text_of(operation, "state") != "checked")
-        return report_operation(session, operation);
-    plan["problems"] = problems;
-    plan["warnings"] = warnings_of(operation);
-    plan["checked"] = true;
-    return print_plan(session, plan);
 }
 
 /// Returns true if `problems` of the plan are the reason why a start failed with `error`. Such an error has
@@ -206,19 +168,15 @@ bool is_of_problems(const base::Error& error, const Json& problems) {
     return !problems.empty() && base::info(error.code).exit_code == status;
 }
 
-/// Prints the problems of the plan one by one, if they are the reason for `error`. Otherwise fails with
-/// `error`.
-Result<int> not_started(Session& session, client::Client& client, const client::Request& request,
+/// Returns the plan if its problems are the reason for `error`. Otherwise, and for a single problem that is
+/// printed as text, fails with `error`.
+Result<Ran> not_started(const Session& session, client::Client& client, const client::Request& request,
                         base::Error error) {
-    const Json plan = client.ask(request.plan).value_or(Json());
+    Json plan = client.ask(request.plan).value_or(Json());
     const Json& problems = list_of(plan, "problems");
     if (!is_of_problems(error, problems) || (problems.size() == 1 && !session.wants_json()))
         return base::fail(std::move(error));
-    if (session.wants_json())
-        session.print_json(plan);
-    else
-        session.warn(render_refusal(session.err(), plan));
-    return plan_exit_status(plan);
+    return Ran{Ran::Kind::Refused, std::move(plan)};
 }
 
 } // namespace
@@ -243,17 +201,80 @@ Result<Json> follow_operation(Session& session, std::uint64_t id, const Deadline
     return Follower(session, *client, id, deadline).run();
 }
 
-int report_operation(Session& session, const Json& operation) {
+int report_operation(Session& session, const Json& operation, bool next) {
     const int status = operation_exit_status(operation);
     if (session.wants_json())
         session.print_json(operation);
     else if (status == 0)
         session.print(render_success(session.out(), operation,
-                                     property_of(session, client::manager_call("KernelRelease"))));
+                                     property_of(session, client::manager_call("KernelRelease")), next));
     else
         session.warn(render_failure(session.err(), operation,
                                     property_of(session, client::driver_call("LoadedVersion"))));
     return status;
+}
+
+int Ran::exit_status() const {
+    return kind == Kind::Operation ? operation_exit_status(document) : plan_exit_status(document);
+}
+
+Result<Ran> check_request(Session& session, const client::Request& request, const DryRun& how) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    GPUHOST_TRY(plan, client->ask(request.plan));
+    if (!how.upgrade.empty())
+        plan["upgrade"] = how.upgrade;
+    if (session.uses_mounted() || list_of(plan, "steps").empty() || !list_of(plan, "problems").empty())
+        // A preflight is an operation, which would be recorded in the mounted system.
+        return Ran{Ran::Kind::DryRun, std::move(plan)};
+    client::Options options = request.options;
+    options["dry-run"] = true;
+    const auto id = start(session, *client, request.start, options);
+    if (!id && how.may_be_unchecked &&
+        (id.error().code == Errc::AccessDenied || id.error().code == Errc::Busy)) {
+        session.note("Nothing was checked on this host: " + id.error().message + "\n");
+        return Ran{Ran::Kind::DryRun, std::move(plan)};
+    }
+    if (!id)
+        return base::fail(id.error());
+    if (*id == 0)
+        return Ran{Ran::Kind::DryRun, std::move(plan)}; // meanwhile there is nothing to do
+    GPUHOST_TRY(operation, follow_operation(session, *id));
+    const Json& problems = list_of(operation, "problems");
+    if (problems.empty() && text_of(operation, "state") != "checked")
+        return Ran{Ran::Kind::Operation, std::move(operation)};
+    plan["problems"] = problems;
+    plan["warnings"] = warnings_of(operation);
+    plan["checked"] = true;
+    plan["outputs"] = list_of(operation, "outputs");
+    constexpr std::string_view check = "check: ";
+    if (const std::string title = text_of(operation, "title"); base::starts_with(title, check))
+        plan["title"] = title.substr(check.size()); // it may name what the checks have found
+    return Ran{Ran::Kind::DryRun, std::move(plan)};
+}
+
+Result<Ran> run_request(Session& session, const client::Request& request, const Deadline& deadline) {
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_CHECK(client->subscribe());
+    const auto id = start(session, *client, request.start, request.options);
+    if (!id)
+        return not_started(session, *client, request, id.error());
+    if (*id == 0)
+        return Ran{Ran::Kind::Nothing, client->ask(request.plan).value_or(Json::object())};
+    GPUHOST_TRY(operation, follow_operation(session, *id, deadline));
+    return Ran{Ran::Kind::Operation, std::move(operation)};
+}
+
+int report(Session& session, const Ran& ran) {
+    if (ran.kind == Ran::Kind::Operation)
+        return report_operation(session, ran.document);
+    if (ran.kind == Ran::Kind::Nothing && session.wants_json())
+        print_operation_id(session, 0);
+    else if (ran.kind == Ran::Kind::Refused && !session.wants_json())
+        session.warn(render_refusal(session.err(), ran.document));
+    else
+        return print_plan(session, ran.document);
+    return ran.exit_status();
 }
 
 Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline& deadline) {
@@ -262,25 +283,25 @@ Result<int> finish_operation(Session& session, std::uint64_t id, const Deadline&
 }
 
 Result<int> preview_operation(Session& session, const client::Request& request, const DryRun& how) {
-    GPUHOST_TRY(client, session.client());
-    GPUHOST_CHECK(client->subscribe());
-    return dry_run(session, *client, request, how);
+    GPUHOST_TRY(ran, check_request(session, request, how));
+    return report(session, ran);
 }
 
 Result<int> run_operation(Session& session, const client::Request& request, const Deadline& deadline) {
     if (session.arguments().has(option::dry_run))
         return preview_operation(session, request);
+    if (!session.arguments().has(option::no_wait)) {
+        GPUHOST_TRY(ran, run_request(session, request, deadline));
+        return report(session, ran);
+    }
     GPUHOST_TRY(client, session.client());
-    GPUHOST_CHECK(client->subscribe());
     const auto id = start(session, *client, request.start, request.options);
-    if (!id)
-        return not_started(session, *client, request, id.error());
-    if (*id == 0)
-        return nothing_to_do(session, *client, request);
-    if (!session.arguments().has(option::no_wait))
-        return finish_operation(session, *id, deadline);
+    if (!id) {
+        GPUHOST_TRY(refused, not_started(session, *client, request, id.error()));
+        return report(session, refused);
+    }
     print_operation_id(session, *id);
-    return 0;
+    return *id != 0 ? 0 : plan_exit_status(client->ask(request.plan).value_or(Json::object()));
 }
 
 } // namespace gpuhost::ctl

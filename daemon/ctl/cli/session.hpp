@@ -9,6 +9,7 @@
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace gpuhost::ctl {
@@ -30,6 +31,10 @@ class Session {
     [[nodiscard]] base::Result<void> use_mounted(bool look);
     [[nodiscard]] bool uses_mounted() const { return mounted_.has_value(); }
 
+    /// The command that continues the work of this verb after an interrupt; empty if there is none.
+    void set_continuation(std::string command) { continuation_ = std::move(command); }
+    [[nodiscard]] const std::string& continuation() const { return continuation_; }
+
     /// The requested output, to stdout.
     void print(std::string_view text) const;
     /// Prints a complete answer. If it is longer than the terminal, shows it with a pager.
@@ -50,6 +55,7 @@ class Session {
     Screen err_;
     std::optional<MountedDaemon> mounted_; ///< destroyed after its client
     std::optional<client::Client> client_;
+    std::string continuation_;
 };
 
 /// Returns the two lines that complain() prints.

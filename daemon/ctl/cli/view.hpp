@@ -33,9 +33,10 @@ class Facts;
 render_operations(const Screen& screen, const std::vector<client::OperationRow>& rows, std::uint64_t now_us);
 [[nodiscard]] std::string render_operation(const Screen& screen, const base::Json& operation,
                                            std::uint64_t now_us);
-/// Renders the outcome of a successful operation. `kernel` is the running kernel's release.
+/// Renders the outcome of a successful operation. `kernel` is the running kernel's release. With `next`, adds
+/// the command that uses what was imported or built.
 [[nodiscard]] std::string render_success(const Screen& screen, const base::Json& operation,
-                                         std::string_view kernel);
+                                         std::string_view kernel, bool next = true);
 /// Renders the outcome of a failed operation. `running_driver` is the version that runs now; empty if
 /// unknown.
 [[nodiscard]] std::string render_failure(const Screen& screen, const base::Json& operation,

@@ -6,8 +6,8 @@
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
-#include <map>
 #include <optional>
+#include <set>
 
 #include <pwd.h>
 
@@ -103,27 +103,16 @@ std::string headline(std::string_view state, bool changes_host) {
     return "failed, and the rollback failed too";
 }
 
-/// Renders sets of the driver store ("550.163.01/userland"), and the command to run next on a host with the
-/// running kernel `kernel`.
-std::string render_sets(const std::vector<std::string>& sets, std::string_view kernel) {
-    std::string out;
-    // Version → true if there are modules for this kernel; false if there is only the source.
-    std::map<std::string, bool> built;
-    for (const std::string& set : sets) {
-        out += "  " + printable(set) + "\n";
-        const std::string version = printable(set.substr(0, set.find('/')));
-        if (set.find("/modules/" + std::string(kernel) + "-") != std::string::npos)
-            built[version] = true;
-        else if (set.find("/source/") != std::string::npos)
-            built.emplace(version, false);
-    }
-    for (const auto& [version, ready] : built)
-        out += std::string("Next: gpuhostctl driver ") + (ready ? "swap " : "build ") + version + "\n";
-    return out;
+/// Returns the sets of the driver store ("550.163.01/userland") that a step of the operation has added.
+std::vector<std::string> sets_of(const Json& output) {
+    const bool of_driver = output.contains("version"); // otherwise of the step store.publish, with paths
+    const char* const imported =
+        output.contains("taken") ? "taken" : "imported"; // the key was "taken" before 0.1.0
+    return base::strings_or_empty(output, of_driver ? "sets" : imported);
 }
 
 /// Renders what an import or a build has added to the stores.
-std::string what_came_in(const Json& operation, std::string_view kernel) {
+std::string what_came_in(const Json& operation) {
     std::string out;
     for (const Json& output : list_of(operation, "outputs")) {
         if (output.contains("written_blobs"))
@@ -132,11 +121,24 @@ std::string what_came_in(const Json& operation, std::string_view kernel) {
                    text_of(output, "signer") + ": " + human_bytes(number_of(output, "written_bytes")) +
                    " in " + plural(number_of(output, "written_blobs"), "new blob", "new blobs") + ", " +
                    std::to_string(number_of(output, "present_blobs")) + " already in the store\n";
-        const bool of_driver = output.contains("version"); // otherwise of the step store.publish, with paths
-        const char* const imported =
-            output.contains("taken") ? "taken" : "imported"; // the key was "taken" before 0.1.0
-        out += render_sets(base::strings_or_empty(output, of_driver ? "sets" : imported), kernel);
+        for (const std::string& set : sets_of(output))
+            out += "  " + printable(set) + "\n";
     }
+    return out;
+}
+
+/// Returns the command for each imported or built version that a host with the running kernel `kernel` can
+/// load or build.
+std::string next_commands(const Json& operation, std::string_view kernel) {
+    std::set<std::string> versions;
+    for (const Json& output : list_of(operation, "outputs"))
+        for (const std::string& set : sets_of(output))
+            if (set.find("/modules/" + std::string(kernel) + "-") != std::string::npos ||
+                set.find("/source/") != std::string::npos)
+                versions.insert(printable(set.substr(0, set.find('/'))));
+    std::string out;
+    for (const std::string& version : versions)
+        out += "Next: gpuhostctl upgrade " + version + "\n";
     return out;
 }
 
@@ -203,14 +205,14 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
            steps_of(screen, operation);
 }
 
-std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel) {
+std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel, bool next) {
     const std::uint64_t began = number_of(operation, "began_us");
     const std::uint64_t ended = number_of(operation, "ended_us");
     const bool worth_saying = ended > began && ended - began >= 100'000;
     return fit(screen, text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
                            (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
                            lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
-                           what_came_in(operation, kernel));
+                           what_came_in(operation) + (next ? next_commands(operation, kernel) : ""));
 }
 
 std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {

@@ -51,10 +51,11 @@ TEST(OperationView, ImportListsSetsAndTheNextStep) {
     EXPECT_EQ(render_success({}, import, "6.1.0-50-amd64"), "import a driver from 4 packages: done\n"
                                                             "  550.163.01/userland\n"
                                                             "  550.163.01/source/open\n"
-                                                            "Next: gpuhostctl driver build 550.163.01\n");
+                                                            "Next: gpuhostctl upgrade 550.163.01\n");
     import["outputs"][0]["sets"].push_back("550.163.01/modules/6.1.0-50-amd64-open");
-    EXPECT_NE(render_success({}, import, "6.1.0-50-amd64").find("Next: gpuhostctl driver swap 550.163.01\n"),
+    EXPECT_NE(render_success({}, import, "6.1.0-50-amd64").find("Next: gpuhostctl upgrade 550.163.01\n"),
               std::string::npos);
+    EXPECT_EQ(render_success({}, import, "6.1.0-50-amd64", false).find("Next:"), std::string::npos);
 }
 
 TEST(OperationView, BundleImportListsContentAndTheNextStep) {
@@ -78,8 +79,8 @@ TEST(OperationView, BundleImportListsContentAndTheNextStep) {
               "  535.261.03/modules/6.1.0-50-amd64-open\n"
               "  550.163.01/source/open\n"
               "  550.163.01/modules/6.1.0-99-amd64-open\n"
-              "Next: gpuhostctl driver swap 535.261.03\n"
-              "Next: gpuhostctl driver build 550.163.01\n");
+              "Next: gpuhostctl upgrade 535.261.03\n"
+              "Next: gpuhostctl upgrade 550.163.01\n");
 }
 
 TEST(OperationView, FailedImportExitsWithItsCausesStatus) {
