@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/input_files.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/core/file_version.hpp"
 #include "daemon/ctl/cli/source_directory.hpp"
 
 #include <algorithm>
@@ -19,7 +21,7 @@ using base::Result;
 namespace {
 
 constexpr std::string_view hint =
-    "Name package files (.deb, .rpm, .run) or module files (.ko, also compressed), one directory of either, "
+    "Name package files (.deb, .rpm, .run) or module files (.ko, also compressed), one directory of them, "
     "or the directory of a driver's source.";
 constexpr std::string_view fewer_packages =
     "Import the packages of the userland that a GPU host needs together, and the source of the kernel "
@@ -42,11 +44,6 @@ Result<void> check_existence(const std::vector<std::string>& paths) {
     return {};
 }
 
-bool has_both_kinds(const std::vector<std::string>& paths) {
-    return std::any_of(paths.begin(), paths.end(), base::is_package_file) &&
-           std::any_of(paths.begin(), paths.end(), base::is_module_file);
-}
-
 Result<std::vector<std::string>> files_in(const std::string& directory) {
     GPUHOST_TRY(root, base::Root::open(directory));
     GPUHOST_TRY(names, root.list("/"));
@@ -58,15 +55,12 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
         return base::fail(Errc::NotFound,
                           "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file",
                           "Name the directory that the files are in; subdirectories are not searched.");
-    if (has_both_kinds(paths)) {
-        const std::string glob = directory + (base::ends_with(directory, "/") ? "*" : "/*");
-        const std::string first = *std::find_if(paths.begin(), paths.end(), base::is_package_file);
-        return base::fail(Errc::InvalidArgument, "'" + directory + "' has both packages and modules",
-                          "Import the packages first: gpuhostctl driver import " + glob +
-                              first.substr(first.rfind('.')) +
-                              ". Then import the modules: gpuhostctl driver import " + glob + ".ko*.");
-    }
     return paths;
+}
+
+/// Returns the version in a file's name; empty if there is none.
+std::string version_of(const std::string& path) {
+    return core::version_in_names({name_of(path)}, base::is_driver_version);
 }
 
 Result<void> check_names(const std::vector<std::string>& paths) {
@@ -77,28 +71,13 @@ Result<void> check_names(const std::vector<std::string>& paths) {
     return {};
 }
 
-Result<void> check(const std::vector<std::string>& paths) {
-    GPUHOST_CHECK(check_existence(paths));
-    const bool packages = std::any_of(paths.begin(), paths.end(), base::is_package_file);
-    if (has_both_kinds(paths))
-        return base::fail(Errc::InvalidArgument, "packages and modules can't be imported together",
-                          std::string(hint));
-    if (paths.size() > input_file_limit)
-        return base::fail(Errc::InvalidArgument,
-                          std::to_string(paths.size()) + " files: at most " +
-                              std::to_string(input_file_limit) + " can be imported at once",
-                          std::string(packages ? fewer_packages : fewer_modules));
-    for (const std::string& path : paths) {
-        if (is_directory(path))
-            return base::fail(Errc::InvalidArgument,
-                              "'" + path + "' is a directory: it must be the only argument",
-                              std::string(hint));
-        if (!base::is_package_file(path) && !base::is_module_file(path))
-            return base::fail(Errc::InvalidArgument,
-                              "'" + path + "' is neither a package (.deb, .rpm, .run) nor a .ko file",
-                              std::string(hint));
-    }
-    return check_names(paths);
+Result<void> check_count(const std::vector<std::string>& paths, std::string_view fewer) {
+    if (paths.size() <= input_file_limit)
+        return {};
+    return base::fail(Errc::InvalidArgument,
+                      std::to_string(paths.size()) + " files: at most " + std::to_string(input_file_limit) +
+                          " can be imported at once",
+                      std::string(fewer));
 }
 
 Result<client::InputFile> open_one(const std::string& path) {
@@ -125,29 +104,70 @@ Result<std::vector<client::InputFile>> open_all(const std::vector<std::string>& 
 
 } // namespace
 
-Result<std::vector<client::InputFile>> open_input_files(std::span<const std::string> arguments) {
+std::vector<std::string> DriverFiles::versions() const {
+    std::vector<std::string> found;
+    for (const std::string& path : packages)
+        if (std::string version = version_of(path); !version.empty() && !base::contains(found, version))
+            found.push_back(std::move(version));
+    std::sort(found.begin(), found.end(),
+              [](const std::string& a, const std::string& b) { return base::compare_numbers(a, b) > 0; });
+    return found;
+}
+
+void DriverFiles::keep(const std::string& version) {
+    std::erase_if(packages, [&](const std::string& path) {
+        const std::string other = version_of(path);
+        return !other.empty() && other != version;
+    });
+}
+
+Result<DriverFiles> find_driver_files(std::span<const std::string> arguments) {
     std::vector<std::string> paths(arguments.begin(), arguments.end());
+    GPUHOST_CHECK(check_existence(paths));
+    DriverFiles files;
     if (paths.size() == 1 && is_source_directory(paths[0])) {
-        GPUHOST_TRY(packed, pack_source_directory(paths[0]));
-        std::vector<client::InputFile> files;
-        files.push_back(std::move(packed));
+        files.source = paths[0];
         return files;
     }
     if (paths.size() == 1 && is_directory(paths[0])) {
         GPUHOST_TRY(found, files_in(paths[0]));
         paths = std::move(found);
     }
-    GPUHOST_CHECK(check(paths));
-    return open_all(paths);
+    for (const std::string& path : paths) {
+        if (is_directory(path))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + path + "' is a directory: it must be the only argument",
+                              std::string(hint));
+        if (!base::is_package_file(path) && !base::is_module_file(path))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + path + "' is neither a package (.deb, .rpm, .run) nor a .ko file",
+                              std::string(hint));
+        (base::is_package_file(path) ? files.packages : files.modules).push_back(path);
+    }
+    return files;
+}
+
+Result<std::vector<std::vector<client::InputFile>>> open_driver_files(const DriverFiles& files) {
+    std::vector<std::vector<client::InputFile>> imports;
+    if (!files.source.empty()) {
+        GPUHOST_TRY(packed, pack_source_directory(files.source));
+        imports.emplace_back().push_back(std::move(packed));
+    }
+    GPUHOST_CHECK(check_count(files.packages, fewer_packages));
+    GPUHOST_CHECK(check_count(files.modules, fewer_modules));
+    for (const std::vector<std::string>* paths : {&files.packages, &files.modules}) {
+        if (paths->empty())
+            continue;
+        GPUHOST_CHECK(check_names(*paths));
+        GPUHOST_TRY(opened, open_all(*paths));
+        imports.push_back(std::move(opened));
+    }
+    return imports;
 }
 
 Result<std::vector<client::InputFile>> open_package_files(std::span<const std::string> arguments) {
     const std::vector<std::string> paths(arguments.begin(), arguments.end());
-    if (paths.size() > input_file_limit)
-        return base::fail(Errc::InvalidArgument,
-                          std::to_string(paths.size()) + " files: at most " +
-                              std::to_string(input_file_limit) + " can be imported at once",
-                          "Leave out packages for debugging and development.");
+    GPUHOST_CHECK(check_count(paths, "Leave out packages for debugging and development."));
     GPUHOST_CHECK(check_names(paths));
     return open_all(paths);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/content/archive daemon/content/package
+# may include: daemon/base daemon/client daemon/content/archive daemon/content/package daemon/core
 daemon_ctl_libctl_a_SOURCES += \
     %D%/arguments.cpp \
     %D%/arguments.hpp \

@@ -11,16 +11,27 @@ namespace {
 using tests::TempDir;
 using Paths = std::vector<std::string>;
 
-std::string message_of(const Paths& paths) {
-    const auto files = open_input_files(paths);
-    return files ? "was accepted" : files.error().message;
+/// Returns one list of opened files for each import.
+base::Result<std::vector<std::vector<client::InputFile>>> open(const Paths& paths) {
+    GPUHOST_TRY(files, find_driver_files(paths));
+    return open_driver_files(files);
 }
 
+std::string message_of(const Paths& paths) {
+    const auto imports = open(paths);
+    return imports ? "was accepted" : imports.error().message;
+}
+
+/// Returns the names of the files, with "|" before those of the second import.
 std::vector<std::string> names_of(const Paths& paths) {
     std::vector<std::string> names;
-    if (const auto files = open_input_files(paths))
-        for (const client::InputFile& file : *files)
-            names.push_back(file.name);
+    if (const auto imports = open(paths))
+        for (const auto& files : *imports) {
+            if (!names.empty())
+                names.emplace_back("|");
+            for (const client::InputFile& file : files)
+                names.push_back(file.name);
+        }
     return names;
 }
 
@@ -28,11 +39,13 @@ TEST(InputFiles, FileNamesHaveNoDirectories) {
     const TempDir dir;
     dir.write("a.deb", "A");
     dir.write("sub/b.deb", "B");
-    const auto files = open_input_files(Paths{dir.path("a.deb"), dir.path("sub/b.deb")});
-    ASSERT_TRUE(files) << files.error().message;
-    ASSERT_EQ(files->size(), 2U);
-    EXPECT_EQ((*files)[1].name, "b.deb");
-    EXPECT_EQ(base::read_all((*files)[1].fd.get(), 10, "b"), "B");
+    const auto imports = open({dir.path("a.deb"), dir.path("sub/b.deb")});
+    ASSERT_TRUE(imports) << imports.error().message;
+    ASSERT_EQ(imports->size(), 1U);
+    const auto& files = imports->front();
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[1].name, "b.deb");
+    EXPECT_EQ(base::read_all(files[1].fd.get(), 10, "b"), "B");
 }
 
 TEST(InputFiles, DirectoryMeansItsPackages) {
@@ -62,17 +75,26 @@ TEST(InputFiles, CompressedModulesAreAccepted) {
               std::string::npos);
 }
 
-TEST(InputFiles, PackagesMixedWithModulesAreRefused) {
+TEST(InputFiles, PackagesAreImportedBeforeModules) {
     const TempDir dir;
-    dir.write("a.deb", "");
     dir.write("nvidia.ko", "");
-    const std::string message = "packages and modules can't be imported together";
-    const auto both = open_input_files(std::vector<std::string>{dir.path()});
-    ASSERT_FALSE(both);
-    EXPECT_EQ(both.error().hint, "Import the packages first: gpuhostctl driver import " + dir.path("*.deb") +
-                                     ". Then import the modules: gpuhostctl driver import " +
-                                     dir.path("*.ko*."));
-    EXPECT_EQ(message_of({dir.path("a.deb"), dir.path("nvidia.ko")}), message);
+    dir.write("z.deb", "");
+    dir.write("a.ko.xz", "");
+    EXPECT_EQ(names_of({dir.path()}), (Paths{"z.deb", "|", "a.ko.xz", "nvidia.ko"}));
+    EXPECT_EQ(names_of({dir.path("nvidia.ko"), dir.path("z.deb")}), (Paths{"z.deb", "|", "nvidia.ko"}));
+}
+
+TEST(InputFiles, VersionsOfPackagesAreNewestFirst) {
+    const TempDir dir;
+    for (const char* name : {"libcuda1_535.261.03-1_amd64.deb", "libcuda1_550.163.01-1_amd64.deb",
+                             "nvidia-smi_550.163.01-1_amd64.deb", "other.deb", "nvidia.ko"})
+        dir.write(name, "");
+    auto files = find_driver_files(Paths{dir.path()});
+    ASSERT_TRUE(files) << files.error().message;
+    EXPECT_EQ(files->versions(), (Paths{"550.163.01", "535.261.03"}));
+    files->keep("535.261.03");
+    EXPECT_EQ(files->packages, (Paths{dir.path("libcuda1_535.261.03-1_amd64.deb"), dir.path("other.deb")}));
+    EXPECT_EQ(files->modules, Paths{dir.path("nvidia.ko")});
 }
 
 TEST(InputFiles, InvalidArgumentsNameTheProblem) {
@@ -99,10 +121,10 @@ TEST(InputFiles, TooManyFilesAreRefused) {
     const TempDir dir;
     for (std::size_t i = 0; i <= input_file_limit; ++i)
         dir.write(std::to_string(i) + ".deb", "");
-    const auto files = open_input_files(Paths{dir.path()});
-    ASSERT_FALSE(files);
-    EXPECT_EQ(files.error().message, "17 files: at most 16 can be imported at once");
-    EXPECT_NE(files.error().hint.find("separately"), std::string::npos);
+    const auto imports = open({dir.path()});
+    ASSERT_FALSE(imports);
+    EXPECT_EQ(imports.error().message, "17 files: at most 16 can be imported at once");
+    EXPECT_NE(imports.error().hint.find("separately"), std::string::npos);
 }
 
 } // namespace
