@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/bundle/fetch.hpp"
+
 #include "daemon/client/fetch_socket.hpp"
 #include "daemon/ctl/bundle/verbs.hpp"
 #include "daemon/ctl/cli/document.hpp"
@@ -15,9 +17,7 @@ using base::Result;
 
 namespace {
 
-constexpr Option socket_option{"socket", "PATH",
-                               "the socket of gpuhost-fetch.socket, by default /run/gpuhost/fetch"};
-constexpr std::array options{socket_option, option::json};
+constexpr std::array options{fetch_socket_option, option::json};
 
 Result<Json> follow(Session& session, std::uint64_t id) {
     GPUHOST_TRY(client, session.client());
@@ -26,7 +26,7 @@ Result<Json> follow(Session& session, std::uint64_t id) {
 }
 
 /// Reads the messages of gpuhost-fetch up to its exit status. Adds operations and errors to `document`.
-Result<int> listen(Session& session, int socket, Json& document) {
+Result<int> listen(Session& session, int socket, Json& document, bool next) {
     std::string buffer;
     for (;;) {
         GPUHOST_TRY(text, client::read_fetch_line(socket, buffer, -1));
@@ -38,7 +38,7 @@ Result<int> listen(Session& session, int socket, Json& document) {
             // gpuhost-fetch also reports the failure of an operation as an error, with more details than the
             // operation has.
             if (!session.wants_json() && operation_exit_status(operation) == 0)
-                (void)report_operation(session, operation);
+                (void)report_operation(session, operation, next);
             document["operations"].push_back(std::move(operation));
         }
         if (line.contains("error")) {
@@ -51,11 +51,8 @@ Result<int> listen(Session& session, int socket, Json& document) {
 }
 
 Result<int> run(Session& session) {
-    const std::string path =
-        session.arguments().value(socket_option).value_or(std::string(client::fetch_socket));
-    GPUHOST_TRY(socket, client::ask_to_fetch(path, session.arguments().words()));
     Json document{{"operations", Json::array()}, {"errors", Json::array()}};
-    auto status = listen(session, socket.get(), document);
+    auto status = fetch_bundles(session, session.arguments().words(), document, true);
     if (!session.wants_json())
         return status;
     if (!status) {
@@ -70,6 +67,14 @@ constexpr std::array examples{
     Example{"bundle fetch site", "fetch the newest generation of a bundle from other hosts"}};
 
 } // namespace
+
+Result<int> fetch_bundles(Session& session, const std::vector<std::string>& names, Json& document,
+                          bool next) {
+    const std::string path =
+        session.arguments().value(fetch_socket_option).value_or(std::string(client::fetch_socket));
+    GPUHOST_TRY(socket, client::ask_to_fetch(path, names));
+    return listen(session, socket.get(), document, next);
+}
 
 const Verb bundle_fetch_verb{
     "bundle fetch",

@@ -14,6 +14,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
+inline constexpr Option allow_downgrade_option{"allow-downgrade", "",
+                                               "accept an older generation than the present one"};
 inline constexpr Option trust_option{"trust", "FILE",
                                      "trust the certificates in this file, not the host's own", false, true};
 

@@ -10,18 +10,17 @@
 namespace gpuhost::ctl {
 namespace {
 
-constexpr Option allow_downgrade{"allow-downgrade", "", "accept an older generation than the present one"};
 constexpr Option unsigned_images{"unsigned", "", "accept images without a signature"};
 constexpr Option name{"name", "NAME", "the name of an unsigned bundle; default: the file's name"};
 constexpr Option image_name{"image-name", "REPOSITORY:TAG",
                             "the name of the only image in the file, instead of the name there"};
-constexpr std::array options{allow_downgrade, unsigned_images, name,        image_name,
-                             option::dry_run, option::no_wait, option::json};
+constexpr std::array options{allow_downgrade_option, unsigned_images, name,        image_name,
+                             option::dry_run,        option::no_wait, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(files, open_bundle_files(session.arguments().words()));
     client::Options wanted;
-    if (session.arguments().has(allow_downgrade))
+    if (session.arguments().has(allow_downgrade_option))
         wanted.emplace("allow-downgrade", true);
     if (session.arguments().has(unsigned_images))
         wanted.emplace("unsigned", true);

@@ -8,6 +8,7 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/create.hpp \
     %D%/diff.cpp \
     %D%/fetch.cpp \
+    %D%/fetch.hpp \
     %D%/files.cpp \
     %D%/files.hpp \
     %D%/host_inventory.cpp \

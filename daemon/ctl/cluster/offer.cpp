@@ -2,6 +2,8 @@
 #include "daemon/ctl/cluster/offer.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/password_agent.hpp"
+#include "daemon/ctl/cli/session.hpp"
 
 namespace gpuhost::ctl {
 
@@ -32,6 +34,15 @@ base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::O
     if (!offer.driver.empty() && given == only.end())
         offer.rest = all_but_driver(member(host, "components"));
     return offer;
+}
+
+base::Result<void> request_upgrade(Session& session, const std::string& version) {
+    GPUHOST_TRY(client, session.client());
+    const PasswordAgent agent(session);
+    GPUHOST_CHECK(client->ask(client::manager_call("RequestUpgrade", {version})));
+    session.note("gpuhost-cluster upgrades this host to driver " + version +
+                 " when its turn comes; follow it with: gpuhostctl cluster status\n");
+    return {};
 }
 
 } // namespace gpuhost::ctl

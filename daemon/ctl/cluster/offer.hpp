@@ -9,6 +9,8 @@
 
 namespace gpuhost::ctl {
 
+class Session;
+
 struct ClusterOffer {
     std::string driver; ///< version; empty: no offer
     /// Value of --only for all other components, which gpuhostd applies itself; empty: none.
@@ -18,5 +20,8 @@ struct ClusterOffer {
 /// Returns the cluster's offer. `only` is the option --only. If it names anything but "driver", the result is
 /// empty.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
+
+/// Requests the upgrade to the offered version from gpuhost-cluster, and prints what follows.
+[[nodiscard]] base::Result<void> request_upgrade(Session& session, const std::string& version);
 
 } // namespace gpuhost::ctl

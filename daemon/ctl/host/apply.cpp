@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/host/apply.hpp"
+
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/follow.hpp"
-#include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/cluster/offer.hpp"
 #include "daemon/ctl/host/verbs.hpp"
@@ -22,18 +23,14 @@ client::Options only_given(const Arguments& given) {
     return only ? client::Options{{"only", *only}} : client::Options{};
 }
 
-client::Request request_of_only(const client::Options& only) {
-    return {client::manager_call("Apply"), only, client::manager_call("Plan", {only})};
-}
-
 /// Prints the plan. A driver that the cluster offers is its member "upgrade", because gpuhost-cluster, not
 /// gpuhostd, plans its upgrade. Everyone may see the plan, so it is printed also if it cannot be checked.
 Result<int> preview(Session& session, const ClusterOffer& offer, const client::Options& only) {
     const DryRun how{offer.driver, true};
     if (offer.driver.empty())
-        return preview_operation(session, request_of_only(only), how);
+        return preview_operation(session, apply_request(only), how);
     if (!offer.rest.empty())
-        return preview_operation(session, request_of_only({{"only", offer.rest}}), how);
+        return preview_operation(session, apply_request({{"only", offer.rest}}), how);
     return print_plan(session, {{"kind", "apply"},
                                 {"title", "apply the configuration"},
                                 {"steps", base::Json::array()},
@@ -41,14 +38,6 @@ Result<int> preview(Session& session, const ClusterOffer& offer, const client::O
                                 {"problems", base::Json::array()},
                                 {"changes_host", true},
                                 {"upgrade", offer.driver}});
-}
-
-Result<void> ask_for_upgrade(Session& session, client::Client& client, const std::string& version) {
-    const PasswordAgent agent(session);
-    GPUHOST_CHECK(client.ask(client::manager_call("RequestUpgrade", {version})));
-    session.note("gpuhost-cluster upgrades this host to driver " + version +
-                 " when its turn comes; follow it with: gpuhostctl cluster status\n");
-    return {};
 }
 
 /// Returns the exit status after a successful apply. It is not 0 if a decision of an administrator is still
@@ -64,7 +53,7 @@ Result<int> undecided_status(const Session& session, client::Client& client, con
 
 /// Applies the components `parts`, which are all but the driver, if they need changes.
 Result<int> apply_rest(Session& session, client::Client& client, const std::string& parts) {
-    const client::Request request = request_of_only(client::Options{{"only", parts}});
+    const client::Request request = apply_request(client::Options{{"only", parts}});
     bool is_any = false;
     if (!parts.empty()) {
         GPUHOST_TRY(plan, client.ask(request.plan));
@@ -84,11 +73,11 @@ Result<int> run(Session& session) {
     if (session.arguments().has(option::dry_run))
         return preview(session, offer, only);
     if (offer.driver.empty()) {
-        const client::Request request = request_of_only(only);
+        const client::Request request = apply_request(only);
         GPUHOST_TRY(status, run_operation(session, request));
         return status == 0 ? undecided_status(session, *client, request) : status;
     }
-    GPUHOST_CHECK(ask_for_upgrade(session, *client, offer.driver));
+    GPUHOST_CHECK(request_upgrade(session, offer.driver));
     return apply_rest(session, *client, offer.rest);
 }
 
@@ -98,6 +87,10 @@ constexpr std::array examples{
     Example{"apply --only=cdi", "update only the CDI specifications of the GPUs"}};
 
 } // namespace
+
+client::Request apply_request(const client::Options& only) {
+    return {client::manager_call("Apply"), only, client::manager_call("Plan", {only})};
+}
 
 const Verb apply_verb{
     "apply",
