@@ -55,7 +55,7 @@ class Maker:
         """Creates a bundle from the sections. Checks that it has these images and verifies."""
         run = self.create(sections)
         images = self.images() if run.returncode == 0 else {}
-        whole = self.ctl("bundle", "verify", self.path("site.bundle"), "--trust", self.site.file("ca.pem"))
+        whole = self.ctl("bundle", "verify", self.path("site.bundle"), "--trust", self.site.file("ca.pem"), "--json")
         names = wanted if isinstance(wanted, dict) else {name: images.get(name) for name in wanted}
         t.ok(run.returncode == 0 and images == names and whole.returncode == 0, what, run.stderr, images, whole.stderr)
         return images

@@ -328,7 +328,7 @@ def check_followers(t, host, maker):
 def check_delta(t, host, maker):
     maker.create(generation=6, name="old.bundle", spec=SPEC.split("[Image busybox]")[0])
     run = maker.ctl("bundle", "diff", maker.path("old.bundle"), maker.path("site.bundle"), "-o", maker.path("delta.bundle"),
-                    *maker.site.signing(), "--trust", maker.site.file("ca.pem"))
+                    *maker.site.signing(), "--trust", maker.site.file("ca.pem"), "--json")
     t.ok(run.returncode == 0 and os.path.getsize(maker.path("delta.bundle")) < 100_000,
          "bundle diff leaves out blobs of the old bundle", run.stderr)
     seen = state(host)

@@ -103,6 +103,7 @@ def check_disabled(t, site):
     policy(site, "toolkit: {version: latest}\n")
     site.eventually(t, lambda: "toolkit.version" in site.host.ctl("cluster", "policy", f"--root={site.host.root}").stdout.partition("FIELD")[0],
                     "cluster policy reports an invalid version")
+    t.ok(site.host.json("cluster", "policy", f"--root={site.host.root}")["policy"]["problems"], "cluster policy --json has the problem")
     t.equal(cluster(site)["desired"], {"toolkit": SECOND},
             "an invalid version leaves the desired toolkit unchanged")
     policy(site, "toolkit: {enabled: false}\n")

@@ -35,6 +35,7 @@ def check_ready(t, site):
     shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
     t.ok("gpu01, watched" in shown and "serves 2 GPUs" in shown and "not on the Node yet" not in shown,
          "cluster status prints Node and conditions", shown)
+    t.equal(site.host.json("cluster", "status", f"--root={site.host.root}")["state"], "connected", "cluster status --json has the state")
 
 
 def check_swap(t, site):
@@ -71,6 +72,7 @@ def check_connection(t, site):
     shown = site.host.ctl("cluster", "status", f"--root={site.host.root}", check=0).stdout
     t.ok("unreachable" in shown and "Problem" in shown,
          "cluster status reports an unreachable server", shown)
+    t.ok(site.host.json("cluster", "status", f"--root={site.host.root}")["error"], "cluster status --json has the error")
     api.change(taints=[{"key": TAINT, "effect": "NoSchedule"}])
     site.eventually(t, lambda: "can't connect: Connection refused" in site.agent.said(), "the log gives the reason of a failed connection")
     time.sleep(3)

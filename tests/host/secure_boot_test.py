@@ -143,6 +143,7 @@ def check_verbs(t, host):
          "secure-boot status --json has certificate, enforcement and keys", status)
     shown = host.ctl("secure-boot", "show-enrolment", rooted).stdout
     t.ok("nothing to enrol" in shown, "secure-boot show-enrolment of a known key does nothing", shown)
+    t.equal(host.json("secure-boot", "show-enrolment", rooted)["kernel"], "known", "secure-boot show-enrolment --json has the key's state")
     run = host.ctl("secure-boot", "create-key", rooted)
     t.ok(run.returncode != 0 and "already exists" in run.stderr,
          "secure-boot create-key does not replace a key", run.stderr)
