@@ -18,6 +18,7 @@ man_sources = \
     %D%/gpuhostctl-runtime.1.scd \
     %D%/gpuhostctl-secure-boot.1.scd \
     %D%/gpuhostctl-toolkit.1.scd \
+    %D%/gpuhostctl-upgrade.1.scd \
     %D%/gpuhostctl.1.scd \
     %D%/gpuhostd.8.scd \
     %D%/gpuhostd.conf.5.scd \

@@ -20,10 +20,12 @@ struct Row {
 constexpr std::array rows{
     Row{"driver import", "FILE", "file deb rpm run ko ko.gz ko.xz ko.zst"},
     Row{"toolkit import", "FILE", "file deb rpm tar tgz tar.gz tar.xz tar.zst"},
+    Row{"upgrade", "VERSION", "driver-or-file"},
     Row{"driver", "VERSION", "driver"},
     Row{"toolkit", "VERSION", "toolkit"},
     Row{"bundle", "NAME", "bundle"},
     Row{"runtime", "NAME", "runtime"},
+    Row{"", "BUNDLE", "bundle"},
     Row{"", "FILE", "file"},
     Row{"", "PATH", "file"},
     Row{"", "SPEC", "file"},

@@ -25,6 +25,7 @@ include daemon/ctl/report/local.mk
 include daemon/ctl/runtime/local.mk
 include daemon/ctl/secure_boot/local.mk
 include daemon/ctl/toolkit/local.mk
+include daemon/ctl/upgrade/local.mk
 
 bin_PROGRAMS += gpuhostctl
 gpuhostctl_LDADD = $(ctl_libs)

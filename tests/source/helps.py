@@ -11,6 +11,7 @@ from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 COMMON = {"help", "version", "quiet", "no-legend", "no-pager", "no-ask-password"}
 MAIN = "gpuhostctl.1.scd"
 NOUNS = {"inventory": "bundle"}  # nouns that share the page of another
+ALONE = {"upgrade"}  # verbs without a noun that have a page
 
 
 def page(name):
@@ -20,7 +21,7 @@ def page(name):
 
 def page_of(verb):
     noun, _, name = verb.partition(" ")
-    return f"gpuhostctl-{NOUNS.get(noun, noun)}.1.scd" if name else MAIN
+    return f"gpuhostctl-{NOUNS.get(noun, noun)}.1.scd" if name or noun in ALONE else MAIN
 
 
 def pages():

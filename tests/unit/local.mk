@@ -305,7 +305,9 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/report/verb_test.cpp \
     %D%/ctl/runtime/view_runtime_change_test.cpp \
     %D%/ctl/runtime/view_test.cpp \
-    %D%/ctl/secure_boot/view_test.cpp
+    %D%/ctl/secure_boot/view_test.cpp \
+    %D%/ctl/upgrade/choice_test.cpp \
+    %D%/ctl/upgrade/input_test.cpp
 
 # The same seam in a program that uses cmocka directly.
 if HAVE_CMOCKA

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/upgrade/choice.hpp"
+
+#include "daemon/base/contains.hpp"
+#include "daemon/base/parse.hpp"
+
+namespace gpuhost::ctl {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+/// Returns the version that was chosen before, by the cluster's policy or by an administrator; may be empty.
+std::string decided(const ChoiceFacts& facts) {
+    if (!facts.offered.empty())
+        return facts.offered;
+    return base::is_driver_version(facts.configured) ? facts.configured : std::string();
+}
+
+Result<std::string> wanted_version(const ChoiceFacts& facts) {
+    if (!facts.named.empty())
+        return facts.named;
+    if (facts.has_input && facts.brought && facts.brought->size() == 1)
+        return facts.brought->front();
+    if (facts.has_input && facts.brought && facts.brought->size() > 1)
+        return base::fail(Errc::InvalidArgument,
+                          "the input has several driver versions: " + base::join(*facts.brought, ", "),
+                          "Name one: gpuhostctl upgrade " + facts.brought->front() + facts.arguments + ".");
+    if (std::string version = decided(facts); !version.empty() || facts.has_input)
+        return version;
+    if (!facts.configured.empty()) // off or preinstalled
+        return base::fail(
+            Errc::Refused,
+            "Version=" + facts.configured +
+                " in gpuhostd.conf: gpuhostd does not manage the driver of this host",
+            "Set Version= there to a driver version, or remove it. Then run: gpuhostctl reload.");
+    if (facts.store.empty())
+        return base::fail(Errc::NotFound, "the driver store is empty",
+                          "Name a bundle or driver packages: gpuhostctl upgrade FILE….");
+    return facts.store.front();
+}
+
+/// Fails if the next apply would return to another version.
+Result<void> check_decided(const std::string& version, const ChoiceFacts& facts) {
+    if (!facts.offered.empty() && facts.offered != version)
+        return base::fail(Errc::Refused,
+                          "the cluster's policy selects driver " + facts.offered + " for this host, not " +
+                              version,
+                          "Follow the policy: gpuhostctl upgrade " + facts.offered +
+                              ". Or change the version in the policy.");
+    if (!facts.offered.empty() || facts.configured.empty() || facts.configured == version)
+        return {};
+    return base::fail(
+        Errc::Refused,
+        "Version=" + facts.configured + " in gpuhostd.conf: the next apply would not keep driver " + version,
+        "Set Version=" + version + " there, and run: gpuhostctl reload. Then repeat this command.");
+}
+
+Result<void> check_available(const std::string& version, const ChoiceFacts& facts) {
+    if (base::contains(facts.store, version))
+        return {};
+    if (facts.has_input && (!facts.brought || base::contains(*facts.brought, version)))
+        return {};
+    const std::string in_store =
+        facts.store.empty() ? "The store is empty." : "The store has " + base::join(facts.store, ", ") + ".";
+    if (!facts.has_input)
+        return base::fail(Errc::NotFound, "driver " + version + " is not in the store",
+                          "Name a bundle or packages with it: gpuhostctl upgrade " + version + " FILE…. " +
+                              in_store);
+    return base::fail(Errc::NotFound,
+                      "driver " + version + " is neither in the input, for this host, nor in the store",
+                      (facts.brought->empty() ? "The input has no driver for this host. "
+                                              : "The input has " + base::join(*facts.brought, ", ") + ". ") +
+                          in_store);
+}
+
+} // namespace
+
+Result<std::string> choose_version(const ChoiceFacts& facts) {
+    GPUHOST_TRY(version, wanted_version(facts));
+    if (version.empty())
+        return version;
+    GPUHOST_CHECK(check_decided(version, facts));
+    GPUHOST_CHECK(check_available(version, facts));
+    return version;
+}
+
+} // namespace gpuhost::ctl

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/result.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhost::ctl {
+
+/// The facts that decide to which driver version 'upgrade' goes.
+struct ChoiceFacts {
+    std::string named;      ///< on the command line; empty: none
+    bool has_input = false; ///< something is imported
+    /// The driver versions that the input brings for this host; nullopt: not known before the import.
+    std::optional<std::vector<std::string>> brought = {};
+    std::string configured = {};         ///< Version= of [Driver]
+    std::vector<std::string> store = {}; ///< versions, newest first
+    std::string offered = {};            ///< the driver of the cluster's policy; empty: none
+    std::string arguments = {};          ///< the command line after the version, for hints
+};
+
+/// Returns the version: the named one, else the only one that the input brings. Without input: the one of the
+/// cluster's policy, else the configured one, else the newest in the store. Input without a driver leaves the
+/// driver as it is: the result is then the version of the policy or of the configuration, or empty.
+///
+/// Fails with InvalidArgument if the input brings several versions and none is named. Fails with NotFound if
+/// the version is neither in the input nor in the store. Fails with Refused if the configuration or the
+/// policy names another version, because the next apply would return to that.
+[[nodiscard]] base::Result<std::string> choose_version(const ChoiceFacts& facts);
+
+} // namespace gpuhost::ctl

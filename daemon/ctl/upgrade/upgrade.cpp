@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/ctl/upgrade/upgrade.hpp"
+
+#include "daemon/ctl/cli/document.hpp"
+
+#include <array>
+
+namespace gpuhost::ctl {
+
+using base::Json;
+using base::Result;
+
+Result<int> Upgrade::run() {
+    GPUHOST_CHECK(client_.subscribe());
+    session_.set_continuation(continuation());
+    GPUHOST_CHECK(wait_for_others());
+    if (input_.kind == UpgradeInput::Kind::Bundle) {
+        GPUHOST_TRY(checked, check_bundle());
+        if (checked.kind == Ran::Kind::DryRun)
+            checked.kind = Ran::Kind::Refused; // it is shown only if it has problems
+        if (checked.exit_status() != 0)
+            return stop(Part::Import, outcome_.add(checked));
+    }
+    GPUHOST_CHECK(choose());
+    for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest}) {
+        const Result<int> status = run_part(part);
+        if (!status || *status != 0)
+            return stop(part, status);
+    }
+    GPUHOST_CHECK(wait_for_others());
+    GPUHOST_TRY(host, client_.describe_host());
+    return outcome_.finish(verdict_of(host, Json()));
+}
+
+int Upgrade::stop(Part at, const Result<int>& status) {
+    std::vector<std::string> left;
+    for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest})
+        if (part >= at && concerns(part))
+            left.push_back(noun(part));
+    return outcome_.stop(status, left, continuation());
+}
+
+Result<int> Upgrade::run_part(Part part) {
+    session_.set_continuation(continuation());
+    if (!concerns(part))
+        return 0;
+    GPUHOST_CHECK(wait_for_others());
+    const Result<int> status = part == Part::Import ? import() : run_later_part(part);
+    if (!status || *status != 0)
+        return status;
+    if (part == Part::Import) {
+        imported_ = true;
+        outcome_.add_done(noun(part));
+        GPUHOST_CHECK(choose());
+    }
+    return 0;
+}
+
+/// Returns false for a part that certainly has nothing to do.
+bool Upgrade::concerns(Part part) const {
+    if (part == Part::Import)
+        return input_.kind != UpgradeInput::Kind::None && !imported_;
+    return part == Part::Rest || !version_ || !version_->empty();
+}
+
+/// Runs one of the parts after the import.
+Result<int> Upgrade::run_later_part(Part part) {
+    if (part == Part::Swap && !offer_.driver.empty()) {
+        GPUHOST_CHECK(request_upgrade(session_, *version_));
+        outcome_.add_done(noun(part));
+        return 0;
+    }
+    GPUHOST_TRY(request, request_of(part));
+    if (!request)
+        return 0;
+    GPUHOST_TRY(ran, run_request(session_, *request));
+    const int status = outcome_.add(ran);
+    if (status == 0)
+        outcome_.add_done(part == Part::Build ? "the build of the modules of " + *version_ : noun(part));
+    return status;
+}
+
+/// Waits until no operation runs. It may be the one of an earlier 'upgrade' that was interrupted.
+Result<void> Upgrade::wait_for_others() {
+    for (;;) {
+        GPUHOST_TRY(host, client_.describe_host());
+        const std::uint64_t id = number_of(host, "operation");
+        if (id == 0)
+            return {};
+        session_.note("Waiting for operation " + std::to_string(id) + ", which runs already.\n");
+        GPUHOST_CHECK(follow_operation(session_, id));
+    }
+}
+
+std::string Upgrade::noun(Part part) const {
+    const bool named = version_ && !version_->empty();
+    switch (part) {
+    case Part::Import:
+        return input_.noun();
+    case Part::Build:
+        return named ? "a build of the modules of " + *version_ + ", if needed"
+                     : "a build of modules, if needed";
+    case Part::Swap:
+        if (!offer_.driver.empty())
+            return "a request of driver " + offer_.driver + " to gpuhost-cluster";
+        return named ? "the swap to driver " + *version_ : "the swap to the driver";
+    case Part::Rest:
+        break;
+    }
+    return "the rest of the configuration";
+}
+
+/// Returns the command that continues from here.
+std::string Upgrade::continuation() const {
+    const bool no_input = imported_ || input_.kind == UpgradeInput::Kind::None;
+    if (no_input && version_ && version_->empty())
+        return "gpuhostctl apply";
+    const std::string version = version_ ? *version_ : imported_ ? "VERSION" : input_.version;
+    return "gpuhostctl upgrade" + (version.empty() ? "" : " " + version) + arguments_text(!no_input);
+}
+
+} // namespace gpuhost::ctl
