@@ -70,6 +70,28 @@ def whole_upgrade(host):
     expect.driver(host, version, host.srcversions(version))
 
 
+@case("upgrade brings in a bundle from a stick, loads its driver, and repeats", start="installed")
+def upgraded(host):
+    version = VERSIONS[1]
+    kernel = host.check("uname -r").strip()
+    create(host, 9, f"[Driver {version}]\nPackages={' '.join(host.payload_debs(version))}\n"
+                    f"[Modules {version} {kernel}]\nFiles=/payload/modules/{version}/*.ko\n")
+    host.check("mkdir -p /media/stick && mount -t tmpfs stick /media/stick && mv /root/9.bundle /media/stick/site.bundle")
+    refused = host.ctl("upgrade", "/media/stick/site.bundle")
+    assert refused.rc == 12 and "/etc/gpuhost/trust.d" in refused.err and "Done: nothing." in refused.err, f"{refused}"
+    host.check(f"cp {KEYS}/ca.pem /etc/gpuhost/trust.d/site.pem")
+    checked = host.ctl_ok("upgrade", "/media/stick/site.bundle", "--dry-run")
+    assert f"the swap to driver {version}" in checked.out, f"{checked}"
+    expect.no_driver(host)
+    done = host.ctl_ok("upgrade", "/media/stick/site.bundle")
+    assert done.out.splitlines()[-1].startswith(f"OK: driver {version} serves "), f"{done}"
+    expect.driver(host, version, host.srcversions(version))
+    before = [one["kind"] for one in host.ctl_json("operation", "list")]
+    host.ctl_ok("upgrade", version)
+    assert [one["kind"] for one in host.ctl_json("operation", "list")] == before
+    host.check("umount /media/stick")
+
+
 @case("a bundle that was modified is refused, the earlier generation stays", start="bundled")
 def altered(host):
     create(host, 4)
