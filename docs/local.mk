@@ -38,6 +38,7 @@ dist_schemas_DATA = \
     %D%/reference/schemas/doctor.schema.json \
     %D%/reference/schemas/driver-export.schema.json \
     %D%/reference/schemas/driver-history.schema.json \
+    %D%/reference/schemas/driver-imports.schema.json \
     %D%/reference/schemas/driver-holders.schema.json \
     %D%/reference/schemas/driver-installed.schema.json \
     %D%/reference/schemas/driver-list.schema.json \
@@ -63,4 +64,5 @@ dist_schemas_DATA = \
     %D%/reference/schemas/started.schema.json \
     %D%/reference/schemas/toolkit-list.schema.json \
     %D%/reference/schemas/toolkit-show.schema.json \
-    %D%/reference/schemas/upgrade-request.schema.json
+    %D%/reference/schemas/upgrade-request.schema.json \
+    %D%/reference/schemas/upgrade.schema.json
