@@ -24,7 +24,7 @@ std::span<const Family> families() noexcept {
 
 std::span<const Family> common_families() noexcept {
     static constexpr std::array show{&status_verb, &doctor_verb, &operation_list_verb, &fleet_status_verb};
-    static constexpr std::array change{&apply_verb, &driver_swap_verb, &driver_rollback_verb};
+    static constexpr std::array change{&upgrade_verb, &apply_verb, &driver_swap_verb, &driver_rollback_verb};
     static constexpr std::array store{&bundle_import_verb, &driver_import_verb, &driver_list_verb,
                                       &image_list_verb};
     static constexpr std::array groups{Family{"Show the state of hosts:", show},
