@@ -41,6 +41,8 @@ render_operations(const Screen& screen, const std::vector<client::OperationRow>&
 /// unknown.
 [[nodiscard]] std::string render_failure(const Screen& screen, const base::Json& operation,
                                          std::string_view running_driver);
+/// Renders a line for each step: its number, its state and its summary.
+[[nodiscard]] std::string render_steps(const Screen& screen, const base::Json& operation);
 [[nodiscard]] int operation_exit_status(const base::Json& operation);
 /// Returns the name of an operation's state, coloured.
 [[nodiscard]] std::string painted_state(const Screen& screen, std::string_view state);
@@ -79,5 +81,11 @@ void add_image_lines(Facts& facts, const Screen& screen, const base::Json& image
 /// Renders status. `last` is the newest operation, or null.
 [[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,
                                         std::uint64_t now_us);
+/// Add some of the lines of status. `host` is the document of Manager.Describe, `last` the newest operation.
+void add_host_lines(Facts& facts, const Screen& screen, const base::Json& host);
+void add_config_lines(Facts& facts, const Screen& screen, const base::Json& host);
+void add_pending_lines(Facts& facts, const Screen& screen, const base::Json& host);
+void add_cluster_lines(Facts& facts, const base::Json& host);
+void add_last_lines(Facts& facts, const Screen& screen, const base::Json& last, std::uint64_t now_us);
 
 } // namespace gpuhost::ctl

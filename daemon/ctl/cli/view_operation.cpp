@@ -77,18 +77,6 @@ Style style_of_step(std::string_view state) {
     return state == "pending" || state == "skipped" ? Style::Dim : Style::Warn;
 }
 
-std::string steps_of(const Screen& screen, const Json& operation) {
-    const Json& steps = list_of(operation, "steps");
-    std::string out;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        const std::string state = text_of(steps[i], "state");
-        const std::string lead = "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) +
-                                 ". " + screen.paint(style_of_step(state), pad_right(state, 11)) + " ";
-        out += hanging(screen, lead, text_of(steps[i], "summary")) + "\n";
-    }
-    return out;
-}
-
 std::string headline(std::string_view state, bool changes_host) {
     if (state == "refused")
         return "refused, nothing was changed";
@@ -178,6 +166,18 @@ std::string render_operations(const Screen& screen, const std::vector<client::Op
     return table.render(screen);
 }
 
+std::string render_steps(const Screen& screen, const Json& operation) {
+    const Json& steps = list_of(operation, "steps");
+    std::string out;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::string state = text_of(steps[i], "state");
+        const std::string lead = "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) +
+                                 ". " + screen.paint(style_of_step(state), pad_right(state, 11)) + " ";
+        out += hanging(screen, lead, text_of(steps[i], "summary")) + "\n";
+    }
+    return out;
+}
+
 std::string render_operation(const Screen& screen, const Json& operation, std::uint64_t now_us) {
     const std::uint64_t began = number_of(operation, "began_us");
     const std::uint64_t ended = number_of(operation, "ended_us");
@@ -202,7 +202,7 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     return facts.render(screen) +
            (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
            (warnings.empty() ? "" : fit(screen, "\nWarnings:\n" + lines_of(warnings, "  "))) + "\nSteps:\n" +
-           steps_of(screen, operation);
+           render_steps(screen, operation);
 }
 
 std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel, bool next) {

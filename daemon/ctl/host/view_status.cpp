@@ -53,7 +53,8 @@ void add_pending(Facts& facts, const Screen& screen, const Json& plan) {
         add_problem(facts, screen, "Problem", problem);
 }
 
-bool add_all_pending(Facts& facts, const Screen& screen, const Json& components) {
+/// Returns true if a component has changes or problems.
+bool add_pending_components(Facts& facts, const Screen& screen, const Json& components) {
     bool any = false;
     bool can_be_done = false;
     for (const auto& component : components.items()) {
@@ -73,8 +74,32 @@ bool add_all_pending(Facts& facts, const Screen& screen, const Json& components)
     return any;
 }
 
-/// Shows what the cluster's policy sets for this host, and who starts the upgrade.
-void add_cluster(Facts& facts, const Json& cluster) {
+} // namespace
+
+void add_host_lines(Facts& facts, const Screen& screen, const Json& host) {
+    facts.add("Host", host_line(screen, host));
+    for (const auto& component : base::member(host, "components").items())
+        if (const std::string why = text_of(base::member(component.value(), "error"), "message");
+            !why.empty())
+            facts.add("Unknown", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
+}
+
+void add_config_lines(Facts& facts, const Screen& screen, const Json& host) {
+    if (const std::size_t problems = list_of(host, "config_problems").size(); problems > 0)
+        facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
+                                ", see: gpuhostctl reload");
+}
+
+void add_pending_lines(Facts& facts, const Screen& screen, const Json& host) {
+    // During an operation the host always differs from its configuration, so the pending changes are not
+    // shown.
+    const bool busy = text_of(host, "state") == "busy";
+    if (!busy && !add_pending_components(facts, screen, base::member(host, "components")))
+        facts.add("Pending", "nothing");
+}
+
+void add_cluster_lines(Facts& facts, const Json& host) {
+    const Json& cluster = base::member(host, "cluster");
     const Json& desired = base::member(cluster, "desired");
     const std::string toolkit = text_of(desired, "toolkit");
     const std::string driver = text_of(desired, "driver");
@@ -88,7 +113,7 @@ void add_cluster(Facts& facts, const Json& cluster) {
                   "selects driver " + driver + " for this host; 'gpuhostctl apply' requests the upgrade");
 }
 
-void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {
+void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {
     const std::string state = text_of(last, "state");
     const std::uint64_t ended = number_of(last, "ended_us");
     const std::string what =
@@ -107,31 +132,19 @@ void add_last(Facts& facts, const Screen& screen, const Json& last, std::uint64_
         facts.add("", cause);
 }
 
-} // namespace
-
 std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us) {
     Facts facts;
-    const Json& components = base::member(host, "components");
-    facts.add("Host", host_line(screen, host));
-    for (const auto& component : components.items())
-        if (const std::string why = text_of(base::member(component.value(), "error"), "message");
-            !why.empty())
-            facts.add("Unknown", printable(component.key()) + ": " + screen.paint(Style::Bad, why));
+    add_host_lines(facts, screen, host);
     for (const auto& [component, add] : component_lines)
-        if (const Json& observed = base::member(base::member(components, component), "observed");
+        if (const Json& observed =
+                base::member(base::member(base::member(host, "components"), component), "observed");
             observed.is_object())
             add(facts, screen, observed);
-    if (const std::size_t problems = list_of(host, "config_problems").size(); problems > 0)
-        facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
-                                ", see: gpuhostctl reload");
-    add_cluster(facts, base::member(host, "cluster"));
-    // During an operation the host always differs from its configuration, so the pending changes are not
-    // shown.
-    const bool busy = text_of(host, "state") == "busy";
-    if (!busy && !add_all_pending(facts, screen, components))
-        facts.add("Pending", "nothing");
+    add_config_lines(facts, screen, host);
+    add_cluster_lines(facts, host);
+    add_pending_lines(facts, screen, host);
     if (last.is_object())
-        add_last(facts, screen, last, now_us);
+        add_last_lines(facts, screen, last, now_us);
     return facts.render(screen);
 }
 
