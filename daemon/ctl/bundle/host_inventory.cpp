@@ -102,15 +102,14 @@ std::string driver_name(const Root& root, const std::string& address) {
     return name;
 }
 
+std::string device_id(const kmod::PciGpu& gpu) {
+    return gpu.device.substr(base::starts_with(gpu.device, "0x") ? 2 : 0);
+}
+
 void add_gpus(Inventory& inventory, const Root& root) {
-    const auto names = pci_names(root);
-    for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root)) {
-        const std::string device = gpu.device.substr(base::starts_with(gpu.device, "0x") ? 2 : 0);
-        std::string name = driver_name(root, gpu.address);
-        if (const auto known = names.find(device); name.empty() && known != names.end())
-            name = known->second;
-        inventory.gpus.push_back({gpu.address, "10de", device, std::move(name)});
-    }
+    const auto models = gpu_models(root);
+    for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root))
+        inventory.gpus.push_back({gpu.address, "10de", device_id(gpu), models.at(gpu.address)});
 }
 
 base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
@@ -134,6 +133,18 @@ base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
 }
 
 } // namespace
+
+std::map<std::string, std::string, std::less<>> gpu_models(const Root& root) {
+    const auto names = pci_names(root);
+    std::map<std::string, std::string, std::less<>> models;
+    for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root)) {
+        std::string name = driver_name(root, gpu.address);
+        if (const auto known = names.find(device_id(gpu)); name.empty() && known != names.end())
+            name = known->second;
+        models.insert_or_assign(gpu.address, std::move(name));
+    }
+    return models;
+}
 
 std::map<std::string, std::string, std::less<>> debian_packages(const Root& root) {
     std::map<std::string, std::string, std::less<>> versions;

@@ -16,6 +16,9 @@ namespace gpuhost::ctl {
 /// can't be read. Fails if a store can't be read, because an inventory must list the stores completely.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
 
+/// Returns the models of this host's GPUs: PCI address → name, which is empty if it is unknown.
+[[nodiscard]] std::map<std::string, std::string, std::less<>> gpu_models(const base::Root& root);
+
 /// Returns the packages that dpkg has installed: name → version.
 [[nodiscard]] std::map<std::string, std::string, std::less<>> debian_packages(const base::Root& root);
 
