@@ -36,8 +36,11 @@ class AsyncClient::Bus {
         auto request = make_call(bus_.get(), call);
         if (!request)
             return fail_call(request.error(), std::move(answered));
+        (void)sd_bus_message_set_auto_start(request->get(), static_cast<int>(starts_daemon_));
         send(request->get(), std::move(answered));
     }
+
+    void start_no_daemon() { starts_daemon_ = false; }
 
     Result<void> subscribe() {
         const int changes = sd_bus_match_signal_async(bus_.get(), base::OutPtr(changes_), service, nullptr,
@@ -192,6 +195,7 @@ class AsyncClient::Bus {
     SlotPtr changes_;
     SlotPtr owners_;
     SlotPtr owned_;
+    bool starts_daemon_ = true;
     std::optional<Event> change_;
     std::optional<Event> owner_event_;
 };
@@ -221,6 +225,10 @@ Result<AsyncClient> AsyncClient::connect() {
     auto bus = std::make_unique<Bus>();
     GPUHOST_CHECK(bus->open());
     return AsyncClient(std::move(bus));
+}
+
+void AsyncClient::start_no_daemon() {
+    bus_->start_no_daemon();
 }
 
 void AsyncClient::ask(const Call& call, Done<Json> done) {

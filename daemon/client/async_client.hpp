@@ -25,6 +25,9 @@ class AsyncClient {
     AsyncClient& operator=(const AsyncClient&) = delete;
     ~AsyncClient();
 
+    /// From now on, calls fail if the daemon does not run. Otherwise the bus starts it.
+    void start_no_daemon();
+
     /// Calls a method that returns a document.
     void ask(const Call& call, Done<base::Json> done);
     /// Calls a method that starts an operation; adds `options` as its last argument. `done` receives the

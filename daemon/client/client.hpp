@@ -37,6 +37,9 @@ struct Call {
     std::vector<Argument> arguments;
 };
 
+/// Returns the error of a call while the daemon is not on the bus.
+[[nodiscard]] base::Error not_running();
+
 /// Describes a call of a method of org.gpuhost1.Manager, the object for the whole host; sends nothing.
 [[nodiscard]] Call manager_call(std::string method, std::vector<Argument> arguments = {});
 

@@ -78,6 +78,10 @@ int append(sd_bus_message* m, const Options& options) {
 
 } // namespace
 
+Error not_running() {
+    return {Errc::Failed, "gpuhostd is not running", "Start it: systemctl start gpuhostd."};
+}
+
 Error explain(const sd_bus_error& error, int r) {
     const std::string_view name = error.name == nullptr ? "" : error.name;
     const std::string message = error.message == nullptr ? "" : error.message;
@@ -91,7 +95,7 @@ Error explain(const sd_bus_error& error, int r) {
                   {SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_DISCONNECTED,
                    "org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.LoadFailed",
                    "org.freedesktop.DBus.Error.Spawn.ChildExited"}))
-        return {Errc::Failed, "gpuhostd is not running", "Start it: systemctl start gpuhostd."};
+        return not_running();
     if (is_one_of(name, {SD_BUS_ERROR_ACCESS_DENIED, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED}))
         return {Errc::AccessDenied, "permission denied",
                 "Run the command as root, or allow the action in polkit."};
