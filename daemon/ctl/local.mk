@@ -15,6 +15,7 @@ include daemon/ctl/cdi/local.mk
 include daemon/ctl/cli/local.mk
 include daemon/ctl/cluster/local.mk
 include daemon/ctl/collect/local.mk
+include daemon/ctl/dashboard/local.mk
 include daemon/ctl/doctor/local.mk
 include daemon/ctl/driver/local.mk
 include daemon/ctl/fleet/local.mk

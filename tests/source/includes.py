@@ -30,6 +30,7 @@ LIBRARIES = {
     r"systemd/sd-daemon\.h": ("daemon/host", "daemon/programs"),
     r"systemd/sd-(?!daemon).*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
+    r"ncurses\.h": ("daemon/ctl/dashboard/screen.cpp",),
     r"date/tz\.h": ("daemon/cluster/policy/windows.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml/toml.cpp",),
     r"nlohmann/.*": ("daemon/base",),
@@ -154,6 +155,7 @@ main(
         "a resolver in the settings": {"images/peers_settings.cpp": "#include <resolv.h>\n"},
         "YAML in the check of a specification": {"daemon/runtime/cdi/check.cpp": "#include <yaml-cpp/yaml.h>\n"},
         "TOML in the merge of files": {"daemon/runtime/inspect/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
+        "ncurses in a model": {"daemon/ctl/dashboard/model.cpp": "#include <ncurses.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

@@ -291,6 +291,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/collect/apt_text_test.cpp \
     %D%/ctl/collect/distribution_test.cpp \
     %D%/ctl/completion_test.cpp \
+    %D%/ctl/dashboard/documents.hpp \
+    %D%/ctl/dashboard/frame_test.cpp \
+    %D%/ctl/dashboard/layout_test.cpp \
+    %D%/ctl/dashboard/model_test.cpp \
+    %D%/ctl/dashboard/styled_test.cpp \
+    %D%/ctl/dashboard/view_test.cpp \
     %D%/ctl/doctor/facts_test.cpp \
     %D%/ctl/doctor/modprobe_rules_test.cpp \
     %D%/ctl/doctor/verb_test.cpp \

@@ -14,7 +14,7 @@ SIZE = "3G"
 
 # Packages of a Debian installation that the product or the tests use.
 PACKAGES = """
-    apt busybox-static crun dbus e2fsprogs initramfs-tools kmod libarchive13 libcurl4 libkmod2 libmicrohttpd12 libnss-systemd libssl3
+    apt busybox-static crun dbus e2fsprogs initramfs-tools kmod libarchive13 libcurl4 libkmod2 libmicrohttpd12 libncursesw6 libnss-systemd libssl3
     libsystemd0 libdate-tz3 libyaml-cpp0.7 podman polkitd procps runc systemd systemd-sysv tzdata udev zstd xz-utils
 """.split()
 
