@@ -11,7 +11,7 @@ from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 COMMON = {"help", "version", "quiet", "no-legend", "no-pager", "no-ask-password"}
 MAIN = "gpuhostctl.1.scd"
 NOUNS = {"inventory": "bundle"}  # nouns that share the page of another
-ALONE = {"upgrade"}  # verbs without a noun that have a page
+ALONE = {"dashboard", "upgrade"}  # verbs without a noun that have a page
 
 
 def page(name):
