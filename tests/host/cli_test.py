@@ -41,8 +41,8 @@ def bring_in(host):
                out=rf"import .*: done.*\n  {version}/userland\n")
         expect(host, f"driver import accepts modules of {version}", ["driver", "import", *modules], err=".*",
                out=rf"import .*: done.*\n  {version}/modules/{KERNEL}-open\nNext: gpuhostctl upgrade {version}\n")
-    expect(host, "importing a directory with packages and modules is refused", ["driver", "import", directories[NEW]], 2,
-           err=r"gpuhostctl: .* has both packages and modules\nHint: .*\n")
+    expect(host, "driver import accepts a directory of packages and modules", ["driver", "import", directories[NEW]], err=".*",
+           out=rf"import .*: done.*\n  {NEW}/userland\nimport .*: done.*\n  {NEW}/modules/{KERNEL}-open\nNext: .*\n")
     junk = os.path.join(host.scratch, "junk.deb")
     write(junk, "junk")
     expect(host, "importing an invalid package fails", ["driver", "import", junk], 9, err=r".*: failed, nothing was changed\n.*junk\.deb.*")
