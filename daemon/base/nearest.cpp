@@ -4,10 +4,18 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace gpuhost::base {
 namespace {
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
 
 /// Returns the edit distance. Two swapped letters count as one edit (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -31,17 +39,19 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 } // namespace
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string nearest(std::string_view given, const std::vector<std::string>& candidates) {
+    const std::string word = lower(given);
     std::string best;
     // A candidate with a larger distance is not a likely correction.
     std::size_t best_score = std::max<std::size_t>(2, word.size() / 3) + 1;
-    for (const std::string& candidate : candidates) {
+    for (const std::string& original : candidates) {
+        const std::string candidate = lower(original);
         // A word that is the start of a candidate is the most common mistake, whatever the number of missing
         // letters.
         const bool shortened = word.size() >= 2 && starts_with(candidate, word);
         const std::size_t score = shortened ? 1 : distance(word, candidate);
         if (score < best_score) {
-            best = candidate;
+            best = original;
             best_score = score;
         }
     }

@@ -7,7 +7,8 @@
 
 namespace gpuhost::base {
 
-/// Returns the candidate most similar to a mistyped word; empty if none is similar.
+/// Returns the candidate most similar to a mistyped word, whose capitals do not matter. Empty if none is
+/// similar.
 [[nodiscard]] std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 } // namespace gpuhost::base

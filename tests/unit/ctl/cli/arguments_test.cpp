@@ -186,6 +186,7 @@ TEST(Nearest, DistantWordHasNoSuggestion) {
     EXPECT_EQ(base::nearest("xyzzy", {"status", "apply"}), "");
     EXPECT_EQ(base::nearest("aplpy", {"status", "apply"}), "apply");
     EXPECT_EQ(base::nearest("sta", {"status", "apply"}), "status");
+    EXPECT_EQ(base::nearest("DRIVER", {"CDI", "Driver"}), "Driver");
 }
 
 } // namespace
