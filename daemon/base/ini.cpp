@@ -38,19 +38,17 @@ std::vector<Line> logical_lines(std::string_view text) {
 
 IniFile parse_ini(std::string_view text) {
     IniFile file;
-    const auto problem = [&](unsigned line, std::string_view what) {
-        file.problems.push_back("line " + std::to_string(line) + ": " + std::string(what));
-    };
+    const auto problem = [&](unsigned line, const char* what) { file.problems.push_back({line, what}); };
     for (const Line& line : logical_lines(text)) {
         if (line.text.empty())
             continue; // the line consists only of continuation marks
         if (line.text.find('\0') != std::string::npos) {
-            problem(line.number, "NUL byte, ignoring the line");
+            problem(line.number, "NUL byte");
             continue;
         }
         if (line.text.front() == '[') {
             if (line.text.size() < 3 || line.text.back() != ']')
-                problem(line.number, "section header without ']', ignoring");
+                problem(line.number, "section header without ']'");
             else
                 file.sections.push_back(
                     {line.text.substr(1, line.text.size() - 2), line.number, 0, file.entries.size()});
@@ -58,11 +56,11 @@ IniFile parse_ini(std::string_view text) {
         }
         const auto equals = line.text.find('=');
         if (equals == std::string::npos || trim(line.text.substr(0, equals)).empty()) {
-            problem(line.number, "neither [Section] nor Key=Value, ignoring");
+            problem(line.number, "neither [Section] nor Key=Value");
             continue;
         }
         if (file.sections.empty()) {
-            problem(line.number, "key before the first [Section], ignoring");
+            problem(line.number, "key before the first [Section]");
             continue;
         }
         IniSection& section = file.sections.back();

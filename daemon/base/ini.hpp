@@ -27,10 +27,15 @@ struct IniSection {
     std::size_t first = 0;   ///< index of the section's first entry
 };
 
+struct IniProblem {
+    unsigned line = 0; ///< 1-based
+    std::string text;  ///< "neither [Section] nor Key=Value"
+};
+
 struct IniFile {
     std::vector<IniEntry> entries;
-    std::vector<IniSection> sections;  ///< one for each header, even if it has no entries
-    std::vector<std::string> problems; ///< "line 3: …": skipped lines; the rest is still used
+    std::vector<IniSection> sections; ///< one for each header, even if it has no entries
+    std::vector<IniProblem> problems; ///< skipped lines; the rest is still used
 
     [[nodiscard]] std::span<const IniEntry> entries_of(const IniSection& section) const {
         return std::span(entries).subspan(section.first, section.entries);
@@ -40,7 +45,7 @@ struct IniFile {
 inline constexpr std::size_t ini_size_limit = 256U << 10; ///< bytes; the caller enforces it when reading
 
 /// Parses `text`. Never fails, so that an invalid line can't stop the daemon. An invalid line is skipped and
-/// listed in IniFile::problems with its number.
+/// listed in IniFile::problems.
 [[nodiscard]] IniFile parse_ini(std::string_view text);
 
 } // namespace gpuhost::base

@@ -25,6 +25,7 @@ noinst_LIBRARIES += %D%/libcore.a
     %D%/settings.hpp \
     %D%/settings_drop_in.cpp \
     %D%/settings_drop_in.hpp \
+    %D%/settings_load.cpp \
     %D%/step.cpp \
     %D%/step.hpp \
     %D%/steps_around.hpp \

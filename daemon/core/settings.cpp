@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/settings.hpp"
 
-#include "daemon/base/ini.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/core/cluster_desired.hpp"
 #include "daemon/core/former_names.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <map>
 
 namespace gpuhost::core {
 
 using base::Errc;
 using base::Json;
 using base::Result;
-using base::Root;
 
 namespace {
-
-constexpr std::array<std::string_view, 4> directories{"/etc/gpuhost", "/run/gpuhost",
-                                                      "/usr/local/lib/gpuhost", "/usr/lib/gpuhost"};
-constexpr std::string_view file_name = "/gpuhostd.conf";
 
 /// Returns why the value does not fit the key's type; an empty string if it does.
 std::string mismatch(const SettingKey& key, std::string_view value) {
@@ -56,29 +47,32 @@ std::string mismatch(const SettingKey& key, std::string_view value) {
     return "";
 }
 
-bool is_masked(const Root& root, const std::string& path) {
-    const auto target = root.read_link(path);
-    return target && *target == "/dev/null";
+std::string nearest_choice(const SettingKey& key, std::string_view value) {
+    const std::string near = base::nearest(value, base::split_words(key.choices));
+    return near.empty() ? "" : "did you mean '" + near + "'?";
 }
 
-void add_file(const Root& root, const std::string& path, std::vector<SettingsFile>& files) {
-    if (is_masked(root, path))
-        return;
-    auto content = root.read(path, base::ini_size_limit);
-    files.push_back({path, content.value_or(""), content ? "" : content.error().message});
-}
-
-void note_rejected(LoadedSettings& loaded, const base::IniEntry& entry, const Result<void>& set) {
-    if (!set && set.error().code == Errc::NotFound)
-        return; // no such key
-    const SettingKey* key = loaded.settings.find(entry.section, entry.key)->key;
-    loaded.rejected.erase(std::remove(loaded.rejected.begin(), loaded.rejected.end(), key),
-                          loaded.rejected.end());
-    if (!set)
-        loaded.rejected.push_back(key);
+/// Returns the value in one spelling of all that mean the same.
+std::string normalized(SettingType type, const std::string& value) {
+    switch (type) {
+    case SettingType::Boolean:
+        return base::parse_bool(value).value_or(false) ? "yes" : "no";
+    case SettingType::Span:
+        return std::to_string(base::parse_span(value).value_or(std::chrono::milliseconds(0)).count());
+    case SettingType::Unsigned:
+        return std::to_string(base::parse_uint(value).value_or(0));
+    case SettingType::Words:
+        return base::join(base::split_words(value), " ");
+    default:
+        return value;
+    }
 }
 
 } // namespace
+
+bool Setting::is_default() const {
+    return normalized(key->type, value) == normalized(key->type, std::string(key->fallback));
+}
 
 Settings::Settings(const std::vector<std::span<const SettingKey>>& keys) {
     for (const auto& group : keys)
@@ -102,16 +96,21 @@ const Setting* Settings::find(std::string_view section, std::string_view key) co
     return it == settings_.end() ? nullptr : &*it;
 }
 
+bool Settings::has_section(std::string_view section) const {
+    return std::any_of(settings_.begin(), settings_.end(),
+                       [&](const Setting& setting) { return setting.key->section == section; });
+}
+
 base::Error Settings::unknown(std::string_view section, std::string_view key) const {
     std::vector<std::string> sections;
     std::vector<std::string> keys;
-    std::string home; // another section that has the key
+    std::vector<std::string> homes; // other sections that have the key
     for (const Setting& setting : settings_) {
         sections.emplace_back(setting.key->section);
         if (setting.key->section == section)
             keys.emplace_back(setting.key->key);
         else if (setting.key->key == key)
-            home = setting.key->section;
+            homes.push_back("[" + std::string(setting.key->section) + "]");
     }
     if (keys.empty()) {
         const std::string near = base::nearest(section, sections);
@@ -120,8 +119,8 @@ base::Error Settings::unknown(std::string_view section, std::string_view key) co
     }
     const std::string near = base::nearest(key, keys);
     return {Errc::NotFound, "unknown key '" + std::string(key) + "' in [" + std::string(section) + "]",
-            !near.empty()   ? "did you mean '" + near + "'?"
-            : !home.empty() ? "it belongs in [" + home + "]"
+            !homes.empty()  ? "it belongs in " + base::join(homes, " or ")
+            : !near.empty() ? "did you mean '" + near + "'?"
                             : ""};
 }
 
@@ -159,60 +158,12 @@ Result<void> Settings::set(std::string_view section, std::string_view key, std::
         return base::fail(unknown(section, key));
     Setting& setting = settings_[static_cast<std::size_t>(found - settings_.data())];
     if (const std::string why = value.empty() ? "" : mismatch(*setting.key, value); !why.empty())
-        return base::fail(Errc::InvalidArgument, std::string(key) + "='" + value + "': " + why);
+        return base::fail(Errc::InvalidArgument, std::string(key) + "='" + value + "': " + why,
+                          nearest_choice(*setting.key, value));
     const bool resets = value.empty() && setting.key->type != SettingType::Words;
     setting.value = resets ? std::string(setting.key->fallback) : std::move(value);
     setting.source = std::move(source);
     return {};
-}
-
-std::vector<SettingsFile> settings_files(const Root& root) {
-    std::vector<SettingsFile> files;
-    if (root.exists(cluster_desired_file))
-        add_file(root, std::string(cluster_desired_file), files);
-    for (const std::string_view directory : directories) {
-        const std::string path = std::string(directory) + std::string(file_name);
-        if (!root.exists(path))
-            continue;
-        add_file(root, path, files);
-        break;
-    }
-    // Maps a name to its path. emplace() keeps the path of the first directory; the map sorts by name.
-    std::map<std::string, std::string> drop_ins;
-    for (const std::string_view directory : directories) {
-        const std::string path = std::string(directory) + std::string(file_name) + ".d";
-        const auto names = root.list(path);
-        if (!names)
-            continue;
-        for (const std::string& name : *names)
-            if (base::ends_with(name, ".conf"))
-                drop_ins.emplace(name, path + "/" + name);
-    }
-    for (const auto& [name, path] : drop_ins)
-        add_file(root, path, files);
-    return files;
-}
-
-LoadedSettings load_settings(const Root& root, const std::vector<std::span<const SettingKey>>& keys) {
-    LoadedSettings loaded{Settings(keys), {}, {}};
-    for (const SettingsFile& file : settings_files(root)) {
-        if (!file.problem.empty())
-            loaded.problems.push_back(file.problem + ", ignoring the file");
-        const base::IniFile ini = base::parse_ini(file.content);
-        for (const std::string& problem : ini.problems)
-            loaded.problems.push_back(file.path + ": " + problem);
-        for (const base::IniEntry& entry : ini.entries) {
-            const std::string source = file.path == cluster_desired_file
-                                           ? std::string(cluster_policy_source)
-                                           : file.path + ":" + std::to_string(entry.line);
-            const auto set = loaded.settings.set(entry.section, entry.key, entry.value, source);
-            if (!set)
-                loaded.problems.push_back(source + ": " + set.error().message + ", ignoring" +
-                                          (set.error().hint.empty() ? "" : " (" + set.error().hint + ")"));
-            note_rejected(loaded, entry, set);
-        }
-    }
-    return loaded;
 }
 
 } // namespace gpuhost::core

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,13 +31,19 @@ struct SettingKey {
     std::string_view choices;  ///< for Choice: "refuse wait terminate"
     std::string_view summary;  ///< one phrase, for the file of defaults (systemd/gpuhostd.conf)
     std::string_view also{};   ///< a second spelling of the key; empty: none
+    /// Returns why a value of the right type is a mistake; empty if it is none. Such a value is reported, but
+    /// takes effect: the component that uses it decides what to do. null: every value of the type is valid.
+    std::string (*mistake)(std::string_view value) = nullptr;
 };
 
 /// One value and its source.
 struct Setting {
     const SettingKey* key = nullptr;
     std::string value;
-    std::string source; ///< "/etc/gpuhost/gpuhostd.conf:3", or "default"
+    std::string source; ///< "/etc/gpuhost/gpuhostd.conf:3", "default", or cluster_policy_source
+
+    /// Returns true if the value means the same as the default: "true" and "yes" are one boolean.
+    [[nodiscard]] bool is_default() const;
 };
 
 class Settings {
@@ -53,6 +60,10 @@ class Settings {
     /// Returns null for an unknown key.
     [[nodiscard]] const Setting* find(std::string_view section, std::string_view key) const;
     [[nodiscard]] const std::vector<Setting>& all() const { return settings_; }
+    [[nodiscard]] bool has_section(std::string_view section) const;
+    /// Returns the NotFound error for a name that find() does not know, with the nearest known name as its
+    /// hint, such as "did you mean 'Flavour'?".
+    [[nodiscard]] base::Error unknown(std::string_view section, std::string_view key) const;
     /// Returns {"Driver": {"HolderPolicy": "refuse", …}} with the values as written. Workers receive this
     /// object.
     [[nodiscard]] base::Json to_json() const;
@@ -64,31 +75,46 @@ class Settings {
                                          std::string source);
 
   private:
-    /// Returns a NotFound error with the nearest known name as its hint.
-    [[nodiscard]] base::Error unknown(std::string_view section, std::string_view key) const;
-
     std::vector<Setting> settings_;
 };
 
 struct SettingsFile {
     std::string path;
     std::string content;
-    std::string problem; ///< why it could not be read; empty otherwise
+    std::optional<base::Error> error{}; ///< why it could not be read
 };
 
-/// Returns the files in effect, lowest precedence first: what `gpuhostctl cat-config` prints.
+/// Returns the files in effect, lowest precedence first: what `gpuhostctl config cat` prints.
 [[nodiscard]] std::vector<SettingsFile> settings_files(const base::Root& root);
+
+/// A mistake in a file of settings.
+struct SettingsProblem {
+    std::string file;
+    unsigned line = 0;   ///< 1-based; 0: the whole file
+    std::string text;    ///< "unknown key 'Foo' in [Driver]"
+    std::string hint;    ///< "did you mean 'Flavour'?"; may be empty
+    bool ignored = true; ///< the line, or the file, has no effect
+
+    [[nodiscard]] std::string place() const; ///< "/etc/gpuhost/gpuhostd.conf:3"
+};
+
+/// Returns one line, as the journal and `gpuhostctl reload` show it: "/etc/…:3: unknown key 'Foo' in
+/// [Driver], ignoring (did you mean 'Flavour'?)".
+[[nodiscard]] std::string to_string(const SettingsProblem& problem);
 
 struct LoadedSettings {
     Settings settings;
-    std::vector<std::string> problems; ///< "/etc/…:3: unknown key 'Foo' in [Driver], ignoring"
+    std::vector<SettingsProblem> problems; ///< in the order of the files and their lines
     /// Keys for which the last value in the files is invalid. When a running daemon reloads, it keeps their
     /// current values.
     std::vector<const SettingKey*> rejected;
 };
 
-/// Loads all files. Never fails: an invalid value, line or file is added to `problems`, and the previous
-/// value stays.
+/// Loads the files in this order. Never fails: an invalid value, line or file is added to `problems`, and the
+/// previous value stays.
+[[nodiscard]] LoadedSettings load_settings(const std::vector<SettingsFile>& files,
+                                           const std::vector<std::span<const SettingKey>>& keys);
+/// Loads all files of a host.
 [[nodiscard]] LoadedSettings load_settings(const base::Root& root,
                                            const std::vector<std::span<const SettingKey>>& keys);
 

@@ -288,7 +288,8 @@ Result<BundleSpec> parse_bundle_spec(std::string_view text, std::string_view wha
     const base::IniFile file = base::parse_ini(text);
     const std::string name(what);
     if (!file.problems.empty())
-        return base::fail(Errc::InvalidArgument, name + ": " + file.problems.front());
+        return base::fail(Errc::InvalidArgument, name + ":" + std::to_string(file.problems.front().line) +
+                                                     ": " + file.problems.front().text);
     BundleSpec spec;
     for (const base::IniSection& section : file.sections)
         GPUHOST_CHECK(add_section(

@@ -37,7 +37,7 @@ std::string as_text(const Screen& screen, const std::vector<core::SettingsFile>&
 base::Result<int> run(Session& session) {
     if (session.arguments().has(defaults_option)) {
         if (session.wants_json())
-            session.print_json(as_json({{"", default_settings_file(), ""}}));
+            session.print_json(as_json({{"", default_settings_file()}}));
         else
             session.page(default_settings_file());
         return 0;
@@ -45,8 +45,8 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
     const auto files = core::settings_files(root);
     for (const auto& file : files)
-        if (!file.problem.empty())
-            return base::fail(base::Errc::Failed, file.problem);
+        if (file.error)
+            return base::fail(*file.error);
     if (session.wants_json())
         session.print_json(as_json(files));
     else if (files.empty())

@@ -132,8 +132,8 @@ std::string report_config(const ReportInput& input) {
         if (setting.source != "default")
             text += "[" + std::string(setting.key->section) + "] " + std::string(setting.key->key) + "=" +
                     setting.value + " # " + setting.source + "\n";
-    for (const std::string& problem : loaded.problems)
-        text += "# " + problem + "\n";
+    for (const core::SettingsProblem& problem : loaded.problems)
+        text += "# " + core::to_string(problem) + "\n";
     return redact(std::move(text));
 }
 

@@ -95,8 +95,11 @@ Result<void> Manager::start(Mode mode) {
 void Manager::load_settings() {
     cluster_.load();
     auto loaded = core::load_settings(root_, keys_);
-    for (const auto& problem : loaded.problems)
-        log::event(log::Level::Warning, base::message::config_problem, {}, problem);
+    problems_.clear();
+    for (const core::SettingsProblem& problem : loaded.problems) {
+        problems_.push_back(core::to_string(problem));
+        log::event(log::Level::Warning, base::message::config_problem, {}, problems_.back());
+    }
     // A rejected value does not reset its key. At start, the key keeps the value that the files set before
     // the rejected one. Later, the key keeps the value in effect.
     if (started_)
@@ -105,7 +108,6 @@ void Manager::load_settings() {
             (void)loaded.settings.set(key->section, key->key, old.value, old.source);
         }
     settings_ = std::move(loaded.settings);
-    problems_ = std::move(loaded.problems);
     seen_.clear();
     runner_.set_settings(settings_.to_json());
 }

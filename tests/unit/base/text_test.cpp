@@ -157,8 +157,9 @@ TEST(Ini, BadLinesDoNotHideGoodOnes) {
     ASSERT_EQ(file.entries.size(), 1U);
     EXPECT_EQ(file.entries[0].key, "Key");
     ASSERT_EQ(file.problems.size(), 4U);
-    EXPECT_EQ(file.problems[0], "line 1: key before the first [Section], ignoring");
-    EXPECT_EQ(file.problems[1], "line 2: section header without ']', ignoring");
+    EXPECT_EQ(file.problems[0].text, "key before the first [Section]");
+    EXPECT_EQ(file.problems[1].line, 2U);
+    EXPECT_EQ(file.problems[1].text, "section header without ']'");
 }
 
 TEST(Json, RefusesMalformedAndDeepInput) {

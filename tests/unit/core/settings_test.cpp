@@ -10,6 +10,10 @@
 namespace gpuhost::core {
 namespace {
 
+std::string small(std::string_view value) {
+    return value.size() > 2 ? "more than 99" : "";
+}
+
 constexpr std::array keys{
     SettingKey{"Driver", "Version", SettingType::DriverVersion, "", "", "wanted version"},
     SettingKey{"Driver", "HolderPolicy", SettingType::Choice, "refuse", "refuse wait terminate",
@@ -19,11 +23,21 @@ constexpr std::array keys{
     SettingKey{"Driver", "Flavour", SettingType::String, "any", "", "kind of modules", "Flavor"},
     SettingKey{"CDI", "Manage", SettingType::Boolean, "yes", "", "write specifications"},
     SettingKey{"Log", "Verbose", SettingType::Boolean, "no", "", "more"},
+    SettingKey{"Log", "Size", SettingType::Unsigned, "10", "", "size", "", small},
 };
+
+constexpr std::array other_keys{
+    SettingKey{"Toolkit", "Version", SettingType::ToolkitVersion, "auto", "", "wanted version"}};
 
 class SettingsTest : public testing::Test {
   protected:
     LoadedSettings load() { return load_settings(root_, {keys}); }
+    std::vector<std::string> problems() {
+        std::vector<std::string> texts;
+        for (const SettingsProblem& problem : load().problems)
+            texts.push_back(to_string(problem));
+        return texts;
+    }
 
     tests::TempDir directory_;
     base::Root root_ = directory_.root();
@@ -67,7 +81,7 @@ TEST_F(SettingsTest, BadLinesAreReportedAndOthersApply) {
         "[Driver]\nHolderPolicy=ask\nFoo=1\nHolderTimeout=soon\nVersion=../../etc\n[Log]\nVerbose=yes\n");
     const LoadedSettings loaded = load();
     EXPECT_EQ(
-        loaded.problems,
+        problems(),
         (std::vector<std::string>{
             "/etc/gpuhost/gpuhostd.conf:2: HolderPolicy='ask': not one of: refuse, wait, terminate, ignoring",
             "/etc/gpuhost/gpuhostd.conf:3: unknown key 'Foo' in [Driver], ignoring",
@@ -111,16 +125,57 @@ TEST_F(SettingsTest, FormerNameOfAKeyIsAccepted) {
 
 TEST_F(SettingsTest, UnknownNamesSuggestTheNearest) {
     directory_.write("/etc/gpuhost/gpuhostd.conf",
-                     "[Driver]\nHolderPolcy=wait\nVerbose=yes\n[Drivers]\nVersion=1.1\n[Zzz]\nA=1\n");
-    EXPECT_EQ(load().problems,
+                     "[Driver]\nHolderPolcy=wait\nVerbose=yes\nHolderPolicy=Wiat\n[DRIVER]\nVersion=1.1\n"
+                     "Flavour=open\n[Zzz]\n");
+    EXPECT_EQ(problems(),
               (std::vector<std::string>{
                   "/etc/gpuhost/gpuhostd.conf:2: unknown key 'HolderPolcy' in [Driver], ignoring (did you "
                   "mean 'HolderPolicy'?)",
                   "/etc/gpuhost/gpuhostd.conf:3: unknown key 'Verbose' in [Driver], ignoring (it belongs in "
                   "[Log])",
-                  "/etc/gpuhost/gpuhostd.conf:5: unknown section [Drivers], ignoring (did you mean "
+                  "/etc/gpuhost/gpuhostd.conf:4: HolderPolicy='Wiat': not one of: refuse, wait, terminate, "
+                  "ignoring (did you mean 'wait'?)",
+                  "/etc/gpuhost/gpuhostd.conf:5: unknown section [DRIVER], ignoring (did you mean "
                   "[Driver]?)",
-                  "/etc/gpuhost/gpuhostd.conf:7: unknown section [Zzz], ignoring"}));
+                  "/etc/gpuhost/gpuhostd.conf:8: unknown section [Zzz], ignoring"}));
+}
+
+TEST_F(SettingsTest, KeyOfSeveralSectionsNamesThem) {
+    const Settings settings({keys, other_keys});
+    EXPECT_EQ(settings.unknown("CDI", "Version").hint, "it belongs in [Driver] or [Toolkit]");
+}
+
+TEST_F(SettingsTest, ProblemsAreInTheOrderOfLines) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Log]\nFoo=1\nnonsense\nBar=1\n");
+    EXPECT_EQ(problems(), (std::vector<std::string>{
+                              "/etc/gpuhost/gpuhostd.conf:2: unknown key 'Foo' in [Log], ignoring",
+                              "/etc/gpuhost/gpuhostd.conf:3: neither [Section] nor Key=Value, ignoring",
+                              "/etc/gpuhost/gpuhostd.conf:4: unknown key 'Bar' in [Log], ignoring"}));
+}
+
+TEST_F(SettingsTest, MistakeOfTheRightTypeTakesEffect) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[Log]\nSize=100\n");
+    EXPECT_EQ(problems(), std::vector<std::string>{"/etc/gpuhost/gpuhostd.conf:2: Size=: more than 99"});
+    EXPECT_EQ(load().settings.number("Log", "Size"), 100U);
+    EXPECT_TRUE(load().rejected.empty());
+}
+
+TEST_F(SettingsTest, MeaningDecidesWhetherValueIsDefault) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf",
+                     "[Driver]\nHolderTimeout=600s\nModules=nvidia  nvidia_uvm\nVersion=1.1\n"
+                     "[CDI]\nManage=true\n[Log]\nVerbose=1\n");
+    const Settings settings = load().settings;
+    EXPECT_TRUE(settings.get("Driver", "HolderTimeout").is_default());
+    EXPECT_TRUE(settings.get("Driver", "Modules").is_default());
+    EXPECT_TRUE(settings.get("CDI", "Manage").is_default());
+    EXPECT_FALSE(settings.get("Driver", "Version").is_default());
+    EXPECT_FALSE(settings.get("Log", "Verbose").is_default());
+}
+
+TEST_F(SettingsTest, UnreadableFileIsReportedWithoutALine) {
+    ASSERT_TRUE(root_.make_directories("/etc/gpuhost/gpuhostd.conf"));
+    EXPECT_EQ(problems(),
+              std::vector<std::string>{"/etc/gpuhost/gpuhostd.conf: Is a directory, ignoring the file"});
 }
 
 TEST_F(SettingsTest, TooLargeFileIsReportedAndOthersApply) {
