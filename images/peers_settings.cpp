@@ -18,9 +18,25 @@ constexpr std::uint64_t last_port = 65535;
 constexpr std::size_t longest_name = 253;
 constexpr std::size_t longest_label = 63;
 
+std::string peers_mistake(std::string_view value) {
+    for (const std::string& word : base::split_words(value))
+        if (peer_url(word).empty())
+            return "'" + word + "' is neither HOST nor HOST:PORT";
+    return "";
+}
+
+std::string domains_mistake(std::string_view value) {
+    for (const std::string& word : base::split_words(value))
+        if (!is_host_name(word))
+            return "'" + word + "' is not a domain name";
+    return "";
+}
+
 constexpr std::array keys{
-    SettingKey{"Peers", "Peers", SettingType::Words, "", "", "hosts that have bundles, as HOST or HOST:PORT"},
-    SettingKey{"Peers", "Domains", SettingType::Words, "", "", "domains whose DNS names further peers"},
+    SettingKey{"Peers", "Peers", SettingType::Words, "", "", "hosts that have bundles, as HOST or HOST:PORT",
+               "", peers_mistake},
+    SettingKey{"Peers", "Domains", SettingType::Words, "", "", "domains whose DNS names further peers", "",
+               domains_mistake},
     SettingKey{"Peers", "Bundles", SettingType::Words, "", "",
                "bundles to fetch by gpuhost-fetch.timer: names or shell patterns"},
     SettingKey{"Peers", "Timeout", SettingType::Span, "10s", "", "longest silence of a peer"},

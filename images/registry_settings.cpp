@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/registry_settings.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -12,11 +14,18 @@ using core::SettingType;
 
 constexpr std::uint64_t most_connections = 10'000; ///< each has a buffer and a descriptor
 
+std::string connections_mistake(std::string_view value) {
+    const auto number = base::parse_uint(value);
+    return number && *number >= 1 && *number <= most_connections
+               ? ""
+               : "not from 1 to " + std::to_string(most_connections);
+}
+
 constexpr std::array keys{
     SettingKey{"Registry", "IdleTimeout", SettingType::Span, "1min", "",
                "time without a connection after which the registry exits"},
     SettingKey{"Registry", "Connections", SettingType::Unsigned, "256", "",
-               "limit of concurrent connections to the registry"},
+               "limit of concurrent connections to the registry", "", connections_mistake},
 };
 
 } // namespace

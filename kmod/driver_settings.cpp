@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/driver_settings.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <array>
 
 namespace gpuhost::kmod {
@@ -10,6 +12,10 @@ using core::SettingKey;
 using core::SettingType;
 
 constexpr std::string_view section = "Driver";
+
+std::string key_mistake(std::string_view value) {
+    return has_pin(value) ? "contains a PIN, but settings are not secret" : "";
+}
 
 constexpr std::array keys{
     SettingKey{"Driver", "Version", SettingType::DriverVersion, "", "",
@@ -37,7 +43,7 @@ constexpr std::array keys{
                "remove GPU drivers from the initramfs images of kernels"},
     SettingKey{"Driver", "Pin", SettingType::Words, "", "", "driver versions that stay in the store"},
     SettingKey{"Driver", "SigningKey", SettingType::String, "", "",
-               "private key that signs the kernel modules built here"},
+               "private key that signs the kernel modules built here", "", key_mistake},
     SettingKey{"Driver", "SigningCertificate", SettingType::String, "", "", "certificate of SigningKey="},
     SettingKey{"Driver", "SigningHash", SettingType::Choice, "sha256", "sha256 sha384 sha512",
                "hash algorithm of module signatures"},
@@ -50,6 +56,10 @@ constexpr std::array keys{
 };
 
 } // namespace
+
+bool has_pin(std::string_view key) {
+    return base::starts_with(key, "pkcs11:") && key.find("pin-value") != std::string_view::npos;
+}
 
 std::span<const SettingKey> driver_setting_keys() {
     return keys;

@@ -28,6 +28,8 @@ struct SigningSettings {
     std::string hash;
     std::string passphrase_file;
 };
+/// Returns true if the key is a URI with a PIN in it. Settings are not secret, so this is a mistake.
+[[nodiscard]] bool has_pin(std::string_view key);
 
 /// The section [Driver]. A request on D-Bus may override some values for one swap, such as the holder policy.
 struct DriverSettings {

@@ -30,11 +30,20 @@ namespace {
 constexpr std::string_view containerd = "/etc/containerd";
 constexpr std::string_view containers = "/etc/containers";
 
+bool is_registry(const std::string& text) {
+    const auto reference = parse_reference(text + "/image");
+    return reference && reference->registry == text;
+}
+
+std::string address_mistake(std::string_view value) {
+    return is_registry(std::string(value)) ? "" : "not an address: write it like 127.0.0.1:299";
+}
+
 constexpr std::array keys{
     SettingKey{"Mirrors", "Manage", SettingType::Boolean, "yes", "",
                "configure container runtimes to pull from this host's registry"},
     SettingKey{"Mirrors", "Address", SettingType::String, "127.0.0.1:299", "",
-               "address of gpuhost-registry.socket"},
+               "address of gpuhost-registry.socket", "", address_mistake},
     SettingKey{"Mirrors", "Upstream", SettingType::Boolean, "yes", "",
                "let runtimes ask the registry itself for images that are not in a bundle"},
 };
@@ -100,11 +109,6 @@ void add_stale(const Root& root, const std::set<std::string>& wanted, std::vecto
     for (const std::string_view path : of_all)
         if (wanted.count(std::string(path)) == 0 && root.exists(path) && content::is_ours(root, path))
             to.push_back({FileOperation::Type::Remove, std::string(path), {}});
-}
-
-bool is_registry(const std::string& text) {
-    const auto reference = parse_reference(text + "/image");
-    return reference && reference->registry == text;
 }
 
 bool is_namespace(const std::string& text) {
@@ -286,8 +290,8 @@ Mirrors observe_mirrors(const Root& root, const Registries& registries, const Mi
     Mirrors mirrors{{}, registries.problems};
     std::vector<FileOperation> files;
     if (settings.enable && !is_registry(settings.address)) {
-        mirrors.left.push_back("[Mirrors] Address=" + settings.address +
-                               " is not an address: write it like 127.0.0.1:299");
+        mirrors.left.push_back("[Mirrors] Address=" + settings.address + " is " +
+                               address_mistake(settings.address));
         return mirrors;
     }
     if (settings.enable && root.exists(containerd))

@@ -231,7 +231,7 @@ std::vector<Problem> signing_problems(const SigningSettings& signing) {
     if (signing.certificate.empty())
         problems.push_back({Errc::InvalidArgument,
                             "SigningKey= is set, but no SigningCertificate=", std::string(see_settings)});
-    if (is_uri(signing.key) && signing.key.find("pin-value") != std::string::npos)
+    if (has_pin(signing.key))
         problems.push_back({Errc::InvalidArgument, "SigningKey= contains a PIN, but settings are not secret",
                             "Put the PIN into a separate file, and set SigningPassphraseFile= to its path."});
     return problems;
