@@ -70,7 +70,7 @@ def check_wanted_and_missing(t, host):
     write(host.path(CONF), "[Driver]\nVersion=560.35.03\nVersoin=1\n")
     host.ctl("reload")
     check(t, host, "a configured driver that is missing is not OK", NOT_OK, "NOT OK: driver 560.35.03 is not in the driver store. ")
-    t.ok("Config: 1 problem, see: gpuhostctl reload" in host.ctl("status").stdout,
+    t.ok("Config: 1 problem, see: gpuhostctl config check" in host.ctl("status").stdout,
          "status counts problems of the configuration", host.ctl("status").stdout)
 
 

@@ -80,7 +80,8 @@ Diagnosis check_settings(const DoctorFacts& facts) {
     const auto problems = base::strings_or_empty(facts.host, "config_problems");
     if (problems.empty())
         return well("all lines are valid");
-    return warning(base::join(problems, "; "), "Correct the file, then run: gpuhostctl reload.");
+    return warning(base::join(problems, "; "),
+                   "Show all: gpuhostctl config check. Correct the files, then run: gpuhostctl reload.");
 }
 
 } // namespace gpuhost::ctl

@@ -45,15 +45,18 @@ Found component_verdict(std::string_view name, const Json& component) {
     return std::nullopt;
 }
 
-/// Returns the first problem of a component. Checks the driver first, because it is the main purpose of the
-/// host.
 Found components_verdict(const Json& components) {
-    if (Found found = component_verdict("driver", base::member(components, "driver")))
-        return found;
     for (const auto& component : components.items())
         if (Found found = component_verdict(component.key(), component.value()))
             return found;
     return std::nullopt;
+}
+
+Found config_verdict(const Json& host) {
+    const auto problems = base::strings_or_empty(host, "config_problems");
+    if (problems.empty())
+        return std::nullopt;
+    return not_ok("configuration: " + printable(problems.front()), "Check it: gpuhostctl config check.");
 }
 
 std::string count(std::size_t gpus) {
@@ -90,9 +93,19 @@ Verdict verdict_of(const Json& host, const Json& operation) {
     if (Found found = daemon_verdict(host, operation))
         return *std::move(found);
     const Json& components = base::member(host, "components");
+    const Json& driver = base::member(components, "driver");
+    // The driver is first, because it is the main purpose of the host. A mistake in the configuration may be
+    // the cause of what the other components report.
+    if (Found found = component_verdict("driver", driver))
+        return *std::move(found);
+    Verdict gpus = gpus_verdict(base::member(driver, "observed"));
+    if (!gpus.ok)
+        return gpus;
+    if (Found found = config_verdict(host))
+        return *std::move(found);
     if (Found found = components_verdict(components))
         return *std::move(found);
-    return gpus_verdict(base::member(base::member(components, "driver"), "observed"));
+    return gpus;
 }
 
 Json to_json(const Verdict& verdict) {

@@ -87,7 +87,7 @@ void add_host_lines(Facts& facts, const Screen& screen, const Json& host) {
 void add_config_lines(Facts& facts, const Screen& screen, const Json& host) {
     if (const std::size_t problems = list_of(host, "config_problems").size(); problems > 0)
         facts.add("Config", screen.paint(Style::Warn, plural(problems, "problem", "problems")) +
-                                ", see: gpuhostctl reload");
+                                ", see: gpuhostctl config check");
 }
 
 void add_pending_lines(Facts& facts, const Screen& screen, const Json& host) {

@@ -89,6 +89,17 @@ TEST(Verdict, NotOkIfSomethingIsPending) {
     EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver has priority";
 }
 
+TEST(Verdict, NotOkIfConfigurationHasMistakes) {
+    Json mistaken = host();
+    mistaken["config_problems"] = {"/etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring", "another"};
+    mistaken["components"]["cdi"]["plan"]["steps"] = {{{"kind", "cdi.publish"}}};
+    EXPECT_EQ(said(mistaken), "NOT OK: configuration: /etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring. "
+                              "Check it: gpuhostctl config check.\n");
+    mistaken["components"]["driver"]["observed"]["gpus"][1]["driver"] = "";
+    EXPECT_NE(said(mistaken).find("does not serve 1 GPU of 2"), std::string::npos)
+        << "the driver has priority";
+}
+
 TEST(Verdict, NotOkIfComponentCannotBeObserved) {
     Json unseen = host();
     unseen["components"]["cdi"] = {{"error", {{"code", "failed"}, {"message", "I/O error"}}}};
