@@ -11,6 +11,7 @@ man_sources = \
     %D%/gpuhostctl-bundle.1.scd \
     %D%/gpuhostctl-cdi.1.scd \
     %D%/gpuhostctl-cluster.1.scd \
+    %D%/gpuhostctl-config.1.scd \
     %D%/gpuhostctl-dashboard.1.scd \
     %D%/gpuhostctl-driver.1.scd \
     %D%/gpuhostctl-fleet.1.scd \

@@ -25,7 +25,7 @@ dist_dbusservices_DATA = %D%/org.gpuhost1.service
 dist_polkitactions_DATA = %D%/org.gpuhost1.policy
 dist_systemdpreset_DATA = %D%/90-gpuhost.preset
 dist_systemdcatalog_DATA = %D%/gpuhost.catalog
-# gpuhostctl cat-config --defaults prints it; a host test compares both.
+# gpuhostctl config cat --defaults prints it; a host test compares both.
 dist_doc_DATA = %D%/gpuhostd.conf
 EXTRA_DIST += %D%/SANDBOXING.md %D%/gpuhost.sysusers %D%/gpuhost.tmpfiles
 

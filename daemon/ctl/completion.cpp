@@ -2,6 +2,7 @@
 #include "daemon/ctl/completion.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "daemon/settings/all_settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +17,9 @@ struct Row {
     std::string_view by;
 };
 
+/// Stands for "words" and the names of all sections and settings.
+constexpr std::string_view setting_names = "SETTINGS";
+
 /// The first row that matches the verb and the placeholder applies.
 constexpr std::array rows{
     Row{"driver import", "FILE", "file deb rpm run ko ko.gz ko.xz ko.zst"},
@@ -26,6 +30,7 @@ constexpr std::array rows{
     Row{"bundle", "NAME", "bundle"},
     Row{"runtime", "NAME", "runtime"},
     Row{"", "BUNDLE", "bundle"},
+    Row{"config show", "SECTION", setting_names},
     Row{"", "FILE", "file"},
     Row{"", "PATH", "file"},
     Row{"", "SPEC", "file"},
@@ -56,6 +61,20 @@ std::string_view first_placeholder(std::string_view arguments) {
     return arguments.substr(0, arguments.find_first_not_of(letters));
 }
 
+/// Returns "words Driver Driver.Version …".
+std::string words_of_settings() {
+    std::vector<std::string> sections;
+    std::vector<std::string> settings;
+    for (const auto& group : setting_keys())
+        for (const core::SettingKey& key : group) {
+            const std::string section(key.section);
+            if (std::find(sections.begin(), sections.end(), section) == sections.end())
+                sections.push_back(section);
+            settings.push_back(section + "." + std::string(key.key));
+        }
+    return "words " + base::join(sections, " ") + " " + base::join(settings, " ");
+}
+
 std::optional<std::string> completed_by(std::string_view verb, std::string_view arguments) {
     if (arguments.empty())
         return "";
@@ -63,7 +82,9 @@ std::optional<std::string> completed_by(std::string_view verb, std::string_view 
         return r.placeholder == first_placeholder(arguments) &&
                (r.verbs.empty() || r.verbs == verb || base::starts_with(verb, std::string(r.verbs) + " "));
     });
-    return row == rows.end() ? std::nullopt : std::optional<std::string>(row->by);
+    if (row == rows.end())
+        return std::nullopt;
+    return row->by == setting_names ? words_of_settings() : std::string(row->by);
 }
 
 constexpr std::string_view begin_mark = "# Tables, which 'make completion' writes from the verbs:\n";

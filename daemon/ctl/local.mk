@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base daemon/ctl/bundle daemon/ctl/cdi daemon/ctl/cli daemon/ctl/cluster
-#   daemon/ctl/driver daemon/ctl/fleet daemon/ctl/host daemon/ctl/image daemon/ctl/operation
-#   daemon/ctl/runtime daemon/ctl/secure_boot daemon/ctl/toolkit
+#   daemon/ctl/config daemon/ctl/driver daemon/ctl/fleet daemon/ctl/host daemon/ctl/image
+#   daemon/ctl/operation daemon/ctl/runtime daemon/ctl/secure_boot daemon/ctl/toolkit daemon/settings
 noinst_LIBRARIES += %D%/libctl.a
 %C%_libctl_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_libctl_a_SOURCES = \
@@ -15,6 +15,7 @@ include daemon/ctl/cdi/local.mk
 include daemon/ctl/cli/local.mk
 include daemon/ctl/cluster/local.mk
 include daemon/ctl/collect/local.mk
+include daemon/ctl/config/local.mk
 include daemon/ctl/dashboard/local.mk
 include daemon/ctl/doctor/local.mk
 include daemon/ctl/driver/local.mk

@@ -115,7 +115,7 @@ def configuration(host):
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Driver]\nHolderPolicy=maybe\nFoo=1\n")
     expect(host, "reload reports configuration errors with file and line", ["reload"], 9,
            err=r".*2 problems; .*gpuhostd\.conf:2: HolderPolicy='maybe'.*gpuhostd\.conf:3: unknown key 'Foo'.*")
-    expect(host, "cat-config prints an invalid configuration", ["cat-config", f"--root={host.root}"],
+    expect(host, "config cat prints an invalid configuration", ["config", "cat", f"--root={host.root}"],
            out=r"# /etc/gpuhost/gpuhostd\.conf\n\[Driver\]\nHolderPolicy=maybe\nFoo=1\n")
     os.unlink(host.path("/etc/gpuhost/gpuhostd.conf"))
     expect(host, "reload of a valid configuration prints nothing", ["reload"])

@@ -55,8 +55,8 @@ def check_toolkit(t, site):
     site.eventually(t, lambda: selected(site) == FIRST, "the policy's toolkit is selected")
     site.eventually(t, lambda: site.api.conditions() == READY, "the host is ready with the policy's toolkit")
     t.equal(cluster(site)["desired"], {"toolkit": FIRST}, "status --json has the policy's toolkit as desired")
-    shown = site.host.ctl("cat-config", f"--root={site.host.root}").stdout
-    t.ok(DESIRED in shown and f"Version={FIRST}" in shown, "cat-config prints the policy's toolkit", shown)
+    shown = site.host.ctl("config", "cat", f"--root={site.host.root}").stdout
+    t.ok(DESIRED in shown and f"Version={FIRST}" in shown, "config cat prints the policy's toolkit", shown)
     t.ok(f"selects toolkit {FIRST}" in site.host.ctl("status").stdout, "status prints the policy's toolkit")
     site.host.kill_daemon()
     site.host.start_daemon()

@@ -157,7 +157,7 @@ def errors(bus):
     T.equal(status, 1, "an unwritable stdout causes exit status 1")
 
 
-def cat_config(bus, directory):
+def config_cat(bus, directory):
     root = os.path.join(directory, "root")
     for name, text in (("usr/lib/gpuhost/gpuhostd.conf", "[Driver]\nA=1"),
                        ("etc/gpuhost/gpuhostd.conf.d/50-site.conf", "[Driver]\nA=2\n")):
@@ -165,17 +165,17 @@ def cat_config(bus, directory):
         os.makedirs(os.path.dirname(path))
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    expect(run(bus, "cat-config", f"--root={root}"), "cat-config prints each file without a daemon", 0,
+    expect(run(bus, "config", "cat", f"--root={root}"), "config cat prints each file without a daemon", 0,
            out=re.escape("# /usr/lib/gpuhost/gpuhostd.conf\n[Driver]\nA=1\n\n"
                          "# /etc/gpuhost/gpuhostd.conf.d/50-site.conf\n[Driver]\nA=2\n"))
-    result = run(bus, "cat-config", "--json=short", f"--root={root}")
+    result = run(bus, "config", "cat", "--json=short", f"--root={root}")
     T.equal([file["path"] for file in json.loads(result.out)],
             ["/usr/lib/gpuhost/gpuhostd.conf", "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"],
-            "cat-config --json lists the files")
+            "config cat --json lists the files")
     with open(os.path.join(os.environ["top_srcdir"], "systemd/gpuhostd.conf"), encoding="utf-8") as file:
         installed = file.read()
-    result = run(bus, "cat-config", "--defaults")
-    T.equal(result.out, installed, "cat-config --defaults prints the installed file of defaults")
+    result = run(bus, "config", "cat", "--defaults")
+    T.equal(result.out, installed, "config cat --defaults prints the installed file of defaults")
 
 
 def images_not_managed(bus, directory):
@@ -604,7 +604,7 @@ def main():
         bus = Bus(directory)
         try:
             errors(bus)
-            cat_config(bus, directory)
+            config_cat(bus, directory)
             images_not_managed(bus, directory)
             bus.start_service()
             documents(bus)

@@ -10,7 +10,7 @@ from terminal import Terminal
 
 CTL = os.path.join(tap.TOP_BUILDDIR, "gpuhostctl")
 T = tap.Tap()
-LONG = ["cat-config", "--defaults"]
+LONG = ["config", "cat", "--defaults"]
 FIRST = "# This file has each setting"
 FAKE = """#!/bin/sh
 echo "options $LESS secure $LESSSECURE"

@@ -291,6 +291,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/collect/apt_text_test.cpp \
     %D%/ctl/collect/distribution_test.cpp \
     %D%/ctl/completion_test.cpp \
+    %D%/ctl/config/view_test.cpp \
     %D%/ctl/dashboard/documents.hpp \
     %D%/ctl/dashboard/frame_test.cpp \
     %D%/ctl/dashboard/layout_test.cpp \

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/core daemon/ctl/cli daemon/ctl/cluster daemon/ctl/runtime
-#   daemon/ctl/toolkit daemon/settings
+# may include: daemon/base daemon/client daemon/ctl/cli daemon/ctl/cluster daemon/ctl/runtime
+#   daemon/ctl/toolkit
 daemon_ctl_libctl_a_SOURCES += \
     %D%/apply.cpp \
     %D%/apply.hpp \
-    %D%/cat_config.cpp \
     %D%/help.cpp \
     %D%/reload.cpp \
     %D%/status.cpp \
