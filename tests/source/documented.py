@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ElementTree
 from sources import main
 
 SETTINGS_PAGE = "man/gpuhostd.conf.5.scd"
+DEFAULTS = "systemd/gpuhostd.conf"
+DESCRIBED_DEFAULTS = {"KubeletFiles"}  # long lists, which the page describes
 ERRORS_PAGE = "man/gpuhostctl.1.scd"
 BUS_PAGE = "man/org.gpuhost1.5.scd"
 POLICY_PAGE = "man/gpuhost-policy.5.scd"
@@ -38,6 +40,23 @@ def settings_rule(tree):
             yield f"[{section}] {key}= is not in {SETTINGS_PAGE}"
     for key in sorted(set(re.findall(r"^\*(\w+)=\*", page, re.M)) - {key for _, key in declared}):
         yield f"{key}= is in {SETTINGS_PAGE}, but not declared in the sources"
+
+
+def sections_of(text, heading):
+    parts = re.split(rf"^{heading}$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def defaults_rule(tree):
+    """A host test compares the file of defaults with the sources."""
+    described = sections_of(tree.get(SETTINGS_PAGE, ""), r"# \[(\w+)\] SECTION")
+    for section, text in sections_of(tree.get(DEFAULTS, ""), r"\[(\w+)\]").items():
+        for key, value in re.findall(r"^#(\w+)=(.*)$", text, re.M):
+            found = re.search(rf"^\*{key}=\*.*\n((?:\t.*\n|\n(?=\t))+)", described.get(section, ""), re.M)
+            words = re.sub(r"\s+", " ", found[1]).replace("\\", "") if found else ""
+            stated = rf"Default: _{re.escape(value)}_|_{re.escape(value)}_, the default" if value else "Default: (empty|none|all)|Empty, the default"
+            if key not in DESCRIBED_DEFAULTS and not re.search(stated, words):
+                yield f"[{section}] {key}= in {SETTINGS_PAGE} does not state its default '{value}'"
 
 
 def errors_rule(tree):
@@ -107,6 +126,11 @@ main(
     ("gpuhostd.conf(5) has exactly the settings of the sources", settings_rule, {
         "an undocumented key": {"kmod/a.cpp": '{"Driver", "Key", core::SettingType::Boolean, "yes"},'},
         "a key that was removed": {"kmod/a.cpp": '{"D", "A", SettingType::String},', SETTINGS_PAGE: "*A=*\n*Old=*\n"},
+    }),
+    ("gpuhostd.conf(5) states the default of every setting", defaults_rule, {
+        "another default": {DEFAULTS: "[A]\n#Key=yes\n", SETTINGS_PAGE: "# [A] SECTION\n*Key=*\n\tText. Default: _no_.\n"},
+        "an empty default that is not stated": {DEFAULTS: "[A]\n#Key=\n", SETTINGS_PAGE: "# [A] SECTION\n*Key=*\n\tText.\n"},
+        "a default in another section": {DEFAULTS: "[A]\n#Key=yes\n", SETTINGS_PAGE: "# [A] SECTION\n# [B] SECTION\n*Key=*\n\tDefault: _yes_.\n"},
     }),
     ("gpuhostctl(1) has every exit code, org.gpuhost1(5) every error", errors_rule, {
         "an undocumented exit code": {ERRORS: ROW, BUS_PAGE: "org.gpuhost1.Error.Busy"},
