@@ -56,6 +56,11 @@ base::Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"config cat", "print the files"},
+    Example{"config cat --defaults", "print all settings at their defaults, to start a file from"},
+};
+
 } // namespace
 
 const Verb config_cat_verb{
@@ -69,6 +74,7 @@ const Verb config_cat_verb{
     0,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

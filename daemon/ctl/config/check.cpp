@@ -67,6 +67,11 @@ Result<int> run(Session& session) {
                                                          : "Correct the file. See gpuhostd.conf(5).");
 }
 
+constexpr std::array examples{
+    Example{"config check", "check the files of this host"},
+    Example{"config check ./gpuhostd.conf", "check a file before it is copied to hosts"},
+};
+
 } // namespace
 
 const Verb config_check_verb{
@@ -80,6 +85,7 @@ const Verb config_check_verb{
     1,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl

@@ -81,6 +81,11 @@ Result<int> run(Session& session) {
     return 0;
 }
 
+constexpr std::array examples{
+    Example{"config show Driver", "show the settings of section [Driver]"},
+    Example{"config show --changed", "show what this host sets"},
+};
+
 } // namespace
 
 const Verb config_show_verb{
@@ -95,6 +100,7 @@ const Verb config_show_verb{
     most_names,
     options,
     run,
+    examples,
 };
 
 } // namespace gpuhost::ctl
