@@ -46,6 +46,10 @@ IniFile parse_ini(std::string_view text) {
             problem(line.number, "NUL byte");
             continue;
         }
+        if (!is_utf8(line.text)) {
+            problem(line.number, "not UTF-8");
+            continue;
+        }
         if (line.text.front() == '[') {
             if (line.text.size() < 3 || line.text.back() != ']')
                 problem(line.number, "section header without ']'");

@@ -94,6 +94,27 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
     return *number << shift;
 }
 
+bool is_utf8(std::string_view text) {
+    constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000}; // shorter forms are invalid
+    for (std::size_t i = 0; i < text.size();) {
+        const auto lead = static_cast<unsigned char>(text[i]);
+        const std::size_t length = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        if (length == 0 || lead > 0xf4 || length > text.size() - i)
+            return false;
+        char32_t code = length == 1 ? lead : lead & (0xffU >> (length + 1));
+        for (std::size_t k = 1; k < length; ++k) {
+            const auto byte = static_cast<unsigned char>(text[i + k]);
+            if ((byte & 0xc0U) != 0x80)
+                return false;
+            code = (code << 6U) | (byte & 0x3fU);
+        }
+        if (code < least.at(length) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+            return false;
+        i += length;
+    }
+    return true;
+}
+
 std::string_view trim(std::string_view text) {
     const auto first = text.find_first_not_of(blanks);
     if (first == std::string_view::npos)

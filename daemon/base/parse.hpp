@@ -20,6 +20,8 @@ namespace gpuhost::base {
 /// Parses sizes in systemd's notation: "4095M"; K, M, G and T are powers of 1024, a bare number is bytes.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
 
+/// Returns true if the text is UTF-8 (RFC 3629), as D-Bus and JSON require of strings.
+[[nodiscard]] bool is_utf8(std::string_view text);
 [[nodiscard]] std::string_view trim(std::string_view text);
 /// Returns the last line of the trimmed text. In the output of a program that failed, this line states the
 /// error.

@@ -15,6 +15,22 @@ namespace {
 
 using std::chrono::milliseconds;
 
+TEST(Parse, RecognizesUtf8) {
+    for (const std::string_view good :
+         {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
+        EXPECT_TRUE(is_utf8(good)) << good;
+    for (const std::string_view bad : {"\xe9", "Cl\xe9=", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80",
+                                       "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\x80"})
+        EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
+TEST(Ini, ReportsLineThatIsNotUtf8) {
+    const IniFile file = parse_ini("[A]\nCl\xe9=1\nB=2\n");
+    ASSERT_EQ(file.problems.size(), 1U);
+    EXPECT_EQ(file.problems[0].line, 2U);
+    EXPECT_EQ(file.entries.size(), 1U);
+}
+
 TEST(Error, TableIsOneToOne) {
     std::set<std::string_view> names;
     std::set<std::string_view> dbus_names;
