@@ -104,7 +104,7 @@ Result<std::vector<client::InputFile>> open_all(const std::vector<std::string>& 
 
 } // namespace
 
-std::vector<std::string> DriverFiles::versions() const {
+std::vector<std::string> DriverInputFiles::versions() const {
     std::vector<std::string> found;
     for (const std::string& path : packages)
         if (std::string version = version_of(path); !version.empty() && !base::contains(found, version))
@@ -114,17 +114,17 @@ std::vector<std::string> DriverFiles::versions() const {
     return found;
 }
 
-void DriverFiles::keep(const std::string& version) {
+void DriverInputFiles::keep(const std::string& version) {
     std::erase_if(packages, [&](const std::string& path) {
         const std::string other = version_of(path);
         return !other.empty() && other != version;
     });
 }
 
-Result<DriverFiles> find_driver_files(std::span<const std::string> arguments) {
+Result<DriverInputFiles> find_driver_files(std::span<const std::string> arguments) {
     std::vector<std::string> paths(arguments.begin(), arguments.end());
     GPUHOST_CHECK(check_existence(paths));
-    DriverFiles files;
+    DriverInputFiles files;
     if (paths.size() == 1 && is_source_directory(paths[0])) {
         files.source = paths[0];
         return files;
@@ -147,7 +147,7 @@ Result<DriverFiles> find_driver_files(std::span<const std::string> arguments) {
     return files;
 }
 
-Result<std::vector<std::vector<client::InputFile>>> open_driver_files(const DriverFiles& files) {
+Result<std::vector<std::vector<client::InputFile>>> open_driver_files(const DriverInputFiles& files) {
     std::vector<std::vector<client::InputFile>> imports;
     if (!files.source.empty()) {
         GPUHOST_TRY(packed, pack_source_directory(files.source));

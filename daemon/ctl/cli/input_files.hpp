@@ -17,7 +17,7 @@ inline constexpr std::size_t input_file_limit = 16;
 
 /// The files of a driver that the command line names. gpuhostd imports the packages in one operation, and the
 /// modules in another one.
-struct DriverFiles {
+struct DriverInputFiles {
     std::vector<std::string> packages; ///< paths
     std::vector<std::string> modules;  ///< paths
     std::string source;                ///< a source directory (source_directory.hpp), instead of files
@@ -30,12 +30,12 @@ struct DriverFiles {
 
 /// Finds the given files, or the packages and modules in one directory. Fails if files and a directory are
 /// mixed, if a file is neither a package nor a module, or if no file is found.
-[[nodiscard]] base::Result<DriverFiles> find_driver_files(std::span<const std::string> paths);
+[[nodiscard]] base::Result<DriverInputFiles> find_driver_files(std::span<const std::string> paths);
 
 /// Opens the files, as one list for each import, packages first. Fails if a name occurs twice, or if there
 /// are more files than the limit.
 [[nodiscard]] base::Result<std::vector<std::vector<client::InputFile>>>
-open_driver_files(const DriverFiles& files);
+open_driver_files(const DriverInputFiles& files);
 
 /// Opens packages or archives. gpuhostd detects their kind from their content, so their names do not matter.
 [[nodiscard]] base::Result<std::vector<client::InputFile>>

@@ -59,7 +59,7 @@ Result<void> check_volumes(const std::vector<std::string>& paths) {
     return {};
 }
 
-Result<DriverFiles> recognize_drivers(const std::vector<std::string>& paths) {
+Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths) {
     auto files = find_driver_files(paths);
     if (files)
         return files;

@@ -20,7 +20,7 @@ struct UpgradeInput {
     Kind kind = Kind::None;
     std::string version;            ///< the named driver version; empty: none
     std::vector<std::string> paths; ///< of a bundle: its file, its volumes in order, or "-"
-    DriverFiles drivers;
+    DriverInputFiles drivers;
     std::string peer_bundle; ///< name of the bundle
 
     [[nodiscard]] bool is_bundle() const { return kind == Kind::Bundle || kind == Kind::Stream; }
