@@ -155,9 +155,8 @@ Result<int> run(Session& session) {
     return verdict(collection);
 }
 
-constexpr std::array examples{
-    Example{"bundle collect --distribution=debian-12 --driver=550.163.01 --directory=d",
-            "fetch a driver and what builds it, for Debian 12"}};
+constexpr std::array examples{Example{"bundle collect --distribution=debian-12 --package=gcc --directory=d",
+                                      "fetch a compiler and all that it depends on"}};
 
 } // namespace
 

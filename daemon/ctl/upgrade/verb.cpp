@@ -38,7 +38,7 @@ constexpr std::array examples{
 const Verb upgrade_verb{
     "upgrade",
     "[VERSION] [FILE…|DIRECTORY|-]",
-    "bring in a driver, build its modules if needed, swap to it, and apply the rest",
+    "bring in a driver, build it if needed, and swap to it",
     "Brings this host to a driver version. Imports the input, if any is named: a signed bundle (or its "
     "volumes, or '-' for standard input), driver packages and modules, or one directory of them. Then builds "
     "modules for the running kernel if the store has none, swaps to the version, and applies the rest of the "
