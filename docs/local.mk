@@ -34,7 +34,9 @@ dist_schemas_DATA = \
     %D%/reference/schemas/component-images.schema.json \
     %D%/reference/schemas/component-runtime.schema.json \
     %D%/reference/schemas/component-toolkit.schema.json \
+    %D%/reference/schemas/config-check.schema.json \
     %D%/reference/schemas/config-files.schema.json \
+    %D%/reference/schemas/config-show.schema.json \
     %D%/reference/schemas/doctor.schema.json \
     %D%/reference/schemas/driver-export.schema.json \
     %D%/reference/schemas/driver-history.schema.json \
