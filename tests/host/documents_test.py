@@ -24,7 +24,7 @@ METHODS = {
 # Verbs that change nothing; those that read the host's files have its root.
 OF_DAEMON = ("status", "operation list", "operation show 1", "driver list", f"driver show {NEW}", "driver history", "bundle list", "toolkit list",
              "apply --dry-run", "driver rollback --dry-run")
-OF_FILES = ("doctor", "cat-config", "secure-boot status", "cdi list", "cdi validate", "cdi show nvidia.com/gpu=0", "image list", "image policy a:1",
+OF_FILES = ("doctor", "config cat", "config show", "config check", "secure-boot status", "cdi list", "cdi validate", "cdi show nvidia.com/gpu=0", "image list", "image policy a:1",
             "runtime show", "runtime verify", "runtime configure --dry-run", "toolkit show")
 
 
