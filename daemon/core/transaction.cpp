@@ -251,9 +251,11 @@ void Transaction::preflight_ended() {
         go_back(*refusal_);
 }
 
+/// The last step alone does not tell: an early step may have skipped it.
 bool Transaction::finished() const {
-    return !undoing_ && !states_.empty() &&
-           (states_.back() == StepState::Done || states_.back() == StepState::Skipped);
+    return !undoing_ && !states_.empty() && std::all_of(states_.begin(), states_.end(), [](StepState state) {
+        return state == StepState::Done || state == StepState::Skipped || state == StepState::Failed;
+    });
 }
 
 bool Transaction::past_return() const {

@@ -59,7 +59,7 @@ class Transaction {
     [[nodiscard]] bool touched() const { return touched_; } ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
     [[nodiscard]] bool past_return() const; ///< a `forward` step has begun
-    [[nodiscard]] bool finished() const;    ///< the last step is done and verified, or skipped
+    [[nodiscard]] bool finished() const;    ///< each step is done and verified, or skipped
     [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
     [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }

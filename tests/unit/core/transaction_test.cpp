@@ -172,6 +172,30 @@ TEST(Transaction, KindsAreSkippedAfterTheGroup) {
     EXPECT_FALSE(first_of_two.feed(later)) << "a skipped step is not part of a group";
 }
 
+TEST(Transaction, SkippedLastStepDoesNotEndCancellation) {
+    Record plan = begin(3);
+    plan.plan->steps[2].kind = "toolkit.publish";
+    Record first = done(Phase::Apply, 0);
+    first.output = {{"skip_kinds", {"toolkit.publish"}}};
+    Transaction transaction;
+    for (const Record& record :
+         {plan, start(Phase::Preflight, 0), done(Phase::Preflight, 0), start(Phase::Apply, 0), first})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_FALSE(transaction.finished());
+    ASSERT_TRUE(transaction.feed(start(Phase::Apply, 1)));
+    Transaction rebooted = transaction;
+    Record cancel;
+    cancel.type = Record::Type::Cancel;
+    ASSERT_TRUE(transaction.feed(cancel));
+    ASSERT_TRUE(transaction.feed(done(Phase::Apply, 1)));
+    EXPECT_EQ(transaction.next().phase, Phase::Undo);
+    Record resume;
+    resume.type = Record::Type::Resume;
+    resume.boot_id = "another boot";
+    ASSERT_TRUE(rebooted.feed(resume));
+    EXPECT_EQ(rebooted.next().phase, Phase::Undo);
+}
+
 TEST(Transaction, PlanWithoutStepsIsCommitted) {
     Transaction transaction = begun(0);
     EXPECT_EQ(run(transaction, all_well).trace, "");
