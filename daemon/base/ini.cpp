@@ -34,31 +34,45 @@ std::vector<Line> logical_lines(std::string_view text) {
     return lines;
 }
 
+/// Returns what is wrong with a section's header; null if it is valid.
+const char* invalid_header(std::string_view line) {
+    if (line.find('\0') != std::string_view::npos)
+        return "NUL byte";
+    if (!is_utf8(line))
+        return "not UTF-8";
+    return line.size() < 3 || line.back() != ']' ? "section header without ']'" : nullptr;
+}
+
 } // namespace
 
 IniFile parse_ini(std::string_view text) {
     IniFile file;
+    bool skips = false; // the header of the section is invalid, so its entries belong nowhere
     const auto problem = [&](unsigned line, const char* what) { file.problems.push_back({line, what}); };
     for (const Line& line : logical_lines(text)) {
         if (line.text.empty())
             continue; // the line consists only of continuation marks
-        if (line.text.find('\0') != std::string::npos) {
-            problem(line.number, "NUL byte");
-            continue;
-        }
-        if (!is_utf8(line.text)) {
-            problem(line.number, "not UTF-8");
-            continue;
-        }
         if (line.text.front() == '[') {
-            if (line.text.size() < 3 || line.text.back() != ']')
-                problem(line.number, "section header without ']'");
+            const char* const invalid = invalid_header(line.text);
+            skips = invalid != nullptr;
+            if (skips)
+                problem(line.number, invalid);
             else
                 file.sections.push_back(
                     {line.text.substr(1, line.text.size() - 2), line.number, 0, file.entries.size()});
             continue;
         }
+        if (skips)
+            continue;
+        if (line.text.find('\0') != std::string::npos) {
+            problem(line.number, "NUL byte");
+            continue;
+        }
         const auto equals = line.text.find('=');
+        if (!is_utf8(line.text.substr(0, equals))) {
+            problem(line.number, "not UTF-8");
+            continue;
+        }
         if (equals == std::string::npos || trim(line.text.substr(0, equals)).empty()) {
             problem(line.number, "neither [Section] nor Key=Value");
             continue;

@@ -45,7 +45,8 @@ struct IniFile {
 inline constexpr std::size_t ini_size_limit = 256U << 10; ///< bytes; the caller enforces it when reading
 
 /// Parses `text`. Never fails, so that an invalid line can't stop the daemon. An invalid line is skipped and
-/// listed in IniFile::problems.
+/// listed in IniFile::problems; below an invalid header, so are the section's entries. Values need not be
+/// UTF-8.
 [[nodiscard]] IniFile parse_ini(std::string_view text);
 
 } // namespace gpuhost::base

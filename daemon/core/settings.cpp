@@ -156,6 +156,8 @@ Result<void> Settings::set(std::string_view section, std::string_view key, std::
     const Setting* found = find(section, key);
     if (found == nullptr)
         return base::fail(unknown(section, key));
+    if (!base::is_utf8(value)) // D-Bus could not carry an error that quotes it
+        return base::fail(Errc::InvalidArgument, std::string(key) + "=: not UTF-8");
     Setting& setting = settings_[static_cast<std::size_t>(found - settings_.data())];
     if (const std::string why = value.empty() ? "" : mismatch(*setting.key, value); !why.empty())
         return base::fail(Errc::InvalidArgument, std::string(key) + "='" + value + "': " + why,

@@ -24,11 +24,20 @@ TEST(Parse, RecognizesUtf8) {
         EXPECT_FALSE(is_utf8(bad)) << bad;
 }
 
-TEST(Ini, ReportsLineThatIsNotUtf8) {
-    const IniFile file = parse_ini("[A]\nCl\xe9=1\nB=2\n");
+TEST(Ini, ReportsKeyThatIsNotUtf8) {
+    const IniFile file = parse_ini("[A]\nCl\xe9=1\nB=\xe9\n");
     ASSERT_EQ(file.problems.size(), 1U);
     EXPECT_EQ(file.problems[0].line, 2U);
     EXPECT_EQ(file.entries.size(), 1U);
+}
+
+TEST(Ini, SkipsEntriesBelowInvalidHeader) {
+    for (const std::string header : {"[B", "[Caf\xe9]", "[]"}) {
+        const IniFile file = parse_ini("[A]\nx=1\n" + header + "\ny=2\n[C]\nz=3\n");
+        ASSERT_EQ(file.problems.size(), 1U) << header;
+        ASSERT_EQ(file.entries.size(), 2U) << header;
+        EXPECT_EQ(file.entries[1].section, "C") << header;
+    }
 }
 
 TEST(Error, TableIsOneToOne) {
