@@ -19,7 +19,8 @@ base::Result<int> run(Session& session) {
     if (session.wants_json())
         session.print_json(list);
     else
-        session.page_list(render_cdi_devices(session.out(), list), "No CDI devices.");
+        session.page_list(render_cdi_devices(session.out(), list),
+                          "No CDI devices. Write their specifications: gpuhostctl apply --only cdi.");
     return 0;
 }
 
