@@ -308,7 +308,7 @@ def dry_runs(bus):
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run with a problem prints it", 7,
            out="swap driver .*1 problem blocks this:\n  held by python3\n  Hint: stop it\n")
     result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
-    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "checked": True},
+    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "outputs": [], "checked": True},
             "a dry run's JSON is the plan with problems")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run whose checks fail is an error", 1, err=".*No such device.*")

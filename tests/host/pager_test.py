@@ -17,7 +17,7 @@ echo "options $LESS secure $LESSSECURE"
 if [ "$1" = wait ]; then
     trap 'echo interrupted; exit 2' INT
     echo "waits"
-    while :; do read line </dev/tty; done
+    while read line </dev/tty; do :; done # ends with the terminal
 fi
 sed 's/^/paged /'
 exit 5
