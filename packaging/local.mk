@@ -57,14 +57,13 @@ dist_zshcompletion_DATA = %D%/completion/_gpuhostctl
 # deb builds the packages of this tree in deb/. release also makes a directory in release/ that installs them
 # on a host without a network; RELEASE_KEY=NAME signs it with that key of gpg. Times in the packages are the
 # last commit's, or else the changelog's, so that two builds are equal.
+source_date = $${SOURCE_DATE_EPOCH:-$$(git -C $(srcdir) log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l $(srcdir)/%D%/debian/changelog -S Timestamp)}
 .PHONY: deb format release tidy
 deb: dist
 	rm -f deb/*.deb
-	$(srcdir)/%D%/build-deb $(distdir).tar.xz deb
-release:
-	SOURCE_DATE_EPOCH=$$(git -C $(srcdir) log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l $(srcdir)/%D%/debian/changelog -S Timestamp) && \
-	    export SOURCE_DATE_EPOCH && $(MAKE) deb && \
-	    $(srcdir)/%D%/release/make-release --debs deb --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
+	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/build-deb $(distdir).tar.xz deb
+release: deb
+	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --debs deb --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
 
 # For developers: format corrects the format; tidy runs clang-tidy on all sources, or on $TIDY_FILES.
 format:

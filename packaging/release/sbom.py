@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import subprocess
+from urllib.parse import quote
 
 HEADERS = ["nlohmann-json3-dev", "libtomlplusplus-dev", "libexpected-dev", "libhowardhinnant-date-dev"]
 FIELDS = ["Package", "Version", "Architecture", "Maintainer", "Homepage", "Source", "Pre-Depends", "Depends", "Provides"]
@@ -39,7 +40,7 @@ def identifier(fields):
 
 
 def package(fields, sha256=None):
-    purl = "pkg:deb/debian/{Package}@{Version}?arch={Architecture}".format(**fields)
+    purl = "pkg:deb/debian/{Package}@{Version}?arch={Architecture}".format(**{name: quote(value, safe="") for name, value in fields.items()})
     entry = {
         "SPDXID": identifier(fields),
         "name": fields["Package"],
@@ -77,7 +78,7 @@ def write(directory, name, epoch):
         relations += [relation(identifier(fields), "DEPENDS_ON", one) for one in sorted(needed)]
     headers = [of_installed(one) for one in HEADERS]
     for fields in headers:
-        relations.append(relation(identifier(fields), "STATIC_LINK", "SPDXRef-gpuhostd"))
+        relations += [relation(f"SPDXRef-{ours}", "STATIC_LINK", identifier(fields)) for ours in ("gpuhostd", "gpuhost-tools")]
     content = hashlib.sha256("".join(sums.values()).encode()).hexdigest()
     document = {
         "spdxVersion": "SPDX-2.3",
