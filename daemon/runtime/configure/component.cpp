@@ -45,6 +45,7 @@ Json observe_runtime(const base::Root& root, const std::string& name, const Reco
             {"state", is_too_old                      ? "by-hand"
                       : recorded.outcome == "nothing" ? "ready"
                       : recorded.outcome == "refused" ? "problem"
+                      : recorded.outcome.empty()      ? "changing"
                                                       : recorded.outcome},
             {"text", is_too_old ? too_new_text(spec_version) : recorded.text},
             {"restart_wanted", awaits_restart(root, recorded)},
