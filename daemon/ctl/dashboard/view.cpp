@@ -98,6 +98,9 @@ Action press(View& view, Key key) {
         view.opened = Item{Item::Kind::Help, {}};
         view.detail = {};
         return Action::Open;
+    case Key::Back:
+    case Key::Other:
+        return Action::None;
     default:
         view.scrolls.at(view.focus).move(key);
         // The cursor left its item, which follow() would otherwise select again.

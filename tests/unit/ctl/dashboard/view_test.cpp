@@ -101,8 +101,11 @@ TEST(DashboardView, DetailScrollsToItsEnd) {
 
 TEST(DashboardView, OtherKeysChangeNothing) {
     View view = view_of_operations();
-    EXPECT_EQ(press(view, Key::Other), Action::None);
-    EXPECT_EQ(view.scrolls[operations].selected, 0U);
+    for (const Key key : {Key::Other, Key::Back}) {
+        EXPECT_EQ(press(view, key), Action::None);
+        EXPECT_EQ(view.scrolls[operations].selected, 0U);
+        EXPECT_EQ(view.items[operations].key, "20");
+    }
     EXPECT_EQ(press(view, Key::Refresh), Action::Refresh);
 }
 
