@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/cli/text.hpp"
 
+#include "daemon/base/parse.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -46,14 +48,11 @@ Glyph first_glyph(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
     const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
-    if (length == 1 || length > text.size())
+    if (length == 1 || length > text.size() || !base::is_utf8(text.substr(0, length)))
         return {lead, 1, 1};
     char32_t code = lead & (0xffU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80)
-            return {lead, 1, 1};
+    for (std::size_t i = 1; i < length; ++i)
         code = (code << 6U) | (byte(i) & 0x3fU);
-    }
     return {code, length, columns_of(code)};
 }
 

@@ -35,6 +35,11 @@ TEST(Text, ControlCharactersAreReplaced) {
     EXPECT_EQ(printable("\u009b31m"), "?31m"); // the one-character form of ESC [
     EXPECT_EQ(printable("bad \xff byte"), "bad ? byte");
     EXPECT_EQ(printable("535 → 550"), "535 → 550");
+    EXPECT_EQ(printable("\xf0\x90\x8d\x88"), "\xf0\x90\x8d\x88");
+    for (const char* text : {"\xf5\x80\x80\x80", "\xf4\x90\x80\x80", "\xf0\x82\x82\xac"})
+        EXPECT_EQ(printable(text), "????"); // beyond Unicode, or longer than needed
+    for (const char* text : {"\xed\xa0\x80", "\xe0\x80\xaf"})
+        EXPECT_EQ(printable(text), "???");            // a surrogate, or longer than needed
     EXPECT_EQ(printable("a\u202eb\u2066c"), "a?b?c"); // controls that reorder text
 }
 
