@@ -15,12 +15,19 @@ constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl",  "systemd
                               "apt",        "apt-get",   "dnf",         "dpkg",
                               "lspci",      "rmmod",     "modprobe",    "kubectl",
                               "openssl",    "mokutil",   "timedatectl", "update-initramfs",
-                              "dracut",     "chmod"};
+                              "dracut",     "chmod",     "chown",       "ls",
+                              "nvidia-smi", "sudo"};
+constexpr std::array ambiguous{"mount", "skopeo"}; ///< other words of sentences, except after a colon
 
-bool begins_command(std::string_view word) {
+template <std::size_t N>
+bool has(const std::array<const char*, N>& names, std::string_view word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+}
+
+bool begins_command(std::string_view word, std::string_view before) {
     if (!word.empty() && (word.front() == '\'' || word.front() == '('))
         word.remove_prefix(1);
-    return std::find(programs.begin(), programs.end(), word) != programs.end();
+    return has(programs, word) || (has(ambiguous, word) && base::ends_with(before, ":"));
 }
 
 bool ends_command(std::string_view word) {
@@ -30,6 +37,7 @@ bool ends_command(std::string_view word) {
 /// Splits text into words, with each command as one piece.
 std::vector<std::string> pieces_of(std::string_view text) {
     std::vector<std::string> pieces;
+    std::string before; // the previous word
     bool in_command = false;
     for (const std::string& word : base::split_words(text)) {
         in_command = in_command && word.front() != '('; // a remark after the command
@@ -37,7 +45,8 @@ std::vector<std::string> pieces_of(std::string_view text) {
             pieces.back() += " " + word;
         else
             pieces.push_back(word);
-        in_command = (in_command || begins_command(word)) && !ends_command(word);
+        in_command = (in_command || begins_command(word, before)) && !ends_command(word);
+        before = word;
     }
     return pieces;
 }

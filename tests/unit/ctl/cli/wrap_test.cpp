@@ -22,6 +22,12 @@ TEST(Wrap, KeepsCommandWhole) {
               "say 'gpuhostctl apply',\n  then wait for it");
 }
 
+TEST(Wrap, ProgramMayBeAnotherWord) {
+    EXPECT_EQ(wrap("aa: mount -o remount,rw /mnt", 20, 0, 2), "aa:\n  mount -o remount,rw /mnt");
+    EXPECT_EQ(wrap("the mount of all files", 14, 0, 2), "the mount of\n  all files");
+    EXPECT_EQ(wrap("as root: sudo gpuhostctl apply", 20, 0, 2), "as root:\n  sudo gpuhostctl apply");
+}
+
 TEST(Wrap, RemarkAfterCommandMayBeBroken) {
     EXPECT_EQ(wrap("gpuhostctl apply   (then reboot)", 20, 0, 2), "gpuhostctl apply\n  (then reboot)");
 }
