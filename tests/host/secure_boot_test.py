@@ -147,6 +147,10 @@ def check_verbs(t, host):
     run = host.ctl("secure-boot", "create-key", rooted)
     t.ok(run.returncode != 0 and "already exists" in run.stderr,
          "secure-boot create-key does not replace a key", run.stderr)
+    configure(host, f"[Driver]\nSigningKey=/etc/gpuhost/new.key\nSigningCertificate=/etc/gpuhost/{'c' * 300}\n")
+    run = host.ctl("secure-boot", "create-key", rooted)
+    t.ok(run.returncode != 0 and "name too long" in run.stderr and not os.path.exists(host.path("/etc/gpuhost/new.key")),
+         "secure-boot create-key without a certificate leaves no key", run.stderr)
     configure(host, "")
     run = host.ctl("secure-boot", "show-enrolment", rooted)
     t.ok(run.returncode != 0 and "secure-boot create-key" in run.stderr,
@@ -162,6 +166,10 @@ def check_verbs(t, host):
     shown = host.ctl("secure-boot", "status", rooted).stdout
     t.ok("'New key': the kernel does not have it" in shown,
          "secure-boot status reports a key that is not enrolled", shown)
+    os.remove(host.path("/etc/gpuhost/modules.der"))
+    run = host.ctl("secure-boot", "create-key", rooted)
+    t.ok(run.returncode != 0 and "its certificate /etc/gpuhost/modules.der is missing" in run.stderr,
+         "secure-boot create-key reports a key without its certificate", run.stderr)
 
 
 run_checks(check_unsigned, check_signed, check_damaged, check_built, check_verbs, check_next_kernel)

@@ -16,21 +16,32 @@ namespace {
 constexpr Option name_option{"name", "NAME", "the subject of the certificate, at most 64 characters"};
 constexpr std::array options{name_option, root_option, option::json};
 
-/// Creates the key first, then the certificate. If the certificate exists, the pair is complete.
+/// Creates the key first, then the certificate. If the certificate exists, the pair is complete. Without a
+/// certificate the new key is of no use, so it is removed.
 Result<void> create(const base::Root& root, const SigningSettings& signing, const std::string& name) {
     for (const std::string& path : {signing.key, signing.certificate}) {
         if (path.empty() || path.front() != '/')
             return base::fail(Errc::InvalidArgument, "'" + path + "' is not the path of a file",
                               "Create a key in a token with the token's own tools.");
+    }
+    if (root.exists(signing.key) && !root.exists(signing.certificate))
+        return base::fail(Errc::AlreadyExists,
+                          signing.key + ": already exists, but its certificate " + signing.certificate +
+                              " is missing",
+                          "Restore the certificate, or move the key away and repeat the command.");
+    for (const std::string& path : {signing.key, signing.certificate})
         if (root.exists(path))
             return base::fail(Errc::AlreadyExists, path + ": already exists",
                               "Show how to enrol it: gpuhostctl secure-boot show-enrolment.");
-    }
     GPUHOST_TRY(identity, content::make_module_identity(name));
     for (const std::string& path : {signing.key, signing.certificate})
         GPUHOST_CHECK(root.make_directories(path.substr(0, path.rfind('/'))));
     GPUHOST_CHECK(root.write_atomic(signing.key, identity.key, 0600));
-    return root.write_atomic(signing.certificate, identity.certificate);
+    auto written = root.write_atomic(signing.certificate, identity.certificate);
+    if (!written)
+        for (const std::string& path : {signing.certificate, signing.key})
+            (void)root.remove(path);
+    return written;
 }
 
 Result<int> run(Session& session) {
