@@ -14,6 +14,7 @@ LONG = ["config", "cat", "--defaults"]
 FIRST = "# This file has each setting"
 FAKE = """#!/bin/sh
 echo "options $LESS secure $LESSSECURE"
+sed -n 's/^SigBlk:[[:space:]]*/blocked /p' /proc/$$/status
 if [ "$1" = wait ]; then
     trap 'echo interrupted; exit 2' INT
     echo "waits"
@@ -41,6 +42,10 @@ def chosen(directory):
     text, status = show(directory, *LONG, SYSTEMD_PAGER="fake", **trusted)
     T.ok("paged #" in text and "options FRSXMK secure \r\n" in text, "$SYSTEMD_PAGER precedes $PAGER", text[:300])
     T.equal(status, 0, "the exit status is that of the verb, not of the pager")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    text, _ = show(directory, *LONG, SYSTEMD_PAGER="fake", **trusted)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    T.ok("blocked 0000000000000000\r\n" in text, "the pager starts with no signal blocked", text[:300])
     text, _ = show(directory, *LONG, PAGER="fake", SYSTEMD_PAGERSECURE="1", SYSTEMD_LESS="FRX")
     T.ok("options FRX secure 1\r\n" in text, "the pager gets $SYSTEMD_LESS and secure mode", text[:300])
     text, _ = show(directory, *LONG, rows=1000, SYSTEMD_PAGER="fake", **trusted)

@@ -64,7 +64,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// Starts a program that reads `input`, with the default actions of signals. Returns -1 if that fails.
+/// Starts a program that reads `input`, with the default actions of signals and none blocked. Returns -1 if
+/// that fails.
 pid_t spawn(std::vector<std::string> command, std::vector<std::string> environment, int input) {
     posix_spawn_file_actions_t files{};
     posix_spawnattr_t attributes{};
@@ -74,9 +75,12 @@ pid_t spawn(std::vector<std::string> command, std::vector<std::string> environme
     ::sigemptyset(&defaults);
     for (const int signal : {SIGINT, SIGQUIT, SIGPIPE})
         ::sigaddset(&defaults, signal);
+    sigset_t blocked{};
+    ::sigemptyset(&blocked);
     ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
     ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setsigmask(&attributes, &blocked);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     pid_t pid = -1;
     if (::posix_spawnp(&pid, command.front().c_str(), &files, &attributes, pointers(command).data(),
                        pointers(environment).data()) != 0)
