@@ -52,6 +52,7 @@ class FleetShow {
         if (source_->document().contains("error"))
             return base::fail(base::error_from_json(source_->document()["error"]));
         document_ = source_->document();
+        interrupt_.reset(); // a signal ends this program while the pager runs
         if (session_.wants_json())
             session_.print_json(document_);
         else
@@ -71,11 +72,11 @@ class FleetShow {
 
   private:
     Result<FleetSource::Event> wait(std::chrono::milliseconds most) {
-        auto event = source_->wait(most, interrupt_.fd());
+        auto event = source_->wait(most, interrupt_->fd());
         if (event && *event == FleetSource::Event::Interrupted) {
             screen_.reset();
             source_.reset();
-            interrupt_.die();
+            interrupt_->die();
         }
         return event;
     }
@@ -120,7 +121,7 @@ class FleetShow {
     bool all_;
     Json document_;
     std::string problem_; ///< why `document_` may be out of date; empty: it is current
-    base::Interrupt interrupt_;
+    std::optional<base::Interrupt> interrupt_{std::in_place};
     std::optional<LiveScreen> screen_;
 };
 
