@@ -206,6 +206,16 @@ def check_colours(t, host):
         tmux.close()
 
 
+def check_names(t, host):
+    """A read of the driver's files may never return while the driver hangs."""
+    root = os.path.join(host.scratch, "names")
+    shutil.copytree(host.path("/sys/bus/pci"), root + "/sys/bus/pci", symlinks=True)
+    write(root + "/proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t NVIDIA by its driver\n")
+    write(root + "/usr/share/misc/pci.ids", "10de  NVIDIA Corporation\n\t2330  GH100 [H100]\n")
+    shown = host.ctl("dashboard", "--once", f"--root={root}").stdout
+    t.ok("nvidia  GH100 [H100]" in shown and "by its driver" not in shown, "names of GPUs are those of pci.ids", shown)
+
+
 def check_once(t, host):
     shown = host.ctl("dashboard", "--once")
     t.ok(shown.returncode == 0 and shown.stdout.startswith(f"OK: driver {NEW} serves 2 GPUs\n\nHost\n") and "\033" not in shown.stdout,
@@ -255,6 +265,7 @@ def check(t, host):
     check_ends(t, host)
     check_terminals(t, host)
     check_colours(t, host)
+    check_names(t, host)
     check_once(t, host)
     check_garbage(t, host)
 

@@ -108,8 +108,11 @@ std::string device_id(const kmod::PciGpu& gpu) {
 
 void add_gpus(Inventory& inventory, const Root& root) {
     const auto models = gpu_models(root);
-    for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root))
-        inventory.gpus.push_back({gpu.address, "10de", device_id(gpu), models.at(gpu.address)});
+    for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root)) {
+        const std::string name = driver_name(root, gpu.address);
+        inventory.gpus.push_back(
+            {gpu.address, "10de", device_id(gpu), name.empty() ? models.at(gpu.address) : name});
+    }
 }
 
 base::Result<void> add_drivers(Inventory& inventory, const Root& root) {
@@ -138,10 +141,8 @@ std::map<std::string, std::string, std::less<>> gpu_models(const Root& root) {
     const auto names = pci_names(root);
     std::map<std::string, std::string, std::less<>> models;
     for (const kmod::PciGpu& gpu : kmod::nvidia_gpus(root)) {
-        std::string name = driver_name(root, gpu.address);
-        if (const auto known = names.find(device_id(gpu)); name.empty() && known != names.end())
-            name = known->second;
-        models.insert_or_assign(gpu.address, std::move(name));
+        const auto known = names.find(device_id(gpu));
+        models.insert_or_assign(gpu.address, known == names.end() ? "" : known->second);
     }
     return models;
 }

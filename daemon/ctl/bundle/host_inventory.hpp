@@ -16,7 +16,8 @@ namespace gpuhost::ctl {
 /// can't be read. Fails if a store can't be read, because an inventory must list the stores completely.
 [[nodiscard]] base::Result<images::Inventory> read_inventory(const base::Root& root);
 
-/// Returns the models of this host's GPUs: PCI address → name, which is empty if it is unknown.
+/// Returns the models of this host's GPUs in pci.ids: PCI address → name, which is empty if it is unknown.
+/// Reads no file of the driver: while a driver hangs, a read of its files may never return.
 [[nodiscard]] std::map<std::string, std::string, std::less<>> gpu_models(const base::Root& root);
 
 /// Returns the packages that dpkg has installed: name → version.
