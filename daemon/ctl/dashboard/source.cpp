@@ -77,6 +77,7 @@ Result<void> Source::connect() {
 }
 
 void Source::refresh() {
+    documents_.models = gpu_models(root_);
     outdated_ = true;
     next_fetch_ = Clock::now();
     interval_end_ = Clock::now();
@@ -133,12 +134,13 @@ void Source::handle(Event event) {
         ++number_;
         pending_ = 0;
         running_ = true;
-        documents_.models = gpu_models(root_);
     }
     if (event == Event::Came || event == Event::Changed || event == Event::Ended)
         outdated_ = true;
-    if (event == Event::Came || event == Event::Ended)
+    if (event == Event::Came || event == Event::Ended) {
+        documents_.models = gpu_models(root_);
         next_fetch_ = Clock::now();
+    }
 }
 
 void Source::forget(base::Error problem) {
