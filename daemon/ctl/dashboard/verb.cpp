@@ -18,6 +18,9 @@ constexpr std::array options{once_option, root_option};
 
 base::Result<int> print_once(Session& session, const base::Root& root) {
     GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(runs, client->running());
+    if (!runs)
+        return base::fail(client::not_running());
     GPUHOST_TRY(documents, dashboard::read_once(*client, root));
     session.page(dashboard::plain_text(documents, session.out()));
     return dashboard::verdict_of(documents).ok ? 0 : not_ok_exit_status;
