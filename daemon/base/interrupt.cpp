@@ -12,7 +12,7 @@ namespace gpuhost::base {
 Interrupt::Interrupt() {
     sigset_t ours;
     sigemptyset(&ours);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
         struct sigaction now {};
         // ignored signals stay ignored, as nohup(1) expects
         if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN)

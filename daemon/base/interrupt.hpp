@@ -7,9 +7,9 @@
 
 namespace gpuhost::base {
 
-/// While an object exists, SIGINT, SIGTERM and SIGHUP do not end the program, but make a descriptor readable.
-/// The program can then answer Ctrl-C with a message, or complete its current step. The destructor unblocks
-/// the signals. A signal that was not read from the descriptor then ends the program.
+/// While an object exists, SIGINT, SIGQUIT, SIGTERM and SIGHUP do not end the program, but make a descriptor
+/// readable. The program can then answer Ctrl-C with a message, or complete its current step. The destructor
+/// unblocks the signals. A signal that was not read from the descriptor then ends the program.
 class Interrupt {
   public:
     Interrupt();

@@ -174,11 +174,11 @@ def host_file(host, name):
 
 
 def check_ends(t, host):
-    for name, number in (("SIGTERM", signal.SIGTERM), ("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT)):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         tmux = window(host)
         tmux.shows(title("GPUs"))
         os.kill(pid_of(tmux), number)
-        restored(t, host, tmux, 128 + number, f"{name} restores the terminal")
+        restored(t, host, tmux, 128 + number, f"{number.name} restores the terminal")
 
 
 def check_terminals(t, host):
