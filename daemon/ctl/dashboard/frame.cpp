@@ -144,7 +144,10 @@ Frame compose(const Documents& documents, View& view, const Size& size) {
         frame = too_small(documents, size);
     } else {
         frame = verdict_lines(documents, screen_for(size.columns));
+        const bool is_cut = frame.size() > most_verdict_lines;
         frame.resize(std::clamp<std::size_t>(frame.size(), 1, most_verdict_lines));
+        if (is_cut)
+            frame.back().push_back({" …"});
         if (view.opened)
             add_detail(frame, documents, view, size);
         else

@@ -43,6 +43,18 @@ TEST(DashboardFrame, SmallTerminalShowsVerdictAlone) {
     EXPECT_EQ(text.find("Cluster"), std::string::npos);
 }
 
+TEST(DashboardFrame, LongVerdictIsMarkedAsCut) {
+    Documents documents = sample();
+    documents.problem = base::Error{base::Errc::Failed, "first", ""};
+    for (int i = 0; i < 100; ++i)
+        documents.problem->message += " reason";
+    View view;
+    const Frame frame = compose(documents, view, {24, 80});
+    EXPECT_NE(painted({}, frame[2]).find("…"), std::string::npos) << text_of_lines(frame);
+    EXPECT_EQ(width_of(frame[2]), 80U);
+    EXPECT_NE(painted({}, frame[3]).find("─ Host ─"), std::string::npos) << text_of_lines(frame);
+}
+
 TEST(DashboardFrame, FocusedPaneMarksItsCursor) {
     View view;
     const Frame frame = compose(sample(), view, {24, 80});
