@@ -130,7 +130,8 @@ Frame too_small(const Documents& documents, const Size& size) {
     const Screen screen = screen_for(size.columns);
     Frame frame = verdict_lines(documents, screen);
     const std::string why = "The terminal has " + std::to_string(size.columns) + " columns and " +
-                            std::to_string(size.rows) + " rows, the dashboard needs 80 and 24.";
+                            std::to_string(size.rows) + " rows, the dashboard needs " +
+                            std::to_string(least_columns) + " and " + std::to_string(least_rows) + ".";
     for (Line& line : styled_lines(screen.paint(Style::Dim, wrap(why, size.columns, 0, 0))))
         frame.push_back(std::move(line));
     return frame;

@@ -44,11 +44,10 @@ const Verb dashboard_verb{
     "",
     "show this host, its GPUs and the running operation live",
     "Shows a live screen: the verdict of status, the host, its GPUs, the driver, the running operation with "
-    "its "
-    "steps, container runtimes, bundles, the cluster, and the last operations. The arrow keys and Tab move, "
-    "Enter opens the selected item, ? shows all keys, q quits. Needs a terminal with at least 80 columns and "
-    "24 rows. Changes nothing. With --once, or without a terminal, prints the same content as text and exits "
-    "with the exit status of status.",
+    "its steps, container runtimes, bundles, the cluster, and the last operations. The arrow keys and Tab "
+    "move, Enter opens the selected item, ? shows all keys, q quits. Needs a terminal with at least 80 "
+    "columns and 24 rows. Changes nothing. With --once, or without a terminal, prints the same content as "
+    "text and exits with the exit status of status.",
     0,
     0,
     options,
