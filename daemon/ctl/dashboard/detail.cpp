@@ -28,10 +28,6 @@ constexpr const char* help = "Tab, Shift-Tab, ← →   next pane, previous pane
                              "once. It updates ages and the state of the cluster every 5 seconds.\n"
                              "The manual page: man gpuhostctl-dashboard\n";
 
-const Json& component(const Documents& documents, std::string_view name) {
-    return base::member(base::member(base::member(documents.host, "components"), name), "observed");
-}
-
 /// Returns the element of a list whose member `key` has this text; null if there is none.
 const Json& found(const Json& list, std::string_view key, std::string_view text) {
     static const Json none;
@@ -58,7 +54,7 @@ std::string operation_text(const std::string& id, const Documents& documents, co
 }
 
 std::string gpu_text(const std::string& address, const Documents& documents, const Screen& screen) {
-    const Json& driver = component(documents, "driver");
+    const Json& driver = observed(documents, "driver");
     const Json& gpu = found(list_of(driver, "gpus"), "address", address);
     if (!gpu.is_object())
         return "";
@@ -76,7 +72,7 @@ std::string gpu_text(const std::string& address, const Documents& documents, con
 }
 
 std::string bundle_text(const std::string& name, const Documents& documents, const Screen& screen) {
-    const Json& bundle = found(list_of(component(documents, "images"), "bundles"), "name", name);
+    const Json& bundle = found(list_of(observed(documents, "images"), "bundles"), "name", name);
     if (!bundle.is_object())
         return "";
     const Json& signer = base::member(bundle, "signer");
@@ -106,7 +102,7 @@ std::string bundle_text(const std::string& name, const Documents& documents, con
 }
 
 std::string driver_text(const std::string& version, const Documents& documents, const Screen& screen) {
-    const Json& driver = component(documents, "driver");
+    const Json& driver = observed(documents, "driver");
     Json list = base::member(driver, "store");
     const Json one = found(list_of(list, "versions"), "version", version);
     if (!one.is_object())

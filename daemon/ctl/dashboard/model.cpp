@@ -42,10 +42,6 @@ Screen without_wrapping(Screen screen) {
     return screen;
 }
 
-const Json& observed(const Documents& documents, std::string_view component) {
-    return base::member(base::member(base::member(documents.host, "components"), component), "observed");
-}
-
 std::vector<Row> host_rows(const Documents& documents, const Screen& screen) {
     Facts facts;
     add_host_lines(facts, screen, documents.host);
@@ -194,6 +190,10 @@ std::vector<Row> operations_rows(const Documents& documents, const Screen& scree
 }
 
 } // namespace
+
+const Json& observed(const Documents& documents, std::string_view component) {
+    return base::member(base::member(base::member(documents.host, "components"), component), "observed");
+}
 
 std::string_view title_of(Pane pane) {
     static constexpr std::array<std::string_view, pane_count> titles{

@@ -50,6 +50,9 @@ struct Row {
     Item item;
 };
 
+/// Returns what gpuhostd observed of a component ("driver"); null if it is not known.
+[[nodiscard]] const base::Json& observed(const Documents& documents, std::string_view component);
+
 [[nodiscard]] std::string_view title_of(Pane pane);
 [[nodiscard]] std::vector<Row> rows_of(Pane pane, const Documents& documents, const Screen& screen);
 
