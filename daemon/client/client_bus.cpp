@@ -249,8 +249,10 @@ Result<void> Client::Bus::subscribe() {
     const int names = sd_bus_match_signal(bus_.get(), base::OutPtr(owners_), "org.freedesktop.DBus",
                                           "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged",
                                           on_owner, this);
-    if (const int r = first_error({signals, names}); r < 0)
+    if (const int r = first_error({signals, names}); r < 0) {
+        changes_.reset(); // the next call tries again
         return bus_failure(r);
+    }
     return {};
 }
 
