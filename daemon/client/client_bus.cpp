@@ -205,6 +205,11 @@ Result<MessagePtr> Client::Bus::call(const Call& call) {
     BusError error;
     MessagePtr reply;
     const int r = sd_bus_call(bus_.get(), request.get(), timeout_us_, &error.value, base::OutPtr(reply));
+    // The bus sends NoReply if the recipient disconnects. sd_bus_call() reports its own timeout as Timeout,
+    // unlike sd_bus_call_async(), for which explain() takes NoReply as a timeout.
+    if (sd_bus_error_has_name(&error.value, SD_BUS_ERROR_NO_REPLY) > 0)
+        return base::fail(Errc::Interrupted, "gpuhostd exited before it answered",
+                          "Check it: systemctl status gpuhostd.");
     if (r < 0)
         return base::fail(explain(error.value, r));
     return reply;

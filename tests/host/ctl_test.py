@@ -273,6 +273,9 @@ def refusals(bus):
            err="gpuhostctl: operation 3 runs\nHint: wait for it\n")
     bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.AccessDenied", "no")
     expect(run(bus, "driver", "swap", "1.2"), "AccessDenied exits with 12", 12, err="gpuhostctl: permission denied\nHint: .*")
+    bus.tell("fail", "Driver.Swap", "org.freedesktop.DBus.Error.NoReply", "gone")
+    expect(run(bus, "driver", "swap", "550.54.14"), "a daemon that exits during a call is reported with exit status 17", 17,
+           err="gpuhostctl: gpuhostd exited before it answered\nHint: .*")
     bus.tell("fail", "Driver.Swap", "org.gpuhost1.Error.Refused", "one; two")
     problems = [{"code": "not-found", "text": "no modules for k", "hint": "build them"},
                 {"code": "in-use", "text": "held by python3", "hint": ""}]
