@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A D-Bus client of gpuhostd for gpuhost-cluster, whose event loop also serves HTTP. Only wait() blocks; a
-// daemon or a bus that does not reply delays no other work of the program.
+// A D-Bus client of gpuhostd for gpuhost-cluster, whose event loop also serves HTTP, and for the dashboard of
+// gpuhostctl. Only wait() blocks; a daemon or a bus that does not reply delays no other work of the program.
 #pragma once
 
 #include "daemon/client/client.hpp"
