@@ -70,7 +70,8 @@ def check_outputs(t):
     t.ok("doctor.schema.json" in refused(["doctor", "--json"], plan), "a document of another verb is refused")
     t.ok("no schema" in refused(["driver", "new", "--json"], plan), "JSON of a verb without a schema is refused")
     t.ok(refused(["driver", "swap", "--json"], started + "\n" + json.dumps({"id": -1})), "the second of two documents is checked")
-    t.ok(refused(["driver", "swap", "--json"], "text"), "text with --json is refused")
+    for option in ("--json", "-j", "-jq", "-qj"):
+        t.ok(refused(["driver", "swap", option], "text"), f"text with {option} is refused")
     for words in (["driver", "swap"], ["driver", "swap", "--json", "--help"]):
         t.equal(refused(words, "text"), "", f"text of '{' '.join(words)}' is accepted")
     t.ok(refused(["cdi", "generate"], "{}"), "JSON without --json is checked")

@@ -15,7 +15,7 @@ except ImportError:
 
 DIRECTORY = os.path.join(TOP_SRCDIR, "docs", "reference", "schemas")
 SUFFIX = ".schema.json"
-JSON_OPTION = re.compile(r"(--json|-[qj]*j)(=|$)")
+JSON_OPTION = re.compile(r"(--json|-[a-z]*j[a-z]*)(=|$)")
 ALWAYS_JSON = {"cdi generate", "inventory export"}  # verbs that print JSON without --json
 BRANCHES = ("allOf", "anyOf", "oneOf")
 MOST_SHOWN = 5  # problems of one document
