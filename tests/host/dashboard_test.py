@@ -176,7 +176,7 @@ def host_file(host, name):
 def check_ends(t, host):
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         tmux = window(host)
-        tmux.shows(title("GPUs"))
+        t.ok(tmux.shows(title("GPUs")), f"the dashboard is shown before {number.name}", tmux.screen())
         os.kill(pid_of(tmux), number)
         restored(t, host, tmux, 128 + number, f"{number.name} restores the terminal")
 
@@ -201,8 +201,9 @@ def check_colours(t, host):
     variables = {key: value for key, value in host.environment.items() if key != "NO_COLOR"}
     for name, variables, coloured in (("colours", variables, True), ("NO_COLOR", host.environment, False)):
         tmux = Tmux(host.scratch, {**variables, "LC_ALL": "C.UTF-8"}, f"{CTL} dashboard; exec sleep 1000")
-        tmux.shows("OK: driver", title("GPUs"))
-        t.equal("\033[32m" in tmux.screen("-e"), coloured, f"{name}: the verdict is {'green' if coloured else 'plain'}")
+        shown = tmux.shows("OK: driver", title("GPUs"))
+        t.equal((shown, "\033[32m" in tmux.screen("-e")), (True, coloured),
+                f"{name}: the verdict is {'green' if coloured else 'plain'}")
         tmux.close()
 
 
