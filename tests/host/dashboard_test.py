@@ -25,11 +25,11 @@ STATUS_FILE = "/run/gpuhost-cluster/status.json"
 
 class Tmux:
     """A server of tmux of its own, with one window that runs a shell command."""
-    count = 0
+    servers = []  # all of them, for main()
 
     def __init__(self, directory, variables, command, columns=80, rows=24):
-        Tmux.count += 1
-        self.base = ["tmux", "-S", os.path.join(directory, f"tmux{Tmux.count}"), "-f", "/dev/null"]
+        Tmux.servers.append(self)
+        self.base = ["tmux", "-S", os.path.join(directory, f"tmux{len(Tmux.servers)}"), "-f", "/dev/null"]
         self.environment = variables
         self.tmux("new-session", "-d", "-x", str(columns), "-y", str(rows), command)
 
@@ -283,6 +283,8 @@ def main():
         if t.failed:
             print("\n".join("# " + line for line in host.tail().splitlines()))
     finally:
+        for tmux in Tmux.servers:
+            tmux.close()
         host.close()
     t.done()
 
