@@ -204,6 +204,14 @@ def check_again(t, machine):
          "--json has items, specification and notes", document)
 
 
+def check_both(t, machine):
+    run = machine.collect("--driver", NEW, "--package", "nvidia-smi", out="both")
+    name = f"nvidia-smi_{NEW}-1_amd64.deb"
+    t.ok(run.returncode == 0 and os.path.exists(machine.path(f"both/driver/{NEW}/{name}")) and os.path.exists(machine.path(f"both/packages/{name}")),
+         "a package of driver and host gets both places", run.stdout, run.stderr)
+    t.equal(os.listdir(machine.path("both/.apt/incoming")), [], "no downloaded package remains in .apt")
+
+
 def check_missing(t, machine):
     run = machine.collect("--driver", "999.1.2", "--kernel", "6.1.0-99-amd64", "--package", "nobody", "--package", "make", *machine.bundle("not.bundle"), out="part")
     t.ok(run.returncode == NOT_FOUND and f"driver 999.1.2: not in the archive of debian-12, which has {NEW}" in run.stdout and "package nobody: not in the archive" in run.stdout,
@@ -367,7 +375,7 @@ def main():
     machine.environment["CURL_CA_BUNDLE"] = machine.site.file("web.pem")
     registry = None
     try:
-        for check in (check_mistakes, check_archive, check_again, check_missing, check_host_status, check_tampering):
+        for check in (check_mistakes, check_archive, check_again, check_both, check_missing, check_host_status, check_tampering):
             check(t, machine)
         check_driver_files(t, machine, web)
         check_interrupted(t, machine, web)

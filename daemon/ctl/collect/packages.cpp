@@ -185,7 +185,8 @@ Result<void> check_space(const Gathering& gathering, const std::vector<Wanted>& 
                       "Name a directory on a larger disk: --directory DIRECTORY.");
 }
 
-/// Moves a downloaded package to its place. Returns false if its digest differs from the index.
+/// Gives a downloaded package its place, and keeps it in incoming(): one package may have two places. Returns
+/// false if its digest differs from the index.
 Result<bool> place(const Gathering& gathering, const Apt& apt, const Wanted& one) {
     const std::string from = apt.incoming(one.package);
     const std::string to = gathering.request.directory + "/" + one.item.file;
@@ -196,8 +197,14 @@ Result<bool> place(const Gathering& gathering, const Apt& apt, const Wanted& one
         return false;
     }
     GPUHOST_CHECK(make_directory(directory_of(to)));
+    const std::string part = to + ".part";
     std::error_code error;
-    fs::rename(from, to, error);
+    fs::remove(part, error);
+    fs::create_hard_link(from, part, error);
+    if (error) // not on every file system
+        fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
+    if (!error)
+        fs::rename(part, to, error);
     return error ? Result<bool>(base::fail_errno(to, error.value())) : Result<bool>(true);
 }
 
@@ -259,7 +266,11 @@ Result<void> gather_packages(Gathering& gathering, const Apt& apt, const std::se
     if (absent.empty())
         return {};
     GPUHOST_CHECK(check_space(gathering, absent));
-    return download(gathering, apt, absent);
+    GPUHOST_CHECK(download(gathering, apt, absent));
+    std::error_code ignored;
+    for (const Wanted& one : absent)
+        fs::remove(apt.incoming(one.package), ignored);
+    return {};
 }
 
 } // namespace gpuhost::ctl
