@@ -169,9 +169,9 @@ def check_mistakes(t, machine):
 
 
 def check_archive(t, machine):
-    run = machine.collect("--driver", NEW, "--kernel", KERNEL, "--dry-run")
+    run = machine.collect("--driver", NEW, "--driver", NEW, "--kernel", KERNEL, "--kernel", KERNEL, "--dry-run")
     t.ok(run.returncode == 0 and "To fetch: 11 items" in run.stdout and not os.path.exists(machine.path("out")),
-         "a dry run lists files and writes nothing", run.stdout, run.stderr)
+         "a dry run lists each file once and writes nothing", run.stdout, run.stderr)
     run = machine.collect("--driver", NEW, "--kernel", KERNEL, "--package", "tool", "--generation", "3", *machine.bundle())
     t.ok(run.returncode == 0 and "Fetched: 12 items" in run.stdout and os.path.exists(machine.path("site.bundle")),
          "collect fetches packages and makes a bundle", run.stdout, run.stderr)
@@ -229,7 +229,7 @@ def check_host_status(t, machine):
     t.equal((run.returncode, sorted(os.listdir(machine.path("host/packages")))),
             (0, ["base-fake_1_amd64.deb", "gcc_12.2_amd64.deb", "libssl-fake_2.0_amd64.deb"]), "with --host-status only what the host lacks is fetched")
     write_pool_deb(machine.path("gpuhostd_0.1.0_amd64.deb"), "gpuhostd", "0.1.0", "libdeep1")
-    run = machine.collect("--package", "gpuhostd_0.1.0_amd64.deb", out="local")
+    run = machine.collect("--package", "gpuhostd_0.1.0_amd64.deb", "--package", machine.path("gpuhostd_0.1.0_amd64.deb"), out="local")
     t.equal((run.returncode, sorted(os.listdir(machine.path("local/packages")))), (0, ["gpuhostd_0.1.0_amd64.deb", "libdeep1_1.0_amd64.deb"]),
             "a local package is copied and its dependencies fetched")
 
@@ -328,7 +328,7 @@ def check_images(t, machine, registry):
     blobs = os.listdir(machine.path("images/images/blobs/sha256"))
     t.ok(hashlib.sha256(b"amd64 layer").hexdigest() in blobs and hashlib.sha256(b"arm64 layer").hexdigest() not in blobs,
          "only blobs for the platform are fetched", blobs)
-    run = machine.collect("--image", registry.name("many"), "--image", registry.name("one"), *machine.bundle(), out="images", mirror=False)
+    run = machine.collect("--image", registry.name("many"), "--image", registry.name("one"), "--image", registry.name("one"), *machine.bundle(), out="images", mirror=False)
     t.ok(run.returncode == 0 and "Present: 2 items" in run.stdout, "present images are not fetched again", run.stdout, run.stderr)
     run = machine.collect("--image", registry.name("none"), "--image", registry.name("arm"), out="none", mirror=False)
     t.ok(run.returncode == NOT_FOUND and "image " + registry.name("none") in run.stdout and "has nothing for linux/amd64, only for linux/arm64" in run.stdout,

@@ -140,6 +140,15 @@ Result<std::string> needed(const Arguments& given, const Option& option, std::st
                       std::move(hint));
 }
 
+/// Removes repeated values, and keeps the order of the others.
+void remove_repeated(std::vector<std::string>& values) {
+    std::vector<std::string> kept;
+    for (std::string& value : values)
+        if (std::find(kept.begin(), kept.end(), value) == kept.end())
+            kept.push_back(std::move(value));
+    values = std::move(kept);
+}
+
 } // namespace
 
 Result<CollectRequest> chosen_request(const Session& session) {
@@ -160,6 +169,9 @@ Result<CollectRequest> chosen_request(const Session& session) {
     GPUHOST_CHECK(add_packages(request, session));
     GPUHOST_CHECK(add_images(request, session));
     GPUHOST_CHECK(add_paths(request, session));
+    for (auto* const values : {&request.drivers, &request.kernels, &request.images, &request.packages,
+                               &request.files, &request.driver_files})
+        remove_repeated(*values);
     GPUHOST_CHECK(set_bundle(request, given));
     GPUHOST_TRY(sources, sources_of(*distribution, request.architecture(), given.values(mirror_option)));
     request.sources = std::move(sources);
