@@ -187,6 +187,7 @@ def check_archive(t, machine):
     t.ok(all(item["sha256"] == digest(machine.path("out/" + item["file"])) and item["source"].startswith("file:") for item in record["items"]),
          "the record has origin and digest of each file", record)
     t.equal(record["on_every_host"], ["base-fake", "kmod"], "the record has packages of every host")
+    t.ok(not {"apt.conf", "sources.list", "status"} & set(os.listdir(machine.path("out/.apt"))), "the directory has no configuration with passwords of proxies")
     t.ok("[1/12] fetching " in run.stderr, "collect reports each file", run.stderr)
 
 

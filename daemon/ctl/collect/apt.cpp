@@ -65,11 +65,13 @@ const images::Tool& tool_of_apt(const std::string& program) {
 
 } // namespace
 
-Result<Apt> Apt::open(const Programs& programs, const CollectRequest& request, std::string directory) {
-    if (directory.find_first_of("\"\\;\n") != std::string::npos)
+Result<Apt> Apt::open(const Programs& programs, const CollectRequest& request, std::string directory,
+                      std::string private_directory) {
+    if ((directory + private_directory).find_first_of("\"\\;\n") != std::string::npos)
         return base::fail(Errc::InvalidArgument, "the directory's path has a character that apt can't read",
                           "Use a path without quotes, backslashes, semicolons and line breaks.");
-    const Apt apt(programs, std::move(directory), std::string(request.architecture()));
+    const Apt apt(programs, std::move(directory), std::move(private_directory),
+                  std::string(request.architecture()));
     for (const char* part : {"lists/partial", "archives/partial", "empty", "incoming"})
         GPUHOST_CHECK(make_directory(apt.directory_ + "/" + part));
     GPUHOST_CHECK(apt.copy_keyrings(request));
@@ -103,8 +105,8 @@ Result<void> Apt::write_configuration(const CollectRequest& request) const {
         GPUHOST_TRY(text, read_small_file(request.host_status, status_limit));
         status = std::move(text);
     }
-    GPUHOST_CHECK(write_file(directory_ + "/status", status));
-    GPUHOST_CHECK(write_file(directory_ + "/sources.list", request.sources));
+    GPUHOST_CHECK(write_file(private_ + "/status", status));
+    GPUHOST_CHECK(write_file(private_ + "/sources.list", request.sources));
     GPUHOST_TRY(machine, programs_->run({tool_of_apt("apt-config"), {"dump"}}));
     std::string text = settings + proxies_in(machine) + "APT::Architecture \"" + architecture_ +
                        "\";\nAPT::Architectures { \"" + architecture_ + "\"; };\n";
@@ -112,14 +114,12 @@ Result<void> Apt::write_configuration(const CollectRequest& request) const {
              {"Dir", "/"},
              {"Dir::State", "/"},
              {"Dir::State::lists", "/lists/"},
-             {"Dir::State::status", "/status"},
              {"Dir::State::extended_states", "/extended_states"},
              {"Dir::Cache", "/"},
              {"Dir::Cache::archives", "/archives/"},
              {"Dir::Etc", "/empty/"},
              {"Dir::Etc::main", "/empty/none"},
              {"Dir::Etc::parts", "/empty/"},
-             {"Dir::Etc::sourcelist", "/sources.list"},
              {"Dir::Etc::sourceparts", "/empty/"},
              {"Dir::Etc::preferences", "/empty/none"},
              {"Dir::Etc::preferencesparts", "/empty/"},
@@ -127,12 +127,14 @@ Result<void> Apt::write_configuration(const CollectRequest& request) const {
              {"Dir::Etc::trustedparts", "/trusted.gpg.d/"},
              {"Dir::Log", "/"}})
         text += std::string(key) + " \"" + directory_ + path + "\";\n";
-    return write_file(directory_ + "/apt.conf", text);
+    text += "Dir::State::status \"" + private_ + "/status\";\nDir::Etc::sourcelist \"" + private_ +
+            "/sources.list\";\n";
+    return write_file(private_ + "/apt.conf", text);
 }
 
 Programs::Call Apt::call(std::string program, std::vector<std::string> words) const {
     Programs::Call call{tool_of_apt(program), std::move(words)};
-    call.environment = {"APT_CONFIG=" + directory_ + "/apt.conf"};
+    call.environment = {"APT_CONFIG=" + private_ + "/apt.conf"};
     return call;
 }
 

@@ -15,10 +15,11 @@ namespace gpuhost::ctl {
 
 class Apt {
   public:
-    /// Writes apt's configuration into `directory`, an absolute path. Fetches nothing. Fails with NotFound if
-    /// a keyring does not exist. `programs` must outlive the object.
+    /// Prepares apt, and fetches nothing. Indexes and packages are in `directory`. The configuration is in
+    /// `private_directory`, as it may have passwords of proxies and archives. Both are absolute paths. Fails
+    /// with NotFound if a keyring does not exist. `programs` must outlive the object.
     [[nodiscard]] static base::Result<Apt> open(const Programs& programs, const CollectRequest& request,
-                                                std::string directory);
+                                                std::string directory, std::string private_directory);
 
     /// Fetches the archive's index and verifies its signature. Fails if any of its parts can't be fetched.
     [[nodiscard]] base::Result<void> update() const;
@@ -44,14 +45,17 @@ class Apt {
     [[nodiscard]] std::string incoming(const ArchivePackage& package) const;
 
   private:
-    Apt(const Programs& programs, std::string directory, std::string architecture)
-        : programs_(&programs), directory_(std::move(directory)), architecture_(std::move(architecture)) {}
+    Apt(const Programs& programs, std::string directory, std::string private_directory,
+        std::string architecture)
+        : programs_(&programs), directory_(std::move(directory)), private_(std::move(private_directory)),
+          architecture_(std::move(architecture)) {}
     [[nodiscard]] base::Result<void> write_configuration(const CollectRequest& request) const;
     [[nodiscard]] base::Result<void> copy_keyrings(const CollectRequest& request) const;
     [[nodiscard]] Programs::Call call(std::string program, std::vector<std::string> words) const;
 
     const Programs* programs_;
     std::string directory_;
+    std::string private_;
     std::string architecture_;
 };
 

@@ -39,7 +39,10 @@ class Scratch {
   public:
     static Result<Scratch> make() {
         std::error_code error;
-        std::string name = (fs::temp_directory_path(error) / "gpuhost-collect-XXXXXX").string();
+        fs::path parent = fs::temp_directory_path(error);
+        if (!error)
+            parent = fs::absolute(parent, error); // apt and skopeo run in another directory
+        std::string name = (parent / "gpuhost-collect-XXXXXX").string();
         if (error || ::mkdtemp(name.data()) == nullptr)
             return base::fail_errno(name, error ? error.value() : errno);
         return Scratch(std::move(name));
@@ -60,13 +63,14 @@ class Scratch {
     std::string path_;
 };
 
-/// Fetches everything. apt's own files are in `apt_directory`.
-Result<void> fetch_all(Gathering& gathering, const std::string& apt_directory) {
+/// Fetches everything. `scratch` is a private directory.
+Result<void> fetch_all(Gathering& gathering, const std::string& scratch) {
     const CollectRequest& request = gathering.request;
     GPUHOST_TRY(have, gather_driver_files(gathering));
     if (!request.drivers.empty() || !request.kernels.empty() || !request.packages.empty() ||
         !request.files.empty()) {
-        GPUHOST_TRY(apt, Apt::open(gathering.programs, request, apt_directory));
+        const std::string& parent = request.dry_run ? scratch : request.directory;
+        GPUHOST_TRY(apt, Apt::open(gathering.programs, request, parent + "/.apt", scratch));
         gathering.programs.report("reading the archive's index");
         GPUHOST_CHECK(apt.update());
         GPUHOST_CHECK(gather_packages(gathering, apt, have));
@@ -119,7 +123,7 @@ Result<Collection> gather(const Session& session, const CollectRequest& request)
     const bool exists = fs::is_directory(request.directory, ignored);
     GPUHOST_TRY(directory, base::Root::open(exists ? request.directory : scratch.path()));
     Gathering gathering{programs, request, directory, read_collection(directory)};
-    GPUHOST_CHECK(fetch_all(gathering, (request.dry_run ? scratch.path() : request.directory) + "/.apt"));
+    GPUHOST_CHECK(fetch_all(gathering, scratch.path()));
     add_notes(gathering.result, request);
     if (!request.dry_run)
         GPUHOST_CHECK(write_results(gathering));
