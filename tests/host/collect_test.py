@@ -268,6 +268,8 @@ def check_driver_files(t, machine, web):
             "--driver-files replace the packages of the archive")
     t.equal(digest(machine.path(f"given/driver/{NEW}/{RUN_FILE}")), digest(machine.path("web/" + RUN_FILE)), "curl fetches a driver file by https")
     before = len(web.requests)
+    run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/{RUN_FILE}", out='quoted"')
+    t.ok(run.returncode == BAD_ARGUMENT and "apt can't read" in run.stderr and len(web.requests) == before, "a mistake for apt is reported before a download", run.stderr, web.requests)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/{RUN_FILE}", out="given")
     t.ok(run.returncode == 0 and len(web.requests) == before, "a fetched driver file is not fetched again", run.stderr, web.requests)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/none-{NEW}.run", "--driver-files", machine.path("site"), out="given")

@@ -66,14 +66,18 @@ class Scratch {
 /// Fetches everything. `scratch` is a private directory.
 Result<void> fetch_all(Gathering& gathering, const std::string& scratch) {
     const CollectRequest& request = gathering.request;
-    GPUHOST_TRY(have, gather_driver_files(gathering));
+    std::optional<Apt> apt; // opened first: a mistake is reported before a long download
     if (!request.drivers.empty() || !request.kernels.empty() || !request.packages.empty() ||
         !request.files.empty()) {
         const std::string& parent = request.dry_run ? scratch : request.directory;
-        GPUHOST_TRY(apt, Apt::open(gathering.programs, request, parent + "/.apt", scratch));
+        GPUHOST_TRY(opened, Apt::open(gathering.programs, request, parent + "/.apt", scratch));
+        apt = std::move(opened);
+    }
+    GPUHOST_TRY(have, gather_driver_files(gathering));
+    if (apt) {
         gathering.programs.report("reading the archive's index");
-        GPUHOST_CHECK(apt.update());
-        GPUHOST_CHECK(gather_packages(gathering, apt, have));
+        GPUHOST_CHECK(apt->update());
+        GPUHOST_CHECK(gather_packages(gathering, *apt, have));
     }
     GPUHOST_CHECK(gather_images(gathering));
     auto& items = gathering.result.items;
