@@ -78,9 +78,11 @@ class Archive:
 
 
 class Web:
-    """An https server for files in a directory. Its certificate is its authority."""
+    """An https server for files in a directory. Its certificate is its authority. Sends a part of a file for one entity tag."""
+    tag = '"same"'
+
     def __init__(self, directory, site):
-        self.requests = []
+        self.requests, self.continued = [], []
         web = self
 
         class Handler(http.server.SimpleHTTPRequestHandler):
@@ -89,7 +91,19 @@ class Web:
 
             def do_GET(self):
                 web.requests.append(self.path)
-                super().do_GET()
+                start, tag = self.headers.get("Range"), self.headers.get("If-Range")
+                if not start or tag != web.tag:
+                    super().do_GET()
+                    return
+                with open(self.translate_path(self.path), "rb") as file:
+                    data = file.read()
+                first = int(start.removeprefix("bytes=").rstrip("-"))
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+                self.send_header("Content-Length", str(len(data) - first))
+                self.end_headers()
+                self.wfile.write(data[first:])
+                web.continued.append(self.path)
 
             def log_message(self, *words):
                 pass
@@ -296,6 +310,24 @@ def check_interrupted(t, machine, web):
     t.ok(run.returncode == 0 and machine.text(f"cut/driver/{NEW}/{name}") == "whole", "the next run completes the download", run.stdout, run.stderr)
 
 
+def check_partial(t, machine, web):
+    """An interrupted download continues only with the same file."""
+    content = "#!/bin/sh\n" + "x" * 100_000
+    url = f"{web.url}/{RUN_FILE}"
+    for name, begin, tag, continued, said in (
+            ("same", content[:1000], web.tag, 1, "an interrupted download continues"),
+            ("other", "y" * 1000, '"old"', 0, "a file that has changed is fetched again"),
+            ("unknown", "y" * 1000, "", 0, "a partial file without a tag is fetched again")):
+        part = machine.path(f"{name}/driver/{NEW}/{RUN_FILE}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part")
+        write(part, begin)
+        if tag:
+            write(part + ".etag", tag + "\n")
+        web.continued.clear()
+        run = machine.collect("--driver", NEW, "--driver-files", url, out=name)
+        t.ok(run.returncode == 0 and machine.text(f"{name}/driver/{NEW}/{RUN_FILE}") == content and len(web.continued) == continued, said, run.stdout, run.stderr, web.continued)
+        t.equal(os.listdir(os.path.dirname(part)), [RUN_FILE], f"{said}: no partial file remains")
+
+
 class Registry:
     """A host whose gpuhost-registry serves the images of a bundle."""
     def __init__(self, machine):
@@ -382,6 +414,7 @@ def main():
             check(t, machine)
         check_driver_files(t, machine, web)
         check_interrupted(t, machine, web)
+        check_partial(t, machine, web)
         registry = Registry(machine)
         check_images(t, machine, registry)
         check_import(t, machine, registry)

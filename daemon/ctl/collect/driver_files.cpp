@@ -2,6 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/cli/output_file.hpp"
+#include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/collect/gather.hpp"
 
@@ -21,6 +22,8 @@ namespace {
 const images::Tool curl{"curl", "curl"};
 constexpr const char* largest_file = "4294967296"; ///< bytes; NVIDIA's .run has 0.5 GB
 constexpr std::chrono::hours download_deadline{12};
+constexpr std::size_t tag_limit = std::size_t{64} << 10U;
+constexpr int no_range = 33; ///< curl's exit status
 
 /// Reports whether the name contains the version, and not as a part of another one.
 bool has_version(const std::string& name, const std::string& version) {
@@ -99,6 +102,41 @@ bool is_present(const Gathering& gathering, CollectedItem& item) {
     return true;
 }
 
+/// Returns the strong entity tag (RFC 9110, 8.8.3) of an interrupted download; empty if there is none.
+std::string tag_of(const std::string& part) {
+    std::error_code ignored;
+    const auto text = fs::exists(part, ignored) ? read_small_file(part + ".etag", tag_limit) : "";
+    std::string tag = text ? base::last_line(*text) : "";
+    const bool valid = tag.size() > 1 && tag.front() == '"' && tag.back() == '"' && printable(tag) == tag;
+    return valid ? tag : "";
+}
+
+/// Downloads `url` to `part`. Continues an interrupted download if the server has the same file still and can
+/// send the rest of it, else starts again.
+Result<base::Finished> download(const Programs& programs, const std::string& url, const std::string& part) {
+    for (bool again = false;; again = true) {
+        Programs::Call call{curl,
+                            {"--fail", "--silent", "--show-error", "--location", "--globoff", "--proto",
+                             "=https", "--retry", "3", "--connect-timeout", "30", "--speed-limit", "1000",
+                             "--speed-time", "60", "--max-filesize", largest_file, "--output", part}};
+        call.deadline = download_deadline;
+        const std::string tag = again ? "" : tag_of(part);
+        std::error_code ignored;
+        if (tag.empty())
+            for (const char* const suffix : {"", ".etag"})
+                fs::remove(part + suffix, ignored);
+        const auto more = tag.empty() ? std::vector<std::string>{"--etag-save", part + ".etag", "--", url}
+                                      : std::vector<std::string>{"--continue-at",    "-",  "--header",
+                                                                 "If-Range: " + tag, "--", url};
+        call.words.insert(call.words.end(), more.begin(), more.end());
+        GPUHOST_TRY(finished, programs.attempt(call));
+        const bool is_whole = finished.exit_status == no_range || // the server began to send the whole file
+                              finished.output.find("error: 416") != std::string::npos; // no rest
+        if (tag.empty() || !is_whole)
+            return finished;
+    }
+}
+
 Result<void> fetch(Gathering& gathering, const std::string& url, std::set<std::string>& versions) {
     const std::string name = url.substr(url.rfind('/') + 1);
     const std::string version = version_in(gathering.request, name);
@@ -116,34 +154,10 @@ Result<void> fetch(Gathering& gathering, const std::string& url, std::set<std::s
     }
     const std::string to = gathering.request.directory + "/" + item.file;
     GPUHOST_CHECK(make_directory(directory_of(to)));
-    // named by the URL too, since a download continues only with the same file
+    // named by the URL too: another server's tag says nothing
     const std::string part = to + "." + content::sha256(url).substr(0, 8) + ".part";
     gathering.programs.report("fetching " + name);
-    Programs::Call call{curl,
-                        {"--fail",
-                         "--silent",
-                         "--show-error",
-                         "--location",
-                         "--proto",
-                         "=https",
-                         "--retry",
-                         "3",
-                         "--connect-timeout",
-                         "30",
-                         "--speed-limit",
-                         "1000",
-                         "--speed-time",
-                         "60",
-                         "--max-filesize",
-                         largest_file,
-                         "--continue-at",
-                         "-",
-                         "--output",
-                         part,
-                         "--",
-                         url}};
-    call.deadline = download_deadline;
-    GPUHOST_TRY(finished, gathering.programs.attempt(call));
+    GPUHOST_TRY(finished, download(gathering.programs, url, part));
     if (finished.exit_status != 0) {
         gathering.miss("driver file " + name, reason_in(finished.output),
                        "Check the URL and the network. Run the command again to continue the download.");
@@ -153,6 +167,7 @@ Result<void> fetch(Gathering& gathering, const std::string& url, std::set<std::s
     fs::rename(part, to, error);
     if (error)
         return base::fail_errno(to, error.value());
+    fs::remove(part + ".etag", error);
     GPUHOST_CHECK(measure(gathering, item));
     gathering.result.items.push_back(std::move(item));
     return write_collection(gathering.directory, gathering.result, gathering.request);
