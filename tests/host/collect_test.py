@@ -234,6 +234,12 @@ def check_missing(t, machine):
     t.ok(f"The archive has headers of {KERNEL}." in run.stdout, "missing headers are reported with those available", run.stdout)
     t.ok("Files=packages/make_4.3_amd64.deb" in machine.text("part/site.spec") and not os.path.exists(machine.path("not.bundle")),
          "with missing items there is a specification, no bundle", run.stderr)
+    run = machine.collect("--package", "tool", "--package", "nobody", out="part")
+    t.ok("make" in [item["name"] for item in machine.record("part")["items"]] and os.path.exists(machine.path("part/packages/make_4.3_amd64.deb")),
+         "an incomplete run keeps the files of the last one", run.stdout, run.stderr)
+    run = machine.collect("--package", "tool", out="part")
+    t.ok(run.returncode == 0 and sorted(os.listdir(machine.path("part/packages"))) == ["libdeep1_1.0_amd64.deb", "tool_1.0_amd64.deb"],
+         "a complete run then removes them", run.stdout, run.stderr)
     run = machine.collect("--package", "tool", "--package", "enemy", out="part")
     t.ok(run.returncode == NOT_FOUND and "dependencies of tool enemy" in run.stdout, "packages that conflict are reported", run.stdout, run.stderr)
 

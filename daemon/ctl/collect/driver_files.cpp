@@ -170,7 +170,7 @@ Result<void> fetch(Gathering& gathering, const std::string& url, std::set<std::s
     fs::remove(part + ".etag", error);
     GPUHOST_CHECK(measure(gathering, item));
     gathering.result.items.push_back(std::move(item));
-    return write_collection(gathering.directory, gathering.result, gathering.request);
+    return write_record(gathering, false);
 }
 
 } // namespace

@@ -27,6 +27,10 @@ struct Gathering {
     }
 };
 
+/// Writes the record of the collection. While it is not complete, the record keeps the files of the last run,
+/// so that a later run finds them present or removes them.
+[[nodiscard]] base::Result<void> write_record(const Gathering& gathering, bool is_complete);
+
 /// Fetches the files of --driver-files. Returns the driver versions of these files: the archive is not asked
 /// for them.
 [[nodiscard]] base::Result<std::set<std::string>> gather_driver_files(Gathering& gathering);

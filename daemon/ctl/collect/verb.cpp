@@ -107,9 +107,10 @@ void remove_old(const Gathering& gathering) {
 /// Writes the record and, if there is any content, the specification.
 Result<void> write_results(const Gathering& gathering) {
     const CollectRequest& request = gathering.request;
-    if (gathering.result.missing.empty())
+    const bool is_complete = gathering.result.missing.empty();
+    if (is_complete)
         remove_old(gathering);
-    GPUHOST_CHECK(write_collection(gathering.directory, gathering.result, request));
+    GPUHOST_CHECK(write_record(gathering, is_complete));
     if (gathering.result.items.empty())
         return {};
     const std::string text = to_text(spec_of(gathering.result, request));
@@ -167,6 +168,22 @@ constexpr std::array examples{Example{"bundle collect --distribution=debian-12 -
                                       "fetch a compiler and all that it depends on"}};
 
 } // namespace
+
+Result<void> write_record(const Gathering& gathering, bool is_complete) {
+    Collection all = gathering.result;
+    const auto is_absent = [&](const CollectedItem& old) {
+        return std::none_of(all.items.begin(), all.items.end(), [&](const CollectedItem& item) {
+            return item.file == old.file && (old.kind != "image" || item.name == old.name);
+        });
+    };
+    if (!is_complete)
+        for (const CollectedItem& old : gathering.before)
+            if (is_absent(old)) {
+                all.items.push_back(old);
+                all.items.back().present = true;
+            }
+    return write_collection(gathering.directory, all, gathering.request);
+}
 
 const Verb bundle_collect_verb{
     "bundle collect",
