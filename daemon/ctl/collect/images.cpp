@@ -106,11 +106,13 @@ class Copier {
     /// Returns the image's index or manifest; null, and reports it, if the registry does not provide it.
     Result<Json> inspect(const std::string& name) {
         Programs::Call call{skopeo, {"inspect", "--raw", "--retry-times", "3", "docker://" + name}};
+        call.is_answer = true;
         GPUHOST_TRY(finished, gathering_.programs.attempt(call));
-        const std::size_t begin = finished.output.find('{');
-        if (finished.exit_status == 0 && begin != std::string::npos) // warnings may precede it
-            return base::parse_json(std::string_view(finished.output).substr(begin), name);
-        failed(name, finished.output);
+        if (finished.exit_status == 0)
+            return base::parse_json(finished.output, name);
+        call.is_answer = false; // again, for the message
+        GPUHOST_TRY(repeated, gathering_.programs.attempt(call));
+        failed(name, repeated.exit_status == 0 ? "" : repeated.output);
         return Json();
     }
 
