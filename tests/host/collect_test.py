@@ -371,6 +371,15 @@ def check_images(t, machine, registry):
          "only blobs for the platform are fetched", blobs)
     run = machine.collect("--image", registry.name("many"), "--image", registry.name("one"), "--image", registry.name("one"), *machine.bundle(), out="images", mirror=False)
     t.ok(run.returncode == 0 and "Present: 2 items" in run.stdout, "present images are not fetched again", run.stdout, run.stderr)
+    run = machine.collect("--image", registry.name("many"), "--image", registry.name("one"), "--dry-run", out="images", mirror=False)
+    t.ok(run.returncode == 0 and "Present: 2 items" in run.stdout, "a dry run finds present images", run.stdout, run.stderr)
+    index = json.loads(machine.text("images/images/index.json"))
+    for one in index["manifests"]:
+        if one.get("annotations", {}).get("org.opencontainers.image.ref.name") == registry.name("one"):
+            one["digest"] = registry.many["digest"]
+    write(machine.path("images/images/index.json"), json.dumps(index))
+    run = machine.collect("--image", registry.name("one"), "--dry-run", "--json", out="images", mirror=False)
+    t.equal([(item["fetched"], item["sha256"]) for item in json.loads(run.stdout)["items"]], [(True, "")], "a dry run would fetch an image whose tag has moved")
     run = machine.collect("--image", registry.name("none"), "--image", registry.name("arm"), out="none", mirror=False)
     t.ok(run.returncode == NOT_FOUND and "image " + registry.name("none") in run.stdout and "has nothing for linux/amd64, only for linux/arm64" in run.stdout,
          "absent images and platforms are reported", run.stdout, run.stderr)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/parse.hpp"
+#include "daemon/content/crypto/sha256.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/collect/gather.hpp"
 #include "images/bundle/reference.hpp"
@@ -61,7 +62,8 @@ class Copier {
         : gathering_(gathering), platform_(platform_of(gathering.request.platform)) {}
 
     Result<void> copy(const std::string& name) {
-        GPUHOST_TRY(index, inspect(name));
+        GPUHOST_TRY(inspected, inspect(name));
+        const Json& index = inspected.document;
         if (index.is_null())
             return {};
         const bool is_list = index.contains("manifests");
@@ -85,7 +87,10 @@ class Copier {
                                                   " is in Docker's older format. Its digest in the bundle is "
                                                   "not the one of its registry, so name it by its tag.");
         }
-        const Stored now = stored(name);
+        Stored now = stored(name);
+        // a converted image has another digest than its registry's, so a dry run can't compare it
+        if (gathering_.request.dry_run && is_oci(index) && now.hex != inspected.hex)
+            now = {};
         item.sha256 = now.hex;
         item.size = now.size;
         item.present = !before.empty() && before == now.hex;
@@ -94,6 +99,10 @@ class Copier {
     }
 
   private:
+    struct Inspected {
+        Json document;   ///< the image's index or manifest; null: the registry does not provide it
+        std::string hex; ///< its digest
+    };
     struct Stored {
         std::string hex; ///< digest of the image's index or manifest; empty: not in the layout
         std::uint64_t size = 0;
@@ -103,17 +112,19 @@ class Copier {
         gathering_.miss("image " + name, std::move(why), std::move(hint));
     }
 
-    /// Returns the image's index or manifest; null, and reports it, if the registry does not provide it.
-    Result<Json> inspect(const std::string& name) {
+    /// Returns the image's index or manifest in its registry. Reports it if there is none.
+    Result<Inspected> inspect(const std::string& name) {
         Programs::Call call{skopeo, {"inspect", "--raw", "--retry-times", "3", "docker://" + name}};
         call.is_answer = true;
         GPUHOST_TRY(finished, gathering_.programs.attempt(call));
-        if (finished.exit_status == 0)
-            return base::parse_json(finished.output, name);
+        if (finished.exit_status == 0) {
+            GPUHOST_TRY(document, base::parse_json(finished.output, name));
+            return Inspected{std::move(document), content::sha256(finished.output)};
+        }
         call.is_answer = false; // again, for the message
         GPUHOST_TRY(repeated, gathering_.programs.attempt(call));
         failed(name, repeated.exit_status == 0 ? "" : repeated.output);
-        return Json();
+        return Inspected{};
     }
 
     void failed(const std::string& name, const std::string& output) {
