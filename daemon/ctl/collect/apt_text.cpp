@@ -11,9 +11,17 @@ namespace gpuhost::ctl {
 
 namespace {
 
+bool is_debian_version(std::string_view version) {
+    return !version.empty() && std::all_of(version.begin(), version.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view(".+:~-").find(c) != std::string_view::npos;
+    });
+}
+
+/// Name and version are in the path of a download, and on the terminal.
 bool is_complete(const ArchivePackage& package) {
-    return !package.name.empty() && !package.version.empty() && content::is_sha256(package.sha256) &&
-           is_plain_name(package.file);
+    return is_plain_name(package.name) && is_debian_version(package.version) &&
+           content::is_sha256(package.sha256) && is_plain_name(package.file);
 }
 
 void set_field(ArchivePackage& package, std::string_view key, std::string_view value) {

@@ -30,7 +30,7 @@ struct ArchivePackage {
 /// Accepts a file name that is safe as a path component and as a pattern in a specification.
 [[nodiscard]] bool is_plain_name(std::string_view name);
 
-/// Parses the stanzas that 'apt-cache show' prints. Skips a stanza without name, version, digest or a safe
+/// Parses the stanzas that 'apt-cache show' prints. Skips a stanza without a valid name, version, digest or
 /// file name, such as that of an installed package.
 [[nodiscard]] std::vector<ArchivePackage> parse_stanzas(std::string_view text);
 

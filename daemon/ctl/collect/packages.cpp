@@ -227,7 +227,7 @@ Result<void> download(Gathering& gathering, const Apt& apt, const std::vector<Wa
     std::size_t number = 0;
     GPUHOST_TRY(output, apt.download(packages, [&](const std::string& name) {
         gathering.programs.report("[" + std::to_string(++number) + "/" + std::to_string(due.size()) +
-                                  "] fetching " + name + ", " + human_bytes(sizes[name]));
+                                  "] fetching " + printable(name) + ", " + human_bytes(sizes[name]));
     }));
     if (!output.empty())
         gathering.programs.show(output);

@@ -43,7 +43,7 @@ void add_content(Facts& facts, const Collection& collection, const CollectReques
     if (!collection.on_every_host.empty())
         facts.add("Left out", plural(collection.on_every_host.size(), "package", "packages") +
                                   " of priority required or important, which each host has: " +
-                                  base::join(collection.on_every_host, ", "));
+                                  printable(base::join(collection.on_every_host, ", ")));
     for (const CollectedItem& item : collection.items)
         if (item.kind == "image")
             facts.add("Image",

@@ -37,6 +37,15 @@ TEST(AptText, UnsafeStanzasAreSkipped) {
     EXPECT_TRUE(parse_stanzas("N: Unable to locate package gcc\n").empty());
 }
 
+TEST(AptText, InvalidNamesAndVersionsAreSkipped) {
+    const std::string rest = "\nFilename: a_1_all.deb\nSHA256: " + digest + "\n";
+    EXPECT_EQ(parse_stanzas("Package: a\nVersion: 1:2.0+b~c-3" + rest).size(), 1U);
+    EXPECT_TRUE(parse_stanzas("Package: ../a\nVersion: 1" + rest).empty());
+    EXPECT_TRUE(parse_stanzas("Package: a\x1b[2J\nVersion: 1" + rest).empty());
+    EXPECT_TRUE(parse_stanzas("Package: a\nVersion: 1/../2" + rest).empty());
+    EXPECT_TRUE(parse_stanzas("Package: a" + rest).empty());
+}
+
 TEST(AptText, UrisHaveNameVersionAndUrl) {
     const std::string text =
         "Reading package lists...\n"
