@@ -61,7 +61,7 @@ class Archive:
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def publish(self):
+    def publish(self, fields=""):
         """Without MD5, as Debian's security archive."""
         binary = "dists/bookworm/main/binary-amd64"
         os.makedirs(self.path(binary), exist_ok=True)
@@ -73,7 +73,7 @@ class Archive:
         release = programs.run(["apt-ftparchive", "-o", "APT::FTPArchive::Release::Codename=bookworm", "-o", "APT::FTPArchive::Release::Suite=bookworm", "-o",
                                 "APT::FTPArchive::Release::Components=main", "-o", "APT::FTPArchive::Release::Architectures=amd64",
                                 "release", "dists/bookworm"], cwd=self.directory, check=True).stdout
-        write(self.path("dists/bookworm/Release"), release)
+        write(self.path("dists/bookworm/Release"), fields + release)
         self.keys.gpg("--clearsign", "--output", self.path("dists/bookworm/InRelease"), self.path("dists/bookworm/Release"))
 
 
@@ -272,6 +272,9 @@ def check_tampering(t, machine):
         stranger.close()
     run = machine.collect("--package", "make", "--mirror", f"file:{machine.path('none')} bookworm", "--keyring", machine.path("archive.gpg"), out="wrong", mirror=False)
     t.ok(run.returncode == FAILED and "--mirror URL" in run.stderr, "an absent archive is refused", run.returncode, run.stderr)
+    machine.archive.publish("Valid-Until: Thu, 01 Jan 2026 00:00:00 UTC\n")
+    run = machine.collect("--package", "make", out="expired")
+    t.ok(run.returncode == FAILED and "machine's clock" in run.stderr, "an expired archive is refused with a hint", run.returncode, run.stderr)
     shutil.rmtree(machine.path("archive"))
     shutil.move(machine.path("intact"), machine.path("archive"))
     run = machine.collect("--package", "make", out="tampered")

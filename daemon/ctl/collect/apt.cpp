@@ -63,6 +63,19 @@ const images::Tool& tool_of_apt(const std::string& program) {
     return tools.at(program);
 }
 
+/// Returns what to do if 'apt-get update' failed with this output.
+std::string hint_for(const std::string& output) {
+    const auto has = [&](const char* text) { return output.find(text) != std::string::npos; };
+    if (has("NO_PUBKEY"))
+        return "Name the file with the keys that sign the archive: --keyring FILE.";
+    if (has("EXPKEYSIG") || has("KEYEXPIRED"))
+        return "Update the package with the archive's keys, or name a file with valid ones: --keyring FILE.";
+    if (has(" is expired ") || has(" is not valid yet "))
+        return "Check this machine's clock with 'date', or name an up-to-date archive with --mirror URL.";
+    return "Check the network and its proxy (http_proxy, https_proxy), or name another archive with --mirror "
+           "URL.";
+}
+
 } // namespace
 
 Result<Apt> Apt::open(const Programs& programs, const CollectRequest& request, std::string directory,
@@ -145,11 +158,8 @@ Result<void> Apt::update() const {
     if (finished.exit_status == 0)
         return {};
     programs_->show(finished.output);
-    const bool is_key = finished.output.find("NO_PUBKEY") != std::string::npos;
     return base::fail(Errc::Failed, "the archive's index can't be used: " + reason_in(finished.output),
-                      is_key ? "Name the file with the keys that sign the archive: --keyring FILE."
-                             : "Check the network and its proxy (http_proxy, https_proxy), or name another "
-                               "archive with --mirror URL.");
+                      hint_for(finished.output));
 }
 
 Result<std::vector<ArchivePackage>> Apt::show(const std::vector<std::string>& words) const {

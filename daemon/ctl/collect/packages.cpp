@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* other_archive =
+    "name all archives with --mirror URL, which replaces the distribution's servers";
 constexpr std::uint64_t spare_bytes = std::uint64_t{64} << 20U; ///< beside the packages: indexes, records
 
 struct Wanted {
@@ -68,7 +70,7 @@ Result<void> add_driver(Gathering& gathering, const Apt& apt, const std::string&
         gathering.miss("driver " + version,
                        "not in the archive of " + std::string(gathering.request.distribution->name) +
                            (known.empty() ? "" : ", which has " + known),
-                       known.empty() ? "Name an archive that has it with --mirror URL, or " + files
+                       known.empty() ? "Instead, " + files + " Or " + other_archive + "."
                                      : "Use --driver with a version that it has, or " + files);
         return {};
     }
@@ -129,11 +131,11 @@ Result<std::vector<std::string>> wanted_words(Gathering& gathering, const Apt& a
             found.push_back(word);
             continue;
         }
-        std::string hint = "Check the name and version, or name an archive that has it with --mirror URL.";
+        std::string hint = std::string("Check the name and version, or ") + other_archive + ".";
         if (headers.count(word) != 0) {
             GPUHOST_TRY(known, kernels_with_headers(apt, headers[word]));
             hint = (known.empty() ? std::string() : "The archive has headers of " + known + ". ") +
-                   "Update the hosts' kernel, or name an archive that has it with --mirror URL.";
+                   "Update the hosts' kernel, or " + other_archive + ".";
         }
         gathering.miss("package " + word, "not in the archive", hint);
     }
@@ -156,8 +158,11 @@ Result<void> add_packages(Gathering& gathering, const Apt& apt, std::vector<Want
         return {};
     auto packages = apt.resolve(words);
     if (!packages && packages.error().code == Errc::Failed) {
-        gathering.miss("dependencies of " + base::join(words, " "), packages.error().message,
-                       "Collect the packages that exclude each other separately.");
+        gathering.miss(
+            "dependencies of " + base::join(words, " "), packages.error().message,
+            std::string("Collect packages that exclude each other separately. If the archive lacks "
+                        "a dependency, ") +
+                other_archive + ".");
         return {};
     }
     if (!packages)
