@@ -16,7 +16,6 @@ using base::Result;
 namespace {
 
 constexpr std::size_t record_limit = std::size_t{16} << 20U;
-constexpr const char* layout = "images"; ///< the OCI image layout in the directory
 
 Json to_json(const CollectedItem& item) {
     return {{"kind", item.kind}, {"name", item.name},        {"version", item.version},
@@ -100,7 +99,7 @@ images::BundleSpec spec_of(const Collection& collection, const CollectRequest& r
         if (item.kind == "image") {
             images::ImageSource image;
             image.name = item.name;
-            image.layout = layout;
+            image.layout = image_layout;
             image.platforms = {request.platform};
             spec.images.push_back(std::move(image));
         }

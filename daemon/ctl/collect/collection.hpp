@@ -16,6 +16,8 @@ namespace gpuhost::ctl {
 
 /// The record of what was collected, in the directory.
 inline constexpr const char* collection_file = "collected.json";
+/// The OCI image layout in the directory.
+inline constexpr const char* image_layout = "images";
 
 struct CollectedItem {
     std::string kind = {};    ///< "driver", "package" or "image"

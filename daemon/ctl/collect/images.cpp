@@ -18,7 +18,6 @@ namespace {
 const images::Tool skopeo{"skopeo", "skopeo"};
 constexpr std::chrono::hours copy_deadline{12};
 constexpr std::size_t document_limit = std::size_t{16} << 20U;
-constexpr const char* layout = "images";
 
 /// The operating system and the architecture of "linux/amd64".
 struct Platform {
@@ -74,7 +73,7 @@ class Copier {
                  "Name the hosts' platform with --platform, or another image.");
             return {};
         }
-        CollectedItem item{"image", name, "", layout, "docker://" + name};
+        CollectedItem item{"image", name, "", image_layout, "docker://" + name};
         const std::string before = stored(name).hex;
         if (!gathering_.request.dry_run) {
             gathering_.programs.report("fetching image " + name);
@@ -137,7 +136,7 @@ class Copier {
     Result<bool> run(const std::string& name, std::vector<std::string> options, const std::string& from,
                      const std::string& to) {
         options.insert(options.begin(), {"copy", "--quiet", "--retry-times", "3"});
-        options.insert(options.end(), {"docker://" + from, std::string("oci:") + layout + to});
+        options.insert(options.end(), {"docker://" + from, std::string("oci:") + image_layout + to});
         Programs::Call call{skopeo, std::move(options), gathering_.request.directory};
         call.deadline = copy_deadline;
         GPUHOST_TRY(finished, gathering_.programs.attempt(call));
@@ -173,7 +172,7 @@ class Copier {
 
     /// Returns a document of the layout; null if it can't be read.
     [[nodiscard]] Json document(const std::string& hex) const {
-        return read(std::string("/") + layout + "/blobs/sha256/" + hex);
+        return read(std::string("/") + image_layout + "/blobs/sha256/" + hex);
     }
     [[nodiscard]] Json read(const std::string& path) const {
         const auto text = gathering_.directory.read(path, document_limit);
@@ -194,7 +193,7 @@ class Copier {
     }
 
     [[nodiscard]] Stored stored(const std::string& name) const {
-        const Json index = read(std::string("/") + layout + "/index.json");
+        const Json index = read(std::string("/") + image_layout + "/index.json");
         for (const Json& one : base::list_of(index, "manifests"))
             if (base::string_or(base::member(one, "annotations"), "org.opencontainers.image.ref.name", "") ==
                 name) {
