@@ -214,7 +214,7 @@ def check_again(t, machine):
     t.ok(run.returncode == 0 and "Fetched: 2 items" in run.stdout and "Present: 9 items" in run.stdout,
          "a repeated collect fetches missing and damaged files", run.stdout, run.stderr)
     t.ok(not os.path.exists(machine.path("out/packages/tool_1.0_amd64.deb")), "files that are no longer needed are removed")
-    document = json.loads(machine.collect("--driver", NEW, "--json").stdout)
+    document = json.loads(machine.collect("--driver", NEW, "--json", out="out/").stdout)
     t.ok(document["missing"] == [] and document["spec"] == machine.path("out/site.spec") and document["notes"][0].startswith("No kernel headers"),
          "--json has items, specification and notes", document)
 

@@ -160,7 +160,8 @@ Result<CollectRequest> chosen_request(const Session& session) {
     request.distribution = distribution;
     GPUHOST_TRY(directory,
                 needed(given, directory_option, "Name the directory for the files: --directory DIRECTORY."));
-    request.directory = fs::absolute(directory).lexically_normal().string();
+    const fs::path path = fs::absolute(directory).lexically_normal();
+    request.directory = (path.has_filename() ? path : path.parent_path()).string(); // no "/" at the end
     request.platform = given.value(platform_option).value_or(request.platform);
     request.drivers = given.values(driver_option);
     request.kernels = given.values(kernel_option);
