@@ -286,9 +286,11 @@ def check_driver_files(t, machine, web):
     write(machine.path(f"files/nvidia-smi_{NEW}-1_amd64.deb"), "content")
     write(machine.path("files/other_1.0_amd64.deb"), "content")
     write(machine.path(f"files/nvidia-smi_{NEW}.07-1_amd64.deb"), "another version")
+    write(machine.path(f"files/NVIDIA-{NEW} (1).run"), "downloaded twice")
     run = machine.collect("--driver", NEW, "--driver-files", machine.path("files"), "--driver-files", f"{web.url}/{RUN_FILE}", out="given")
     t.equal((run.returncode, sorted(os.listdir(machine.path(f"given/driver/{NEW}")))), (0, [RUN_FILE, f"nvidia-smi_{NEW}-1_amd64.deb"]),
             "--driver-files replace the packages of the archive")
+    t.ok(f"Skipped 'NVIDIA-{NEW} (1).run'" in " ".join(run.stdout.split()), "a file with a space in its name is skipped with a note", run.stdout)
     t.equal(digest(machine.path(f"given/driver/{NEW}/{RUN_FILE}")), digest(machine.path("web/" + RUN_FILE)), "curl fetches a driver file by https")
     before = len(web.requests)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/{RUN_FILE}", out='quoted"')

@@ -73,8 +73,14 @@ Result<void> copy_directory(Gathering& gathering, const std::string& directory,
     std::size_t found = 0;
     for (const std::string& name : names) {
         const std::string version = version_in(gathering.request, name);
-        if (version.empty() || !is_plain_name(name))
+        if (version.empty())
             continue;
+        if (!is_plain_name(name)) {
+            gathering.result.notes.push_back(
+                "Skipped '" + printable(name) +
+                "', as a specification can't have a character of its name. Rename the file.");
+            continue;
+        }
         ++found;
         versions.insert(version);
         GPUHOST_CHECK(
