@@ -112,6 +112,10 @@ def check_terminal(t, maker):
     status, shown = maker.type_in("other", *p12)
     t.ok(status == NOT_ALLOWED and shown.count("Passphrase for") == 1,
          "a wrong passphrase from the terminal is refused", status, shown)
+    write(maker.path("site.spec"), "[Nonsense]\n")
+    status, shown = maker.type_in(None, *p12)
+    t.ok(status != 0 and "Passphrase for" not in shown, "a mistake in the specification is reported before the passphrase is asked for", status, shown)
+    write(maker.path("site.spec"), SPEC)
     status, shown = maker.type_in(None, *p12, "--no-ask-password")
     t.ok(status == NOT_ALLOWED and "Passphrase for" not in shown,
          "--no-ask-password asks for no passphrase", status, shown)

@@ -83,6 +83,7 @@ Result<int> run(Session& session) {
     const std::string& path = session.arguments().words()[0];
     if (session.arguments().has(dry_run_option))
         return name_only(session, path);
+    GPUHOST_CHECK(read_spec(path)); // a mistake in it is reported before a passphrase is asked for
     GPUHOST_TRY(target, chosen_target(session));
     GPUHOST_TRY(created, create_bundle(session, path, target));
     if (session.wants_json()) {
