@@ -94,6 +94,13 @@ def dress(host):
     os.makedirs(host.path("/lib/modules/5.10.0-gone/updates"))
 
 
+def check_unnamed(t, host):
+    os.rename(host.path("/etc/hostname"), host.path("/etc/hostname.away"))
+    run = host.ctl("inventory", "export", "--root", host.root, "-o", os.path.join(host.scratch, "unnamed.json"))
+    os.rename(host.path("/etc/hostname.away"), host.path("/etc/hostname"))
+    t.ok(run.returncode == 0 and "Wrote the inventory of this host, with " in run.stderr, "an inventory of a host without a name is written", run.stderr)
+
+
 def check_export(t, host):
     run = host.ctl("inventory", "export", "--root", host.root)
     said = json.loads(run.stdout)
@@ -260,6 +267,7 @@ def main():
         host.ctl("driver", "import", *packages, check=0)
         host.ctl("driver", "import", *modules, check=0)
         check_export(t, host)
+        check_unnamed(t, host)
         for check in (check_one_host, check_delta, check_unserved):
             check(t, host, maker)
     finally:

@@ -31,7 +31,8 @@ Result<int> run(Session& session) {
     GPUHOST_CHECK(base::write_all(file.fd(), text, *path));
     GPUHOST_CHECK(file.finish());
     session.note(
-        "Wrote the inventory of " + printable(inventory.hostname) + ", with " +
+        "Wrote the inventory of " +
+        (inventory.hostname.empty() ? "this host" : printable(inventory.hostname)) + ", with " +
         plural(inventory.blobs.size(), "blob", "blobs") + ", to " + *path +
         ".\nNext: copy it to the machine that makes bundles, for 'gpuhostctl bundle create --for'.\n");
     return 0;
