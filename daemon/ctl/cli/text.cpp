@@ -119,6 +119,17 @@ std::string printable(std::string_view text) {
     return clean;
 }
 
+std::string shell_quoted(std::string_view word) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=@%+,";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
+        return std::string(word);
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
 std::string human_bytes(std::uint64_t bytes) {
     static constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024)

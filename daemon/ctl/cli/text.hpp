@@ -20,6 +20,8 @@ namespace gpuhost::ctl {
 /// Replaces control characters and invalid bytes, because text from a file, a process or gpuhostd must not
 /// control the terminal.
 [[nodiscard]] std::string printable(std::string_view text);
+/// Quotes a word for a shell, if necessary. Commands that users copy need it for the name of a foreign file.
+[[nodiscard]] std::string shell_quoted(std::string_view word);
 
 [[nodiscard]] std::string human_bytes(std::uint64_t bytes);  ///< "17.3 MiB"
 [[nodiscard]] std::string human_span(std::uint64_t us);      ///< "2 min 5 s", "0.4 s": two units at most

@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/ctl/cli/text.hpp"
 #include "images/bundle/layout.hpp"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths
     base::Error error = files.error();
     const std::string bundle = error.code == Errc::NotFound ? bundle_in(paths[0]) : std::string();
     if (!bundle.empty())
-        error.hint = "Name the bundle in it: gpuhostctl upgrade " + bundle + ".";
+        error.hint = "Name the bundle in it: gpuhostctl upgrade " + shell_quoted(bundle) + ".";
     else if (error.code == Errc::InvalidArgument && !base::starts_with(error.message, "'-'"))
         error.message += ", nor a signed bundle";
     if (error.code == Errc::InvalidArgument)

@@ -2,6 +2,7 @@
 #include "daemon/client/bundle_call.hpp"
 #include "daemon/client/driver_call.hpp"
 #include "daemon/ctl/cli/document.hpp"
+#include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/host/apply.hpp"
 #include "daemon/ctl/upgrade/options.hpp"
 #include "daemon/ctl/upgrade/upgrade.hpp"
@@ -14,18 +15,6 @@ using base::Json;
 using base::Result;
 
 namespace {
-
-/// Quotes a word for a shell, if necessary.
-std::string quoted(const std::string& word) {
-    constexpr std::string_view plain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=@%+,";
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-        return word;
-    std::string text = "'";
-    for (const char c : word)
-        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return text + "'";
-}
 
 bool has_problem(const Json& plan, base::Errc code) {
     const Json& problems = list_of(plan, "problems");
@@ -107,14 +96,14 @@ std::string Upgrade::arguments_text(bool with_input) const {
     const Arguments& given = session_.arguments();
     std::string text;
     for (const std::string& path : with_input ? input_.paths : std::vector<std::string>())
-        text += " " + quoted(path);
+        text += " " + shell_quoted(path);
     for (const Option* const option : {&peer_option, &fetch_socket_option, &allow_downgrade_option})
         if (with_input && given.has(*option))
             text += " --" + std::string(option->name) +
-                    (option->argument.empty() ? "" : "=" + quoted(*given.value(*option)));
+                    (option->argument.empty() ? "" : "=" + shell_quoted(*given.value(*option)));
     for (const Option* const option : {&option::holders, &option::holder_timeout})
         if (given.has(*option))
-            text += " --" + std::string(option->name) + "=" + quoted(*given.value(*option));
+            text += " --" + std::string(option->name) + "=" + shell_quoted(*given.value(*option));
     return text;
 }
 

@@ -29,6 +29,13 @@ TEST(Text, ElidesToColumns) {
     EXPECT_EQ(elide("ab", 0), "");
 }
 
+TEST(Text, WordsAreQuotedForShells) {
+    EXPECT_EQ(shell_quoted("/media/usb/site-1.bundle"), "/media/usb/site-1.bundle");
+    EXPECT_EQ(shell_quoted("a;reboot"), "'a;reboot'");
+    EXPECT_EQ(shell_quoted("it's"), "'it'\\''s'");
+    EXPECT_EQ(shell_quoted(""), "''");
+}
+
 TEST(Text, ControlCharactersAreReplaced) {
     EXPECT_EQ(printable("a\033[2Jb\x7f"), "a?[2Jb?");
     EXPECT_EQ(printable("two\nlines\tand a tab"), "two lines and a tab");

@@ -83,6 +83,11 @@ TEST(UpgradeInput, OtherInputIsRefusedWithNextStep) {
     ASSERT_FALSE(stick);
     EXPECT_EQ(stick.error().hint,
               "Name the bundle in it: gpuhostctl upgrade " + dir.path("stick/site.bundle") + ".");
+    dir.write("foreign/a;reboot;.bundle", bundle());
+    const auto foreign = recognize_input({dir.path("foreign")}, "");
+    ASSERT_FALSE(foreign);
+    EXPECT_EQ(foreign.error().hint,
+              "Name the bundle in it: gpuhostctl upgrade '" + dir.path("foreign/a;reboot;.bundle") + "'.");
 }
 
 TEST(UpgradeInput, PeerExcludesFiles) {
