@@ -4,6 +4,7 @@
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/config/files.hpp"
 #include "daemon/ctl/config/verbs.hpp"
 #include "daemon/settings/all_settings.hpp"
 
@@ -42,8 +43,7 @@ base::Result<int> run(Session& session) {
             session.page(default_settings_file());
         return 0;
     }
-    GPUHOST_TRY(root, given_root(session.arguments()));
-    const auto files = core::settings_files(root);
+    GPUHOST_TRY(files, files_of_host(session.arguments()));
     for (const auto& file : files)
         if (file.error)
             return base::fail(*file.error);

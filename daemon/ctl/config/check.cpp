@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/config/files.hpp"
 #include "daemon/ctl/config/verbs.hpp"
 #include "daemon/ctl/config/view.hpp"
 #include "daemon/settings/all_settings.hpp"
@@ -29,17 +30,6 @@ Result<Files> one_file(const Arguments& given) {
     if (content.find('\0') != std::string::npos)
         return base::fail(Errc::BadContent, "'" + path + "': not a text file");
     return Files{{path, std::move(content)}};
-}
-
-/// Returns the files of a host. Fails if the user may not read one. Another unreadable file is a mistake,
-/// which gpuhostd ignores.
-Result<Files> files_of_host(const Arguments& given) {
-    GPUHOST_TRY(root, given_root(given));
-    Files files = core::settings_files(root);
-    for (const core::SettingsFile& file : files)
-        if (file.error && file.error->code == Errc::AccessDenied)
-            return base::fail(file.error->with_hint("Run it as root."));
-    return files;
 }
 
 std::string summary(const Arguments& given, const Files& files) {

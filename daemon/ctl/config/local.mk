@@ -3,6 +3,8 @@
 daemon_ctl_libctl_a_SOURCES += \
     %D%/cat.cpp \
     %D%/check.cpp \
+    %D%/files.cpp \
+    %D%/files.hpp \
     %D%/show.cpp \
     %D%/verbs.hpp \
     %D%/view.cpp \

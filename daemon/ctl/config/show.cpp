@@ -3,6 +3,7 @@
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/config/files.hpp"
 #include "daemon/ctl/config/verbs.hpp"
 #include "daemon/ctl/config/view.hpp"
 #include "daemon/settings/all_settings.hpp"
@@ -64,8 +65,8 @@ Result<ShownSettings> chosen(const Settings& settings, const std::vector<std::st
 
 Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
-    GPUHOST_TRY(root, given_root(given));
-    const core::LoadedSettings loaded = core::load_settings(root, setting_keys());
+    GPUHOST_TRY(files, files_of_host(given));
+    const core::LoadedSettings loaded = core::load_settings(files, setting_keys());
     GPUHOST_TRY(shown, chosen(loaded.settings, given.words()));
     if (given.has(changed_option))
         std::erase_if(shown, [](const Setting* setting) { return setting->is_default(); });
