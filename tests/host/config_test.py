@@ -113,8 +113,9 @@ def check_limits(t, host):
         run = host.ctl("config", "check", scratch(name))
         t.ok(run.returncode == status and message in run.stderr and run.stdout == "", f"config check refuses {name}: {message}",
              run.returncode, run.stdout, run.stderr)
-    run = host.ctl("config", "check", scratch("latin"))
-    t.ok(run.returncode == BAD and "\x1b" not in run.stdout, "config check prints no control characters", run.stdout)
+    write(scratch("control"), "[Driver]\nHolderPolicy=\x1b[2J\n")
+    run = host.ctl("config", "check", scratch("control"))
+    t.ok(run.returncode == BAD and "HolderPolicy='?[2J'" in run.stdout and "\x1b" not in run.stdout, "config check prints no control characters", run.stdout)
     if os.geteuid() == 0:
         closed = scratch("closed")
         write(closed, "[Driver]\n")
@@ -122,6 +123,12 @@ def check_limits(t, host):
         os.chmod(host.scratch, 0o755)
         run = host.ctl("config", "check", closed, user=65534)
         t.ok(run.returncode == 12 and "Permission denied" in run.stderr, "config check needs the right to read", run.returncode, run.stderr)
+        os.chmod(host.path(MAIN), 0)
+        for verb in ("show", "cat", "check"):
+            run = host.ctl("config", verb, f"--root={host.root}", user=65534)
+            t.ok(run.returncode == 12 and run.stdout == "" and "Hint: Run it as root." in run.stderr,
+                 f"config {verb} needs the right to read the host's files", run.returncode, run.stdout, run.stderr)
+        os.chmod(host.path(MAIN), 0o644)
     run = host.ctl("config", "check", scratch("latin"), f"--root={host.root}")
     t.equal(run.returncode, INVALID, "config check refuses --root with FILE")
 
