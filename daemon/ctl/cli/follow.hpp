@@ -2,6 +2,7 @@
 // Starts an operation and waits until it ends, as most verbs do.
 #pragma once
 
+#include "daemon/base/json.hpp"
 #include "daemon/client/request.hpp"
 #include "daemon/ctl/cli/deadline.hpp"
 #include "daemon/ctl/cli/session.hpp"
