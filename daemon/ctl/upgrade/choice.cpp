@@ -21,13 +21,19 @@ std::string decided(const ChoiceFacts& facts) {
 Result<std::string> wanted_version(const ChoiceFacts& facts) {
     if (!facts.named.empty())
         return facts.named;
-    if (facts.has_input && facts.brought && facts.brought->size() == 1)
+    if (facts.has_input && (!facts.brought || facts.brought->empty()))
+        return std::string();
+    if (facts.has_input && facts.brought->size() == 1)
         return facts.brought->front();
-    if (facts.has_input && facts.brought && facts.brought->size() > 1)
+    if (facts.has_input) {
+        const std::string before = decided(facts);
         return base::fail(Errc::InvalidArgument,
                           "the input has several driver versions: " + base::join(*facts.brought, ", "),
-                          "Name one: gpuhostctl upgrade " + facts.brought->front() + facts.arguments + ".");
-    if (std::string version = decided(facts); !version.empty() || facts.has_input)
+                          "Name one: gpuhostctl upgrade " +
+                              (base::contains(*facts.brought, before) ? before : facts.brought->front()) +
+                              facts.arguments + ".");
+    }
+    if (std::string version = decided(facts); !version.empty())
         return version;
     if (!facts.configured.empty()) // off or preinstalled
         return base::fail(

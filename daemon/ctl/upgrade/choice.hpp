@@ -22,8 +22,8 @@ struct ChoiceFacts {
 };
 
 /// Returns the version: the named one, else the only one that the input brings. Without input: the one of the
-/// cluster's policy, else the configured one, else the newest in the store. Input without a driver leaves the
-/// driver as it is: the result is then the version of the policy or of the configuration, or empty.
+/// cluster's policy, else the configured one, else the newest in the store. The result is empty for input
+/// without a driver: only the rest of the configuration is applied then.
 ///
 /// Fails with InvalidArgument if the input brings several versions and none is named. Fails with NotFound if
 /// the version is neither in the input nor in the store. Fails with Refused if the configuration or the

@@ -39,7 +39,7 @@ Result<int> Upgrade::check_later_parts() {
     if (!version_ || (!version_->empty() && !base::contains(facts.store, *version_)))
         return leave_unchecked(Part::Import);
     for (const Part part : {Part::Build, Part::Swap, Part::Rest}) {
-        if (part == Part::Swap && !offer_.driver.empty()) {
+        if (part == Part::Swap && concerns(part) && !offer_.driver.empty()) {
             outcome_.add_unchecked(noun(part) + ": gpuhost-cluster checks it when the host's turn comes");
             continue;
         }

@@ -57,8 +57,13 @@ TEST(UpgradeChoice, OnlyVersionOfInputIsChosen) {
     EXPECT_EQ(chosen(facts), "") << "input without a driver leaves the driver as it is";
     facts.store = {"550.163.01"};
     EXPECT_EQ(chosen(facts), "");
-    facts.configured = "550.163.01";
-    EXPECT_EQ(chosen(facts), "550.163.01");
+    for (const char* configured : {"550.163.01", "570.86.10"}) {
+        facts.configured = configured;
+        EXPECT_EQ(chosen(facts), "") << "whether the store has the configured version or not";
+    }
+    facts.offered = "550.163.01";
+    EXPECT_EQ(chosen(facts), "");
+    facts.offered.clear();
     facts.configured = "off";
     EXPECT_EQ(chosen(facts), "") << "images may come to a host whose driver is not managed";
 }
@@ -68,6 +73,9 @@ TEST(UpgradeChoice, SeveralVersionsRequireName) {
     expect_refusal(facts, Errc::InvalidArgument,
                    "the input has several driver versions: 570.86.10, 550.163.01",
                    "Name one: gpuhostctl upgrade 570.86.10 site.bundle.");
+    facts.configured = "550.163.01";
+    EXPECT_EQ(choose_version(facts).error().hint, "Name one: gpuhostctl upgrade 550.163.01 site.bundle.")
+        << "another version would be refused";
     facts.named = "550.163.01";
     EXPECT_EQ(chosen(facts), "550.163.01");
 }
