@@ -108,6 +108,9 @@ def check_several(t, host, maker):
          "several versions in a directory are refused before the import", *said(run))
     run = host.ctl("upgrade", NEW, both, "--dry-run")
     t.ok(run.returncode == 0 and f"import driver {NEW} (3 packages)" in run.stdout, "the named version of a directory is imported", *said(run))
+    run = host.ctl("upgrade", BUILT, both)
+    t.ok(run.returncode == NOT_FOUND and f"The input has {NEW}, {OLD}." in run.stderr and state(host) == before,
+         "a version that the directory lacks is refused before the import", *said(run))
 
 
 def check_version(t, host):
@@ -164,6 +167,12 @@ def check_bundle(t, host, maker):
         run = host.ctl("upgrade", "-", stdin=cat.stdout)
     t.ok(run.returncode == 0 and host.loaded().get("nvidia") == NEW and state(host)[1] == ["drivers", "one"],
          "the only version of a bundle from a pipe is loaded", *said(run))
+    maker.create(one(NEW), generation=2)
+    with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
+        run = host.ctl("upgrade", OLD, "-", stdin=cat.stdout)
+    t.ok(run.returncode == BAD_ARGUMENT and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stderr
+         and "Done: the import of the bundle." in run.stderr and run.stderr.endswith(f"Continue: gpuhostctl upgrade {OLD}\n"),
+         "a version that the pipe lacked stops after the import", *said(run))
     maker.create(one(OLD), generation=1)
     run = host.ctl("bundle", "remove", "one")
     os.unlink(host.path("/etc/gpuhost/trust.d/site.pem"))

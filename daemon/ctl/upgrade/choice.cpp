@@ -64,10 +64,16 @@ Result<void> check_decided(const std::string& version, const ChoiceFacts& facts)
 }
 
 Result<void> check_available(const std::string& version, const ChoiceFacts& facts) {
-    if (base::contains(facts.store, version))
-        return {};
     if (facts.has_input && (!facts.brought || base::contains(*facts.brought, version)))
         return {};
+    if (base::contains(facts.store, version)) {
+        if (!facts.has_input || facts.brought->empty())
+            return {};
+        return base::fail(Errc::InvalidArgument,
+                          "driver " + version + " is in the store, but the input has only " +
+                              base::join(*facts.brought, ", "),
+                          "Leave out the input: gpuhostctl upgrade " + version + ".");
+    }
     const std::string in_store =
         facts.store.empty() ? "The store is empty." : "The store has " + base::join(facts.store, ", ") + ".";
     if (!facts.has_input)

@@ -25,9 +25,10 @@ struct ChoiceFacts {
 /// cluster's policy, else the configured one, else the newest in the store. The result is empty for input
 /// without a driver: only the rest of the configuration is applied then.
 ///
-/// Fails with InvalidArgument if the input brings several versions and none is named. Fails with NotFound if
-/// the version is neither in the input nor in the store. Fails with Refused if the configuration or the
-/// policy names another version, because the next apply would return to that.
+/// Fails with InvalidArgument if the input brings several versions and none is named, or other versions
+/// than the named one, which is in the store. Fails with NotFound if the version is neither in the input
+/// nor in the store. Fails with Refused if the configuration or the policy names another version, because
+/// the next apply would return to that.
 [[nodiscard]] base::Result<std::string> choose_version(const ChoiceFacts& facts);
 
 } // namespace gpuhost::ctl

@@ -63,6 +63,8 @@ Result<int> Upgrade::import_drivers(bool dry_run) {
     if (version_)
         input_.drivers.keep(*version_);
     GPUHOST_TRY(imports, open_driver_files(input_.drivers));
+    if (!dry_run)
+        brought_.reset(); // the names of packages may lie
     for (const std::vector<client::InputFile>& files : imports) {
         const client::Request request = client::request_of(client::driver_call("Import", {files}));
         GPUHOST_TRY(ran, dry_run ? check_request(session_, request) : run_request(session_, request));
@@ -89,11 +91,16 @@ Result<int> Upgrade::fetch() {
 }
 
 /// Chooses the version, if what decides it is known. Before the import, the names of packages may contain it.
+/// After the import, checks that the input really has the version that was chosen before.
 Result<void> Upgrade::choose() {
     if (std::vector<std::string> named = input_.drivers.versions(); !brought_ && !named.empty())
         brought_ = std::move(named);
     GPUHOST_TRY(facts, choice_facts());
-    if (version_ || (facts.has_input && facts.named.empty() && !facts.brought))
+    if (version_ && !imported_)
+        return {};
+    if (version_)
+        facts.named = *version_;
+    if (facts.has_input && facts.named.empty() && !facts.brought)
         return {};
     GPUHOST_TRY(version, choose_version(facts));
     version_ = std::move(version);

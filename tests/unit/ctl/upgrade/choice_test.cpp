@@ -121,6 +121,13 @@ TEST(UpgradeChoice, MissingVersionNamesWhatThereIs) {
     expect_refusal(facts, Errc::NotFound,
                    "driver 570.86.10 is neither in the input, for this host, nor in the store",
                    "The input has 550.163.01. The store is empty.");
+    facts.store = {"570.86.10"};
+    expect_refusal(facts, Errc::InvalidArgument,
+                   "driver 570.86.10 is in the store, but the input has only 550.163.01",
+                   "Leave out the input: gpuhostctl upgrade 570.86.10.");
+    facts.brought->clear();
+    EXPECT_EQ(chosen(facts), "570.86.10") << "images, and a driver of the store";
+    facts.store.clear();
     facts.brought.reset();
     EXPECT_EQ(chosen(facts), "570.86.10") << "the input is not known before the import";
     EXPECT_EQ(chosen({}), "refused: the driver store is empty");
