@@ -309,6 +309,9 @@ def check_peer(t, maker):
         run = upgrade("--peer=other")
         t.ok(run[0] == NOT_FOUND and "Left: the transfer of bundle other from peers" in run[2]
              and f"Continue: gpuhostctl upgrade --peer=other --socket={path}\n" in run[2], "a bundle that no peer has stops the upgrade", *run)
+        run = upgrade("--peer=other", "--json")
+        document = json.loads(run[1])
+        t.ok(run[0] == NOT_FOUND and document["error"]["message"] in run[2] and document["done"] == [], "--json has the error of a transfer", *run)
         run = upgrade("--peer=one")
         t.ok(run[0] == 0 and host.loaded().get("nvidia") == NEW and "import bundle one, generation 2, from peers: done" in run[1]
              and run[1].endswith(f"OK: driver {NEW} serves 2 GPUs\n"), "a bundle from a peer upgrades the host", *run)

@@ -80,6 +80,8 @@ Result<int> Upgrade::fetch() {
     Json document{{"operations", Json::array()}, {"errors", Json::array()}};
     const auto status = fetch_bundles(session_, {input_.peer_bundle}, document, false);
     outcome_.add_operations(document["operations"]);
+    if (status && *status != 0 && !document["errors"].empty())
+        outcome_.set_error(document["errors"].back());
     if (!status || *status != 0)
         return status;
     GPUHOST_TRY(list, client_.ask(client::bundle_call("List")));

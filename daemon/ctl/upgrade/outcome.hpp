@@ -19,6 +19,8 @@ class UpgradeOutcome {
     int add(const Ran& ran);
     /// Adds documents that were printed already.
     void add_operations(const base::Json& operations);
+    /// Sets the error of a part that printed it.
+    void set_error(const base::Json& error) { document_["error"] = error; }
     void set_version(const std::string& version) { document_["version"] = version; }
     /// Adds a part that a dry run can't check now, and the reason.
     void add_unchecked(const std::string& what) { document_["unchecked"].push_back(what); }
