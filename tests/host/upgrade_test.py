@@ -130,6 +130,10 @@ def check_version(t, host):
     configure(host, f"[Driver]\nVersion={NEW}\n")
     run = host.ctl("upgrade")
     t.ok(run.returncode == 0 and host.loaded().get("nvidia") == NEW, "the configured version is loaded", *said(run))
+    run = host.ctl("upgrade", "--json")
+    document = json.loads(run.stdout)
+    t.equal((run.returncode, [document[key] for key in ("operations", "plans", "unchecked", "done")]), (0, [[], [], [], []]),
+            "the document of an upgrade without work has empty lists")
     configure(host, "")
     run = host.ctl("upgrade", "1.2.3")
     t.ok(run.returncode == NOT_FOUND and f"The store has {NEW}, {OLD}." in run.stderr, "a missing version names those in the store", *said(run))

@@ -37,7 +37,10 @@ class UpgradeOutcome {
 
   private:
     Session& session_;
-    base::Json document_{{"operations", base::Json::array()}};
+    base::Json document_{{"operations", base::Json::array()},
+                         {"plans", base::Json::array()},
+                         {"unchecked", base::Json::array()},
+                         {"done", base::Json::array()}};
 };
 
 /// Renders "Done: …", "Left: …" and "Continue: …".
