@@ -6,7 +6,6 @@
 #include "daemon/ctl/cli/text.hpp"
 #include "images/bundle/layout.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fcntl.h>
