@@ -134,9 +134,16 @@ def check_version(t, host):
     document = json.loads(run.stdout)
     t.equal((run.returncode, [document[key] for key in ("operations", "plans", "unchecked", "done")]), (0, [[], [], [], []]),
             "the document of an upgrade without work has empty lists")
+    run = host.ctl("upgrade", "--dry-run")
+    t.equal(said(run), (0, "Nothing to do: the host is up to date.\n", ""), "a dry run without work says so")
     configure(host, "")
     run = host.ctl("upgrade", "1.2.3")
     t.ok(run.returncode == NOT_FOUND and f"The store has {NEW}, {OLD}." in run.stderr, "a missing version names those in the store", *said(run))
+    for more in ([], ["--dry-run"]):
+        run = host.ctl("upgrade", "1.2.3", "--json", *more)
+        document = json.loads(run.stdout)
+        t.ok(run.returncode == NOT_FOUND and document["error"]["message"] in run.stderr and document["done"] == [],
+             f"the document of {' '.join(['upgrade', *more])} has the error of the choice", *said(run))
     run = host.ctl("upgrade", OLD, "--dry-run")
     t.ok(run.returncode == 0 and f"swap driver {NEW} → {OLD}" in run.stdout and "no problems found" in run.stdout
          and run.stdout.endswith("\nNot checked now:\n  the rest of the configuration: depends on the swap\n")

@@ -5,17 +5,20 @@
 
 namespace gpuhost::ctl {
 
-using base::Json;
 using base::Result;
 
 Result<int> Upgrade::dry_run() {
     GPUHOST_CHECK(client_.subscribe());
+    return outcome_.finish_dry_run(check_parts());
+}
+
+Result<int> Upgrade::check_parts() {
     GPUHOST_CHECK(wait_for_others());
     if (input_.kind != UpgradeInput::Kind::Bundle)
         GPUHOST_CHECK(choose());
     GPUHOST_TRY(status, check_import());
     if (status != 0)
-        return outcome_.finish_dry_run(status);
+        return status;
     GPUHOST_CHECK(choose());
     return check_later_parts();
 }
@@ -48,10 +51,10 @@ Result<int> Upgrade::check_later_parts() {
             continue;
         GPUHOST_TRY(ran, check_request(session_, *request));
         if (const int status = outcome_.add(ran); status != 0)
-            return outcome_.finish_dry_run(status);
+            return status;
         return leave_unchecked(part);
     }
-    return outcome_.finish_dry_run(0);
+    return 0;
 }
 
 int Upgrade::leave_unchecked(Part after) {
@@ -61,7 +64,7 @@ int Upgrade::leave_unchecked(Part after) {
     for (const Part part : {Part::Build, Part::Swap, Part::Rest})
         if (part > after && concerns(part))
             outcome_.add_unchecked(noun(part) + condition);
-    return outcome_.finish_dry_run(0);
+    return 0;
 }
 
 } // namespace gpuhost::ctl

@@ -28,18 +28,24 @@ void UpgradeOutcome::add_operations(const Json& operations) {
         document_["operations"].push_back(operation);
 }
 
+/// Prints and adds an error. Returns the exit status.
+int UpgradeOutcome::status_of(const base::Result<int>& result) {
+    if (result)
+        return *result;
+    session_.complain(result.error());
+    document_["error"] = base::to_json(result.error());
+    return base::info(result.error().code).exit_code;
+}
+
 int UpgradeOutcome::stop(const base::Result<int>& status, const std::vector<std::string>& left,
                          const std::string& command) {
-    if (!status) {
-        session_.complain(status.error());
-        document_["error"] = base::to_json(status.error());
-    }
+    const int exit_status = status_of(status);
     session_.warn(render_rest_of_upgrade(base::strings_or_empty(document_, "done"), left, command));
     document_["left"] = left;
     document_["continue"] = command;
     if (session_.wants_json())
         session_.print_json(document_);
-    return status ? *status : base::info(status.error().code).exit_code;
+    return exit_status;
 }
 
 int UpgradeOutcome::finish(const Verdict& verdict) {
@@ -51,11 +57,14 @@ int UpgradeOutcome::finish(const Verdict& verdict) {
     return verdict.ok ? 0 : not_ok_exit_status;
 }
 
-int UpgradeOutcome::finish_dry_run(int status) {
+int UpgradeOutcome::finish_dry_run(const base::Result<int>& result) {
+    const int status = status_of(result);
     if (session_.wants_json()) {
         session_.print_json(document_);
         return status;
     }
+    if (status == 0 && document_["plans"].empty() && document_["unchecked"].empty())
+        session_.print("Nothing to do: the host is up to date.\n");
     std::string lines;
     for (const std::string& what : base::strings_or_empty(document_, "unchecked"))
         lines += "  " + printable(what) + "\n";

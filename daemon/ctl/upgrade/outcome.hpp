@@ -32,10 +32,13 @@ class UpgradeOutcome {
                            const std::string& command);
     /// Ends a complete upgrade with the verdict of status. Returns the exit status.
     [[nodiscard]] int finish(const Verdict& verdict);
-    /// Ends a dry run with this exit status. Names the parts that were not checked.
-    [[nodiscard]] int finish_dry_run(int status);
+    /// Ends a dry run with this exit status, or with an error. Names the parts that were not checked. Returns
+    /// the exit status.
+    [[nodiscard]] int finish_dry_run(const base::Result<int>& result);
 
   private:
+    [[nodiscard]] int status_of(const base::Result<int>& result);
+
     Session& session_;
     base::Json document_{{"operations", base::Json::array()},
                          {"plans", base::Json::array()},

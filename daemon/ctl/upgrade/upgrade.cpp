@@ -3,8 +3,6 @@
 
 #include "daemon/ctl/cli/document.hpp"
 
-#include <array>
-
 namespace gpuhost::ctl {
 
 using base::Json;
@@ -14,14 +12,8 @@ Result<int> Upgrade::run() {
     GPUHOST_CHECK(client_.subscribe());
     session_.set_continuation(continuation());
     GPUHOST_CHECK(wait_for_others());
-    if (input_.kind == UpgradeInput::Kind::Bundle) {
-        GPUHOST_TRY(checked, check_bundle());
-        if (checked.kind == Ran::Kind::DryRun)
-            checked.kind = Ran::Kind::Refused; // it is shown only if it has problems
-        if (checked.exit_status() != 0)
-            return stop(Part::Import, outcome_.add(checked));
-    }
-    GPUHOST_CHECK(choose());
+    if (const Result<int> status = check_first(); !status || *status != 0)
+        return stop(Part::Import, status);
     for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest}) {
         const Result<int> status = run_part(part);
         if (!status || *status != 0)
@@ -30,6 +22,19 @@ Result<int> Upgrade::run() {
     GPUHOST_CHECK(wait_for_others());
     GPUHOST_TRY(host, client_.describe_host());
     return outcome_.finish(verdict_of(host, Json()));
+}
+
+/// Checks what can be checked before the first change: the bundle, and the choice of the version.
+Result<int> Upgrade::check_first() {
+    if (input_.kind == UpgradeInput::Kind::Bundle) {
+        GPUHOST_TRY(checked, check_bundle());
+        if (checked.kind == Ran::Kind::DryRun)
+            checked.kind = Ran::Kind::Refused; // it is shown only if it has problems
+        if (checked.exit_status() != 0)
+            return outcome_.add(checked);
+    }
+    GPUHOST_CHECK(choose());
+    return 0;
 }
 
 int Upgrade::stop(Part at, const Result<int>& status) {

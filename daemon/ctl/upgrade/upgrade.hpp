@@ -27,6 +27,7 @@ class Upgrade {
     enum class Part { Import, Build, Swap, Rest };
 
     // Defined in upgrade.cpp:
+    [[nodiscard]] base::Result<int> check_first();
     [[nodiscard]] base::Result<int> run_part(Part part);
     [[nodiscard]] int stop(Part at, const base::Result<int>& status);
     [[nodiscard]] base::Result<int> run_later_part(Part part);
@@ -45,6 +46,7 @@ class Upgrade {
     void note_drivers(const base::Json& document);
 
     // Defined in dry_run.cpp:
+    [[nodiscard]] base::Result<int> check_parts();
     [[nodiscard]] base::Result<int> check_import();
     [[nodiscard]] base::Result<int> check_later_parts();
     [[nodiscard]] int leave_unchecked(Part after);
