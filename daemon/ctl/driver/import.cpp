@@ -25,12 +25,17 @@ Result<int> import_in_turn(Session& session, const std::vector<std::vector<clien
                           "Leave out --no-wait, or import the packages first, then the modules.");
     base::Json document{{"operations", base::Json::array()}};
     const bool dry_run = session.arguments().has(option::dry_run);
-    int status = 0;
-    for (std::size_t i = 0; i < imports.size() && status == 0; ++i) {
+    Result<int> status = 0;
+    for (std::size_t i = 0; i < imports.size() && status && *status == 0; ++i) {
         const client::Request request = import_request(imports[i]);
-        GPUHOST_TRY(ran, dry_run ? check_request(session, request) : run_request(session, request));
-        status = session.wants_json() ? ran.exit_status() : report(session, ran);
-        document["operations"].push_back(std::move(ran.document));
+        auto ran = dry_run ? check_request(session, request) : run_request(session, request);
+        if (!ran) {
+            document["error"] = base::to_json(ran.error());
+            status = base::fail(ran.error());
+            continue;
+        }
+        status = session.wants_json() ? ran->exit_status() : report(session, *ran);
+        document["operations"].push_back(std::move(ran->document));
     }
     if (session.wants_json())
         session.print_json(document);
