@@ -5,6 +5,8 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::ctl {
 namespace {
 
@@ -14,15 +16,19 @@ using core::SettingsProblem;
 
 constexpr std::string_view default_source = "default";
 
-/// Returns the value without the PIN of a pkcs11: URI (RFC 7512). A PIN there is a mistake, and is not used.
+/// Returns the value without the PINs of a pkcs11: URI (RFC 7512). A PIN there is a mistake, and is not used.
 std::string without_pin(const std::string& value) {
     constexpr std::string_view name = "pin-value=";
-    const std::size_t at = value.find(name);
-    if (!base::starts_with(value, "pkcs11:") || at == std::string::npos)
+    if (!base::starts_with(value, "pkcs11:"))
         return value;
-    const std::size_t begin = at + name.size();
-    const std::size_t end = value.find_first_of("&;", begin);
-    return value.substr(0, begin) + "[masked]" + (end == std::string::npos ? "" : value.substr(end));
+    std::string out;
+    std::size_t from = 0;
+    for (std::size_t at = value.find(name); at != std::string::npos; at = value.find(name, from)) {
+        const std::size_t begin = at + name.size();
+        out += value.substr(from, begin - from) + "[masked]";
+        from = std::min(value.find_first_of("&;", begin), value.size());
+    }
+    return out + value.substr(from);
 }
 
 /// Returns "Key=word word". On a terminal, a long list continues on further lines, each after a backslash.

@@ -74,11 +74,13 @@ TEST(ConfigView, LongListsContinueOnTerminals) {
 }
 
 TEST(ConfigView, PinsAreMasked) {
-    const std::string uri = "pkcs11:token=site;pin-value=1234;object=modules";
+    const std::string uri =
+        "pkcs11:token=site;pin-value=1234;object=modules;pin-value=5678?a=b&pin-value=1234";
     const core::Settings settings = with({{"Driver", "SigningKey", uri.c_str(), "/etc/a.conf:2"}});
     const ShownSettings shown{&settings.get("Driver", "SigningKey")};
     const std::string text = render_settings({}, shown);
-    EXPECT_NE(text.find("SigningKey=pkcs11:token=site;pin-value=[masked];object=modules\n"),
+    EXPECT_NE(text.find("SigningKey=pkcs11:token=site;pin-value=[masked];object=modules;pin-value=[masked]&"
+                        "pin-value=[masked]\n"),
               std::string::npos)
         << text;
     EXPECT_EQ(base::dump(settings_json(shown)).find("1234"), std::string::npos);
