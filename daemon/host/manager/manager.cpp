@@ -67,7 +67,7 @@ Manager::Manager(Event& event, const base::Root& root, Runner& runner, Component
     runner_.listen({[this](const Operation& operation) {
                         if (listener_.added)
                             listener_.added(operation);
-                        notify::status(operation.transaction.plan().title);
+                        notify::status(title(operation));
                         if (changed_)
                             changed_();
                     },
@@ -255,7 +255,7 @@ void Manager::reevaluate() {
         log::event(log::Level::Info, base::message::host_ready, {}, "the host is ready, runtimes may start");
     }
     degraded_ = !is_as_wanted();
-    notify::status(runner_.running() ? runner_.running()->transaction.plan().title : std::string(state()));
+    notify::status(runner_.running() ? title(*runner_.running()) : std::string(state()));
     if (changed_)
         changed_();
 }

@@ -109,7 +109,7 @@ Result<std::uint64_t> Runner::start(core::Plan plan, core::Subject subject,
     if (current_)
         return base::fail(Errc::Busy,
                           "operation " + std::to_string(current_->operation.id) + " (" +
-                              current_->operation.transaction.plan().title + ") runs",
+                              title(current_->operation) + ") runs",
                           "Wait for it with 'gpuhostctl operation wait " +
                               std::to_string(current_->operation.id) + "', or cancel it.");
     for (const core::Step& step : plan.steps)
