@@ -64,7 +64,8 @@ Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths
     if (files)
         return files;
     base::Error error = files.error();
-    const std::string bundle = error.code == Errc::NotFound ? bundle_in(paths[0]) : std::string();
+    const std::string bundle =
+        error.code == Errc::NotFound && paths.size() == 1 ? bundle_in(paths[0]) : std::string();
     if (!bundle.empty())
         error.hint = "Name the bundle in it: gpuhostctl upgrade " + shell_quoted(bundle) + ".";
     else if (error.code == Errc::InvalidArgument && !base::starts_with(error.message, "'-'"))

@@ -83,6 +83,9 @@ TEST(UpgradeInput, OtherInputIsRefusedWithNextStep) {
     ASSERT_FALSE(stick);
     EXPECT_EQ(stick.error().hint,
               "Name the bundle in it: gpuhostctl upgrade " + dir.path("stick/site.bundle") + ".");
+    const auto several = recognize_input({dir.path("stick"), dir.path("none")}, "");
+    ASSERT_FALSE(several);
+    EXPECT_EQ(several.error().hint.find("Name the bundle"), std::string::npos) << several.error().hint;
     dir.write("foreign/a;reboot;.bundle", bundle());
     const auto foreign = recognize_input({dir.path("foreign")}, "");
     ASSERT_FALSE(foreign);
