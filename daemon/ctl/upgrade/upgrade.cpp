@@ -120,7 +120,9 @@ std::string Upgrade::continuation() const {
     const bool no_input = imported_ || input_.kind == UpgradeInput::Kind::None;
     if (no_input && version_ && version_->empty())
         return "gpuhostctl apply";
-    const std::string version = version_ ? *version_ : imported_ ? "VERSION" : input_.version;
+    std::string version = version_.value_or(input_.version);
+    if (version.empty() && imported_ && brought_ && !brought_->empty())
+        version = brought_->front();
     return "gpuhostctl upgrade" + (version.empty() ? "" : " " + version) + arguments_text(!no_input);
 }
 
