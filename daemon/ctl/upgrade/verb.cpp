@@ -42,8 +42,9 @@ const Verb upgrade_verb{
     "Brings this host to a driver version. Imports the input, if any is named: a signed bundle (or its "
     "volumes, or '-' for standard input), driver packages and modules, or one directory of them. Then builds "
     "modules for the running kernel if the store has none, swaps to the version, and applies the rest of the "
-    "configuration. The version is the named one, else the only one in the input, else Version= in "
-    "gpuhostd.conf(5), else the newest in the store. Ends with the first line of status. If a part fails, "
+    "configuration. The version is the named one, else the only one in the input. Without input it is that "
+    "of the cluster's policy, else Version= in gpuhostd.conf(5), else the newest in the store. Ends with the "
+    "first line of status. If a part fails, "
     "later parts do not run; the same command continues there. With --dry-run it checks what can be checked "
     "before the import, and names the rest.",
     0,
