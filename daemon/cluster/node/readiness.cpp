@@ -83,7 +83,7 @@ ServedGpus served_gpus(const Json& gpus) {
 /// Returns "2 GPUs", or "7 of 8 GPUs; not served: 0000:65:00.0".
 std::string describe(const ServedGpus& gpus) {
     const std::size_t all = gpus.served + gpus.unserved.size();
-    const std::string text = std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
+    std::string text = std::to_string(all) + (all == 1 ? " GPU" : " GPUs");
     if (gpus.unserved.empty())
         return text;
     return std::to_string(gpus.served) + " of " + text + "; not served: " + base::join(gpus.unserved, ", ");
