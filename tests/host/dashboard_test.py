@@ -70,7 +70,7 @@ def title(pane):
 def window(host, command="dashboard", columns=80, rows=24, **more):
     """Runs the dashboard in a shell that prints the exit status and the terminal's settings afterwards."""
     variables = {**host.environment, "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"} | more
-    shell = f"stty -a >{host.scratch}/before; {CTL} {command} --root={host.root}; echo STATUS $?; stty -a >{host.scratch}/after; exec sleep 1000"
+    shell = f"stty -a >{host.scratch}/before; {CTL} {command} --root={host.root}; status=$?; stty -a >{host.scratch}/after; echo STATUS $status; exec sleep 1000"
     return Tmux(host.scratch, variables, shell, columns, rows)
 
 

@@ -14,7 +14,7 @@ LONG = ["config", "cat", "--defaults"]
 FIRST = "# This file has each setting"
 FAKE = """#!/bin/sh
 echo "options $LESS secure $LESSSECURE"
-sed -n 's/^SigBlk:[[:space:]]*/blocked /p' /proc/$$/status
+sed -n 's/^SigBlk:[[:space:]]*/blocked /p' /proc/self/status
 if [ "$1" = wait ]; then
     trap 'echo interrupted; exit 2' INT
     echo "waits"
