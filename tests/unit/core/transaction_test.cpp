@@ -173,8 +173,8 @@ TEST(Transaction, KindsAreSkippedAfterTheGroup) {
 }
 
 TEST(Transaction, SkippedLastStepDoesNotEndCancellation) {
-    Record plan = begin(3);
-    plan.plan->steps[2].kind = "toolkit.publish";
+    Record plan = begin(4);
+    plan.plan->steps[3].kind = "toolkit.publish";
     Record first = done(Phase::Apply, 0);
     first.output = {{"skip_kinds", {"toolkit.publish"}}};
     Transaction transaction;
