@@ -103,7 +103,7 @@ class Host(Guest):
     def ctl_json(self, *words, timeout=400):
         text = self.ctl_ok(*words, "--json", timeout=timeout).out
         if self.checks_documents:
-            documents.check_output([*words, "--json"], text)
+            documents.check_output([*map(str, words), "--json"], text)
         return json.loads(text)
 
     def swap(self, version, *options, timeout=400):
