@@ -6,9 +6,8 @@ import os
 import re
 import shutil
 
-import tap
 from driver_files import write_driver
-from fake_host import GPUS, NEW, FakeHost, write
+from fake_host import GPUS, NEW, FakeHost, run_checks, write
 
 MAIN = "/etc/gpuhost/gpuhostd.conf"
 SITE = "/etc/gpuhost/gpuhostd.conf.d/50-site.conf"
@@ -169,20 +168,4 @@ def check_verdict(t, host):
     t.ok(host.ctl("status").stdout.startswith(f"OK: driver {NEW} serves {len(GPUS)} GPUs"), "status is OK after the reload")
 
 
-def main():
-    t = tap.Tap()
-    host = FakeHost()
-    try:
-        host.install()
-        host.start_daemon()
-        host.settle()
-        for part in (check_show, check_unknown_names, check_mistakes, check_limits, check_daemon_survives, check_verdict):
-            part(t, host)
-        if t.failed:
-            print("\n".join("# " + line for line in host.tail().splitlines()))
-    finally:
-        host.close()
-    t.done()
-
-
-main()
+run_checks(check_show, check_unknown_names, check_mistakes, check_limits, check_daemon_survives, check_verdict, make=FakeHost.install)

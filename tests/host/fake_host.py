@@ -229,12 +229,12 @@ def prepare(host):
     host.kill_daemon()
 
 
-def run_checks(*checks):
-    """Runs a whole test: each check on one host that prepare() made."""
+def run_checks(*checks, make=prepare, **options):
+    """Runs a whole test: each check on one host, FakeHost(**options), that `make` made."""
     t = tap.Tap()
-    host = FakeHost()
+    host = FakeHost(**options)
     try:
-        prepare(host)
+        make(host)
         host.start_daemon()
         host.settle()
         for check in checks:

@@ -3,8 +3,7 @@
 import json
 import os
 
-import tap
-from fake_host import FakeHost, read, write
+from fake_host import read, run_checks, write
 from runtime_files import CONFIG, DROP_IN, PLAIN, calls, dump, install_containerd, loaded, systemctl
 
 
@@ -325,22 +324,10 @@ def check_registry_hosts(t, host):
     systemctl(host, "restart")
 
 
-def main():
-    t = tap.Tap()
-    host = FakeHost(gpus=())
-    try:
-        host.install()
-        install_containerd(host)
-        host.start_daemon()
-        host.settle()
-        for check in (check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_edited_meanwhile,
-                      check_secrets, check_ready_waits, check_rewritten, check_deckhouse, check_names, check_gone, check_links, check_registry_hosts, check_settings):
-            check(t, host)
-        if t.failed:
-            print("\n".join("# " + line for line in host.tail().splitlines()))
-    finally:
-        host.close()
-    t.done()
+def install(host):
+    host.install()
+    install_containerd(host)
 
 
-main()
+run_checks(check_first, check_apply, check_foreign, check_broken, check_no_start, check_restart_by_hand, check_edited_meanwhile, check_secrets,
+           check_ready_waits, check_rewritten, check_deckhouse, check_names, check_gone, check_links, check_registry_hosts, check_settings, make=install, gpus=())

@@ -8,8 +8,7 @@ import shutil
 import tarfile
 import tomllib
 
-import tap
-from fake_host import FakeHost, read, write
+from fake_host import read, run_checks, write
 from runtime_files import DROP_IN, calls, dump, install_containerd, loaded
 from toolkit_files import (CONFIG, CURRENT, OTHER_DEB, OTHER_RPM, PROGRAM, STORE, TRIPLET, base_files, deb, program, real_package, rpm, tar,
                            write_bytes, write_debs, write_rpms)
@@ -386,22 +385,10 @@ def check_damage(t, host):
          "a toolkit is selected after another import repairs it", run.stderr)
 
 
-def main():
-    t = tap.Tap()
-    host = FakeHost(gpus=())
-    try:
-        host.install()
-        install_containerd(host)
-        host.start_daemon()
-        host.settle()
-        for check in (check_none, check_debs, check_select, check_settings, check_classes, check_tars, check_real, check_hostile, check_remove, check_others, check_off,
-                      check_alone, check_damage):
-            check(t, host)
-        if t.failed:
-            print("\n".join("# " + line for line in host.tail().splitlines()))
-    finally:
-        host.close()
-    t.done()
+def install(host):
+    host.install()
+    install_containerd(host)
 
 
-main()
+run_checks(check_none, check_debs, check_select, check_settings, check_classes, check_tars,
+           check_real, check_hostile, check_remove, check_others, check_off, check_alone, check_damage, make=install, gpus=())
