@@ -93,7 +93,7 @@ void add_notes(Collection& collection, const CollectRequest& request) {
                                       "driver. Name each kernel with --kernel RELEASE.");
 }
 
-/// Removes files that the last run fetched and that are no longer needed.
+/// Removes files of the last run that this run does not need.
 void remove_old(const Gathering& gathering) {
     for (const CollectedItem& old : gathering.before) {
         const auto& items = gathering.result.items;

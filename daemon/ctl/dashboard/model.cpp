@@ -217,7 +217,7 @@ Verdict verdict_of(const Documents& documents) {
     if (documents.problem)
         return {false, printable(documents.problem->message), printable(documents.problem->hint)};
     if (!documents.host.is_object())
-        return {false, "gpuhostd has not answered yet", ""};
+        return {false, "waiting for the answer of gpuhostd", ""};
     const bool is_busy = base::member(documents.host, "operation").is_number();
     return ctl::verdict_of(documents.host, is_busy ? documents.last : Json());
 }

@@ -71,7 +71,7 @@ class Upgrade {
     ClusterOffer offer_;
     std::optional<std::vector<std::string>> brought_; ///< see ChoiceFacts
     std::optional<std::string> version_;              ///< of choose_version(); nullopt: not chosen yet
-    bool imported_ = false;                           ///< the part Import is done, or there is no input
+    bool imported_ = false;                           ///< nothing is left to import
 };
 
 } // namespace gpuhost::ctl
