@@ -55,8 +55,8 @@ zshcompletiondir = $(ZSH_COMPLETION_DIR)
 dist_zshcompletion_DATA = %D%/completion/_gpuhostctl
 
 # deb builds the packages of this tree in deb/. release also makes a directory in release/ that installs them
-# on a host without a network; RELEASE_KEY=NAME signs it with that key of gpg. Times in the packages are the
-# last commit's, or else the changelog's, so that two builds are equal.
+# on a host without a network; RELEASE_KEY=NAME signs it with that key of gpg. Times in the packages are
+# $SOURCE_DATE_EPOCH, else the last commit's, else the changelog's, so that two builds are equal.
 source_date = $${SOURCE_DATE_EPOCH:-$$(git -C $(srcdir) log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l $(srcdir)/%D%/debian/changelog -S Timestamp)}
 .PHONY: deb format release tidy
 deb: dist
