@@ -251,7 +251,7 @@ void Transaction::preflight_ended() {
         go_back(*refusal_);
 }
 
-/// The last step alone does not tell: an early step may have skipped it.
+/// Checks all steps, since an early step may skip the last one.
 bool Transaction::finished() const {
     return !undoing_ && !states_.empty() && std::all_of(states_.begin(), states_.end(), [](StepState state) {
         return state == StepState::Done || state == StepState::Skipped || state == StepState::Failed;
