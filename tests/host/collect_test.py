@@ -78,10 +78,10 @@ class Archive:
 
 
 class Web:
-    """An https server for files in a directory. Its certificate is its authority. Sends a part of a file for one entity tag."""
+    """A server for files in a directory, with a site by https. Its certificate is its authority. Sends a part of a file for one entity tag."""
     tag = '"same"'
 
-    def __init__(self, directory, site):
+    def __init__(self, directory, site=None):
         self.requests, self.continued = [], []
         web = self
 
@@ -109,13 +109,17 @@ class Web:
                 pass
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.handle_error = lambda *words: None  # a client that was interrupted
+        if site:
+            self.use_tls(site)
+        self.url = f"http{'s' if site else ''}://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def use_tls(self, site):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         programs.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
                       "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", site.file("web.key"), "-out", site.file("web.pem")], check=True)
         context.load_cert_chain(site.file("web.pem"), site.file("web.key"))
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.url = f"https://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):
         self.server.shutdown()
@@ -301,6 +305,29 @@ def check_driver_files(t, machine, web):
     t.ok(run.returncode == NOT_FOUND and "404" in run.stdout and "driver files in " in run.stdout, "absent driver files are reported", run.stdout, run.stderr)
 
 
+def check_password(t, machine, web):
+    """Passwords in the URLs of a mirror and of a driver file."""
+    mirror = Web(machine.archive.directory)
+    mirror_url, file_url = (server.url.replace("://", "://joe:secret@") for server in (mirror, web))
+    words = ("--driver", NEW, "--package", "make", "--driver-files", f"{file_url}/{RUN_FILE}", "--mirror", mirror_url + " bookworm", "--keyring", machine.path("archive.gpg"))
+    try:
+        run = machine.collect(*words, out="login", mirror=False)
+        before = len(web.requests)
+        again = machine.collect(*words, out="login", mirror=False)
+    finally:
+        mirror.close()
+    sources = {item["source"] for item in machine.record("login")["items"]}
+    t.ok(run.returncode == 0 and {f"{web.url}/{RUN_FILE}", f"{mirror.url}/pool/make_4.3_amd64.deb"} <= sources, "the record has URLs without their passwords", run.stdout, run.stderr, sources)
+    found = []
+    for directory, _, names in os.walk(machine.path("login")):
+        for path in (os.path.join(directory, name) for name in names):
+            with open(path, "rb") as file:
+                if "secret" in path or b"secret" in file.read():
+                    found.append(path)
+    t.equal(found, [], "a password of a URL is in no file of the directory")
+    t.ok(again.returncode == 0 and len(web.requests) == before, "a file from a URL with a password is not fetched again", again.stderr, web.requests)
+
+
 def check_interrupted(t, machine, web):
     """Ctrl-C during a download; the next run completes it."""
     os.mkfifo(machine.path("web/" + RUN_FILE.replace(NEW, NEW + "-slow")))
@@ -433,6 +460,7 @@ def main():
         for check in (check_mistakes, check_archive, check_again, check_both, check_missing, check_host_status, check_tampering):
             check(t, machine)
         check_driver_files(t, machine, web)
+        check_password(t, machine, web)
         check_interrupted(t, machine, web)
         check_partial(t, machine, web)
         registry = Registry(machine)

@@ -24,9 +24,12 @@ Json to_json(const CollectedItem& item) {
 }
 
 CollectedItem item_from_json(const Json& json) {
-    CollectedItem item{base::string_or(json, "kind", ""),    base::string_or(json, "name", ""),
-                       base::string_or(json, "version", ""), base::string_or(json, "file", ""),
-                       base::string_or(json, "source", ""),  base::string_or(json, "sha256", "")};
+    CollectedItem item{base::string_or(json, "kind", ""),
+                       base::string_or(json, "name", ""),
+                       base::string_or(json, "version", ""),
+                       base::string_or(json, "file", ""),
+                       without_password(base::string_or(json, "source", "")),
+                       base::string_or(json, "sha256", "")};
     item.size = static_cast<std::uint64_t>(base::int_or(json, "size", 0));
     item.driver = base::string_or(json, "driver", "");
     return item;
@@ -41,6 +44,14 @@ images::ArtifactSource artifact_of(std::string_view kind, std::string name, cons
 }
 
 } // namespace
+
+std::string without_password(const std::string& url) {
+    const std::size_t begin = url.find("://");
+    if (begin == std::string::npos)
+        return url;
+    const std::size_t host = url.rfind('@', url.find('/', begin + 3));
+    return host == std::string::npos || host < begin ? url : url.substr(0, begin + 3) + url.substr(host + 1);
+}
 
 Json to_json(const Collection& collection, const CollectRequest& request) {
     Json items = Json::array();

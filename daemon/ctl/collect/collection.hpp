@@ -24,7 +24,7 @@ struct CollectedItem {
     std::string name = {};    ///< of a package, file or image
     std::string version = {}; ///< of a package; the driver's version for a driver's file
     std::string file = {};    ///< path in the directory; of an image its layout
-    std::string source = {};  ///< URL, path or image name from which it was fetched
+    std::string source = {};  ///< URL without a password, path or image name from which it was fetched
     std::string sha256 = {};  ///< of an image: of its index or manifest
     std::uint64_t size = 0;
     bool present = false;    ///< was in the directory already, with the right digest
@@ -44,6 +44,9 @@ struct Collection {
     std::vector<std::string> on_every_host; ///< packages that were left out, as each host has them
     std::vector<std::string> notes;         ///< sentences for a person
 };
+
+/// Returns a URL without its part "user:password@". Returns other texts unchanged.
+[[nodiscard]] std::string without_password(const std::string& url);
 
 /// Returns the document that is stored and that --json prints.
 [[nodiscard]] base::Json to_json(const Collection& collection, const CollectRequest& request);

@@ -45,7 +45,7 @@ std::string version_in(const CollectRequest& request, const std::string& name) {
 }
 
 CollectedItem item_of(const std::string& name, const std::string& source, const std::string& version) {
-    CollectedItem item{"driver", name, version, "driver/" + version + "/" + name, source};
+    CollectedItem item{"driver", name, version, "driver/" + version + "/" + name, without_password(source)};
     item.driver = version;
     return item;
 }

@@ -27,8 +27,9 @@ struct Wanted {
 };
 
 CollectedItem item_of(const ArchivePackage& package, const std::string& directory, std::string driver) {
-    CollectedItem item{driver.empty() ? "package" : "driver", package.name, package.version,
-                       directory + "/" + package.file,        package.url,  package.sha256};
+    CollectedItem item{
+        driver.empty() ? "package" : "driver", package.name,  package.version, directory + "/" + package.file,
+        without_password(package.url),         package.sha256};
     item.size = package.size;
     item.driver = std::move(driver);
     return item;
