@@ -191,9 +191,13 @@ Result<void> check_space(const Gathering& gathering, const std::vector<Wanted>& 
                       "Name a directory on a larger disk: --directory DIRECTORY.");
 }
 
-/// Gives a downloaded package its place, and keeps it in incoming(): one package may have two places. Returns
-/// false if its digest differs from the index.
-Result<bool> place(const Gathering& gathering, const Apt& apt, const Wanted& one) {
+/// For the path of a downloaded package, the number of places that it does not have yet: one package may have
+/// two, as a driver's and as a host's.
+using Uses = std::map<std::string, std::size_t>;
+
+/// Gives a downloaded package its place. It remains in incoming() until its last place. Returns false if its
+/// digest differs from the index.
+Result<bool> place(const Gathering& gathering, const Apt& apt, const Wanted& one, Uses& uses) {
     const std::string from = apt.incoming(one.package);
     const std::string to = gathering.request.directory + "/" + one.item.file;
     GPUHOST_TRY(incoming, base::Root::open(apt.incoming()));
@@ -203,14 +207,17 @@ Result<bool> place(const Gathering& gathering, const Apt& apt, const Wanted& one
         return false;
     }
     GPUHOST_CHECK(make_directory(directory_of(to)));
-    const std::string part = to + ".part";
     std::error_code error;
-    fs::remove(part, error);
-    fs::create_hard_link(from, part, error);
-    if (error) // not on every file system
-        fs::copy_file(from, part, fs::copy_options::overwrite_existing, error);
+    std::string path = from;
+    if (--uses[from] > 0) {
+        path = to + ".part";
+        fs::remove(path, error);
+        fs::create_hard_link(from, path, error);
+        if (error) // not on every file system
+            fs::copy_file(from, path, fs::copy_options::overwrite_existing, error);
+    }
     if (!error)
-        fs::rename(part, to, error);
+        fs::rename(path, to, error);
     return error ? Result<bool>(base::fail_errno(to, error.value())) : Result<bool>(true);
 }
 
@@ -218,8 +225,11 @@ Result<void> download(Gathering& gathering, const Apt& apt, const std::vector<Wa
     std::vector<ArchivePackage> packages;
     std::map<std::string, std::uint64_t> sizes;
     std::vector<const Wanted*> due;
+    Uses uses;
+    for (const Wanted& one : absent)
+        ++uses[apt.incoming(one.package)];
     for (const Wanted& one : absent) {
-        GPUHOST_TRY(placed, place(gathering, apt, one)); // an interrupted run may have left it
+        GPUHOST_TRY(placed, place(gathering, apt, one, uses)); // an interrupted run may have left it
         if (placed) {
             gathering.result.items.push_back(one.item);
             continue;
@@ -238,7 +248,7 @@ Result<void> download(Gathering& gathering, const Apt& apt, const std::vector<Wa
     if (!output.empty())
         gathering.programs.show(output);
     for (const Wanted* const one : due) {
-        GPUHOST_TRY(placed, place(gathering, apt, *one));
+        GPUHOST_TRY(placed, place(gathering, apt, *one, uses));
         if (placed)
             gathering.result.items.push_back(one->item);
         else
@@ -272,11 +282,7 @@ Result<void> gather_packages(Gathering& gathering, const Apt& apt, const std::se
     if (absent.empty())
         return {};
     GPUHOST_CHECK(check_space(gathering, absent));
-    GPUHOST_CHECK(download(gathering, apt, absent));
-    std::error_code ignored;
-    for (const Wanted& one : absent)
-        fs::remove(apt.incoming(one.package), ignored);
-    return {};
+    return download(gathering, apt, absent);
 }
 
 } // namespace gpuhost::ctl
