@@ -93,6 +93,11 @@ def check_create(t, maker):
     run = maker.ctl("bundle", "verify", maker.path("site.bundle"), "--trust", Site(maker.path("other")).file("ca.pem"))
     t.ok(run.returncode == DENIED and "not trusted" in run.stderr,
          "bundle verify refuses another site's authority", run.stderr)
+    os.mkfifo(maker.path("pipe.spec"))
+    writer = threading.Thread(target=write, args=(maker.path("pipe.spec"), SPEC.format(generation=7)), daemon=True)
+    writer.start()
+    run = maker.ctl("bundle", "create", maker.path("pipe.spec"), "-o", maker.path("pipe.bundle"), *maker.site.signing())
+    t.ok(run.returncode == 0 and "2 images" in run.stderr, "bundle create reads a specification from a pipe", run.returncode, run.stderr)
 
 
 def check_mistakes(t, maker):

@@ -83,9 +83,9 @@ Result<int> run(Session& session) {
     const std::string& path = session.arguments().words()[0];
     if (session.arguments().has(dry_run_option))
         return name_only(session, path);
-    GPUHOST_CHECK(read_spec(path)); // a mistake in it is reported before a passphrase is asked for
+    GPUHOST_TRY(spec, read_spec(path)); // a mistake in it is reported before a passphrase is asked for
     GPUHOST_TRY(target, chosen_target(session));
-    GPUHOST_TRY(created, create_bundle(session, path, target));
+    GPUHOST_TRY(created, create_bundle(session, spec, path, target));
     if (session.wants_json()) {
         session.print_json(created.document);
         return verdict(created.hosts);
@@ -108,9 +108,8 @@ Result<BundleTarget> chosen_target(const Session& session) {
     return BundleTarget{std::move(path), volume_size, std::move(key)};
 }
 
-Result<CreatedBundle> create_bundle(const Session& session, const std::string& spec_path,
-                                    const BundleTarget& target) {
-    GPUHOST_TRY(spec, read_spec(spec_path));
+Result<CreatedBundle> create_bundle(const Session& session, const images::BundleSpec& spec,
+                                    const std::string& spec_path, const BundleTarget& target) {
     GPUHOST_TRY(contents, collect(spec, spec_path, directory_of(target.path), false));
     GPUHOST_TRY(hosts, fit_to_hosts(session, contents));
     BundleFiles files(target.path, target.volume_size);

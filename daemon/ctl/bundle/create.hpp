@@ -5,6 +5,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/content/crypto/cms.hpp"
 #include "daemon/ctl/bundle/hosts.hpp"
+#include "images/bundle/spec.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,8 +30,10 @@ struct CreatedBundle {
 /// Reads the options --output, --volume-size and those of the key. May ask for a passphrase.
 [[nodiscard]] base::Result<BundleTarget> chosen_target(const Session& session);
 
-/// Makes the bundle that the specification in the file `spec_path` describes.
-[[nodiscard]] base::Result<CreatedBundle> create_bundle(const Session& session, const std::string& spec_path,
+/// Makes the bundle that the specification describes. Its paths are relative to the directory of `spec_path`.
+[[nodiscard]] base::Result<CreatedBundle> create_bundle(const Session& session,
+                                                        const images::BundleSpec& spec,
+                                                        const std::string& spec_path,
                                                         const BundleTarget& target);
 
 } // namespace gpuhost::ctl

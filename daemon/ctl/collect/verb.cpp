@@ -154,7 +154,9 @@ Result<int> run(Session& session) {
         session.print(render_collection(collection, request, session.out()));
     Json document = to_json(collection, request);
     if (target && collection.missing.empty()) {
-        GPUHOST_TRY(created, create_bundle(session, request.spec_path(), *target));
+        const std::string path = request.spec_path();
+        GPUHOST_TRY(spec, images::parse_bundle_spec(to_text(spec_of(collection, request)), path));
+        GPUHOST_TRY(created, create_bundle(session, spec, path, *target));
         document["bundle"] = std::move(created.document);
         if (!session.wants_json())
             session.note(created.text);
