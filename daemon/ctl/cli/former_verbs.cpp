@@ -48,8 +48,7 @@ base::Result<void> check_former(const std::vector<std::string>& words,
         return {};
     const std::string former =
         std::string(it->name) + (it->option.empty() ? "" : " ") + std::string(it->option);
-    return base::fail(base::Errc::InvalidArgument,
-                      "no verb '" + former + "'; it is '" + std::string(it->now) + "'",
+    return base::fail(base::Errc::InvalidArgument, "'" + former + "' is now '" + std::string(it->now) + "'",
                       "Write: gpuhostctl " + std::string(it->now) + ".");
 }
 
