@@ -285,7 +285,7 @@ def check_interrupt(t, maker):
         ctl.send_signal(signal.SIGINT)
         out, err = programs.outputs(ctl)
         t.ok(ctl.returncode == -signal.SIGINT and "continues without this command" in err
-             and f"go on then:   gpuhostctl upgrade {NEW}\n" in err, "Ctrl-C names the operation and how to go on", out, err)
+             and f"then continue: gpuhostctl upgrade {NEW}\n" in err, "Ctrl-C names the operation and how to go on", out, err)
         again = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "upgrade", NEW], env=host.environment,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         leave.set()

@@ -132,11 +132,11 @@ class Follower {
         const std::string id = std::to_string(id_);
         session_.note("\nOperation " + id + " continues without this command.\n");
         if (!session_.uses_mounted())
-            session_.note("  wait for it:  gpuhostctl operation wait " + id +
-                          "\n  cancel it:    gpuhostctl operation cancel " + id + "\n" +
+            session_.note("  wait for it:   gpuhostctl operation wait " + id +
+                          "\n  cancel it:     gpuhostctl operation cancel " + id + "\n" +
                           (session_.continuation().empty()
                                ? ""
-                               : "  go on then:   " + printable(session_.continuation()) + "\n"));
+                               : "  then continue: " + printable(session_.continuation()) + "\n"));
         interrupt_.die();
     }
 

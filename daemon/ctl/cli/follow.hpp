@@ -27,7 +27,7 @@ struct Ran {
 };
 
 /// Runs a request until its operation ends, with progress on stderr, and prints no outcome. Fails if the
-/// request could not be started for another reason than several problems of its plan.
+/// request cannot be started, unless several problems of its plan are the reason.
 [[nodiscard]] base::Result<Ran> run_request(Session& session, const client::Request& request,
                                             const Deadline& deadline = {});
 /// Prints the result of a request, and returns the exit status.
