@@ -38,7 +38,7 @@ struct Verb {
     std::size_t most = 0;
     std::span<const Option> options; ///< without common_options(), which every verb has
     base::Result<int> (*run)(Session&);
-    std::span<const Example> examples = {}; ///< at least one
+    std::span<const Example> examples = {}; ///< a test requires at least one
 };
 
 /// A group of verbs in --help. Each family is a folder with a verbs.hpp, and a line in families().
