@@ -81,7 +81,8 @@ Result<void> check_available(const std::string& version, const ChoiceFacts& fact
                           "Name a bundle or packages with it: gpuhostctl upgrade " + version + " FILE…. " +
                               in_store);
     return base::fail(Errc::NotFound,
-                      "driver " + version + " is neither in the input, for this host, nor in the store",
+                      "driver " + version +
+                          " is not in the store, and the input does not have it for this host",
                       (facts.brought->empty() ? "The input has no driver for this host. "
                                               : "The input has " + base::join(*facts.brought, ", ") + ". ") +
                           in_store);

@@ -12,7 +12,7 @@ namespace gpuhost::ctl {
 /// The facts that decide to which driver version 'upgrade' goes.
 struct ChoiceFacts {
     std::string named;      ///< on the command line; empty: none
-    bool has_input = false; ///< something is imported
+    bool has_input = false; ///< the command line names something to import
     /// The driver versions that the input brings for this host; nullopt: not known before the import.
     std::optional<std::vector<std::string>> brought = {};
     std::string configured = {};         ///< Version= of [Driver]
@@ -25,10 +25,10 @@ struct ChoiceFacts {
 /// cluster's policy, else the configured one, else the newest in the store. The result is empty for input
 /// without a driver: only the rest of the configuration is applied then.
 ///
-/// Fails with InvalidArgument if the input brings several versions and none is named, or other versions
-/// than the named one, which is in the store. Fails with NotFound if the version is neither in the input
-/// nor in the store. Fails with Refused if the configuration or the policy names another version, because
-/// the next apply would return to that.
+/// Fails with InvalidArgument if the input brings several versions and none is named, or if the named version
+/// is in the store but not in the input. Fails with NotFound if the version is neither in the input nor in
+/// the store. Fails with Refused if the configuration or the policy names another version, because the next
+/// apply would return to that.
 [[nodiscard]] base::Result<std::string> choose_version(const ChoiceFacts& facts);
 
 } // namespace gpuhost::ctl

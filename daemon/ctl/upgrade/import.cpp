@@ -64,7 +64,7 @@ Result<int> Upgrade::import_drivers(bool dry_run) {
         input_.drivers.keep(*version_);
     GPUHOST_TRY(imports, open_driver_files(input_.drivers));
     if (!dry_run)
-        brought_.reset(); // the names of packages may lie
+        brought_.reset(); // only the import shows which versions the packages really have
     for (const std::vector<client::InputFile>& files : imports) {
         const client::Request request = client::request_of(client::driver_call("Import", {files}));
         GPUHOST_TRY(ran, dry_run ? check_request(session_, request) : run_request(session_, request));
@@ -92,7 +92,7 @@ Result<int> Upgrade::fetch() {
     return 0;
 }
 
-/// Chooses the version, if what decides it is known. Before the import, the names of packages may contain it.
+/// Chooses the version if it is known yet. Before the import, the names of packages may tell it.
 /// After the import, checks that the input really has the version that was chosen before.
 Result<void> Upgrade::choose() {
     if (std::vector<std::string> named = input_.drivers.versions(); !brought_ && !named.empty())

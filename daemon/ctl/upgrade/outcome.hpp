@@ -15,19 +15,19 @@ class UpgradeOutcome {
   public:
     explicit UpgradeOutcome(Session& session) : session_(session) {}
 
-    /// Adds what became of a request, and prints it. Returns its exit status.
+    /// Adds the result of a request, and prints it. Returns its exit status.
     int add(const Ran& ran);
     /// Adds documents that were printed already.
     void add_operations(const base::Json& operations);
-    /// Sets the error of a part that printed it.
+    /// Adds an error that was already printed.
     void set_error(const base::Json& error) { document_["error"] = error; }
     void set_version(const std::string& version) { document_["version"] = version; }
     /// Adds a part that a dry run can't check now, and the reason.
     void add_unchecked(const std::string& what) { document_["unchecked"].push_back(what); }
     void add_done(const std::string& what) { document_["done"].push_back(what); }
 
-    /// Ends an upgrade that stopped, with an error or after a part that printed why. Prints what is done,
-    /// what is left, and the command that continues. Returns the exit status.
+    /// Ends an upgrade in which a part failed: with an error, or with the status of a part that printed its
+    /// own error. Prints what is done, what is left, and the command that continues. Returns the exit status.
     [[nodiscard]] int stop(const base::Result<int>& status, const std::vector<std::string>& left,
                            const std::string& command);
     /// Ends a complete upgrade with the verdict of status. Returns the exit status.

@@ -92,7 +92,7 @@ Result<void> Upgrade::wait_for_others() {
         const std::uint64_t id = number_of(host, "operation");
         if (id == 0)
             return {};
-        session_.note("Waiting for operation " + std::to_string(id) + ", which runs already.\n");
+        session_.note("Waiting for operation " + std::to_string(id) + ", which is running.\n");
         GPUHOST_CHECK(follow_operation(session_, id));
     }
 }
@@ -107,7 +107,7 @@ std::string Upgrade::noun(Part part) const {
                      : "a build of modules, if needed";
     case Part::Swap:
         if (!offer_.driver.empty())
-            return "a request of driver " + offer_.driver + " to gpuhost-cluster";
+            return "the request to gpuhost-cluster for driver " + offer_.driver;
         return named ? "the swap to driver " + *version_ : "the swap to the driver";
     case Part::Rest:
         break;

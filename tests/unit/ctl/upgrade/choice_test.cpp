@@ -119,7 +119,7 @@ TEST(UpgradeChoice, MissingVersionNamesWhatThereIs) {
     facts = bringing({"550.163.01"});
     facts.named = "570.86.10";
     expect_refusal(facts, Errc::NotFound,
-                   "driver 570.86.10 is neither in the input, for this host, nor in the store",
+                   "driver 570.86.10 is not in the store, and the input does not have it for this host",
                    "The input has 550.163.01. The store is empty.");
     facts.store = {"570.86.10"};
     expect_refusal(facts, Errc::InvalidArgument,
