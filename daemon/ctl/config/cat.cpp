@@ -68,8 +68,8 @@ const Verb config_cat_verb{
     "",
     "print the configuration files that apply",
     "Prints the main file and the drop-ins, each below its name, lowest precedence first. The settings of a "
-    "cluster's policy precede the administrator's. With --defaults it prints a file with every setting, "
-    "commented out, at its default. Needs no daemon.",
+    "cluster's policy come first, so the administrator's files override them. With --defaults it prints a "
+    "file with every setting, commented out, at its default. Needs no daemon.",
     0,
     0,
     options,

@@ -38,7 +38,7 @@ std::string summary(const Arguments& given, const Files& files) {
     if (!given.words().empty())
         return printable(files.front().path) + ": no mistakes.\n";
     return "No mistakes in " + plural(files.size(), "file", "files") + "." +
-           (given.has(root_option) ? "" : " For gpuhostd to use them: gpuhostctl reload.") + "\n";
+           (given.has(root_option) ? "" : " To make gpuhostd use them: gpuhostctl reload.") + "\n";
 }
 
 Result<int> run(Session& session) {

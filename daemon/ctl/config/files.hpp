@@ -6,8 +6,8 @@
 
 namespace gpuhost::ctl {
 
-/// Returns the files of the host, or of the system below --root. Fails if the user may not read one. Another
-/// unreadable file is a mistake, which gpuhostd ignores.
+/// Returns the files of the host, or of the system below --root. Fails if the user may not read one. A file
+/// that cannot be read for another reason stays in the list with its error; gpuhostd skips it.
 [[nodiscard]] base::Result<std::vector<core::SettingsFile>> files_of_host(const Arguments& given);
 
 } // namespace gpuhost::ctl

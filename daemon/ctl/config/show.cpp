@@ -94,9 +94,9 @@ const Verb config_show_verb{
     "[SECTION[.KEY]…]",
     "show each setting, its default and the file that sets it",
     "Shows the settings of this host, or of SECTION, or the setting KEY of SECTION, in the syntax of "
-    "gpuhostd.conf(5). A setting that no file sets has its default, and a '#' before its key. Above each "
-    "other setting is a comment with its source, a file and its line or the cluster's policy, and its "
-    "default. Reads files directly: needs no daemon.",
+    "gpuhostd.conf(5). A '#' precedes a setting that no file sets; it has its default. A comment above "
+    "each other setting names its source (file and line, or the cluster's policy) and its default. Reads "
+    "files directly: needs no daemon.",
     0,
     most_names,
     options,
