@@ -136,8 +136,9 @@ Result<base::Finished> download(const Programs& programs, const std::string& url
                                                                  "If-Range: " + tag, "--", url};
         call.words.insert(call.words.end(), more.begin(), more.end());
         GPUHOST_TRY(finished, programs.attempt(call));
-        const bool is_whole = finished.exit_status == no_range || // the server began to send the whole file
-                              finished.output.find("error: 416") != std::string::npos; // no rest
+        const bool is_whole =
+            finished.exit_status == no_range || // the server began to send the whole file
+            finished.output.find("error: 416") != std::string::npos; // HTTP 416: nothing is left to send
         if (tag.empty() || !is_whole)
             return finished;
     }
@@ -160,7 +161,7 @@ Result<void> fetch(Gathering& gathering, const std::string& url, std::set<std::s
     }
     const std::string to = gathering.request.directory + "/" + item.file;
     GPUHOST_CHECK(make_directory(directory_of(to)));
-    // named by the URL too: another server's tag says nothing
+    // the URL is part of the name, because one server's entity tag means nothing to another
     const std::string part = to + "." + content::sha256(url).substr(0, 8) + ".part";
     gathering.programs.report("fetching " + name);
     GPUHOST_TRY(finished, download(gathering.programs, url, part));

@@ -18,7 +18,7 @@ namespace gpuhost::ctl {
 struct Gathering {
     const Programs& programs;
     const CollectRequest& request;
-    const base::Root& directory; ///< the request's directory; in a dry run an empty one, if it does not exist
+    const base::Root& directory;       ///< the request's directory; an empty one if a dry run finds none
     std::vector<CollectedItem> before; ///< the record of the last run
     Collection result = {};
 

@@ -70,7 +70,7 @@ class Copier {
         if (is_list &&
             std::none_of(list.begin(), list.end(), [&](const Json& one) { return is_for(one, platform_); })) {
             miss(name, "has nothing for " + gathering_.request.platform + ", only for " + platforms_in(index),
-                 "Name the hosts' platform with --platform, or another image.");
+                 "Set --platform to the hosts' platform, or use another image.");
             return {};
         }
         CollectedItem item{"image", name, "", image_layout, "docker://" + name};
@@ -83,8 +83,8 @@ class Copier {
                 return {};
             if (!is_oci(index))
                 gathering_.result.notes.push_back("Image " + printable(name) +
-                                                  " is in Docker's older format. Its digest in the bundle is "
-                                                  "not the one of its registry, so name it by its tag.");
+                                                  " was converted from Docker's older format. Its digest "
+                                                  "differs from the registry's, so refer to it by its tag.");
         }
         Stored now = stored(name);
         // a converted image has another digest than its registry's, so a dry run can't compare it

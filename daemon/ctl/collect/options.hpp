@@ -20,10 +20,11 @@ inline constexpr Option mirror_option{
     "mirror", "URL", "an archive of packages to use instead of the distribution's servers", false, true};
 inline constexpr Option keyring_option{"keyring", "FILE", "the OpenPGP keys that sign the archive", false,
                                        true};
-inline constexpr Option host_status_option{"host-status", "FILE",
-                                           "/var/lib/dpkg/status of a host: leave out what it has"};
+inline constexpr Option host_status_option{
+    "host-status", "FILE", "a host's /var/lib/dpkg/status: leave out packages installed there"};
 inline constexpr Option driver_files_option{
-    "driver-files", "PATH", "driver packages from this directory or https URL, not the archive", false, true};
+    "driver-files", "PATH", "take driver packages from this directory or https URL instead of the archive",
+    false, true};
 inline constexpr Option platform_option{"platform", "linux/amd64|linux/arm64",
                                         "the hosts' platform; default: linux/amd64"};
 inline constexpr Option directory_option{"directory", "DIRECTORY",

@@ -84,7 +84,7 @@ Result<void> add_driver(Gathering& gathering, const Apt& apt, const std::string&
                 gathering.miss(name + " of driver " + version, "not in the archive", "Instead, " + files);
     if (std::none_of(set->sources.begin(), set->sources.end(), has))
         gathering.miss("source of the kernel modules of driver " + version,
-                       base::join(set->sources, " and ") + ": not in the archive", "Instead, " + files);
+                       "the archive has none of " + base::join(set->sources, ", "), "Instead, " + files);
     GPUHOST_CHECK(apt.add_urls(found));
     for (const ArchivePackage& package : found)
         wanted.push_back({package, item_of(package, "driver/" + version, version)});
@@ -161,8 +161,8 @@ Result<void> add_packages(Gathering& gathering, const Apt& apt, std::vector<Want
     if (!packages && packages.error().code == Errc::Failed) {
         gathering.miss(
             "dependencies of " + base::join(words, " "), packages.error().message,
-            std::string("Collect packages that exclude each other separately. If the archive lacks "
-                        "a dependency, ") +
+            std::string("If packages conflict, collect them into separate directories. If the archive "
+                        "lacks a dependency, ") +
                 other_archive + ".");
         return {};
     }

@@ -89,8 +89,8 @@ Result<void> fetch_all(Gathering& gathering, const std::string& scratch) {
 
 void add_notes(Collection& collection, const CollectRequest& request) {
     if (!request.drivers.empty() && request.kernels.empty())
-        collection.notes.emplace_back("No kernel headers: hosts need those of their kernel to build the "
-                                      "driver. Name each kernel with --kernel RELEASE.");
+        collection.notes.emplace_back("No kernel headers were collected. Hosts need the headers of their "
+                                      "kernel to build the driver: add --kernel RELEASE for each kernel.");
 }
 
 /// Removes files of the last run that this run does not need.
@@ -139,7 +139,7 @@ Result<int> verdict(const Collection& collection) {
     if (collection.missing.empty())
         return 0;
     return base::fail(Errc::NotFound, plural(collection.missing.size(), "item is", "items are") + " missing",
-                      "Do what is said above, and run the command again. It fetches only what is missing.");
+                      "Follow the hints above, then run the command again. It fetches only what is missing.");
 }
 
 Result<int> run(Session& session) {
