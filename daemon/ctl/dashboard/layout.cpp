@@ -45,8 +45,8 @@ void divide(const std::vector<Cell>& row, std::size_t columns, Use use) {
     }
 }
 
-/// Distributes `rows` among the rows of panes: first their minimum, then a line at a time to the lowest one
-/// that wants more, then the rest to the last one, which has the operations.
+/// Distributes `rows`: first each pane row's minimum, then one line at a time to the shortest that wants
+/// more; the rest goes to the last, which has the operations.
 std::vector<std::size_t> heights(const std::vector<std::size_t>& wanted, std::size_t rows) {
     std::vector<std::size_t> heights(wanted.size(), least_lines);
     const std::size_t least = least_lines * wanted.size();

@@ -104,8 +104,7 @@ std::string bar_line(const Json& operation) {
     return pad_left(std::to_string(static_cast<int>(fraction * 100)), 3) + "% " + bar(fraction);
 }
 
-/// Returns the steps of a running operation, from the one that runs now, with what it does. The bar counts
-/// the earlier ones.
+/// Returns the running step, with what it does, and the later steps. The bar counts the earlier ones.
 std::vector<Row> step_rows(const Json& operation, const Screen& screen) {
     auto rows = rows_from(render_steps(without_wrapping(screen), operation));
     const Json& steps = list_of(operation, "steps");

@@ -23,7 +23,7 @@ using Event = client::AsyncClient::Event;
 namespace {
 
 constexpr auto interval = 5s;         ///< of reading files and updating ages
-constexpr auto least_between = 200ms; ///< reads after signals, of which an operation sends many
+constexpr auto least_between = 200ms; ///< between two reads; an operation sends many signals
 
 std::string host_name() {
     std::array<char, 256> name{};

@@ -25,7 +25,7 @@ void append(Line& line, std::string_view text, Style style) {
         line.push_back({printable(text), style});
 }
 
-/// `style` is that at the begin of the line, and then that at its end.
+/// `style` is the style at the start of the line; it is set to the one at the end.
 Line styled_line(std::string_view text, Style& style) {
     Line line;
     while (!text.empty()) {
