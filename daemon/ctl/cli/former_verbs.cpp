@@ -18,6 +18,7 @@ struct Former {
 /// A row with an option precedes one without.
 constexpr std::array table{
     Former{"plan", "", "apply --dry-run"},
+    Former{"cat-config", "", "config cat"},
     Former{"driver select", "", "driver set-default"},
     Former{"driver deselect", "", "driver release"},
     Former{"secure-boot enroll", "--create", "secure-boot create-key"},

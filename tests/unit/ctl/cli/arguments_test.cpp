@@ -131,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
               "'cluster status --all' is now 'fleet status --all'",
               "Write: gpuhostctl fleet status --all."},
         Wrong{{"plan", "--help"}, "'plan' is now 'apply --dry-run'", "Write: gpuhostctl apply --dry-run."},
+        Wrong{{"cat-config"}, "'cat-config' is now 'config cat'", "Write: gpuhostctl config cat."},
         Wrong{{"status", "--jso"}, "unknown option '--jso'", "Did you mean '--json'?"},
         Wrong{
             {"driver", "swap", "1.2", "--hold=wait"}, "unknown option '--hold'", "Did you mean '--holders'?"},
