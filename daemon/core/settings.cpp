@@ -77,7 +77,7 @@ bool Setting::is_default() const {
 Settings::Settings(const std::vector<std::span<const SettingKey>>& keys) {
     for (const auto& group : keys)
         for (const SettingKey& key : group)
-            settings_.push_back({&key, std::string(key.fallback), "default"});
+            settings_.push_back({&key, std::string(key.fallback), std::string(default_source)});
 }
 
 const Setting& Settings::get(std::string_view section, std::string_view key) const {

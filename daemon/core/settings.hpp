@@ -36,11 +36,14 @@ struct SettingKey {
     std::string (*mistake)(std::string_view value) = nullptr;
 };
 
+/// The source of a value that no file sets.
+inline constexpr std::string_view default_source = "default";
+
 /// One value and its source.
 struct Setting {
     const SettingKey* key = nullptr;
     std::string value;
-    std::string source; ///< "/etc/gpuhost/gpuhostd.conf:3", "default", or cluster_policy_source
+    std::string source; ///< "/etc/gpuhost/gpuhostd.conf:3", default_source, or cluster_policy_source
 
     /// Returns true if the value means the same as the default: "true" and "yes" are one boolean.
     [[nodiscard]] bool is_default() const;

@@ -14,8 +14,6 @@ using base::Json;
 using core::Setting;
 using core::SettingsProblem;
 
-constexpr std::string_view default_source = "default";
-
 /// Returns the value without the PINs of a pkcs11: URI (RFC 7512). A PIN there is a mistake, and is not used.
 std::string without_pin(const std::string& value) {
     constexpr std::string_view name = "pin-value=";
@@ -91,7 +89,7 @@ std::string render_settings(const Screen& screen, const ShownSettings& settings)
                    "\n";
         }
         out +=
-            setting->source == default_source
+            setting->source == core::default_source
                 ? paint_lines(screen, Style::Dim, assignment(screen, *setting, "#"))
                 : paint_lines(screen, Style::Dim, origin_line(*setting)) + assignment(screen, *setting, "");
     }

@@ -129,7 +129,7 @@ std::string report_config(const ReportInput& input) {
     const core::LoadedSettings loaded = core::load_settings(input.root, setting_keys());
     std::string text;
     for (const core::Setting& setting : loaded.settings.all())
-        if (setting.source != "default")
+        if (setting.source != core::default_source)
             text += "[" + std::string(setting.key->section) + "] " + std::string(setting.key->key) + "=" +
                     setting.value + " # " + setting.source + "\n";
     for (const core::SettingsProblem& problem : loaded.problems)
