@@ -120,10 +120,17 @@ std::vector<Row> step_rows(const Json& operation, const Screen& screen) {
     return rows;
 }
 
+/// Returns the only row of a pane that has no operation to show.
+std::vector<Row> no_operation(const Documents& documents, const Screen& screen) {
+    if (!documents.operations_problem.empty())
+        return note(screen, "not known: " + printable(documents.operations_problem));
+    return note(screen, documents.operations.empty() ? "No operation yet." : "not known");
+}
+
 std::vector<Row> operation_rows(const Documents& documents, const Screen& screen) {
     const Json& last = documents.last;
     if (!last.is_object())
-        return note(screen, "No operation yet.");
+        return no_operation(documents, screen);
     std::vector<Row> rows;
     if (is_running(last)) {
         rows = rows_from(std::to_string(number_of(last, "id")) + " " + text_of(last, "title") + "\n" +
@@ -185,7 +192,7 @@ std::vector<Row> operations_rows(const Documents& documents, const Screen& scree
                          {" " + printable(it->title)}},
                         {Item::Kind::Operation, id}});
     }
-    return rows.empty() ? note(screen, "No operation yet.") : rows;
+    return rows.empty() ? no_operation(documents, screen) : rows;
 }
 
 } // namespace

@@ -23,6 +23,7 @@ struct Documents {
     std::optional<base::Error> problem;                     ///< why `host` is missing
     std::vector<client::OperationRow> operations;           ///< oldest first
     base::Json last;                                        ///< the newest operation
+    std::string operations_problem = "not read yet";        ///< why `operations` or `last` is missing
     base::Json opened;                                      ///< the operation that the user looks at
     base::Json cluster;                                     ///< the status of gpuhost-cluster
     std::string cluster_problem;                            ///< why `cluster` is missing

@@ -60,8 +60,14 @@ Result<Documents> read_once(client::Client& client, const base::Root& root) {
     GPUHOST_TRY(operations, client.list_operations());
     documents.host = std::move(host);
     documents.operations = std::move(operations);
-    if (!documents.operations.empty())
-        documents.last = client.describe_operation(documents.operations.back().id).value_or(Json());
+    documents.operations_problem.clear();
+    if (!documents.operations.empty()) {
+        auto last = client.describe_operation(documents.operations.back().id);
+        if (last)
+            documents.last = *std::move(last);
+        else
+            documents.operations_problem = last.error().message;
+    }
     return documents;
 }
 
@@ -123,7 +129,7 @@ void Source::end_interval() {
     if (!client_)
         if (const auto connected = connect(); !connected)
             documents_.problem = connected.error();
-    if (documents_.problem) // for example a timeout
+    if (documents_.problem || !documents_.operations_problem.empty()) // for example a timeout
         outdated_ = true;
 }
 
@@ -150,6 +156,7 @@ void Source::forget(base::Error problem) {
     documents_.host = Json();
     documents_.last = Json();
     documents_.operations.clear();
+    documents_.operations_problem = Documents().operations_problem;
     documents_.problem = std::move(problem);
 }
 
@@ -169,6 +176,7 @@ void Source::fetch() {
         if (number != number_)
             return;
         --pending_;
+        documents_.operations_problem = rows ? "" : rows.error().message;
         documents_.operations = std::move(rows).value_or(std::vector<OperationRow>());
         if (!documents_.operations.empty())
             fetch_operation(documents_.operations.back().id, &Documents::last);
@@ -183,6 +191,8 @@ void Source::fetch_operation(std::uint64_t id, Json Documents::*member) {
         if (number != number_)
             return;
         --pending_;
+        if (!operation && member == &Documents::last)
+            documents_.operations_problem = operation.error().message;
         documents_.*member = std::move(operation).value_or(Json());
     });
 }

@@ -40,6 +40,7 @@ inline Documents sample() {
                         {"images", {{"observed", images}, {"plan", nothing}}}}}};
     documents.operations = {{11, "driver.import", "committed", "import driver", 900'000'000, 950'000'000},
                             {12, "driver.swap", "committed", "swap driver", 1'000'000'000, 1'012'000'000}};
+    documents.operations_problem.clear();
     documents.last = swap_operation("committed", {"done", "done", "done"});
     documents.cluster = {{"server", "https://api"}, {"node", "gpu01"}, {"state", "connected"}};
     documents.models = {{"0000:01:00.0", "NVIDIA H100"}};

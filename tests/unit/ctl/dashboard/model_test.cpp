@@ -64,6 +64,29 @@ TEST(DashboardModel, EndedOperationHasOutcome) {
                                                 "      committed, 1 min ago\n");
 }
 
+TEST(DashboardModel, MissingOperationsAreNotNone) {
+    Documents documents = sample();
+    documents.operations.clear();
+    documents.last = Json();
+    for (const Pane pane : {Pane::Operation, Pane::Operations}) {
+        documents.operations_problem.clear();
+        EXPECT_EQ(shown(pane, documents), "No operation yet.\n");
+        documents.operations_problem = Documents().operations_problem;
+        EXPECT_EQ(shown(pane, documents), "not known: not read yet\n");
+        documents.operations_problem = "timed out";
+        EXPECT_EQ(shown(pane, documents), "not known: timed out\n");
+    }
+}
+
+TEST(DashboardModel, UnreadOperationIsNotKnown) {
+    Documents documents = sample();
+    documents.last = Json();
+    EXPECT_EQ(shown(Pane::Operation, documents), "not known\n");
+    EXPECT_NE(shown(Pane::Operations, documents).find("12  72s committed"), std::string::npos);
+    documents.operations_problem = "timed out";
+    EXPECT_EQ(shown(Pane::Operation, documents), "not known: timed out\n");
+}
+
 TEST(DashboardModel, VerdictIsThatOfStatus) {
     EXPECT_EQ(text_of_lines(verdict_lines(sample(), narrow)), "OK: driver 550.163.01 serves 2 GPUs\n");
     EXPECT_FALSE(verdict_of(running_sample()).ok);
