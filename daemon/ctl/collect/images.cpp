@@ -122,7 +122,10 @@ class Copier {
         }
         call.is_answer = false; // again, for the message
         GPUHOST_TRY(repeated, gathering_.programs.attempt(call));
-        failed(name, repeated.exit_status == 0 ? "" : repeated.output);
+        if (repeated.exit_status == 0)
+            miss(name, "the registry failed once, and then answered", "Run the command again.");
+        else
+            failed(name, repeated.output);
         return Inspected{};
     }
 
