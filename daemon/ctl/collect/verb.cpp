@@ -93,19 +93,22 @@ void add_notes(Collection& collection, const CollectRequest& request) {
                                       "kernel to build the driver: add --kernel RELEASE for each kernel.");
 }
 
-/// Removes files of the last run that this run does not need.
-void remove_old(const Gathering& gathering) {
+/// Removes files of the last run that this run does not need. Notes those that can't be removed.
+void remove_old(Gathering& gathering) {
     for (const CollectedItem& old : gathering.before) {
         const auto& items = gathering.result.items;
         const bool needed = std::any_of(items.begin(), items.end(),
                                         [&](const CollectedItem& item) { return item.file == old.file; });
-        if (!needed && old.kind != "image" && digest_of(gathering.directory, old.file) == old.sha256)
-            (void)gathering.directory.remove("/" + old.file);
+        if (needed || old.kind == "image" || digest_of(gathering.directory, old.file) != old.sha256)
+            continue;
+        if (const auto removed = gathering.directory.remove("/" + old.file); !removed)
+            gathering.result.notes.push_back("A file of an earlier run is not needed, but was not removed: " +
+                                             printable(removed.error().message) + ".");
     }
 }
 
 /// Writes the record and, if there is any content, the specification.
-Result<void> write_results(const Gathering& gathering) {
+Result<void> write_results(Gathering& gathering) {
     const CollectRequest& request = gathering.request;
     const bool is_complete = gathering.result.missing.empty();
     if (is_complete)
