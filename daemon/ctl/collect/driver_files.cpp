@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/content/crypto/sha256.hpp"
+#include "daemon/core/file_version.hpp"
 #include "daemon/ctl/cli/output_file.hpp"
 #include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
@@ -25,23 +27,10 @@ constexpr std::chrono::hours download_deadline{12};
 constexpr std::size_t tag_limit = std::size_t{64} << 10U;
 constexpr int no_range = 33; ///< curl's exit status
 
-/// Reports whether the name contains the version, and not as a part of another one.
-bool has_version(const std::string& name, const std::string& version) {
-    constexpr std::string_view digits = "0123456789";
-    const std::size_t at = name.find(version);
-    if (at == std::string::npos || (at > 0 && digits.find(name[at - 1]) != digits.npos))
-        return false;
-    std::string_view rest = std::string_view(name).substr(at + version.size());
-    if (base::starts_with(rest, "."))
-        rest.remove_prefix(1);
-    return rest.empty() || digits.find(rest.front()) == digits.npos;
-}
-
 /// Returns the requested driver version that the file's name contains; empty if there is none.
 std::string version_in(const CollectRequest& request, const std::string& name) {
-    const auto found = std::find_if(request.drivers.begin(), request.drivers.end(),
-                                    [&](const std::string& version) { return has_version(name, version); });
-    return found == request.drivers.end() ? "" : *found;
+    std::string version = core::version_in_names({name}, base::is_driver_version);
+    return base::contains(request.drivers, version) ? version : "";
 }
 
 CollectedItem item_of(const std::string& name, const std::string& source, const std::string& version) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/content/crypto daemon/ctl/bundle daemon/ctl/cli images/bundle images/create
+# may include: daemon/base daemon/content/crypto daemon/core daemon/ctl/bundle daemon/ctl/cli images/bundle
+#   images/create
 daemon_ctl_libctl_a_SOURCES += \
     %D%/apt.cpp \
     %D%/apt.hpp \
