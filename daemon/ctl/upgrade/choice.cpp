@@ -25,14 +25,11 @@ Result<std::string> wanted_version(const ChoiceFacts& facts) {
         return std::string();
     if (facts.has_input && facts.brought->size() == 1)
         return facts.brought->front();
-    if (facts.has_input) {
-        const std::string before = decided(facts);
+    if (facts.has_input)
         return base::fail(Errc::InvalidArgument,
                           "the input has several driver versions: " + base::join(*facts.brought, ", "),
-                          "Name one: gpuhostctl upgrade " +
-                              (base::contains(*facts.brought, before) ? before : facts.brought->front()) +
+                          "Name one: gpuhostctl upgrade " + suggested_version(*facts.brought, facts) +
                               facts.arguments + ".");
-    }
     if (std::string version = decided(facts); !version.empty())
         return version;
     if (!facts.configured.empty()) // off or preinstalled
@@ -89,6 +86,11 @@ Result<void> check_available(const std::string& version, const ChoiceFacts& fact
 }
 
 } // namespace
+
+std::string suggested_version(const std::vector<std::string>& brought, const ChoiceFacts& facts) {
+    const std::string before = decided(facts);
+    return base::contains(brought, before) ? before : brought.front();
+}
 
 Result<std::string> choose_version(const ChoiceFacts& facts) {
     GPUHOST_TRY(version, wanted_version(facts));

@@ -21,6 +21,11 @@ struct ChoiceFacts {
     std::string arguments = {};          ///< the command line after the version, for hints
 };
 
+/// Returns the version that a hint names if the input brings several: that of the cluster's policy, else the
+/// configured one, if it is among them, else the first.
+[[nodiscard]] std::string suggested_version(const std::vector<std::string>& brought,
+                                            const ChoiceFacts& facts);
+
 /// Returns the version: the named one, else the only one that the input brings. Without input: the one of the
 /// cluster's policy, else the configured one, else the newest in the store. The result is empty for input
 /// without a driver: only the rest of the configuration is applied then.

@@ -98,6 +98,7 @@ Result<void> Upgrade::choose() {
     if (std::vector<std::string> named = input_.drivers.versions(); !brought_ && !named.empty())
         brought_ = std::move(named);
     GPUHOST_TRY(facts, choice_facts());
+    facts_ = facts;
     if (version_ && !imported_)
         return {};
     if (version_)

@@ -122,7 +122,7 @@ std::string Upgrade::continuation() const {
         return "gpuhostctl apply";
     std::string version = version_.value_or(input_.version);
     if (version.empty() && imported_ && brought_ && !brought_->empty())
-        version = brought_->front();
+        version = suggested_version(*brought_, facts_);
     return "gpuhostctl upgrade" + (version.empty() ? "" : " " + version) + arguments_text(!no_input);
 }
 

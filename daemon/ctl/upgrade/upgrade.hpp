@@ -70,6 +70,7 @@ class Upgrade {
     UpgradeOutcome outcome_;
     ClusterOffer offer_;
     std::optional<std::vector<std::string>> brought_; ///< see ChoiceFacts
+    ChoiceFacts facts_;                               ///< of the last choose()
     std::optional<std::string> version_;              ///< of choose_version(); nullopt: not chosen yet
     bool imported_ = false;                           ///< nothing is left to import
 };
