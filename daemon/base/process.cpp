@@ -2,6 +2,7 @@
 #include "daemon/base/process.hpp"
 
 #include "daemon/base/handle.hpp"
+#include "daemon/base/root.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +50,8 @@ struct SpawnOptions {
     SpawnOptions& operator=(const SpawnOptions&) = delete;
 };
 
-Result<pid_t> spawn(const Command& command, int output) {
+/// `errors`: for stderr; -1: as the command says.
+Result<pid_t> spawn(const Command& command, int output, int errors = -1) {
     std::vector<std::string> arguments = command.argv;
     std::vector<std::string> environment = command.environment;
     environment.emplace_back(search_path);
@@ -56,7 +59,9 @@ Result<pid_t> spawn(const Command& command, int output) {
     SpawnOptions options;
     posix_spawn_file_actions_addopen(&options.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&options.actions, output, STDOUT_FILENO);
-    if (command.drop_errors)
+    if (errors >= 0)
+        posix_spawn_file_actions_adddup2(&options.actions, errors, STDERR_FILENO);
+    else if (command.drop_errors)
         posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     else
         posix_spawn_file_actions_adddup2(&options.actions, output, STDERR_FILENO);
@@ -169,7 +174,10 @@ Result<Finished> run(const Command& command) {
         return fail_errno("pipe", errno);
     UniqueFd reader(ends[0]);
     UniqueFd writer(ends[1]);
-    GPUHOST_TRY(pid, spawn(command, writer.get()));
+    const UniqueFd errors(command.separate_errors ? ::memfd_create("stderr", MFD_CLOEXEC) : -1);
+    if (command.separate_errors && !errors)
+        return fail_errno("memfd", errno);
+    GPUHOST_TRY(pid, spawn(command, writer.get(), errors.get()));
     writer.reset();
 
     Finished finished;
@@ -187,6 +195,10 @@ Result<Finished> run(const Command& command) {
         // inherits it.
         status = wait_until(pid, Clock::now() + time_to_end).value_or(SIGKILL);
     }
+    if (const off_t size = errors ? ::lseek(errors.get(), 0, SEEK_END) : 0; size > 0)
+        finished.errors =
+            read_at(errors.get(), 0, std::min(static_cast<std::size_t>(size), command.output_limit), "stderr")
+                .value_or("");
     finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
     return finished;
 }

@@ -30,6 +30,7 @@ struct Command {
     std::chrono::milliseconds deadline{60'000};
     std::size_t output_limit = 1U << 20; ///< bytes of stdout and stderr together; the rest is dropped
     bool drop_errors = false;            ///< discards stderr, for output that is parsed
+    bool separate_errors = false;        ///< returns stderr in Finished::errors instead
     /// A descriptor, or -1. When the descriptor becomes readable, the process group gets SIGTERM, and SIGKILL
     /// 5 seconds later.
     int interrupt = -1;
@@ -41,6 +42,7 @@ struct Finished {
     int exit_status = 0; ///< 128 + N for signal N
     bool timed_out = false;
     std::string output; ///< stdout and stderr, interleaved
+    std::string errors; ///< stderr, if Command::separate_errors is set
 };
 
 /// Runs a program and waits for it. Fails if it can't be started; a non-zero exit status is not a failure. If
@@ -51,7 +53,7 @@ struct Finished {
 /// seconds.
 class Running {
   public:
-    /// Starts a program. Ignores the command's deadline, output_limit, interrupt and on_line.
+    /// Starts a program. Ignores the command's deadline, output_limit, separate_errors, interrupt and on_line.
     [[nodiscard]] static Result<Running> start(const Command& command);
     Running(Running&& other) noexcept
         : output_(std::move(other.output_)), pid_(std::exchange(other.pid_, -1)) {}

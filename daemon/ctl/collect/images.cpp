@@ -120,12 +120,7 @@ class Copier {
             GPUHOST_TRY(document, base::parse_json(finished.output, name));
             return Inspected{std::move(document), content::sha256(finished.output)};
         }
-        call.is_answer = false; // again, for the message
-        GPUHOST_TRY(repeated, gathering_.programs.attempt(call));
-        if (repeated.exit_status == 0)
-            miss(name, "the registry failed once, and then answered", "Run the command again.");
-        else
-            failed(name, repeated.output);
+        failed(name, finished.errors);
         return Inspected{};
     }
 

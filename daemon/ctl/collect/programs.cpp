@@ -43,7 +43,7 @@ Result<base::Finished> Programs::attempt(const Call& call) const {
     command.directory = call.directory;
     command.deadline = call.deadline;
     command.output_limit = output_limit;
-    command.drop_errors = call.is_answer;
+    command.separate_errors = call.is_answer;
     command.interrupt = interrupt_.fd();
     command.on_line = call.on_line;
     auto finished = base::run(command);
@@ -62,8 +62,9 @@ Result<std::string> Programs::run(const Call& call) const {
     GPUHOST_TRY(finished, attempt(call));
     if (finished.exit_status == 0)
         return std::move(finished.output);
-    show(finished.output);
-    return base::fail(Errc::Failed, call.tool.program + ": " + reason_in(finished.output));
+    const std::string& messages = call.is_answer ? finished.errors : finished.output;
+    show(messages);
+    return base::fail(Errc::Failed, call.tool.program + ": " + reason_in(messages));
 }
 
 void Programs::show(const std::string& output) const {

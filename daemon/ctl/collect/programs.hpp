@@ -27,7 +27,7 @@ class Programs {
         std::string directory = {};                ///< empty: the current one
         std::vector<std::string> environment = {}; ///< beside proxies, HOME and paths of credentials
         std::chrono::milliseconds deadline = std::chrono::minutes(10);
-        bool is_answer = false; ///< the output is parsed, so stderr is dropped
+        bool is_answer = false; ///< the output is parsed, so stderr is in Finished::errors
         std::function<void(std::string_view)> on_line = {};
     };
 

@@ -30,6 +30,15 @@ TEST(Process, ReturnsOutputAndStatus) {
     EXPECT_FALSE(finished->timed_out);
 }
 
+TEST(Process, SeparatesErrors) {
+    Command command = shell("echo out; echo err >&2; (echo late >&2)");
+    command.separate_errors = true;
+    const auto finished = run(command);
+    ASSERT_TRUE(finished);
+    EXPECT_EQ(finished->output, "out\n");
+    EXPECT_EQ(finished->errors, "err\nlate\n");
+}
+
 TEST(Process, ReportsTheSignal) {
     EXPECT_EQ(run(shell("kill -9 $$"))->exit_status, 128 + 9);
 }
