@@ -53,7 +53,8 @@ struct Finished {
 /// seconds.
 class Running {
   public:
-    /// Starts a program. Ignores the command's deadline, output_limit, separate_errors, interrupt and on_line.
+    /// Starts a program. Ignores the command's deadline, output_limit, separate_errors, interrupt and
+    /// on_line.
     [[nodiscard]] static Result<Running> start(const Command& command);
     Running(Running&& other) noexcept
         : output_(std::move(other.output_)), pid_(std::exchange(other.pid_, -1)) {}
