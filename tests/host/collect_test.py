@@ -78,8 +78,10 @@ class Archive:
 
 
 class Web:
-    """A server for files in a directory, with a site by https. Its certificate is its authority. Sends a part of a file for one entity tag."""
+    """A server for files in a directory, with a site by https. Its certificate is its authority. Continues a file of the same entity tag.
+    With `cut`, closes the connection once after so many bytes."""
     tag = '"same"'
+    cut = None
 
     def __init__(self, directory, site=None):
         self.requests, self.continued = [], []
@@ -92,18 +94,28 @@ class Web:
             def do_GET(self):
                 web.requests.append(self.path)
                 start, tag = self.headers.get("Range"), self.headers.get("If-Range")
-                if not start or tag != web.tag:
+                if start and tag == web.tag:
+                    web.continued.append(self.path)
+                    self.send_part(206, int(start.removeprefix("bytes=").rstrip("-")))
+                elif web.cut:
+                    end, web.cut = web.cut, None
+                    self.send_part(200, 0, end)
+                else:
                     super().do_GET()
-                    return
+
+            def send_part(self, status, first, end=None):
                 with open(self.translate_path(self.path), "rb") as file:
                     data = file.read()
-                first = int(start.removeprefix("bytes=").rstrip("-"))
-                self.send_response(206)
-                self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+                self.send_response(status)
+                if status == 206:
+                    self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
                 self.send_header("Content-Length", str(len(data) - first))
                 self.end_headers()
-                self.wfile.write(data[first:])
-                web.continued.append(self.path)
+                self.wfile.write(data[first:end])
+
+            def end_headers(self):
+                self.send_header("ETag", web.tag)
+                super().end_headers()
 
             def log_message(self, *words):
                 pass
@@ -352,18 +364,31 @@ def check_partial(t, machine, web):
     """An interrupted download continues only with the same file."""
     content = "#!/bin/sh\n" + "x" * 100_000
     url = f"{web.url}/{RUN_FILE}"
+
+    def part_of(out):
+        return machine.path(f"{out}/driver/{NEW}/{RUN_FILE}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part")
+
+    def complete(out, continued, said):
+        web.continued.clear()
+        run = machine.collect("--driver", NEW, "--driver-files", url, out=out)
+        t.ok(run.returncode == 0 and machine.text(f"{out}/driver/{NEW}/{RUN_FILE}") == content and len(web.continued) == continued, said, run.stdout, run.stderr, web.continued)
+        t.equal(os.listdir(os.path.dirname(part_of(out))), [RUN_FILE], f"{said}: no partial file remains")
+
     for name, begin, tag, continued, said in (
             ("same", content[:1000], web.tag, 1, "an interrupted download continues"),
             ("other", "y" * 1000, '"old"', 0, "a file that has changed is fetched again"),
             ("unknown", "y" * 1000, "", 0, "a partial file without a tag is fetched again")):
-        part = machine.path(f"{name}/driver/{NEW}/{RUN_FILE}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part")
-        write(part, begin)
+        write(part_of(name), begin)
         if tag:
-            write(part + ".etag", tag + "\n")
-        web.continued.clear()
+            write(part_of(name) + ".etag", tag + "\n")
+        complete(name, continued, said)
+    for name, tag, continued, said in (("strong", '"same"', 1, "a download that the server cut continues"),
+                                       ("weak", 'W/"same"', 0, "a download with a weak tag starts again")):
+        web.tag, web.cut = tag, 1000
         run = machine.collect("--driver", NEW, "--driver-files", url, out=name)
-        t.ok(run.returncode == 0 and machine.text(f"{name}/driver/{NEW}/{RUN_FILE}") == content and len(web.continued) == continued, said, run.stdout, run.stderr, web.continued)
-        t.equal(os.listdir(os.path.dirname(part)), [RUN_FILE], f"{said}: no partial file remains")
+        t.ok(run.returncode == NOT_FOUND and machine.text(part_of(name)) == content[:1000], f"{said}: a part remains", run.stdout, run.stderr)
+        complete(name, continued, said)
+    web.tag = Web.tag
 
 
 class Registry:
