@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of 'upgrade', in their order: import, build, swap, and the rest of the configuration. A part that
 // has nothing to do is skipped, so the same command continues an upgrade that stopped. An import of packages
-// or modules is repeated, which changes nothing.
+// or modules is repeated, with the same result.
 #pragma once
 
 #include "daemon/client/request.hpp"
