@@ -60,14 +60,16 @@ Result<void> copy_directory(Gathering& gathering, const std::string& directory,
         return base::fail_errno(directory, error.value());
     std::sort(names.begin(), names.end());
     std::size_t found = 0;
+    std::size_t skipped = 0;
     for (const std::string& name : names) {
         const std::string version = version_in(gathering.request, name);
         if (version.empty())
             continue;
         if (!is_plain_name(name)) {
+            ++skipped;
             gathering.result.notes.push_back(
                 "Skipped '" + printable(name) +
-                "', as a specification can't have a character of its name. Rename the file.");
+                "': its name has a character that a specification cannot have. Rename the file.");
             continue;
         }
         ++found;
@@ -75,7 +77,11 @@ Result<void> copy_directory(Gathering& gathering, const std::string& directory,
         GPUHOST_CHECK(
             copy_file(gathering, directory + "/" + name, item_of(name, directory + "/" + name, version)));
     }
-    if (found == 0)
+    if (found == 0 && skipped > 0)
+        gathering.miss("driver files in " + directory,
+                       plural(skipped, "file was skipped for its name", "files were skipped for their names"),
+                       "Rename the files: use letters, digits, '.', '_', '+', '~' and '-'.");
+    else if (found == 0)
         gathering.miss("driver files in " + directory,
                        "no .run, .deb or .rpm file has one of the versions " +
                            base::join(gathering.request.drivers, ", ") + " in its name",
