@@ -314,6 +314,11 @@ def check_driver_files(t, machine, web):
     before = len(web.requests)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/{RUN_FILE}", out='quoted"')
     t.ok(run.returncode == BAD_ARGUMENT and "apt can't read" in run.stderr and len(web.requests) == before, "a mistake for apt is reported before a download", run.stderr, web.requests)
+    os.makedirs(machine.path("semi;colon"))
+    machine.environment["TMPDIR"] = machine.path("semi;colon")
+    run = machine.collect("--driver", NEW, out="fine")
+    del machine.environment["TMPDIR"]
+    t.ok(run.returncode == BAD_ARGUMENT and f"'{machine.path('semi;colon')}/" in run.stderr and "Set TMPDIR" in run.stderr, "a temporary directory that apt can't read is named", run.stderr)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/{RUN_FILE}", out="given")
     t.ok(run.returncode == 0 and len(web.requests) == before, "a fetched driver file is not fetched again", run.stderr, web.requests)
     run = machine.collect("--driver", NEW, "--driver-files", f"{web.url}/none-{NEW}.run", "--driver-files", machine.path("site"), out="given")

@@ -80,9 +80,11 @@ std::string hint_for(const std::string& output) {
 
 Result<Apt> Apt::open(const Programs& programs, const CollectRequest& request, std::string directory,
                       std::string private_directory) {
-    if ((directory + private_directory).find_first_of("\"\\;\n") != std::string::npos)
-        return base::fail(Errc::InvalidArgument, "the directory's path has a character that apt can't read",
-                          "Use a path without quotes, backslashes, semicolons and line breaks.");
+    for (const std::string* const path : {&private_directory, &directory})
+        if (path->find_first_of("\"\\;\n") != std::string::npos)
+            return base::fail(Errc::InvalidArgument, "'" + *path + "' has a character that apt can't read",
+                              std::string(path == &directory ? "Use" : "Set TMPDIR to") +
+                                  " a path without quotes, backslashes, semicolons and line breaks.");
     const Apt apt(programs, std::move(directory), std::move(private_directory),
                   std::string(request.architecture()));
     for (const char* part : {"lists/partial", "archives/partial", "empty", "incoming"})
