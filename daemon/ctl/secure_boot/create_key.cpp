@@ -24,21 +24,21 @@ Result<void> create(const base::Root& root, const SigningSettings& signing, cons
             return base::fail(Errc::InvalidArgument, "'" + path + "' is not the path of a file",
                               "Create a key in a token with the token's own tools.");
     }
-    if (root.exists(signing.key) && !root.exists(signing.certificate))
-        return base::fail(Errc::AlreadyExists,
-                          signing.key + ": already exists, but its certificate " + signing.certificate +
-                              " is missing",
-                          "Restore the certificate, or move the key away and repeat the command.");
-    for (const std::string& path : {signing.key, signing.certificate})
-        if (root.exists(path))
-            return base::fail(Errc::AlreadyExists, path + ": already exists",
-                              "Show how to enrol it: gpuhostctl secure-boot show-enrolment.");
+    const bool has_key = root.exists(signing.key);
+    const bool has_certificate = root.exists(signing.certificate);
+    if (has_key || has_certificate)
+        return base::fail(
+            Errc::AlreadyExists,
+            (has_key ? signing.key : signing.certificate) + ": already exists" +
+                (has_certificate ? "" : ", but its certificate " + signing.certificate + " is missing"),
+            has_certificate ? "Show how to enrol it: gpuhostctl secure-boot show-enrolment."
+                            : "Restore the certificate, or move the key away and repeat the command.");
     GPUHOST_TRY(identity, content::make_module_identity(name));
     for (const std::string& path : {signing.key, signing.certificate})
         GPUHOST_CHECK(root.make_directories(path.substr(0, path.rfind('/'))));
     GPUHOST_CHECK(root.write_atomic(signing.key, identity.key, 0600));
     auto written = root.write_atomic(signing.certificate, identity.certificate);
-    if (!written)
+    if (!written) // perhaps only the sync of the directory failed
         for (const std::string& path : {signing.certificate, signing.key})
             (void)root.remove(path);
     return written;
