@@ -11,6 +11,7 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/distribution.cpp \
     %D%/distribution.hpp \
     %D%/driver_files.cpp \
+    %D%/gather.cpp \
     %D%/gather.hpp \
     %D%/images.cpp \
     %D%/options.hpp \
