@@ -26,16 +26,18 @@ Result<int> import_in_turn(Session& session, const std::vector<std::vector<clien
     base::Json document{{"operations", base::Json::array()}};
     const bool dry_run = session.arguments().has(option::dry_run);
     Result<int> status = 0;
-    for (std::size_t i = 0; i < imports.size() && status && *status == 0; ++i) {
-        const client::Request request = import_request(imports[i]);
+    for (const std::vector<client::InputFile>& files : imports) {
+        const client::Request request = import_request(files);
         auto ran = dry_run ? check_request(session, request) : run_request(session, request);
         if (!ran) {
             document["error"] = base::to_json(ran.error());
             status = base::fail(ran.error());
-            continue;
+            break;
         }
         status = session.wants_json() ? ran->exit_status() : report(session, *ran);
         document["operations"].push_back(std::move(ran->document));
+        if (*status != 0)
+            break;
     }
     if (session.wants_json())
         session.print_json(document);
