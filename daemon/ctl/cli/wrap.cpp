@@ -17,7 +17,7 @@ constexpr std::array programs{"gpuhostctl", "systemctl", "journalctl",  "systemd
                               "openssl",    "mokutil",   "timedatectl", "update-initramfs",
                               "dracut",     "chmod",     "chown",       "ls",
                               "nvidia-smi", "sudo"};
-constexpr std::array ambiguous{"mount", "skopeo"}; ///< other words of sentences, except after a colon
+constexpr std::array ambiguous{"mount", "skopeo"}; ///< also ordinary words: a command only after a colon
 
 template <std::size_t N>
 bool has(const std::array<const char*, N>& names, std::string_view word) {
