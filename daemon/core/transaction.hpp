@@ -59,8 +59,8 @@ class Transaction {
     [[nodiscard]] bool touched() const { return touched_; } ///< an apply was started
     [[nodiscard]] bool undoing() const { return undoing_; }
     [[nodiscard]] bool past_return() const; ///< a `forward` step has begun
-    [[nodiscard]] bool
-    finished() const; ///< each step is done, skipped, or failed after the point of no return
+    /// Each step is done, skipped, or failed after the point of no return.
+    [[nodiscard]] bool finished() const;
     [[nodiscard]] bool cancelled() const { return cancel_.has_value(); }
     [[nodiscard]] std::optional<Outcome> outcome() const { return outcome_; }
     [[nodiscard]] const std::optional<base::Error>& error() const { return cause_; }
