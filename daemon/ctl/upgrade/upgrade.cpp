@@ -50,7 +50,7 @@ Result<int> Upgrade::run_part(Part part) {
     if (!concerns(part))
         return 0;
     GPUHOST_CHECK(wait_for_others());
-    const Result<int> status = part == Part::Import ? import() : run_later_part(part);
+    Result<int> status = part == Part::Import ? import() : run_later_part(part);
     if (!status || *status != 0)
         return status;
     if (part == Part::Import) {
