@@ -546,7 +546,9 @@ TEST_F(DriverSteps, PreflightWaitsForALoadingModule) {
     const pid_t udev = ::fork();
     if (udev == 0) {
         ::usleep(200'000);
-        tree_.directory().write("sys/module/nvidia/initstate", "live\n");
+        const std::string module = tree_.directory().path() + "/sys/module/nvidia/";
+        tree_.directory().write("sys/module/nvidia/next", "live\n");
+        (void)::rename((module + "next").c_str(), (module + "initstate").c_str()); // never empty, as in sysfs
         ::_exit(0);
     }
     EXPECT_FALSE(says(preflight("modules.converge", args), "reboot-required", ""));
