@@ -201,7 +201,10 @@ void HostAgent::written(ApiAnswer&& answer) {
     if (answer.done()) {
         backoff_.reset();
         refusal_ = {};
-        return on_node(std::move(answer.body));
+        // If the watch has reported a deletion meanwhile, only the watch can report a new Node.
+        if (!node_.is_null())
+            on_node(std::move(answer.body));
+        return;
     }
     if (answer.status != conflict) {
         if (answer.error.message != refusal_.message)

@@ -29,9 +29,7 @@ class HostAgentTest : public ::testing::Test {
     HostAgentTest() {
         dir.write("etc/k.conf", tests::kubeconfig(tests::cluster_members("https://api")));
         api.emplace(Api::open(root, "/etc/k.conf").value());
-        server.put(node_path, {{"metadata", {{"labels", Json::object()}}},
-                               {"spec", Json::object()},
-                               {"status", Json::object()}});
+        create_node();
         server.forbids = [this](const http::Request& request) {
             const bool writes = request.method == "PATCH";
             patches += writes ? 1 : 0;
@@ -39,6 +37,12 @@ class HostAgentTest : public ::testing::Test {
         };
         agent.emplace(*api, "gpu01", NodeDesired{{startup_taint}, true, {std::string(driver_ready)}},
                       [](const std::string&) {});
+    }
+
+    void create_node() {
+        server.put(node_path, {{"metadata", {{"labels", Json::object()}}},
+                               {"spec", Json::object()},
+                               {"status", Json::object()}});
     }
 
     void set_readiness(const char* driver, const char* runtime) {
@@ -173,6 +177,26 @@ TEST_F(HostAgentTest, HeldValueIsNotDueWhileRefused) {
     run(seconds(120));
     EXPECT_GT(patches, 0U);
     EXPECT_LT(turns, 200U);
+}
+
+TEST_F(HostAgentTest, AnswerOfAWriteDoesNotRestoreADeletedNode) {
+    set_readiness("True", "True");
+    run(seconds(30));
+    for (unsigned i = 0; i < 20; ++i) { // the answer arrives before or after the watch's event, by chance
+        bool removed = false;
+        server.on_change = [&] {
+            if (!std::exchange(removed, true))
+                server.after(Time(1), [this] { server.remove(node_path); });
+        };
+        set_readiness(i % 2 == 0 ? "False" : "True", "True");
+        run(seconds(5));
+        ASSERT_TRUE(removed) << i;
+        EXPECT_EQ(agent->document()["state"], "no-node") << i;
+        server.on_change = [] {};
+        create_node();
+        run(seconds(5));
+        EXPECT_EQ(agent->document()["state"], "connected") << i;
+    }
 }
 
 } // namespace
