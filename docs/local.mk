@@ -9,7 +9,8 @@ EXTRA_DIST += \
     %D%/design/runtimes.md \
     %D%/design/tests.md \
     %D%/design/transactions.md \
-    %D%/design/workers.md
+    %D%/design/workers.md \
+    %D%/explanation/architecture.md
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
