@@ -10,7 +10,8 @@ EXTRA_DIST += \
     %D%/design/tests.md \
     %D%/design/transactions.md \
     %D%/design/workers.md \
-    %D%/explanation/architecture.md
+    %D%/explanation/architecture.md \
+    %D%/explanation/what-a-swap-does.md
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
