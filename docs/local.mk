@@ -12,7 +12,8 @@ EXTRA_DIST += \
     %D%/design/workers.md \
     %D%/explanation/architecture.md \
     %D%/explanation/security-model.md \
-    %D%/explanation/what-a-swap-does.md
+    %D%/explanation/what-a-swap-does.md \
+    %D%/how-to/containerd.md
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
