@@ -14,7 +14,8 @@ EXTRA_DIST += \
     %D%/explanation/security-model.md \
     %D%/explanation/what-a-swap-does.md \
     %D%/how-to/containerd.md \
-    %D%/how-to/docker-and-podman.md
+    %D%/how-to/docker-and-podman.md \
+    %D%/tutorials/first-driver.md
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
