@@ -15,6 +15,7 @@ EXTRA_DIST += \
     %D%/explanation/what-a-swap-does.md \
     %D%/how-to/containerd.md \
     %D%/how-to/docker-and-podman.md \
+    %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
