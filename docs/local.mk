@@ -11,6 +11,7 @@ EXTRA_DIST += \
     %D%/design/transactions.md \
     %D%/design/workers.md \
     %D%/explanation/architecture.md \
+    %D%/explanation/bundles.md \
     %D%/explanation/security-model.md \
     %D%/explanation/what-a-swap-does.md \
     %D%/how-to/containerd.md \
