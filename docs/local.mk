@@ -15,6 +15,7 @@ EXTRA_DIST += \
     %D%/explanation/security-model.md \
     %D%/explanation/what-a-swap-does.md \
     %D%/how-to/containerd.md \
+    %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
