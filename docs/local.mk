@@ -14,6 +14,7 @@ EXTRA_DIST += \
     %D%/explanation/bundles.md \
     %D%/explanation/security-model.md \
     %D%/explanation/what-a-swap-does.md \
+    %D%/explanation/why-no-operator.md \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
