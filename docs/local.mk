@@ -18,6 +18,7 @@ EXTRA_DIST += \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
+    %D%/how-to/k3s-and-rke2.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
 
