@@ -19,6 +19,7 @@ EXTRA_DIST += \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/k3s-and-rke2.md \
+    %D%/how-to/nvidia-container-toolkit.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
 
