@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-EXTRA_DIST += \
+# Pages of the documentation, as text below $(docdir)/docs. Each is also in the nav: of mkdocs.yml.
+docsdir = $(docdir)
+nobase_dist_docs_DATA = \
     %D%/design/bundles.md \
     %D%/design/cdi.md \
     %D%/design/cluster.md \
@@ -20,8 +22,19 @@ EXTRA_DIST += \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/k3s-and-rke2.md \
     %D%/how-to/nvidia-container-toolkit.md \
+    %D%/index.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
+
+# The site: these pages and the man pages as HTML.
+EXTRA_DIST += mkdocs.yml %D%/make_site.py
+html-local: $(man_pages)
+	@test -n "$(MKDOCS)" && test -n "$(MANDOC)" || { echo "make html needs the packages mkdocs and mandoc; install them and run configure again" >&2; exit 1; }
+	$(AM_V_GEN)MKDOCS='$(MKDOCS)' MANDOC='$(MANDOC)' $(PYTHON) $(srcdir)/%D%/make_site.py $(srcdir) %D%/html $^
+clean-local: clean-site
+.PHONY: clean-site
+clean-site:
+	rm -rf %D%/html
 
 # JSON Schemas of the documents of gpuhostctl and org.gpuhost1.
 schemasdir = $(datadir)/gpuhost/schemas
