@@ -8,6 +8,7 @@ source_checks = \
     %D%/includes.py \
     %D%/pages.py \
     %D%/schemas.py \
+    %D%/site.py \
     %D%/tree.py \
     %D%/units.py \
     %D%/words.py
