@@ -21,6 +21,8 @@ nobase_dist_docs_DATA = \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/k3s-and-rke2.md \
+    %D%/how-to/keep-or-adopt-a-driver.md \
+    %D%/how-to/move-from-dkms.md \
     %D%/how-to/nvidia-container-toolkit.md \
     %D%/index.md \
     %D%/tutorials/first-bundle.md \
