@@ -25,6 +25,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/nvidia-container-toolkit.md \
     %D%/index.md \
+    %D%/troubleshooting.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
 
