@@ -25,6 +25,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/keep-or-adopt-a-driver.md \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/nvidia-container-toolkit.md \
+    %D%/how-to/peers.md \
     %D%/index.md \
     %D%/troubleshooting.md \
     %D%/tutorials/first-bundle.md \
