@@ -17,6 +17,7 @@ nobase_dist_docs_DATA = \
     %D%/explanation/security-model.md \
     %D%/explanation/what-a-swap-does.md \
     %D%/explanation/why-no-operator.md \
+    %D%/glossary.md \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
