@@ -24,6 +24,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/image-cache.md \
     %D%/how-to/k3s-and-rke2.md \
     %D%/how-to/keep-or-adopt-a-driver.md \
+    %D%/how-to/keys-and-rotation.md \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/new-kernel.md \
     %D%/how-to/nvidia-container-toolkit.md \
