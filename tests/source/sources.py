@@ -5,7 +5,7 @@ import os
 
 from tap import TOP_SRCDIR, Tap
 
-TOP_FILES = ("Makefile.am", "configure.ac", "HACKING.md", "README.md", "SECURITY.md", "NEWS", "bootstrap")
+TOP_FILES = ("Makefile.am", "configure.ac", "CONTRIBUTING.md", "HACKING.md", "README.md", "SECURITY.md", "NEWS", "bootstrap")
 SKIPPED = ("__pycache__", ".deps", ".dirstamp")
 
 
