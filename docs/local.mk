@@ -31,9 +31,21 @@ nobase_dist_docs_DATA = \
     %D%/how-to/peers.md \
     %D%/how-to/secure-boot.md \
     %D%/index.md \
+    %D%/reference/dbus.md \
+    %D%/reference/exit-status.md \
+    %D%/reference/json.md \
+    %D%/reference/limits.md \
+    %D%/reference/metrics.md \
+    %D%/reference/settings.md \
     %D%/troubleshooting.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md
+
+# After changes of the tables that they are made from.
+EXTRA_DIST += %D%/make_reference.py
+.PHONY: reference
+reference:
+	$(PYTHON) $(srcdir)/%D%/make_reference.py $(srcdir)
 
 # The site: these pages and the man pages as HTML.
 EXTRA_DIST += mkdocs.yml %D%/make_site.py

@@ -7,6 +7,7 @@ source_checks = \
     %D%/helps.py \
     %D%/includes.py \
     %D%/pages.py \
+    %D%/reference.py \
     %D%/schemas.py \
     %D%/site.py \
     %D%/tree.py \

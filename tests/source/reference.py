@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that the generated pages of docs/reference are those of the sources: 'make reference' writes them."""
+import os
+import sys
+
+from sources import load, main
+from tap import TOP_SRCDIR
+
+sys.path.insert(0, os.path.join(TOP_SRCDIR, "docs"))
+import make_reference  # pylint: disable=wrong-import-position
+
+METRICS = "daemon/cluster/node/metrics.cpp"
+
+
+def current_rule(tree):
+    for path, wanted in make_reference.pages(tree).items():
+        there = tree.get(path, "").splitlines()
+        for line in wanted.splitlines():
+            if line not in there:
+                yield f"{path} lacks: {line}"
+        if tree.get(path, "") != wanted:
+            yield f"{path} is not current: run make reference"
+
+
+def complete_rule(tree):
+    """The generator finds all entries of its tables, which it reads with regular expressions."""
+    metrics = make_reference.metrics(tree)
+    for name in set(make_reference.re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[METRICS])):
+        if f"| `{name}` |" not in metrics:
+            yield f"metric {name} is not found by docs/make_reference.py"
+    lines = tree["systemd/gpuhostd.conf"].splitlines()
+    keys = sum(line.startswith("#") and "=" in line.split(" ")[0] for line in lines)
+    if make_reference.settings(tree).count("=` | ") != keys:
+        yield "docs/make_reference.py does not find all settings"
+
+
+TREE = load()
+main(
+    ("pages of docs/reference are current", current_rule, {
+        "a page with another default": TREE | {"docs/reference/settings.md": TREE["docs/reference/settings.md"].replace("`10min`", "`11min`")},
+        "another limit in the code": TREE | {"kmod/build/build.hpp": TREE["kmod/build/build.hpp"].replace("hours(4)", "hours(5)")},
+        "a page that is missing": {path: text for path, text in TREE.items() if path != "docs/reference/json.md"},
+    }),
+    ("pages of docs/reference are complete", complete_rule, {
+        "a metric in another form": TREE | {METRICS: TREE[METRICS] + '\nauto x = "gpuhost_new";\n'},
+    }),
+)
