@@ -21,6 +21,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
+    %D%/how-to/get-support.md \
     %D%/how-to/image-cache.md \
     %D%/how-to/k3s-and-rke2.md \
     %D%/how-to/keep-or-adopt-a-driver.md \
