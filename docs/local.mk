@@ -23,6 +23,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/get-support.md \
     %D%/how-to/image-cache.md \
+    %D%/how-to/join-a-cluster.md \
     %D%/how-to/k3s-and-rke2.md \
     %D%/how-to/keep-or-adopt-a-driver.md \
     %D%/how-to/keys-and-rotation.md \
