@@ -33,6 +33,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/peers.md \
     %D%/how-to/rescue.md \
     %D%/how-to/secure-boot.md \
+    %D%/how-to/upgrade-gpuhostd.md \
     %D%/index.md \
     %D%/reference/dbus.md \
     %D%/reference/exit-status.md \
