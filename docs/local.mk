@@ -30,6 +30,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/new-kernel.md \
     %D%/how-to/nvidia-container-toolkit.md \
+    %D%/how-to/nvswitch.md \
     %D%/how-to/peers.md \
     %D%/how-to/rescue.md \
     %D%/how-to/secure-boot.md \
