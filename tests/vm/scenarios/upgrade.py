@@ -167,13 +167,14 @@ def reboot(host):
     assert host.ctl_json("apply", "--dry-run")["steps"] == [], f"plan: {host.ctl('apply', '--dry-run')}"
 
 
-def finished_by_new_package(record):
+def finished_by(record, deb):
+    """Ends the daemon at a record of a swap, and installs another package before it starts again."""
     def run(host):
         crash.start_killer(host, record, "package")
         host.run(f"gpuhostctl driver swap {NEW} --no-wait; sleep 1", 60)
         host.wait_until("test -e /run/killer-done", 150)
-        assert crash.parse(crash.journal(host)[-1])["type"] != "end", "the former daemon ended the swap"
-        upgrade(host)
+        assert crash.parse(crash.journal(host)[-1])["type"] != "end", "the first daemon ended the swap"
+        host.check(f"dpkg -i /payload/{deb} 2>&1", 300)
         host.check("systemctl unmask -q --runtime gpuhostd && systemctl start gpuhostd", 120)
         crash.consistent(host)
         assert not host.check("ls /run/modprobe.d").split(), "autoload is still blocked"
@@ -187,4 +188,4 @@ def learn(host):
     count = len(crash.journal(host))
     for record in sorted(random.Random(crash.SEED).sample(range(1, count), STOPS)):
         cases.add(f"the new daemon ends a swap that the former one left at record {record} of {count}",
-                  finished_by_new_package(record), "former")
+                  finished_by(record, "gpuhostd-next.deb"), "former")

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the command blocks of a documentation page, runs them, and compares their output. HACKING.md, section
+Documentation, has the rules for authors."""
+import re
+from dataclasses import dataclass, field
+
+NOT_RUN = "(Not run by the tests"
+ANY = "…"  # any text in a line; alone, any lines
+TO_FILL = "OUTPUT"
+WHERE = re.compile(r"<!-- test: (vm|cluster) ([a-z-]+) -->")
+FENCE = re.compile(r"```(\w*)$")
+FILE = re.compile(r"# (/[\w./@-]+)$")
+RUN = ("console", "sh")
+SCRIPT = "set -e\n"  # begins the commands of a block without output
+WRITTEN = ("ini", "yaml", "toml")
+# Text that differs from run to run, and what both sides have instead of it.
+VARYING = [(re.compile(pattern), name) for pattern, name in (
+    (r"(\w{3} )?\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?[A-Z]+)?", "TIME"),
+    (r"\b\w{3} \d\d \d\d:\d\d:\d\d\b", "TIME"),
+    (r"\b\d\d:\d\d(:\d\d)?\b(?!\.)", "TIME"),
+    (r"\b\d+(\.\d+)? ?(us|ms|s|min|h|d|second|minute|hour|day)s?\b", "DURATION"),
+    (r"\b\d+(\.\d+)? ?(B|KiB|MiB|GiB)(?!\w)", "SIZE"),
+    (r"\b[0-9a-f]{12,64}…?", "HASH"),
+    (r"\b(process|operation|PID) \d+", r"\1 NUMBER"),
+    (r"^ *\d+(?= +\w)", "NUMBER"),  # the first column of a table
+)]
+
+
+@dataclass
+class Command:
+    text: str
+    output: list = field(default_factory=list)  # lines; empty: the command must succeed
+    line: int = 0    # of the output's first line in the page, from 0
+
+
+@dataclass
+class Block:
+    kind: str        # console, sh, setup, file
+    line: int        # of the fence in the page, from 1
+    commands: list   # of Command; none for a file
+    path: str = ""
+    content: str = ""
+    not_run: bool = False
+    end: int = 0     # the line after the block, from 0
+
+
+class BadPage(Exception):
+    pass
+
+
+def where(text):
+    """Returns (suite, state) in which the page's blocks run; None if it has none to run."""
+    found = WHERE.search(text)
+    return (found[1], found[2]) if found else None
+
+
+def paragraph_before(lines, index):
+    """Returns the paragraph that ends directly before a line, with at most one empty line between them."""
+    end = index
+    if end and not lines[end - 1].strip():
+        end -= 1
+    begin = end
+    while begin and lines[begin - 1].strip():
+        begin -= 1
+    return " ".join(lines[begin:end])
+
+
+def transcript(lines, first):
+    """Splits a transcript into commands. `first` is the page's line of lines[0], from 0."""
+    commands = []
+    continued = False
+    for number, line in enumerate(lines):
+        if continued or commands and not commands[-1].output and line.startswith("> "):
+            commands[-1].text += "\n" + line.removeprefix("> ")
+        elif line.startswith(("# ", "$ ")):
+            commands.append(Command(line[2:], line=first + number + 1))
+        elif not commands:
+            raise BadPage(f"line {first + number + 1}: a transcript begins with a command")
+        else:
+            commands[-1].output.append(line)
+            continue
+        commands[-1].line = first + number + 1
+        continued = line.endswith("\\")
+    return commands
+
+
+def read_block(kind, lines, begin, not_run):
+    """`begin`: the page's line of lines[0], from 0."""
+    if kind == "console":
+        return Block(kind, begin, transcript(lines, begin), not_run=not_run)
+    if kind in ("sh", "setup"):
+        return Block(kind, begin, [Command(SCRIPT + "\n".join(lines))], not_run=not_run)
+    named = FILE.match(lines[0]) if kind in WRITTEN and lines else None
+    return Block("file", begin, [], named[1], "\n".join(lines) + "\n") if named else None
+
+
+def read_page(text):
+    """Returns the page's blocks that run, write a file, or say that they do not run."""
+    lines = text.splitlines()
+    blocks = []
+    index = 0
+    while index < len(lines):
+        fence = FENCE.match(lines[index])
+        kind = "setup" if lines[index] == "<!-- test-setup" else fence[1] if fence else None
+        index += 1
+        if kind is None:
+            continue
+        begin, end = index, "-->" if kind == "setup" else "```"
+        while index < len(lines) and lines[index] != end:
+            index += 1
+        if index == len(lines):
+            raise BadPage(f"line {begin}: the block has no end")
+        not_run = NOT_RUN in paragraph_before(lines, begin - 1)
+        block = read_block(kind, lines[begin:index], begin, not_run)
+        index += 1
+        if block:
+            block.end = index
+            blocks.append(block)
+    return blocks
+
+
+def masked(line):
+    """Replaces what varies. Columns become single spaces, because their width varies."""
+    for pattern, name in VARYING:
+        line = pattern.sub(name, line)
+    return " ".join(line.split())
+
+
+def is_same(expected, actual):
+    """Compares lines of a page with lines of a program."""
+    pattern = ""
+    for line in expected:
+        if line.strip() == ANY:
+            pattern += r"(?:.*\n)*"
+        else:
+            pattern += ".*".join(re.escape(part) for part in masked(line).split(ANY)) + r"\n"
+    return re.fullmatch(pattern, "".join(masked(line) + "\n" for line in actual)) is not None
+
+
+def run_page(text, run, write, tell=lambda lines: None):
+    """Runs the blocks in their order. `run(command)` returns (status, lines of output), `write(path, content)`
+    writes a file, `tell(lines)` gets the text between blocks. Returns (faults, text with the real output)."""
+    lines = text.splitlines()
+    faults = []
+    changes = []  # (first line, count, new lines)
+    told = 0
+    for block in read_page(text):
+        tell(lines[told:block.line - 1])
+        told = block.end
+        if block.not_run:
+            continue
+        if block.kind == "file":
+            write(block.path, block.content)
+        for command in block.commands:
+            status, output = run(command.text)
+            if not command.output and status != 0:
+                faults.append(f"line {block.line}: status {status} of: {command.text}\n" + "\n".join(output))
+                return faults, text  # the next blocks build on it
+            if command.output and not is_same(command.output, output):
+                faults.append(f"line {command.line}: other output of: {command.text}\n" + "\n".join(output))
+                changes.append((command.line, len(command.output), output))
+    tell(lines[told:])
+    for line, count, output in reversed(changes):
+        lines[line:line + count] = output
+    return faults, "\n".join(lines) + "\n"
