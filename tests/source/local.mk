@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Rules that compilers do not check. Each check also proves that it can fail.
 source_checks = \
+    %D%/blocks.py \
     %D%/catalog.py \
     %D%/documented.py \
     %D%/format.py \

@@ -38,6 +38,8 @@ EXTRA_DIST += \
     %D%/scenarios/bundle.py \
     %D%/scenarios/containers.py \
     %D%/scenarios/crash.py \
+    %D%/scenarios/documents.py \
+    %D%/scenarios/downgrade.py \
     %D%/scenarios/downgrade.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \

@@ -4,6 +4,7 @@ else."""
 
 import base64
 import json
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +13,11 @@ from .guest import SERVER
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "cluster"))
 # pylint: disable=wrong-import-position
+import programs  # noqa: E402
 from node import controlplane  # noqa: E402
 
 PORT = controlplane.PORT
+INSTALLED = "/usr/share/gpuhost/kubernetes"  # of the package, on the administrator's machine
 TOKEN = "abcdef.0123456789abcdef"
 BOOTSTRAP = {
     "apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"bootstrap-token-{TOKEN[:6]}", "namespace": "kube-system"},
@@ -24,22 +27,33 @@ BOOTSTRAP = {
 
 
 class ControlPlane(controlplane.ControlPlane):
-    """Set up as an administrator does it for hosts, once, when a case needs it."""
+    """up() also does what an administrator does for hosts."""
     def __init__(self, tools, work):
         place = SimpleNamespace(state=work, logs=work / "control-plane-logs")
         place.logs.mkdir()
         super().__init__(tools, place, [f"IP:{SERVER.partition(':')[0]}"])
 
-    def up(self):
-        if self.etcd.process:
-            return
+    def begin(self):
+        """Starts a new cluster."""
+        self.end()
+        shutil.rmtree(self.state, ignore_errors=True)
         self.run()
+
+    def up(self):
+        self.begin()
         manifests = controlplane.manifests()
         for name in ("host.yaml", "host-policy.yaml", "crd/cluster-policy-crd.yaml"):
             self.kubectl("apply", "-f", manifests / name)
         self.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
         self.apply(BOOTSTRAP)
         self.admin_session = controlplane.Session(self, "admin")
+
+    def shell(self, command):
+        """Runs a command of a documentation page on the administrator's machine; returns (status, lines of both
+        outputs)."""
+        kubectl = f'{self.tools}/kubectl --kubeconfig {self.admin} --cache-dir {self.state}/cache "$@"'
+        done = programs.run(["bash", "-c", f"exec 2>&1\nkubectl() {{ {kubectl}; }}\n{command.replace(INSTALLED, str(controlplane.manifests()))}"])
+        return done.returncode, [line.rstrip() for line in done.stdout.rstrip().splitlines()]
 
     def guest_kubeconfig(self, identity):
         """Returns a kubeconfig for the guest, with the content of the files that `identity` names."""

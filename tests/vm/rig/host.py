@@ -90,6 +90,14 @@ class Host(Guest):
                 found.block.append(row)
         return found
 
+    def shell(self, command, timeout=400):
+        """Runs a command of a documentation page; returns (status, lines of both outputs). The units that follow
+        changes of files have ended before, because a reader does not type that fast."""
+        if any(word in command for word in ("gpuhostctl", "systemctl")):
+            self.quiet()
+        result = self.run(f"exec 2>&1\ncd /root\n{command}", timeout)
+        return result.rc, [line.rstrip() for line in result.out.rstrip().splitlines()]
+
     def ctl(self, *words, timeout=400):
         """Runs gpuhostctl with these words in a shell."""
         return self.run("gpuhostctl " + " ".join(shlex.quote(str(word)) for word in words), timeout)

@@ -88,6 +88,13 @@ def connect(host):
     host.check("systemctl daemon-reload && systemctl enable -q --now test-network")
 
 
+def provide(host, plane):
+    """Writes the files that a host has before it joins."""
+    host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{NODE}", "system:nodes")), "0600")
+    host.write("/root/ca.pem", (plane.pki / "ca.crt").read_text())
+    host.write("/root/token", control_plane.TOKEN + "\n", "0600")
+
+
 @case("a cluster upgrades the driver of a host, also after a reset", start="both", full=True)
 def whole_way(host):
     cluster, plane = Cluster(host), host.control_plane
@@ -107,9 +114,7 @@ def upgrade(host, cluster, plane):
                  "spec": {"driver": {"version": OLD, "upgradePolicy": {"autoUpgrade": True}}}})
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate", "--role=gpuhost-candidate", f"--user=gpuhost:host:{NODE}")
     host.write("/etc/gpuhost/gpuhostd.conf", "[Cluster]\nCandidate=yes\n")
-    host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{NODE}", "system:nodes")), "0600")
-    host.write("/root/ca.pem", (plane.pki / "ca.crt").read_text())
-    host.write("/root/token", control_plane.TOKEN + "\n", "0600")
+    provide(host, plane)
     host.check("gpuhostctl reload")
     host.ctl_ok("cluster", "join", f"https://{SERVER}", "--ca=/root/ca.pem", "--token-file=/root/token", "--no-wait")
     request = eventually(lambda: host.check("journalctl -b -u gpuhost-cluster -o cat -n 20"), lambda: plane.get("csr")["items"])[0]
