@@ -40,7 +40,6 @@ EXTRA_DIST += \
     %D%/scenarios/crash.py \
     %D%/scenarios/documents.py \
     %D%/scenarios/downgrade.py \
-    %D%/scenarios/downgrade.py \
     %D%/scenarios/expect.py \
     %D%/scenarios/failures.py \
     %D%/scenarios/gpus.py \

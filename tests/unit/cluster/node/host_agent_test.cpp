@@ -179,7 +179,7 @@ TEST_F(HostAgentTest, HeldValueIsNotDueWhileRefused) {
     EXPECT_LT(turns, 200U);
 }
 
-TEST_F(HostAgentTest, AnswerOfAWriteDoesNotRestoreADeletedNode) {
+TEST_F(HostAgentTest, LateAnswerKeepsADeletedNode) {
     set_readiness("True", "True");
     run(seconds(30));
     for (unsigned i = 0; i < 20; ++i) { // the answer arrives before or after the watch's event, by chance
