@@ -28,6 +28,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/keep-or-adopt-a-driver.md \
     %D%/how-to/keys-and-rotation.md \
     %D%/how-to/move-from-dkms.md \
+    %D%/how-to/move-from-the-gpu-operator.md \
     %D%/how-to/new-kernel.md \
     %D%/how-to/nvidia-container-toolkit.md \
     %D%/how-to/nvswitch.md \
