@@ -36,6 +36,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/rescue.md \
     %D%/how-to/secure-boot.md \
     %D%/how-to/upgrade-gpuhostd.md \
+    %D%/how-to/waves-and-gates.md \
     %D%/index.md \
     %D%/reference/dbus.md \
     %D%/reference/exit-status.md \
