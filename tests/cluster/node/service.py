@@ -4,6 +4,7 @@
 import signal
 
 import programs
+from ran_with import ran_program
 
 TAIL = 10
 
@@ -19,6 +20,7 @@ class Service:
         with open(self.log, "ab") as out:
             self.process = programs.start([str(word) for word in command], stdout=out, stderr=out, pass_fds=pass_fds,
                                           env=programs.environment(**more))
+        ran_program(command[0])
 
     def check_alive(self):
         """Fails if the program has ended, so that a wait for it does not last until its deadline."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import programs
 from private_bus import PrivateBus
+from ran_with import ran_program
 
 from .gpuhost import find
 from .service import Service
@@ -96,6 +97,7 @@ class Unit:
 
     def set_command(self, command):
         """Sets the command of the next start."""
+        ran_program(command[0])
         self.file.write_text(f"[Service]\nExecStart={' '.join(map(str, command))}\nKillMode=process\n")
 
     def do(self, verb):

@@ -14,6 +14,7 @@ import programs
 from node import binaries
 from node.site import PAUSE
 from node.waiting import eventually
+from ran_with import ran_with
 from rig.case import case
 
 from .cdi import GPUS, LIBRARIES, VERSION, check_given
@@ -75,6 +76,7 @@ def class_of_store(host):
     try:
         host.admin.ctl("apply", "--only", "toolkit")
         shown = json.loads(host.admin.ctl("toolkit", "show", "--json"))
+        ran_with("NVIDIA Container Toolkit", shown["selected"])
         assert shown["selected"] == version and shown["config"]["state"] == "ours", shown
         theirs = programs.run([CURRENT / "usr/bin/nvidia-ctk", "config", "--config-file", CONFIG_TOML])
         assert theirs.returncode == 0 and 'mode = "cdi"' in theirs.stdout, f"NVIDIA's tool does not read our file: {theirs.stderr}"

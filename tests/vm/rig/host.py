@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 
 import documents
+from ran_with import ran_with, version_in
 
 from . import inputs, modules
 from .guest import Guest
@@ -64,6 +65,13 @@ class Host(Guest):
             done = subprocess.run(["modinfo", "-F", "srcversion", path], check=True, capture_output=True, text=True)
             found[name] = done.stdout.strip()
         return found
+
+    def report_software(self):
+        ran_with("Debian", self.check(". /etc/os-release && echo $VERSION_ID"))
+        ran_with("kernel", self.check("uname -r"))
+        ran_with("systemd", self.check("systemctl --version | sed -n 's/^systemd \\([0-9]*\\).*/\\1/p'"))
+        for name, program in ("Podman", "podman"), ("crun", "crun"):
+            ran_with(name, version_in(self.check(f"{program} --version")))
 
     def facts(self):
         found = Facts({}, {}, {}, "", set(), set(), {}, {}, "", set(), [])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expectations of a host, checked by facts of the kernel and the file system."""
 
+from ran_with import ran_with
 from rig.host import CORE_MODULES
 
 
@@ -16,6 +17,7 @@ def driver(host, version, srcversions=None, dead=()):
     assert facts.gpus == facts.pci - set(dead) and facts.gpus, f"PCI has {facts.pci}, the driver serves {facts.gpus}"
     assert facts.library.endswith(f"libnvidia-ml.so.{version}"), f"libnvidia-ml.so.1 is {facts.library}"
     assert any(f"/nvidia/{version}/" in path for path in facts.firmware), f"firmware: {facts.firmware}"
+    ran_with("driver", facts.proc)
     assert not facts.block, f"autoload is still blocked: {facts.block}"
     nodes(facts)
     containers(host, version)

@@ -4,6 +4,7 @@ kernel."""
 
 from contextlib import contextmanager
 
+from ran_with import ran_with
 from rig import image, modules, payload
 from rig.case import case
 
@@ -40,6 +41,7 @@ def two_kernels(host):
         host.settle()
         host.wait_until("systemctl is-active -q kubelet", 60)
         assert host.check("uname -r") == kernel
+        ran_with("kernel", kernel)
 
     try:
         yield boot

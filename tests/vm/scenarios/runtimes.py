@@ -4,6 +4,7 @@ driver."""
 
 import json
 
+from ran_with import ran_with, version_in
 from rig.case import case
 from rig.tap import Skip
 
@@ -26,6 +27,7 @@ DROP_IN = "/etc/containerd/conf.d/zz-gpuhost.toml"
 
 def install(host):
     host.check("dpkg-deb -x /payload/containerd.deb / && systemctl daemon-reload && systemctl enable --now containerd")
+    ran_with("containerd", version_in(host.check("containerd --version")))
 
 
 def pid(host):
