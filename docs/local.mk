@@ -38,6 +38,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/upgrade-gpuhostd.md \
     %D%/how-to/waves-and-gates.md \
     %D%/index.md \
+    %D%/reference/compatibility.md \
     %D%/reference/dbus.md \
     %D%/reference/exit-status.md \
     %D%/reference/json.md \

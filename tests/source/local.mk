@@ -3,6 +3,7 @@
 source_checks = \
     %D%/blocks.py \
     %D%/catalog.py \
+    %D%/compatibility.py \
     %D%/documented.py \
     %D%/format.py \
     %D%/helps.py \
