@@ -47,7 +47,8 @@ nobase_dist_docs_DATA = \
     %D%/reference/settings.md \
     %D%/troubleshooting.md \
     %D%/tutorials/first-bundle.md \
-    %D%/tutorials/first-driver.md
+    %D%/tutorials/first-driver.md \
+    %D%/tutorials/first-rollout.md
 
 # After changes of the tables that they are made from.
 EXTRA_DIST += %D%/make_reference.py
