@@ -27,6 +27,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/k3s-and-rke2.md \
     %D%/how-to/keep-or-adopt-a-driver.md \
     %D%/how-to/keys-and-rotation.md \
+    %D%/how-to/monitoring.md \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/move-from-the-gpu-operator.md \
     %D%/how-to/new-kernel.md \
