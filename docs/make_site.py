@@ -15,6 +15,8 @@ from urllib.parse import unquote
 COPIED = (".md", ".json", ".png", ".svg")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)|^#.*$)", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
+FENCED = re.compile(r"(^```.*?^```$)", re.M | re.S)
+BEFORE_LIST = re.compile(r"^(?!(?:[-*]|\d+\.) )(\S.*\n)(?=(?:-|1\.) )", re.M)
 
 
 def read(path):
@@ -48,6 +50,13 @@ def linked(text, page, names):
     return "".join(parts)
 
 
+def with_lists(text):
+    """Adds the empty line that mkdocs needs between a paragraph and its list."""
+    parts = FENCED.split(text)
+    parts[::2] = [BEFORE_LIST.sub(r"\1\n", part) for part in parts[::2]]
+    return "".join(parts)
+
+
 def manual_page(page):
     """Returns a manual page as Markdown: its headings, and between them HTML."""
     text = subprocess.run([os.environ.get("MANDOC") or "mandoc", "-T", "html", "-O", "fragment", page],
@@ -78,7 +87,7 @@ def stage(source, pages, directory):
             if name.endswith(COPIED) and not path.startswith("html" + os.sep):
                 text = read(os.path.join(docs, path))
                 write(os.path.join(directory, "docs", path),
-                      linked(COMMENT.sub("", text), path, names) if name.endswith(".md") else text)
+                      linked(with_lists(COMMENT.sub("", text)), path, names) if name.endswith(".md") else text)
     for page in pages:
         write(os.path.join(directory, "docs/reference/man", os.path.basename(page) + ".md"), linked_html(manual_page(page), names))
 
