@@ -76,6 +76,7 @@ def check_found(t, host):
     for what, words in (("its version", VERSION), ("its packages", "firmware-nvidia-gsp libcuda1 libnvidia-ml1 nvidia-kernel-dkms nvidia-smi"),
                         ("the directory of its modules", DKMS), ("its DKMS tree", "/var/lib/dkms/nvidia-current"),
                         ("the rule that loads it", "/etc/modprobe.d/nvidia.conf"), ("its service", "nvidia-persistenced.service"),
+                        ("how to keep its service", "cp /usr/lib/systemd/system/nvidia-persistenced.service /etc/systemd/system/"),
                         ("unattended upgrades", "unattended-upgrades may replace"), ("how to keep it", "Version=preinstalled"),
                         ("how to remove it", "apt-get remove firmware-nvidia-gsp libcuda1"), ("how to replace it", f"driver swap {VERSION}")):
         t.ok(words in said.stdout, f"adopt --dry-run shows {what}", said.stdout)

@@ -74,8 +74,11 @@ std::string render_takeover(const Screen& screen, const kmod::InstalledDriver& d
                  " | xargs -d '\\n' rm   (not packaged: check the list first)";
     text += std::string(adopted ? "\nTo run it with gpuhostd:\n" : "and then, to run it with gpuhostd:\n");
     // From the removal of the files to the swap GPUs are not usable, so the dry run is the first command.
-    text += "  gpuhostctl driver swap " + driver.version +
-            " --dry-run   (until only these files block it)\n  " + printable(remove) + "\n";
+    text += "  gpuhostctl driver swap " + driver.version + " --dry-run   (until only these files block it)\n";
+    for (const std::string& unit : driver.units)
+        text += "  cp " + printable(unit) +
+                " /etc/systemd/system/   (if you use this service: it is removed next)\n";
+    text += "  " + printable(remove) + "\n";
     for (const std::string& rule : driver.rules)
         text += "  rm " + printable(rule) + "   (if it still exists)\n";
     text += "  gpuhostctl driver swap " + driver.version + "\n";

@@ -283,6 +283,7 @@ std::string installed(const Screen& screen) {
     driver.kernel = kernel;
     driver.disturbers = {text, text};
     driver.rules = {"/etc/modprobe.d/nvidia-of-the-site.conf"};
+    driver.units = {"/usr/lib/systemd/system/nvidia-persistenced.service"};
     Owners owners;
     owners.manager = "dpkg";
     for (int i = 0; i < 20; ++i)
