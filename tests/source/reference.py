@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the generated pages of docs/reference are those of the sources: 'make reference' writes them."""
 import os
+import re
 import sys
 
 from sources import load, main
@@ -25,9 +26,11 @@ def current_rule(tree):
 def complete_rule(tree):
     """The generator finds all entries of its tables, which it reads with regular expressions."""
     metrics = make_reference.metrics(tree)
-    for name in set(make_reference.re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[METRICS])):
+    for name in set(re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[METRICS])):
         if f"| `{name}` |" not in metrics:
             yield f"metric {name} is not found by docs/make_reference.py"
+    if re.search(r'"(counter|histogram|summary)"', tree[METRICS]):
+        yield "docs/make_reference.py writes that each metric is a gauge"
     lines = tree["systemd/gpuhostd.conf"].splitlines()
     keys = sum(line.startswith("#") and "=" in line.split(" ")[0] for line in lines)
     if make_reference.settings(tree).count("=` | ") != keys:
@@ -43,5 +46,7 @@ main(
     }),
     ("pages of docs/reference are complete", complete_rule, {
         "a metric in another form": TREE | {METRICS: TREE[METRICS] + '\nauto x = "gpuhost_new";\n'},
+        "a metric of another type": TREE | {METRICS: TREE[METRICS] + '\ntext.one("gpuhost_leader", "", 1, "counter");\n'},
+        "a setting in another form": TREE | {"systemd/gpuhostd.conf": TREE["systemd/gpuhostd.conf"] + "\n#New=\n"},
     }),
 )
