@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pages of the documentation, as text below $(docdir)/docs. Each is also in the nav: of mkdocs.yml.
+# Pages of the documentation, as text below $(docdir)/docs, and files to copy. Each page is also in the nav: of
+# mkdocs.yml.
 docsdir = $(docdir)
 nobase_dist_docs_DATA = \
     %D%/design/bundles.md \
@@ -12,6 +13,30 @@ nobase_dist_docs_DATA = \
     %D%/design/tests.md \
     %D%/design/transactions.md \
     %D%/design/workers.md \
+    %D%/examples/ansible/playbook.yaml \
+    %D%/examples/ansible/roles/gpuhost/defaults/main.yaml \
+    %D%/examples/ansible/roles/gpuhost/handlers/main.yaml \
+    %D%/examples/ansible/roles/gpuhost/tasks/main.yaml \
+    %D%/examples/bundles/driver-prebuilt.spec \
+    %D%/examples/bundles/driver-source.spec \
+    %D%/examples/bundles/images.spec \
+    %D%/examples/bundles/site.spec \
+    %D%/examples/cloud-init/user-data.yaml \
+    %D%/examples/gpuhostd.conf.d/candidate.conf \
+    %D%/examples/gpuhostd.conf.d/image-cache.conf \
+    %D%/examples/gpuhostd.conf.d/keep-driver.conf \
+    %D%/examples/gpuhostd.conf.d/kubernetes.conf \
+    %D%/examples/gpuhostd.conf.d/peers.conf \
+    %D%/examples/gpuhostd.conf.d/sign-modules.conf \
+    %D%/examples/gpuhostd.conf.d/validate-with-cuda.conf \
+    %D%/examples/gpuhostd.conf.d/wait-for-jobs.conf \
+    %D%/examples/kickstart/gpuhost.ks \
+    %D%/examples/kubernetes/approve-requests.sh \
+    %D%/examples/kubernetes/bootstrap-token.yaml \
+    %D%/examples/kubernetes/candidates.yaml \
+    %D%/examples/kubernetes/kustomization.yaml \
+    %D%/examples/kubernetes/policy.yaml \
+    %D%/examples/prometheus/gpuhost.rules.yaml \
     %D%/explanation/architecture.md \
     %D%/explanation/bundles.md \
     %D%/explanation/security-model.md \
@@ -21,6 +46,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
+    %D%/how-to/examples.md \
     %D%/how-to/get-support.md \
     %D%/how-to/image-cache.md \
     %D%/how-to/join-a-cluster.md \

@@ -84,7 +84,7 @@ def stage(source, pages, directory):
     for folder, _, files in os.walk(docs):
         for name in files:
             path = os.path.relpath(os.path.join(folder, name), docs)
-            if name.endswith(COPIED) and not path.startswith("html" + os.sep):
+            if (name.endswith(COPIED) or path.startswith("examples" + os.sep)) and not path.startswith("html" + os.sep):
                 text = read(os.path.join(docs, path))
                 write(os.path.join(directory, "docs", path),
                       linked(with_lists(COMMENT.sub("", text)), path, names) if name.endswith(".md") else text)
