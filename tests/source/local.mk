@@ -5,6 +5,7 @@ source_checks = \
     %D%/catalog.py \
     %D%/compatibility.py \
     %D%/documented.py \
+    %D%/examples.py \
     %D%/format.py \
     %D%/helps.py \
     %D%/includes.py \

@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the files that docs/examples offers to copy: by the programs that read them, and against the sources that
+define their names. tests/host/cluster_test.py gives the policy to gpuhost-cluster."""
+import base64
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from programs import environment, run
+from sources import check, load
+from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
+
+sys.path.insert(0, os.path.join(TOP_SRCDIR, "tests/host"))
+from image_files import Layout, pack  # pylint: disable=wrong-import-position
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+EXAMPLES, PAGE, FRAGMENT = "docs/examples/", "docs/how-to/examples.md", "docs/local.mk"
+KUBERNETES, RIGHTS = EXAMPLES + "kubernetes/", "packaging/kubernetes/"
+ALERTS, METRICS = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md"
+ROLE, USER_DATA, KICKSTART = EXAMPLES + "ansible/roles/gpuhost/", EXAMPLES + "cloud-init/user-data.yaml", EXAMPLES + "kickstart/gpuhost.ks"
+POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fields.cpp", "daemon/cluster/policy/source.hpp"
+APPROVER = KUBERNETES + "approve-requests.sh"
+GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
+KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
+PROMQL = {"and", "bool", "by", "ignoring", "min", "offset", "on", "or", "sum", "time", "unless", "h", "m"}
+MODULES = {f"ansible.builtin.{name}" for name in ("command", "copy", "file", "meta", "systemd")}
+OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
+COMMANDS = {"dpkg-query", "gpuhostctl", "/var/tmp/gpuhost-release/install"}
+CLOUD_KEYS, FILE_KEYS = {"write_files", "runcmd"}, {"path", "permissions", "encoding", "content"}
+
+
+def examples(tree, ending=""):
+    return {path: text for path, text in tree.items() if path.startswith(EXAMPLES) and path.endswith(ending)}
+
+
+def documents(text):
+    """Returns the objects of a YAML text."""
+    return [one for one in yaml.safe_load_all(text) if one]
+
+
+def inside(directory, path):
+    """Returns a path in the directory, whose parent it makes."""
+    full = os.path.join(directory, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    return full
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+# All files
+
+def listed_rule(tree):
+    for path in examples(tree):
+        if f"(../{path.removeprefix('docs/')})" not in tree.get(PAGE, ""):
+            yield f"{path} is not in {PAGE}"
+        if f"%D%/{path.removeprefix('docs/')} " not in tree.get(FRAGMENT, ""):
+            yield f"{path} is not in {FRAGMENT}"
+
+
+def comments_rule(tree):
+    pages = {os.path.basename(path).removesuffix(".scd") for path in tree if path.startswith("man/")}
+    for path, text in examples(tree).items():
+        if path.startswith(ROLE):
+            continue  # the playbook's comment is about the role
+        comment = re.match(r"(?:#.*\n)+", text)
+        named = re.findall(r"([\w.-]+)\((\d)\)", comment[0] if comment else "")
+        if not comment or "\n# Change: " not in comment[0] or not any(f"{name}.{number}" in pages for name, number in named):
+            yield f"{path} does not begin with a comment that has 'Change:' and a manual page"
+
+
+def yaml_rule(tree):
+    for path, text in examples(tree, ".yaml").items():
+        try:
+            documents(text)
+        except yaml.YAMLError as why:
+            yield f"{path}: {why}"
+
+
+# Specifications of bundles and drop-ins, by gpuhostctl
+
+def add_inputs(directory, text):
+    """Makes the files that a specification names."""
+    for key, value in re.findall(r"^(Packages|Files|Layout|Archive)=(.+)$", text, re.M):
+        path = inside(directory, value.replace("*", "a_1_amd64"))
+        if key in ("Packages", "Files"):
+            write(path, value)
+        elif not os.path.exists(path):
+            layout = Layout(path if key == "Layout" else path + ".layout")
+            layout.tag(layout.add_index({"amd64": [pack({"a": (b"x", 0o644)})]}), "registry.example/team/app:v1")
+            if key == "Archive":
+                run(["tar", "-cf", path, "-C", path + ".layout", "."], check=True)
+
+
+def specifications_rule(tree):
+    for path, text in examples(tree, ".spec").items():
+        with tempfile.TemporaryDirectory() as directory:
+            write(inside(directory, "a.spec"), text)
+            add_inputs(directory, text)
+            made = run([GPUHOSTCTL, "bundle", "create", "a.spec", "--dry-run"], cwd=directory)
+            if made.returncode:
+                yield f"{path}: {made.stderr}"
+
+
+def config_problems(path, text):
+    with tempfile.TemporaryDirectory() as directory:
+        file = inside(directory, "a.conf")
+        write(file, text)
+        checked = run([GPUHOSTCTL, "config", "check", file])
+        if checked.returncode:
+            yield f"{path}: {checked.stdout}{checked.stderr}"
+
+
+def drop_ins_rule(tree):
+    for path, text in examples(tree, ".conf").items():
+        yield from config_problems(path, text)
+
+
+def verbs_problems(path, commands):
+    """Checks lists of words that begin with gpuhostctl: verb and options exist."""
+    for words in commands:
+        verb = [word for word in words[1:3] if re.fullmatch(r"[a-z-]+", word) and not word.startswith("-")]
+        shown = run([GPUHOSTCTL, *verb, "--help"])
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if shown.returncode or not verb or any(not re.search(rf"{option}(?![\w-])", shown.stdout) for option in options):
+            yield f"{path}: {' '.join(words)}: {shown.stderr or 'unknown option'}"
+
+
+def script_problems(path, script):
+    parsed = run(["sh", "-n"], input=script)
+    if parsed.returncode:
+        yield f"{path}: {parsed.stderr}"
+    yield from verbs_problems(path, [line.split() for line in re.findall(r"^(?:ExecStart=/usr/bin/)?(gpuhostctl .+)$", script, re.M)])
+
+
+# Kubernetes
+
+def manifests(tree):
+    """Returns {(kind, namespace, name): object} of the package's rights."""
+    objects = [one for path, text in tree.items() if re.fullmatch(RIGHTS + r"[\w-]+\.yaml", path) for one in documents(text)]
+    return {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in objects}
+
+
+def kustomization_rule(tree):
+    here = {path.removeprefix(KUBERNETES) for path in examples(tree, ".yaml") if path.startswith(KUBERNETES)}
+    wanted = here - {"kustomization.yaml"} | {path.removeprefix(RIGHTS) for path in tree if re.fullmatch(RIGHTS + r"[\w-]+\.yaml", path)}
+    for path in (KUBERNETES + name for name in sorted(here)):
+        for one in documents(tree[path]):
+            if KINDS.get(one.get("kind")) != one.get("apiVersion"):
+                yield f"{path}: unknown kind {one.get('apiVersion')} {one.get('kind')}"
+    listed = documents(tree[KUBERNETES + "kustomization.yaml"])[0]["resources"]
+    if sorted(listed) != sorted(wanted):
+        yield f"the kustomization has {sorted(listed)}, the files are {sorted(wanted)}"
+
+
+def candidates_rule(tree):
+    for one in documents(tree[KUBERNETES + "candidates.yaml"]):
+        role = one["roleRef"]
+        if (role["kind"], one["metadata"]["namespace"], role["name"]) not in manifests(tree):
+            yield f"no {role['kind']} {role['name']} in {RIGHTS}"
+        for subject in one["subjects"]:
+            if subject["kind"] != "User" or not re.fullmatch(r"gpuhost:host:[a-z0-9.-]+", subject["name"]):
+                yield f"{subject} is not a host"
+
+
+def token_rule(tree):
+    """Nobody can use the template before it is changed."""
+    one = documents(tree[KUBERNETES + "bootstrap-token.yaml"])[0]
+    data = one["stringData"]
+    groups = {subject["name"] for each in manifests(tree).values() for subject in each.get("subjects", [])}
+    if (one["type"], one["metadata"]) != ("bootstrap.kubernetes.io/token", {"name": f"bootstrap-token-{data['token-id']}", "namespace": "kube-system"}):
+        yield "the Secret is not a token"
+    if data["auth-extra-groups"] not in groups:
+        yield f"{RIGHTS} has no rights for {data['auth-extra-groups']}"
+    if re.fullmatch(r"[a-z0-9]{16}", data["token-secret"]) or data["expiration"] > "2026-06":
+        yield "the template is a valid token"
+
+
+def leaves(value, prefix=""):
+    for key, member in value.items():
+        yield from leaves(member, f"{prefix}{key}.") if isinstance(member, dict) else [prefix + key]
+
+
+def policy_rule(tree):
+    one = documents(tree[POLICY])[0]
+    constants = dict(re.findall(r'constexpr const char\* (\w+) = "([^"]+)"', tree[SOURCE]))
+    if one["metadata"]["name"] != constants["config_map"] or list(one["data"]) != [constants["config_map_key"]] or \
+            f"/namespaces/{one['metadata']['namespace']}/" not in constants["config_maps_path"]:
+        yield "hosts read another ConfigMap"
+    policy = yaml.safe_load(one["data"]["policy.yaml"])
+    known = re.findall(r'PolicyField\{"([\w.]+)"', tree[FIELDS])
+    yield from (f"unknown field {path}" for path in leaves(policy) if path not in known)
+    for gate in policy["rollout"]["gates"]:
+        for alert in (rule["alert"] for group in documents(tree[ALERTS])[0]["groups"] for rule in group["rules"]):
+            if not any(re.fullmatch(pattern, alert) for pattern in gate["ignoreAlerts"]):
+                yield f"gate {gate['name']} does not ignore {alert}"
+
+
+# Prometheus
+
+def alerts_rule(tree):
+    known = {name: set(re.findall(r"`(\w+)`", labels)) | {"instance"} for name, labels in re.findall(r"^\| `(\w+)` \| \w+ \| (.*?) \|", tree[METRICS], re.M)}
+    for rule in (rule for group in documents(tree[ALERTS])[0]["groups"] for rule in group["rules"]):
+        expression = re.sub(r'"[^"]*"', '""', rule["expr"])
+        for name, matchers in re.findall(r"(\w+)\{([^}]*)\}", expression):
+            if unknown := set(re.findall(r"(\w+) *[!=]", matchers)) - known.get(name, set()):
+                yield f"{rule['alert']}: {name} has no label {', '.join(unknown)}"
+        names = set(re.findall(r"[a-zA-Z_]\w*", re.sub(r"\{[^}]*\}|\b(by|on) *\([^)]*\)", "", expression))) - PROMQL
+        yield from (f"{rule['alert']}: no metric {name} in {METRICS}" for name in sorted(names - set(known)))
+        if not names & set(known) or "summary" not in rule.get("annotations", {}):
+            yield f"{rule['alert']} has no metric of gpuhost, or no summary"
+
+
+def promtool_rule(tree):
+    with tempfile.TemporaryDirectory() as directory:
+        write(inside(directory, "a.yaml"), tree[ALERTS])
+        checked = run(["promtool", "check", "rules", os.path.join(directory, "a.yaml")])
+        if checked.returncode:
+            yield checked.stdout + checked.stderr
+
+
+# Ansible
+
+def tasks_of(tasks):
+    for task in tasks:
+        yield task
+        yield from tasks_of(task.get("block", []))
+
+
+def ansible_rule(tree):
+    defaults = set(documents(tree[ROLE + "defaults/main.yaml"])[0])
+    tasks = {path: list(tasks_of(documents(tree[path])[0])) for path in (ROLE + "tasks/main.yaml", ROLE + "handlers/main.yaml")}
+    registered = {task["register"] for each in tasks.values() for task in each if "register" in task}
+    for path, each in tasks.items():
+        for task in each:
+            where = f"{path}: {task.get('name')}"
+            modules = set(task) - OF_TASKS
+            if "name" not in task or len(modules) != (0 if "block" in task else 1) or not modules <= MODULES:
+                yield f"{where}: is not a task of one module: {sorted(modules)}"
+            words = [str(word) for word in task.get("ansible.builtin.command", {}).get("argv", [])]
+            if "ansible.builtin.command" in task and (not words or words[0] not in COMMANDS or "changed_when" not in task):
+                yield f"{where}: another command, or no changed_when"
+            if words[:1] == ["gpuhostctl"]:
+                yield from verbs_problems(where, [words])
+        for variable in sorted(set(re.findall(r"\bgpuhost_\w+", tree[path])) - defaults - registered):
+            yield f"{path}: {variable} has no default"
+        handlers = {task["name"] for task in tasks[ROLE + "handlers/main.yaml"]}
+        yield from (f"{path}: no handler {task['notify']}" for task in each if task.get("notify", task["name"]) not in handlers and "notify" in task)
+
+
+# The first boot
+
+def cloud_rule(tree):
+    text = tree[USER_DATA]
+    config = documents(text)[0]
+    if not text.startswith("#cloud-config\n") or set(config) != CLOUD_KEYS:
+        yield "is not the user data of cloud-init"
+    for file in config.get("write_files", []):
+        if not {"path", "content"} <= set(file) <= FILE_KEYS:
+            yield f"unknown keys of a file: {sorted(file)}"
+        if file["path"].startswith("/etc/gpuhost/gpuhostd.conf.d/"):
+            yield from config_problems(file["path"], file["content"])
+    for script in config.get("runcmd", []):
+        yield from script_problems(USER_DATA, script)
+
+
+def kickstart_rule(tree):
+    sections = re.findall(r"^%post .*\n((?:(?!%).*\n)*)%end$", tree[KICKSTART], re.M)
+    if not sections or len(sections) * 2 != len(re.findall(r"^%", tree[KICKSTART], re.M)):
+        yield "a section has no end"
+    for script in sections:
+        yield from script_problems(KICKSTART, script)
+        for path, text in re.findall(r"^cat >(\S+\.conf) <<END\n(.*?)^END$", script, re.M | re.S):
+            yield from config_problems(path, text)
+
+
+# The approver
+
+KUBECTL = """#!/bin/sh
+case $1 in get) cat requests.list ;; *) echo "$2 $3" ;; esac
+"""
+
+
+def request(directory, subject):
+    """Returns a certificate request for the subject in base64, and the digits for its name."""
+    run(["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", subject, "-keyout", "a.key", "-out", "a.csr"],
+        cwd=directory, check=True)
+    public = run(["openssl", "pkey", "-in", "a.key", "-pubout", "-outform", "DER"], cwd=directory, check=True, text=False, stdin=None).stdout
+    with open(os.path.join(directory, "a.csr"), "rb") as file:
+        return base64.b64encode(file.read()).decode(), hashlib.sha256(public).hexdigest()[:12]
+
+
+def approver_rule(tree):
+    """Runs the script with real requests and a kubectl that prints what it is told."""
+    signer, usages, joining = "kubernetes.io/kube-apiserver-client", "digital signature,client auth,", '"system:bootstrap:abcdef"'
+    with tempfile.TemporaryDirectory() as directory:
+        os.mkdir(os.path.join(directory, "bin"))
+        write(os.path.join(directory, "bin/kubectl"), KUBECTL)
+        os.chmod(os.path.join(directory, "bin/kubectl"), 0o755)
+        write(os.path.join(directory, "a.sh"), tree[APPROVER])
+        good, digits = request(directory, "/O=gpuhost:hosts/CN=gpuhost:host:gpu01")
+        admin, admin_digits = request(directory, "/O=system:masters/CN=gpuhost:host:gpu01")
+        both, both_digits = request(directory, "/O=gpuhost:hosts/O=system:masters/CN=gpuhost:host:gpu01")
+        name, unlike, named = f"gpuhost-gpu01-{digits}", "not a request of gpuhost-cluster", f"gpuhost-gpu01-{digits}\n"
+        for row, listed, revoked, wanted in (
+            ((name, signer, good, usages, joining), named, "", f"approve {name}"),
+            ((name, signer, good, usages, joining), "", "", "not in the file requests"),
+            ((name, signer, good, usages, '"gpuhost:host:gpu01"'), "", "", f"approve {name}"),
+            ((name, signer, good, usages, '"gpuhost:host:gpu02"'), "", "", "not in the file requests"),
+            ((name, signer, good, usages, '"gpuhost:host:gpu01"'), named, "gpu01\n", f"deny {name}"),
+            (("gpuhost-gpu01-0123456789ab", signer, good, usages, joining), "gpuhost-gpu01-0123456789ab\n", "", unlike),
+            ((f"gpuhost-gpu02-{digits}", signer, good, usages, joining), f"gpuhost-gpu02-{digits}\n", "", unlike),
+            ((name, "kubernetes.io/kubelet-serving", good, usages, joining), named, "", unlike),
+            ((name, signer, good, usages + "cert sign,", joining), named, "", unlike),
+            ((f"gpuhost-gpu01-{admin_digits}", signer, admin, usages, joining), f"gpuhost-gpu01-{admin_digits}\n", "", unlike),
+            ((f"gpuhost-gpu01-{both_digits}", signer, both, usages, joining), f"gpuhost-gpu01-{both_digits}\n", "", unlike),
+            ((name, signer, "bm90aGluZwo=", usages, joining), named, "", unlike),
+        ):
+            write(os.path.join(directory, "requests.list"), "|".join(row) + "\n")
+            write(os.path.join(directory, "requests"), listed)
+            write(os.path.join(directory, "revoked"), revoked)
+            ran = run(["sh", "a.sh"], cwd=directory, env=environment(PATH=f"{directory}/bin:{os.environ['PATH']}"))
+            if ran.returncode or wanted not in ran.stdout or len(ran.stdout.splitlines()) != 1:
+                yield f"{row[0]} of {row[4]}, signer {row[1]}: {ran.returncode} {ran.stdout}{ran.stderr}, not: {wanted}"
+
+
+def changed(tree, path, old, new):
+    assert old in tree[path], (path, old)
+    return tree | {path: tree[path].replace(old, new)}
+
+
+def main():
+    tap = Tap()
+    tree = load()
+    spec, drop_in, candidates = EXAMPLES + "bundles/images.spec", EXAMPLES + "gpuhostd.conf.d/wait-for-jobs.conf", KUBERNETES + "candidates.yaml"
+    tasks = ROLE + "tasks/main.yaml"
+    bad = lambda *words: changed(tree, *words)  # noqa: E731
+    checks = (
+        ((), "each example is in its page and installed", listed_rule, {
+            "one that is not listed": tree | {EXAMPLES + "bundles/new.spec": ""},
+        }),
+        ((), "each example says what to change, and has a manual page", comments_rule, {
+            "one without 'Change:'": bad(spec, "# Change: ", "# "),
+            "a manual page that does not exist": bad(spec, "gpuhost-bundle(5)", "gpuhost-bundles(5)"),
+        }),
+        (("apt-ftparchive", "tar"), "gpuhostctl bundle create reads the specifications", specifications_rule, {
+            "an unknown key": bad(spec, "Archive=images/tool.tar", "Archives=images/tool.tar"),
+            "an unknown section": bad(spec, "[Images]", "[Pictures]"),
+        }),
+        ((), "gpuhostctl config check accepts the drop-ins", drop_ins_rule, {
+            "an unknown key": bad(drop_in, "HolderPolicy", "HoldersPolicy"),
+            "an invalid value": bad(drop_in, "=wait", "=await"),
+        }),
+        (("yaml",), "the YAML files are YAML", yaml_rule, {"a text that is not": bad(candidates, "subjects:", "subjects: [")}),
+        (("yaml",), "the kustomization has all manifests, of known kinds", kustomization_rule, {
+            "a manifest that is missing": bad(KUBERNETES + "kustomization.yaml", "  - policy.yaml\n", ""),
+            "another kind": bad(candidates, "kind: RoleBinding", "kind: RoleBindings"),
+        }),
+        (("yaml",), "the candidates' role exists", candidates_rule, {
+            "another role": bad(candidates, "name: gpuhost-candidate\n", "name: gpuhost-leader\n"),
+            "another user": bad(candidates, "gpuhost:host:gpu01", "gpu01"),
+        }),
+        (("yaml",), "the token has the rights to join, and is a template", token_rule, {
+            "another group": bad(KUBERNETES + "bootstrap-token.yaml", "bootstrappers:gpuhost", "bootstrappers:gpu"),
+            "a valid secret": bad(KUBERNETES + "bootstrap-token.yaml", "CHANGE-THIS-TEXT", "0123456789abcdef"),
+        }),
+        (("yaml",), "the policy has known fields, and its gate ignores the alerts", policy_rule, {
+            "an unknown field": bad(POLICY, "failureBudget", "failures"),
+            "another ConfigMap": bad(POLICY, "name: gpuhost-policy", "name: policy"),
+            "an alert that shuts the gate": bad(ALERTS, "GpuHostSilent", "HostSilent"),
+        }),
+        (("yaml",), "the alerts have metrics of gpuhost-cluster", alerts_rule, {
+            "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
+            "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
+        }),
+        (("promtool",), "promtool accepts the alerts", promtool_rule, {"a wrong expression": bad(ALERTS, "sum(gpuhost_leader)", "sum(gpuhost_leader")}),
+        (("yaml",), "the Ansible role has modules of ansible-core and known verbs", ansible_rule, {
+            "a shell": bad(tasks, "ansible.builtin.copy", "ansible.builtin.shell"),
+            "an unknown verb": bad(tasks, "bundle, list", "bundle, lists"),
+            "an unknown option": bad(tasks, "--holders=", "--holder="),
+            "a variable without a default": bad(ROLE + "defaults/main.yaml", "gpuhost_holders:", "gpuhost_holder:"),
+            "a handler that does not exist": bad(ROLE + "handlers/main.yaml", "Reload gpuhostd", "Reload"),
+        }),
+        (("yaml",), "cloud-init's user data has known keys and commands", cloud_rule, {
+            "an unknown key": bad(USER_DATA, "runcmd:", "runcommand:"),
+            "an unknown setting": bad(USER_DATA, "Version=", "Versions="),
+            "an unknown verb": bad(USER_DATA, "gpuhostctl upgrade ", "gpuhostctl upgrades "),
+        }),
+        ((), "the kickstart file has whole sections and known commands", kickstart_rule, {
+            "a section without an end": bad(KICKSTART, "%end\n", ""),
+            "an unknown setting": bad(KICKSTART, "Version=", "Versions="),
+            "an unknown verb": bad(KICKSTART, "gpuhostctl upgrade ", "gpuhostctl upgrades "),
+        }),
+        (("openssl",), "the approver approves what its rule permits", approver_rule, {
+            "one that ignores the name": bad(APPROVER, '[ "$name" != "gpuhost-$node-$key" ]', "false"),
+            "one that ignores usages": bad(APPROVER, "[ \"$usages\" != 'digital signature,client auth,' ]", "false"),
+            "one that approves all": bad(APPROVER, 'grep -qxF -e "$name" requests', "true"),
+        }),
+    )
+    for needed, name, rule, trees in checks:
+        missing = [tool for tool in needed if not (yaml if tool == "yaml" else shutil.which(tool))]
+        if missing:
+            tap.skip(name, f"{' and '.join(missing)} not installed")
+        else:
+            check(tap, name, rule, trees)
+    tap.done()
+
+
+main()
