@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import textwrap
 import time
 
 import tap
@@ -225,6 +226,23 @@ def check_metrics(t, site):
     site.eventually(t, lambda: scrape(port)[0] == 200, "MetricsListen=[::] includes IPv4 addresses")
     site.agent.stop()
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
+
+
+def check_example(t, site):
+    """The policy of docs/examples, which administrators copy."""
+    text = textwrap.dedent(read(os.path.join(tap.TOP_SRCDIR, "docs/examples/kubernetes/policy.yaml")).partition("policy.yaml: |\n")[2])
+    policy = lambda: site.host.json("cluster", "policy", f"--root={site.host.root}")["policy"] or {"fields": [], "problems": []}  # noqa: E731
+    site.agent.start()
+    site.eventually(t, lambda: site.agent.status().get("state") == "connected", "gpuhost-cluster connects before the example policy")
+    site.api.put(CONFIG_MAPS, "gpuhost-policy", {"data": {"policy.yaml": text}})
+    site.eventually(t, lambda: any(one["path"] == "rollout.gates" and one["source"] != "default" for one in policy()["fields"]), "gpuhost-cluster reads the example policy")
+    t.equal((policy()["problems"], policy()["ignored"]), ([], []), "the example policy has no mistakes and no ignored fields")
+    site.api.put(CONFIG_MAPS, "gpuhost-policy", {"data": {"policy.yaml": text.replace("soakSeconds", "soakTime")}})
+    site.eventually(t, lambda: policy()["problems"], "a mistake in the example policy is a problem")
+    site.agent.stop()
+    site.api.drop(CONFIG_MAPS, "gpuhost-policy")
+    site.api.drop(NODES, "gpu01")
+    site.api.add_node("gpu01")
 
 
 def check_gate(t, site):
@@ -453,7 +471,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_gate,
+        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_example, check_gate,
                       check_check, check_join, check_renewal, check_leave):
             check(t, site)
         if t.failed:
