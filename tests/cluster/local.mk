@@ -61,6 +61,7 @@ EXTRA_DIST += \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
     %D%/scenarios/drained.py \
+    %D%/scenarios/examples.py \
     %D%/scenarios/fleet.py \
     %D%/scenarios/fleet_faults.py \
     %D%/scenarios/hosts.py \
