@@ -233,8 +233,9 @@ void add_disturbers(const base::Root& root, InstalledDriver& driver) {
                 name + " may replace its libraries while modules of another version are loaded");
     if (!driver.dkms.empty())
         driver.disturbers.emplace_back("DKMS builds it for each kernel that a package installs");
-    if (loaded_module(root, "nouveau"))
-        driver.disturbers.emplace_back("nouveau is loaded and drives GPUs instead");
+    for (const PciGpu& gpu : nvidia_gpus(root))
+        if (gpu.driver == "nouveau")
+            driver.disturbers.push_back("nouveau drives the GPU " + gpu.address + " instead");
 }
 
 } // namespace

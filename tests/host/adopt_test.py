@@ -80,6 +80,14 @@ def check_found(t, host):
                         ("unattended upgrades", "unattended-upgrades may replace"), ("how to keep it", "Version=preinstalled"),
                         ("how to remove it", "apt-get remove firmware-nvidia-gsp libcuda1"), ("how to replace it", f"driver swap {VERSION}")):
         t.ok(words in said.stdout, f"adopt --dry-run shows {what}", said.stdout)
+    t.ok("nouveau" not in said.stdout, "adopt --dry-run omits nouveau that drives no GPU", said.stdout)
+    link = host.path(f"/sys/bus/pci/devices/{host.gpus[0]}/driver")
+    bound = os.readlink(link)
+    os.unlink(link)
+    os.symlink("../../../bus/pci/drivers/nouveau", link)
+    t.ok(f"nouveau drives the GPU {host.gpus[0]}" in adopt(host, "--dry-run").stdout, "adopt --dry-run shows the GPU of nouveau")
+    os.unlink(link)
+    os.symlink(bound, link)
     document = json.loads(adopt(host, "--dry-run", "--json").stdout)
     t.equal((document["version"], document["flavour"], document["loaded"]), (VERSION, "open", False),
             "adopt --json has version, flavour and load state")
