@@ -41,7 +41,7 @@ int run(const std::vector<std::string>& words) {
 } // namespace
 
 int main(int argc, char** argv) {
-    // Where both streams go to one pipe or file, lines stay in their order.
+    // Keeps the order of lines if both streams go to one pipe or file.
     (void)std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     try {
         const int status = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
