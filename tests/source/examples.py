@@ -220,14 +220,6 @@ def alerts_rule(tree):
             yield f"{rule['alert']} has no metric of gpuhost, or no summary"
 
 
-def promtool_rule(tree):
-    with tempfile.TemporaryDirectory() as directory:
-        write(inside(directory, "a.yaml"), tree[ALERTS])
-        checked = run(["promtool", "check", "rules", os.path.join(directory, "a.yaml")])
-        if checked.returncode:
-            yield checked.stdout + checked.stderr
-
-
 # Ansible
 
 def tasks_of(tasks):
@@ -382,7 +374,6 @@ def main():
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
             "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
         }),
-        (("promtool",), "promtool accepts the alerts", promtool_rule, {"a wrong expression": bad(ALERTS, "sum(gpuhost_leader)", "sum(gpuhost_leader")}),
         (("yaml",), "the Ansible role has modules of ansible-core and known verbs", ansible_rule, {
             "a shell": bad(tasks, "ansible.builtin.copy", "ansible.builtin.shell"),
             "an unknown verb": bad(tasks, "bundle, list", "bundle, lists"),
