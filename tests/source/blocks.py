@@ -41,6 +41,7 @@ def comparison_rule(tree):
 
 SAME = [("done in 0.7 s", "done in 2.25 s"), ("a\n…\nz", "a\nb\nc\nz"), ("a\n…\nz", "a\nz"), ("of …, ready", "of gpu01, ready"),
         ("process 4321 (python3)", "process 99 (python3)"), ("ID  STATE\n7   done", "ID   STATE\n123  done"),
+        ("done in 2 min 3.5 s", "done in 0.1 s"), ("a: done", "a: done in 7 s"), ("9  just now", "12  1 min 2 s ago"),
         ("2026-01-02 03:04:05", "2027-11-30 13:14:15"), ("6.7 KiB in 11 blobs", "900 MiB in 11 blobs")]
 OTHER = [("done in 0.7 s", "failed in 0.7 s"), ("a\n…\nz", "a\nb"), ("OK: 2 GPUs", "OK: 3 GPUs"), ("550.163.01", "535.261.03"),
          ("a", "a\nb"), ("a\nb", "a"), ("a.c", "abc"), ("", "a"), ("at 127.0.0.1:299", "at 127.0.0.1:298")]
@@ -49,6 +50,7 @@ main(
     ("each command block runs or says why not", blocks_rule, {
         "commands in a page without a state": {"docs/a.md": "```sh\ntrue\n```\n"},
         "a reason for another block": {"docs/a.md": "(Not run by the tests: x.)\n\n```sh\ntrue\n```\n\n```sh\ntrue\n```\n"},
+        "a reason for a later block": {"docs/a.md": "(Not run by the\n  tests: x.)\n\n```ini\na=b\n```\n\n```sh\ntrue\n```\n"},
         "a block without an end": {"docs/a.md": PAGE + "```console\n# true\n"},
         "a transcript that begins with output": {"README.md": PAGE + "```console\ntrue\n```\n"},
         "output to be filled in": {"docs/a.md": PAGE + "```console\n# true\nOUTPUT\n```\n"},

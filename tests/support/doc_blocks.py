@@ -13,15 +13,18 @@ FILE = re.compile(r"# (/[\w./@-]+)$")
 RUN = ("console", "sh")
 SCRIPT = "set -e\n"  # begins the commands of a block without output
 WRITTEN = ("ini", "yaml", "toml")
+PROGRESS = re.compile(r"\d+/\d+ ")  # on a terminal these lines are a bar that disappears
 # Text that differs from run to run, and what both sides have instead of it.
 VARYING = [(re.compile(pattern), name) for pattern, name in (
     (r"(\w{3} )?\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?[A-Z]+)?", "TIME"),
     (r"\b\w{3} \d\d \d\d:\d\d:\d\d\b", "TIME"),
     (r"\b\d\d:\d\d(:\d\d)?\b(?!\.)", "TIME"),
-    (r"\b\d+(\.\d+)? ?(us|ms|s|min|h|d|second|minute|hour|day)s?\b", "DURATION"),
+    (r"\b(\d+(\.\d+)? ?(us|ms|s|min|h|d|second|minute|hour|day)s?\b ?)+", "DURATION "),
+    (r"\bjust now\b", "DURATION ago"),
+    (r"\b(done|refused|failed) in DURATION", r"\1"),  # a short operation is printed without its time
     (r"\b\d+(\.\d+)? ?(B|KiB|MiB|GiB)(?!\w)", "SIZE"),
     (r"\b[0-9a-f]{12,64}…?", "HASH"),
-    (r"\b(process|operation|PID) \d+", r"\1 NUMBER"),
+    (r"\b(process|operation|pid|PID) \d+", r"\1 NUMBER"),
     (r"^ *\d+(?= +\w)", "NUMBER"),  # the first column of a table
 )]
 
@@ -62,7 +65,7 @@ def paragraph_before(lines, index):
     begin = end
     while begin and lines[begin - 1].strip():
         begin -= 1
-    return " ".join(lines[begin:end])
+    return " ".join(" ".join(lines[begin:end]).split())
 
 
 def transcript(lines, first):
@@ -137,29 +140,43 @@ def is_same(expected, actual):
     return re.fullmatch(pattern, "".join(masked(line) + "\n" for line in actual)) is not None
 
 
-def run_page(text, run, write, tell=lambda lines: None):
-    """Runs the blocks in their order. `run(command)` returns (status, lines of output), `write(path, content)`
-    writes a file, `tell(lines)` gets the text between blocks. Returns (faults, text with the real output)."""
-    lines = text.splitlines()
-    faults = []
-    changes = []  # (first line, count, new lines)
-    told = 0
-    for block in read_page(text):
-        tell(lines[told:block.line - 1])
-        told = block.end
-        if block.not_run:
-            continue
+class Run:
+    """Runs the blocks of a page in their order. `run(command)` returns (status, lines of output), `write(path,
+    content)` writes a file, `tell(lines)` gets the text between blocks."""
+
+    def __init__(self, text, run, write, tell=lambda lines: None):
+        self.lines = text.splitlines()
+        self.run, self.write = run, write
+        self.faults = []
+        self.changes = []  # (first line, count, new lines)
+        told = 0
+        for block in read_page(text):
+            tell(self.lines[told:block.line - 1])
+            told = block.end
+            if not block.not_run and not self.run_block(block):
+                break  # the next blocks build on it
+        tell(self.lines[told:])
+
+    def run_block(self, block):
         if block.kind == "file":
-            write(block.path, block.content)
-        for command in block.commands:
-            status, output = run(command.text)
-            if not command.output and status != 0:
-                faults.append(f"line {block.line}: status {status} of: {command.text}\n" + "\n".join(output))
-                return faults, text  # the next blocks build on it
-            if command.output and not is_same(command.output, output):
-                faults.append(f"line {command.line}: other output of: {command.text}\n" + "\n".join(output))
-                changes.append((command.line, len(command.output), output))
-    tell(lines[told:])
-    for line, count, output in reversed(changes):
-        lines[line:line + count] = output
-    return faults, "\n".join(lines) + "\n"
+            self.write(block.path, block.content)
+        return all(self.run_command(command, block.line) for command in block.commands)
+
+    def run_command(self, command, line):
+        """Returns false if the command failed and the page does not show that."""
+        status, output = self.run(command.text)
+        output = [row for row in output if not PROGRESS.match(row)]
+        if not command.output and status != 0:
+            self.faults.append(f"line {line}: status {status} of: {command.text}\n" + "\n".join(output))
+            return False
+        if command.output and not is_same(command.output, output):
+            self.faults.append(f"line {command.line + 1}: other output of: {command.text}\n" + "\n".join(output))
+            self.changes.append((command.line, len(command.output), output))
+        return True
+
+    def filled(self):
+        """Returns the page with the real output."""
+        lines = list(self.lines)
+        for line, count, output in reversed(self.changes):
+            lines[line:line + count] = output
+        return "\n".join(lines) + "\n"
