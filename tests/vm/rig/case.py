@@ -36,9 +36,9 @@ def case(name, start, makes=None, full=False, independent=False):
     return register
 
 
-def add(name, function, start):
+def add(name, function, start, full=False):
     """Registers an independent case at run time."""
-    _waiting.append(Case(name, function, start, None, False, True))
+    _waiting.append(Case(name, function, start, None, full, True))
 
 
 def restrict(module):

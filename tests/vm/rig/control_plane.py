@@ -13,8 +13,8 @@ from .guest import SERVER
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "cluster"))
 # pylint: disable=wrong-import-position
-import programs  # noqa: E402
-from node import controlplane  # noqa: E402
+from node import controlplane  # noqa: E402; first: it sets the path of the next import
+import programs  # noqa: E402 pylint: disable=wrong-import-order
 
 PORT = controlplane.PORT
 INSTALLED = "/usr/share/gpuhost/kubernetes"  # of the package, on the administrator's machine
@@ -48,11 +48,22 @@ class ControlPlane(controlplane.ControlPlane):
         self.apply(BOOTSTRAP)
         self.admin_session = controlplane.Session(self, "admin")
 
+    def admin_files(self):
+        """Returns the directory that is /root on the administrator's machine."""
+        directory = self.state / "root"
+        if not directory.exists():
+            directory.mkdir()
+            kubectl = directory / "kubectl"
+            kubectl.write_text(f'#!/bin/sh\nexec {self.tools}/kubectl --kubeconfig {self.admin} --cache-dir {self.state}/cache "$@"\n')
+            kubectl.chmod(0o755)
+        return directory
+
     def shell(self, command):
         """Runs a command of a documentation page on the administrator's machine; returns (status, lines of both
         outputs)."""
-        kubectl = f'{self.tools}/kubectl --kubeconfig {self.admin} --cache-dir {self.state}/cache "$@"'
-        done = programs.run(["bash", "-c", f"exec 2>&1\nkubectl() {{ {kubectl}; }}\n{command.replace(INSTALLED, str(controlplane.manifests()))}"])
+        root = self.admin_files()
+        command = command.replace(INSTALLED, str(controlplane.manifests())).replace("/root/", f"{root}/")
+        done = programs.run(["bash", "-c", f"exec 2>&1\ncd {root}\nPATH={root}:$PATH\n{command}"])
         return done.returncode, [line.rstrip() for line in done.stdout.rstrip().splitlines()]
 
     def guest_kubeconfig(self, identity):

@@ -88,9 +88,10 @@ def connect(host):
     host.check("systemctl daemon-reload && systemctl enable -q --now test-network")
 
 
-def provide(host, plane):
-    """Writes the files that a host has before it joins."""
-    host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{NODE}", "system:nodes")), "0600")
+def provide(host, plane, node):
+    """Creates the host's Node and writes the files that a host has before it joins."""
+    plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "spec": {"taints": [{"key": "gpuhost.io/not-ready", "effect": "NoSchedule"}]}})
+    host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{node}", "system:nodes")), "0600")
     host.write("/root/ca.pem", (plane.pki / "ca.crt").read_text())
     host.write("/root/token", control_plane.TOKEN + "\n", "0600")
 
@@ -109,12 +110,11 @@ def whole_way(host):
 
 def upgrade(host, cluster, plane):
     connect(host)
-    plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"taints": [{"key": "gpuhost.io/not-ready", "effect": "NoSchedule"}]}},
-                {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
+    plane.apply({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
                  "spec": {"driver": {"version": OLD, "upgradePolicy": {"autoUpgrade": True}}}})
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate", "--role=gpuhost-candidate", f"--user=gpuhost:host:{NODE}")
     host.write("/etc/gpuhost/gpuhostd.conf", "[Cluster]\nCandidate=yes\n")
-    provide(host, plane)
+    provide(host, plane, NODE)
     host.check("gpuhostctl reload")
     host.ctl_ok("cluster", "join", f"https://{SERVER}", "--ca=/root/ca.pem", "--token-file=/root/token", "--no-wait")
     request = eventually(lambda: host.check("journalctl -b -u gpuhost-cluster -o cat -n 20"), lambda: plane.get("csr")["items"])[0]
