@@ -73,6 +73,7 @@ nobase_dist_docs_DATA = \
     %D%/reference/metrics.md \
     %D%/reference/settings.md \
     %D%/troubleshooting.md \
+    %D%/tutorials/demo.md \
     %D%/tutorials/first-bundle.md \
     %D%/tutorials/first-driver.md \
     %D%/tutorials/first-rollout.md
