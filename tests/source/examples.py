@@ -302,6 +302,9 @@ def approver_rule(tree):
         good, digits = request(directory, "/O=gpuhost:hosts/CN=gpuhost:host:gpu01")
         admin, admin_digits = request(directory, "/O=system:masters/CN=gpuhost:host:gpu01")
         both, both_digits = request(directory, "/O=gpuhost:hosts/O=system:masters/CN=gpuhost:host:gpu01")
+        # OpenSSL skips the rest of a long line, and Go does not: OpenSSL reads the first request, Go the second.
+        manager, _ = request(directory, "/CN=system:kube-controller-manager")
+        two = base64.b64encode(b"x" * 254 + base64.b64decode(good) + base64.b64decode(manager)).decode()
         name, unlike, named = f"gpuhost-gpu01-{digits}", "not a request of gpuhost-cluster", f"gpuhost-gpu01-{digits}\n"
         for row, listed, revoked, wanted in (
             ((name, signer, good, usages, joining), named, "", f"approve {name}"),
@@ -316,6 +319,7 @@ def approver_rule(tree):
             ((f"gpuhost-gpu01-{admin_digits}", signer, admin, usages, joining), f"gpuhost-gpu01-{admin_digits}\n", "", unlike),
             ((f"gpuhost-gpu01-{both_digits}", signer, both, usages, joining), f"gpuhost-gpu01-{both_digits}\n", "", unlike),
             ((name, signer, "bm90aGluZwo=", usages, joining), named, "", unlike),
+            ((name, signer, two, usages, joining), named, "", unlike),
         ):
             write(os.path.join(directory, "requests.list"), "|".join(row) + "\n")
             write(os.path.join(directory, "requests"), listed)
@@ -393,6 +397,7 @@ def main():
         }),
         (("openssl",), "the approver approves what its rule permits", approver_rule, {
             "one that ignores the name": bad(APPROVER, '[ "$name" != "gpuhost-$node-$key" ]', "false"),
+            "one that accepts two requests": bad(APPROVER, "cmp -s - ", "test -s "),
             "one that ignores usages": bad(APPROVER, "[ \"$usages\" != 'digital signature,client auth,' ]", "false"),
             "one that approves all": bad(APPROVER, 'grep -qxF -e "$name" requests', "true"),
         }),

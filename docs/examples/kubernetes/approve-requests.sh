@@ -23,7 +23,9 @@ while IFS='|' read -r name signer request usages user; do
     key=$(printf %.12s "$key")
     node=${subject#subject=CN=gpuhost:host:}
     node=${node%,O=gpuhost:hosts}
-    if [ "$subject" != "subject=CN=gpuhost:host:$node,O=gpuhost:hosts" ] ||
+    # A request in another form, such as text before the first line, can be a different one to the API server.
+    if ! openssl req -in "$work/request.pem" -outform PEM | cmp -s - "$work/request.pem" ||
+        [ "$subject" != "subject=CN=gpuhost:host:$node,O=gpuhost:hosts" ] ||
         [ "$name" != "gpuhost-$node-$key" ] ||
         [ "$signer" != kubernetes.io/kube-apiserver-client ] ||
         [ "$usages" != 'digital signature,client auth,' ]; then
