@@ -25,6 +25,7 @@ EXAMPLES, PAGE, FRAGMENT = "docs/examples/", "docs/how-to/examples.md", "docs/lo
 KUBERNETES, RIGHTS = EXAMPLES + "kubernetes/", "packaging/kubernetes/"
 ALERTS, METRICS = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md"
 ROLE, USER_DATA, KICKSTART = EXAMPLES + "ansible/roles/gpuhost/", EXAMPLES + "cloud-init/user-data.yaml", EXAMPLES + "kickstart/gpuhost.ks"
+INSTALL = "packaging/release/install"
 POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fields.cpp", "daemon/cluster/policy/source.hpp"
 APPROVER = KUBERNETES + "approve-requests.sh"
 GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
@@ -251,6 +252,19 @@ def ansible_rule(tree):
 
 # The first boot
 
+def release_problems(tree, script):
+    """Checks that a script verifies a copy of the release, as the comment of its install says, before it runs it."""
+    safe = re.search(r"^# +(gpgv .* && \./install .*)$", tree[INSTALL], re.M)[1].replace("FILE", "/etc/gpuhost/release.gpg").split(" && ")
+    lines = [line.strip() for line in script.splitlines()]
+    mounted = re.search(r"^mount .* (/\S+)$", script, re.M)[1]
+    first = lines.index(safe[0]) if safe[0] in lines else 0
+    copied = re.findall(r"^cp -rL (\S+) (\S+)$", script, re.M)
+    if lines[0] != "set -eu" or lines[first:first + len(safe)] != safe or any(line.startswith(mounted) for line in lines):
+        yield f"{USER_DATA}: does not check the release before it runs its install"
+    if len(copied) != 1 or not copied[0][0].startswith(mounted) or lines[first - 1] != f"cd {copied[0][1]}":
+        yield f"{USER_DATA}: does not check a copy of the release"
+
+
 def cloud_rule(tree):
     text = tree[USER_DATA]
     config = documents(text)[0]
@@ -263,6 +277,7 @@ def cloud_rule(tree):
             yield from config_problems(file["path"], file["content"])
     for script in config.get("runcmd", []):
         yield from script_problems(USER_DATA, script)
+        yield from release_problems(tree, script)
 
 
 def kickstart_rule(tree):
@@ -389,6 +404,10 @@ def main():
             "an unknown key": bad(USER_DATA, "runcmd:", "runcommand:"),
             "an unknown setting": bad(USER_DATA, "Version=", "Versions="),
             "an unknown verb": bad(USER_DATA, "gpuhostctl upgrade ", "gpuhostctl upgrades "),
+            "a release that is not checked": bad(USER_DATA, "    gpgv --keyring /etc/gpuhost/release.gpg SHA256SUMS.gpg SHA256SUMS\n", ""),
+            "checks that are not lines of their own": bad(USER_DATA, "SHA256SUMS.gpg SHA256SUMS\n", "SHA256SUMS.gpg SHA256SUMS &&\n"),
+            "a release on the stick": bad(USER_DATA, "cd /root/gpuhost-release", "cd /run/gpuhost-stick/release"),
+            "an install on the stick": bad(USER_DATA, "    cp -rL", "    /run/gpuhost-stick/release/install --check\n    cp -rL"),
         }),
         ((), "the kickstart file has whole sections and known commands", kickstart_rule, {
             "a section without an end": bad(KICKSTART, "%end\n", ""),
