@@ -33,7 +33,8 @@ KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rba
 PROMQL = {"and", "bool", "by", "ignoring", "min", "offset", "on", "or", "sum", "time", "unless", "h", "m"}
 MODULES = {f"ansible.builtin.{name}" for name in ("command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
-COMMANDS = {"dpkg-query", "gpuhostctl", "/var/tmp/gpuhost-release/install"}
+PRIVATE = {"path": "/var/cache/gpuhost-install", "state": "directory", "owner": "root", "group": "root", "mode": "0700"}
+COMMANDS = {"dpkg-query", "gpuhostctl", f"{PRIVATE['path']}/release/install"}
 CLOUD_KEYS, FILE_KEYS = {"write_files", "runcmd"}, {"path", "permissions", "encoding", "content"}
 
 
@@ -229,6 +230,17 @@ def tasks_of(tasks):
         yield from tasks_of(task.get("block", []))
 
 
+def directory_problems(tasks):
+    """Checks that files are below /etc/gpuhost or in a directory that only root can change, made in the same block."""
+    for each in [tasks, *(task["block"] for task in tasks if "block" in task)]:
+        made = False
+        for task in each:
+            made = made or task.get("ansible.builtin.file") == PRIVATE
+            for path in re.findall(r"'(/[^']+)'", str({key: value for key, value in task.items() if key != "block"})):
+                if not path.startswith("/etc/gpuhost/") and not (made and f"{path}/".startswith(f"{PRIVATE['path']}/")):
+                    yield f"{task.get('name')}: others may be able to change {path}"
+
+
 def ansible_rule(tree):
     defaults = set(documents(tree[ROLE + "defaults/main.yaml"])[0])
     tasks = {path: list(tasks_of(documents(tree[path])[0])) for path in (ROLE + "tasks/main.yaml", ROLE + "handlers/main.yaml")}
@@ -244,6 +256,7 @@ def ansible_rule(tree):
                 yield f"{where}: another command, or no changed_when"
             if words[:1] == ["gpuhostctl"]:
                 yield from verbs_problems(where, [words])
+        yield from (f"{path}: {why}" for why in directory_problems(documents(tree[path])[0]))
         for variable in sorted(set(re.findall(r"\bgpuhost_\w+", tree[path])) - defaults - registered):
             yield f"{path}: {variable} has no default"
         handlers = {task["name"] for task in tasks[ROLE + "handlers/main.yaml"]}
@@ -397,6 +410,9 @@ def main():
             "a shell": bad(tasks, "ansible.builtin.copy", "ansible.builtin.shell"),
             "an unknown verb": bad(tasks, "bundle, list", "bundle, lists"),
             "an unknown option": bad(tasks, "--holders=", "--holder="),
+            "a directory for everybody": bad(tasks, "/var/cache/gpuhost-install", "/var/tmp/gpuhost-install"),
+            "a file for everybody": bad(tasks, "/var/cache/gpuhost-install/site.bundle", "/var/tmp/site.bundle"),
+            "a directory of another mode": bad(tasks, 'mode: "0700"', 'mode: "0755"'),
             "a variable without a default": bad(ROLE + "defaults/main.yaml", "gpuhost_holders:", "gpuhost_holder:"),
             "a handler that does not exist": bad(ROLE + "handlers/main.yaml", "Reload gpuhostd", "Reload"),
         }),
