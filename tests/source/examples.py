@@ -34,6 +34,7 @@ PROMQL = {"and", "bool", "by", "ignoring", "min", "offset", "on", "or", "sum", "
 MODULES = {f"ansible.builtin.{name}" for name in ("command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
 PRIVATE = {"path": "/var/cache/gpuhost-install", "state": "directory", "owner": "root", "group": "root", "mode": "0700"}
+VERSION = ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", "gpuhostd"]
 COMMANDS = {"dpkg-query", "gpuhostctl", f"{PRIVATE['path']}/release/install"}
 CLOUD_KEYS, FILE_KEYS = {"write_files", "runcmd"}, {"path", "permissions", "encoding", "content"}
 
@@ -254,6 +255,8 @@ def ansible_rule(tree):
             words = [str(word) for word in task.get("ansible.builtin.command", {}).get("argv", [])]
             if "ansible.builtin.command" in task and (not words or words[0] not in COMMANDS or "changed_when" not in task):
                 yield f"{where}: another command, or no changed_when"
+            if words[:1] == ["dpkg-query"] and words != VERSION or re.search(r"installed\.(rc|stdout != gpu)", str(task)):
+                yield f"{where}: a package that was removed counts as installed"
             if words[:1] == ["gpuhostctl"]:
                 yield from verbs_problems(where, [words])
         yield from (f"{path}: {why}" for why in directory_problems(documents(tree[path])[0]))
@@ -410,6 +413,9 @@ def main():
             "a shell": bad(tasks, "ansible.builtin.copy", "ansible.builtin.shell"),
             "an unknown verb": bad(tasks, "bundle, list", "bundle, lists"),
             "an unknown option": bad(tasks, "--holders=", "--holder="),
+            "a version without a status": bad(tasks, "${db:Status-Status} ", ""),
+            "a status that is not compared": bad(tasks, "'installed ' ~ ", ""),
+            "an exit status for it": bad(tasks, "stdout is match('installed ')", "rc == 0"),
             "a directory for everybody": bad(tasks, "/var/cache/gpuhost-install", "/var/tmp/gpuhost-install"),
             "a file for everybody": bad(tasks, "/var/cache/gpuhost-install/site.bundle", "/var/tmp/site.bundle"),
             "a directory of another mode": bad(tasks, 'mode: "0700"', 'mode: "0755"'),
