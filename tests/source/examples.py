@@ -31,7 +31,7 @@ APPROVER = KUBERNETES + "approve-requests.sh"
 GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
 KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
 PROMQL = {"and", "bool", "by", "ignoring", "min", "offset", "on", "or", "sum", "time", "unless", "h", "m"}
-MODULES = {f"ansible.builtin.{name}" for name in ("command", "copy", "file", "meta", "systemd")}
+MODULES = {f"ansible.builtin.{name}" for name in ("assert", "command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
 PRIVATE = {"path": "/var/cache/gpuhost-install", "state": "directory", "owner": "root", "group": "root", "mode": "0700"}
 VERSION = ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", "gpuhostd"]
@@ -242,6 +242,16 @@ def directory_problems(tasks):
                     yield f"{task.get('name')}: others may be able to change {path}"
 
 
+def version_problems(tasks):
+    """Checks that the installed version is read again and compared after each install."""
+    commands = [task.get("ansible.builtin.command", {}).get("argv", [""]) for task in tasks]
+    for install in (index for index, words in enumerate(commands) if words[0].endswith("/install")):
+        read = [task["register"] for task, words in zip(tasks[install:], commands[install:]) if words == VERSION]
+        compared = [task["ansible.builtin.assert"]["that"] for task in tasks[install:] if "ansible.builtin.assert" in task]
+        if not read or compared != [f"{read[0]}.stdout == 'installed ' ~ gpuhost_version"]:
+            yield f"{tasks[install]['name']}: may install nothing and succeed"
+
+
 def ansible_rule(tree):
     defaults = set(documents(tree[ROLE + "defaults/main.yaml"])[0])
     tasks = {path: list(tasks_of(documents(tree[path])[0])) for path in (ROLE + "tasks/main.yaml", ROLE + "handlers/main.yaml")}
@@ -259,7 +269,7 @@ def ansible_rule(tree):
                 yield f"{where}: a package that was removed counts as installed"
             if words[:1] == ["gpuhostctl"]:
                 yield from verbs_problems(where, [words])
-        yield from (f"{path}: {why}" for why in directory_problems(documents(tree[path])[0]))
+        yield from (f"{path}: {why}" for why in [*directory_problems(documents(tree[path])[0]), *version_problems(each)])
         for variable in sorted(set(re.findall(r"\bgpuhost_\w+", tree[path])) - defaults - registered):
             yield f"{path}: {variable} has no default"
         handlers = {task["name"] for task in tasks[ROLE + "handlers/main.yaml"]}
@@ -416,6 +426,8 @@ def main():
             "a version without a status": bad(tasks, "${db:Status-Status} ", ""),
             "a status that is not compared": bad(tasks, "'installed ' ~ ", ""),
             "an exit status for it": bad(tasks, "stdout is match('installed ')", "rc == 0"),
+            "an install that changes nothing": bad(tasks, "that: gpuhost_installed_now.stdout == ", "that: true or "),
+            "a version from before the install": bad(tasks, "that: gpuhost_installed_now", "that: gpuhost_installed"),
             "a directory for everybody": bad(tasks, "/var/cache/gpuhost-install", "/var/tmp/gpuhost-install"),
             "a file for everybody": bad(tasks, "/var/cache/gpuhost-install/site.bundle", "/var/tmp/site.bundle"),
             "a directory of another mode": bad(tasks, 'mode: "0700"', 'mode: "0755"'),
