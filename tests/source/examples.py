@@ -3,6 +3,7 @@
 define their names. tests/host/cluster_test.py gives the policy to gpuhost-cluster."""
 import base64
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ except ImportError:
 
 EXAMPLES, PAGE, FRAGMENT = "docs/examples/", "docs/how-to/examples.md", "docs/local.mk"
 KUBERNETES, RIGHTS = EXAMPLES + "kubernetes/", "packaging/kubernetes/"
+SCHEMAS = "docs/reference/schemas/"
 ALERTS, METRICS = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md"
 ROLE, USER_DATA, KICKSTART = EXAMPLES + "ansible/roles/gpuhost/", EXAMPLES + "cloud-init/user-data.yaml", EXAMPLES + "kickstart/gpuhost.ks"
 INSTALL = "packaging/release/install"
@@ -252,6 +254,33 @@ def version_problems(tasks):
             yield f"{tasks[install]['name']}: may install nothing and succeed"
 
 
+def members(schema, root):
+    """Returns {name: schema} of an object's members, or of those of an array's items."""
+    if reference := re.fullmatch(r"#/\$defs/(\w+)", schema.get("$ref", "")):
+        return members(root["$defs"][reference[1]], root)
+    found = dict(schema.get("properties", {}))
+    for other in [*schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]:
+        found |= members(other, root)
+    return found
+
+
+def documents_problems(tree, tasks):
+    """Checks the members of gpuhostctl's JSON documents that conditions read."""
+    schemas = {verb: schema for path, text in tree.items() if path.startswith(SCHEMAS) for schema in [json.loads(text)] for verb in schema.get("x-verbs", [])}
+    commands = {task["register"]: task["ansible.builtin.command"]["argv"] for task in tasks if "register" in task}
+    conditions = [(task, key, one) for task in tasks for key in ("when", "changed_when") for one in
+                  (task[key] if isinstance(task.get(key), list) else [task.get(key)])]
+    for task, key, condition in conditions:
+        for variable, filters, member in re.findall(r"\((\w+)\.stdout(.*?)\| from_json\)\.(\w+)", str(condition)):
+            root = next((schema for verb, schema in schemas.items() if verb.split() == commands.get(variable, [])[1:1 + len(verb.split())]), {})
+            known = members(root, root)
+            read = {name for name in [member, *re.findall(r'"(\w+)":', filters)] if name not in known}
+            read |= set(re.findall(r"selectattr\('(\w+)'", condition)) - set(members(known.get(member, {}), root))
+            yield from (f"{task['name']}: its document has no member {name}" for name in sorted(read))
+            if key == "changed_when" and "| default(" not in filters:
+                yield f"{task['name']}: a command that fails may print no document"
+
+
 def ansible_rule(tree):
     defaults = set(documents(tree[ROLE + "defaults/main.yaml"])[0])
     tasks = {path: list(tasks_of(documents(tree[path])[0])) for path in (ROLE + "tasks/main.yaml", ROLE + "handlers/main.yaml")}
@@ -269,7 +298,7 @@ def ansible_rule(tree):
                 yield f"{where}: a package that was removed counts as installed"
             if words[:1] == ["gpuhostctl"]:
                 yield from verbs_problems(where, [words])
-        yield from (f"{path}: {why}" for why in [*directory_problems(documents(tree[path])[0]), *version_problems(each)])
+        yield from (f"{path}: {why}" for why in [*directory_problems(documents(tree[path])[0]), *version_problems(each), *documents_problems(tree, each)])
         for variable in sorted(set(re.findall(r"\bgpuhost_\w+", tree[path])) - defaults - registered):
             yield f"{path}: {variable} has no default"
         handlers = {task["name"] for task in tasks[ROLE + "handlers/main.yaml"]}
@@ -428,6 +457,11 @@ def main():
             "an exit status for it": bad(tasks, "stdout is match('installed ')", "rc == 0"),
             "an install that changes nothing": bad(tasks, "that: gpuhost_installed_now.stdout == ", "that: true or "),
             "a version from before the install": bad(tasks, "that: gpuhost_installed_now", "that: gpuhost_installed"),
+            "a document without a member": bad(tasks, "from_json).bundles", "from_json).bundle"),
+            "another member of a bundle": bad(tasks, "'generation', 'ge'", "'generations', 'ge'"),
+            "another member in a default": bad(tasks, '{"operations": []}', '{"operation": []}'),
+            "a schema that changes": bad(SCHEMAS + "upgrade.schema.json", '"operations"', '"steps"'),
+            "an output that is always JSON": bad(tasks, """ | default('{"operations": []}', true)""", ""),
             "a directory for everybody": bad(tasks, "/var/cache/gpuhost-install", "/var/tmp/gpuhost-install"),
             "a file for everybody": bad(tasks, "/var/cache/gpuhost-install/site.bundle", "/var/tmp/site.bundle"),
             "a directory of another mode": bad(tasks, 'mode: "0700"', 'mode: "0755"'),
