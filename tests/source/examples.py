@@ -32,7 +32,7 @@ POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fiel
 APPROVER = KUBERNETES + "approve-requests.sh"
 GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
 KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
-PROMQL = {"and", "bool", "by", "ignoring", "last_over_time", "min", "on", "or", "sum", "time", "unless", "d", "h", "m"}
+PROMQL = {"absent", "and", "bool", "by", "ignoring", "last_over_time", "min", "on", "or", "sum", "time", "unless", "d", "h", "m"}
 MODULES = {f"ansible.builtin.{name}" for name in ("assert", "command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
 PRIVATE = {"path": "/var/cache/gpuhost-install", "state": "directory", "owner": "root", "group": "root", "mode": "0700"}
@@ -221,6 +221,8 @@ def alerts_rule(tree):
                 yield f"{rule['alert']}: {name} has no label {', '.join(unknown)}"
         names = set(re.findall(r"[a-zA-Z_]\w*", re.sub(r"\{[^}]*\}|\b(by|on) *\([^)]*\)", "", expression))) - PROMQL
         yield from (f"{rule['alert']}: no metric {name} in {METRICS}" for name in sorted(names - set(known)))
+        if (total := re.search(r"\bsum\((\w+)\) == 0", expression)) and f"or absent({total[1]})" not in expression:
+            yield f"{rule['alert']}: a sum of nothing is not 0"
         if not names & set(known) or "summary" not in rule.get("annotations", {}):
             yield f"{rule['alert']} has no metric of gpuhost, or no summary"
 
@@ -447,6 +449,7 @@ def main():
         (("yaml",), "the alerts have metrics of gpuhost-cluster", alerts_rule, {
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
             "an alert that ends after an hour": bad(ALERTS, "last_over_time(gpuhost_build_info[7d])", "gpuhost_build_info offset 1h"),
+            "a sum without its absence": bad(ALERTS, " or absent(gpuhost_leader)", ""),
             "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
         }),
         (("yaml",), "the Ansible role has modules of ansible-core and known verbs", ansible_rule, {
