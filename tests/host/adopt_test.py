@@ -48,7 +48,8 @@ def install(host):
     put(host, "/usr/lib/nvidia/current/nvidia-smi", b"#!/bin/sh\n", 0o755)
     put(host, f"/lib/firmware/nvidia/{VERSION}/gsp_ga10x.bin", b"firmware")
     write(host.path("/etc/modprobe.d/nvidia.conf"), "install nvidia modprobe -i nvidia-current $CMDLINE_OPTS\n")
-    write(host.path("/usr/lib/systemd/system/nvidia-persistenced.service"), "[Service]\n")
+    for unit in "/usr/lib/systemd/system/nvidia-persistenced.service", "/etc/systemd/system/nvidia-powerd.service":
+        write(host.path(unit), "[Service]\n")
     write(host.path(f"/var/lib/dkms/nvidia-current/{VERSION}/source"), "")
     write(host.path("/etc/apt/apt.conf.d/20auto-upgrades"), 'APT::Periodic::Unattended-Upgrade "1";\n')
     source = f"/usr/src/nvidia-current-{VERSION}/dkms.conf"
@@ -80,6 +81,7 @@ def check_found(t, host):
                         ("unattended upgrades", "unattended-upgrades may replace"), ("how to keep it", "Version=preinstalled"),
                         ("how to remove it", "apt-get remove firmware-nvidia-gsp libcuda1"), ("how to replace it", f"driver swap {VERSION}")):
         t.ok(words in said.stdout, f"adopt --dry-run shows {what}", said.stdout)
+    t.ok("cp /etc/" not in said.stdout, "adopt --dry-run copies no unit of the administrator", said.stdout)
     t.ok("nouveau" not in said.stdout, "adopt --dry-run omits nouveau that drives no GPU", said.stdout)
     link = host.path(f"/sys/bus/pci/devices/{host.gpus[0]}/driver")
     bound = os.readlink(link)

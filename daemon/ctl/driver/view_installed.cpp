@@ -76,8 +76,9 @@ std::string render_takeover(const Screen& screen, const kmod::InstalledDriver& d
     // From the removal of the files to the swap GPUs are not usable, so the dry run is the first command.
     text += "  gpuhostctl driver swap " + driver.version + " --dry-run   (until only these files block it)\n";
     for (const std::string& unit : driver.units)
-        text += "  cp " + printable(unit) +
-                " /etc/systemd/system/   (if you use this service: it is removed next)\n";
+        if (!base::starts_with(unit, "/etc/"))
+            text += "  cp " + printable(unit) +
+                    " /etc/systemd/system/   (if you use this service: it is removed next)\n";
     text += "  " + printable(remove) + "\n";
     for (const std::string& rule : driver.rules)
         text += "  rm " + printable(rule) + "   (if it still exists)\n";
