@@ -113,7 +113,7 @@ def check_progress(t, host, tmux):
     gates = Gates(host, decide)
     swap = host.start_ctl("driver", "swap", NEW)
     t.ok(reached.wait(PATIENCE), "a swap reaches its gate")
-    shown = tmux.shows("NOT OK: operation 6 changes this host", "% [==", "running     load")
+    shown = tmux.shows("NOT OK: operation 6 changes this host", "% [=", "running     load")
     t.ok(shown, "a running operation shows its bar and steps", tmux.screen())
     seen.set()
     t.ok(tmux.shows(f"OK: driver {NEW} serves 2 GPUs", "committed"), "the end of an operation is shown", tmux.screen())
