@@ -14,6 +14,7 @@ from . import kubernetes
 
 TOP = Path(__file__).resolve().parents[3]
 PAGE_SERVER, PAGE_NODE = "api.site.example:6443", "gpu01"
+PAGE_REQUEST = "gpuhost-gpu01-653c40b04de8"  # the certificate request in pages; ends in digits of the host's key
 
 
 def check(path, shell, write):
@@ -36,9 +37,12 @@ def in_cluster(path):
             raise Skip("no API server: --control-plane was not given")
 
         def shell(command):
+            if PAGE_REQUEST in command:
+                command = command.replace(PAGE_REQUEST, plane.get("csr")["items"][0]["metadata"]["name"])
             if command.removeprefix(doc_blocks.SCRIPT).startswith("kubectl "):
                 return plane.shell(command)
-            return host.shell(command.replace(PAGE_SERVER, SERVER))
+            status, lines = host.shell(command.replace(PAGE_SERVER, SERVER))
+            return status, [line.replace(SERVER, PAGE_SERVER) for line in lines]
 
         def write(name, content):
             host.write(name, content)
