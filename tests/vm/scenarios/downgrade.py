@@ -23,7 +23,8 @@ def install(host, deb):
 
 
 def kinds(host):
-    return [(one["id"], one["kind"], one["state"]) for one in host.operations() if one["kind"] != "apply"]
+    """Returns the operations by number: versions list them in another order."""
+    return sorted((one["id"], one["kind"], one["state"]) for one in host.operations() if one["kind"] != "apply")
 
 
 def keeps(host, deb):
