@@ -137,7 +137,7 @@ class ControlPlane:
         """Returns (verb, resource/subresource, name, code) of all requests of `user` in the audit log."""
         rows = [json.loads(row) for row in self.audit_log.read_text().splitlines()]
         return [(row["verb"], "/".join(filter(None, (row.get("objectRef", {}).get("resource"), row.get("objectRef", {}).get("subresource")))),
-                 row.get("objectRef", {}).get("name", ""), row.get("responseStatus", {}).get("code")) for row in rows if row["user"]["username"] == user]
+                 row.get("objectRef", {}).get("name", ""), row.get("responseStatus", {}).get("code")) for row in rows if row["user"].get("username") == user]
 
 
 class Session:
