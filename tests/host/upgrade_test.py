@@ -180,10 +180,11 @@ def check_bundle(t, host, maker):
          "the only version of a bundle from a pipe is loaded", *said(run))
     maker.create(one(NEW), generation=2)
     with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
-        run = host.ctl("upgrade", OLD, "-", stdin=cat.stdout)
-    t.ok(run.returncode == BAD_ARGUMENT and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stderr
-         and "Done: the import of the bundle." in run.stderr and run.stderr.endswith(f"Continue: gpuhostctl upgrade {OLD}\n"),
-         "a version that the pipe lacked stops after the import", *said(run))
+        run = host.ctl("upgrade", OLD, "-", stdin=cat.stdout, stderr=subprocess.STDOUT)
+    t.ok(run.returncode == BAD_ARGUMENT and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stdout
+         and "Done: the import of the bundle." in run.stdout and run.stdout.endswith(f"Continue: gpuhostctl upgrade {OLD}\n"),
+         "a version that the pipe lacked stops after the import", run.stdout)
+    t.ok(0 <= run.stdout.find("import bundle one, generation 2: done") < run.stdout.find("Done: "), "both streams of a pipe keep their order", run.stdout)
     maker.create(generation=2)
     configure(host, f"[Driver]\nVersion={OLD}\n")
     with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
