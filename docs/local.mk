@@ -22,6 +22,7 @@ nobase_dist_docs_DATA = \
     %D%/examples/bundles/images.spec \
     %D%/examples/bundles/site.spec \
     %D%/examples/cloud-init/user-data.yaml \
+    %D%/examples/cluster-api/gpu-workers.yaml \
     %D%/examples/gpuhostd.conf.d/candidate.conf \
     %D%/examples/gpuhostd.conf.d/image-cache.conf \
     %D%/examples/gpuhostd.conf.d/keep-driver.conf \
@@ -30,12 +31,14 @@ nobase_dist_docs_DATA = \
     %D%/examples/gpuhostd.conf.d/sign-modules.conf \
     %D%/examples/gpuhostd.conf.d/validate-with-cuda.conf \
     %D%/examples/gpuhostd.conf.d/wait-for-jobs.conf \
+    %D%/examples/karpenter/nodepool.yaml \
     %D%/examples/kickstart/gpuhost.ks \
     %D%/examples/kubernetes/approve-requests.sh \
     %D%/examples/kubernetes/bootstrap-token.yaml \
     %D%/examples/kubernetes/candidates.yaml \
     %D%/examples/kubernetes/kustomization.yaml \
     %D%/examples/kubernetes/policy.yaml \
+    %D%/examples/node-readiness/rule.yaml \
     %D%/examples/prometheus/gpuhost.rules.yaml \
     %D%/explanation/architecture.md \
     %D%/explanation/bundles.md \
@@ -43,6 +46,7 @@ nobase_dist_docs_DATA = \
     %D%/explanation/what-a-swap-does.md \
     %D%/explanation/why-no-operator.md \
     %D%/glossary.md \
+    %D%/how-to/cluster-api.md \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
@@ -51,12 +55,14 @@ nobase_dist_docs_DATA = \
     %D%/how-to/image-cache.md \
     %D%/how-to/join-a-cluster.md \
     %D%/how-to/k3s-and-rke2.md \
+    %D%/how-to/karpenter.md \
     %D%/how-to/keep-or-adopt-a-driver.md \
     %D%/how-to/keys-and-rotation.md \
     %D%/how-to/monitoring.md \
     %D%/how-to/move-from-dkms.md \
     %D%/how-to/move-from-the-gpu-operator.md \
     %D%/how-to/new-kernel.md \
+    %D%/how-to/node-readiness-controller.md \
     %D%/how-to/nvidia-container-toolkit.md \
     %D%/how-to/nvswitch.md \
     %D%/how-to/peers.md \

@@ -31,6 +31,8 @@ INSTALL = "packaging/release/install"
 POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fields.cpp", "daemon/cluster/policy/source.hpp"
 APPROVER = KUBERNETES + "approve-requests.sh"
 GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
+MACHINES, CONDITIONS = EXAMPLES + "cluster-api/gpu-workers.yaml", "man/gpuhost-cluster.8.scd"
+BESIDE = (EXAMPLES + "karpenter/nodepool.yaml", EXAMPLES + "node-readiness/rule.yaml", MACHINES)
 KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
 PROMQL = {"absent", "and", "bool", "by", "ignoring", "last_over_time", "min", "on", "or", "sum", "time", "unless", "d", "h", "m"}
 MODULES = {f"ansible.builtin.{name}" for name in ("assert", "command", "copy", "file", "meta", "systemd")}
@@ -208,6 +210,22 @@ def policy_rule(tree):
         for alert in (rule["alert"] for group in documents(tree[ALERTS])[0]["groups"] for rule in group["rules"]):
             if not any(re.fullmatch(pattern, alert) for pattern in gate["ignoreAlerts"]):
                 yield f"gate {gate['name']} does not ignore {alert}"
+
+
+# Other controllers. tests/cluster/scenarios/examples.py gives the manifests to their definitions.
+
+def machines_rule(tree):
+    specs = [one["spec"]["template"]["spec"] for one in documents(tree[MACHINES]) if one["kind"] == "KubeadmConfigTemplate"]
+    files = {file["path"] for spec in specs for file in spec["files"]}
+    for command in (command for spec in specs for command in spec["preKubeadmCommands"] + spec["postKubeadmCommands"]):
+        yield from script_problems(MACHINES, command)
+        yield from (f"{MACHINES}: no file {path}" for path in re.findall(r"/run/\S+", command) if path not in files)
+
+
+def beside_rule(tree):
+    for path in BESIDE:
+        known = set(re.findall(r"gpuhost\.io/[\w-]+", tree[CONDITIONS]))
+        yield from (f"{path}: no {name} in {CONDITIONS}" for name in sorted(set(re.findall(r"\bgpuhost\.io/[\w-]+", tree[path])) - known))
 
 
 # Prometheus
@@ -445,6 +463,15 @@ def main():
             "an unknown field": bad(POLICY, "failureBudget", "failures"),
             "another ConfigMap": bad(POLICY, "name: gpuhost-policy", "name: policy"),
             "an alert that shuts the gate": bad(ALERTS, "GpuHostSilent", "HostSilent"),
+        }),
+        (("yaml",), "Cluster API's machines run known commands", machines_rule, {
+            "an unknown verb": bad(MACHINES, "gpuhostctl upgrade ", "gpuhostctl upgrades "),
+            "an unknown option": bad(MACHINES, "--no-wait", "--nowait"),
+            "a file that is not there": bad(MACHINES, "rm /run/gpuhost-join-token", "rm /run/gpuhost-token"),
+        }),
+        ((), "manifests for other controllers have our conditions and taint", beside_rule, {
+            "an unknown condition": bad(MACHINES, "gpuhost.io/DriverReady", "gpuhost.io/DriversReady"),
+            "an unknown taint": bad(BESIDE[0], "gpuhost.io/not-ready", "gpuhost.io/unready"),
         }),
         (("yaml",), "the alerts have metrics of gpuhost-cluster", alerts_rule, {
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),

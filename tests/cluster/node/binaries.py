@@ -92,6 +92,14 @@ TOOLKIT = Module(
 # The baseline of tests/bench/rollout; not used elsewhere.
 UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
 
+# Definitions of resources in docs/examples: {Go module: (its checksum, files)}.
+DEFINITIONS = {
+    "sigs.k8s.io/karpenter@v1.14.1": ("h1:GjqvOHLjl2+OXM0ti5VEZSQuvcitB0pETd8zdChXEtI=", ("pkg/apis/crds/karpenter.sh_nodepools.yaml",)),
+    "sigs.k8s.io/cluster-api@v1.14.2": ("h1:o3GFNaeNFAOEEMpDPfhCK+2CjmV6gtQ8yLEcUwCg7bA=", (
+        "core/config/crd/bases/cluster.x-k8s.io_machinedeployments.yaml", "core/config/crd/bases/cluster.x-k8s.io_machinehealthchecks.yaml",
+        "bootstrap/kubeadm/config/crd/bases/bootstrap.cluster.x-k8s.io_kubeadmconfigtemplates.yaml")),
+}
+
 
 @functools.cache
 def _workshop():
@@ -111,21 +119,24 @@ def _go(program, *words, cgo=False, **options):
     return done.stdout
 
 
+def _download(go, module, pinned):
+    """Returns the directory of a Go module with this checksum."""
+    answer = json.loads(_go(go, "mod", "download", "-json", module, cwd=_workshop().name))
+    if answer["Sum"] != pinned:
+        raise RuntimeError(f"{module}: checksum mismatch (pinned: {pinned}, downloaded: {answer['Sum']})")
+    return Path(answer["Dir"])
+
+
 @functools.cache
 def _toolchain():
     """Returns the pinned Go: this machine's own, or one that it downloads."""
     own = shutil.which("go")
     if not own:
         raise RuntimeError("go is not installed: run ./bootstrap, or install golang-go")
-    nowhere = _workshop().name
-    if f"go{GO} " in _go(own, "version", cwd=nowhere):
+    if f"go{GO} " in _go(own, "version", cwd=_workshop().name):
         return own
     with say.step(f"fetching Go {GO}"):
-        answer = json.loads(_go(own, "mod", "download", "-json", f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64",
-                                cwd=nowhere))
-    if answer["Sum"] != GO_SUM:
-        raise RuntimeError(f"Go {GO}: checksum mismatch (pinned: {GO_SUM}, downloaded: {answer['Sum']})")
-    tree = Path(answer["Dir"])
+        tree = _download(own, f"golang.org/toolchain@v0.0.1-go{GO}.linux-amd64", GO_SUM)
     for program in [*tree.glob("bin/*"), *tree.glob("pkg/tool/*/*")]:
         program.chmod(0o755)  # a module's archive has no modes
     return tree / "bin/go"
@@ -143,6 +154,17 @@ def _build(module, out):
 def built(module):
     """Returns the directory with the module's programs."""
     return cache.entry(f"cluster-{module.name}", module.key(), lambda out: _build(module, out))
+
+
+def definitions():
+    """Returns the directory with the definitions of resources in docs/examples."""
+    def fetch(out):
+        for module, (pinned, files) in DEFINITIONS.items():
+            with say.step(f"fetching definitions of {module}"):
+                tree = _download(_toolchain(), module, pinned)
+            for file in files:
+                shutil.copyfile(tree / file, out / Path(file).name)
+    return cache.entry("cluster-definitions", cache.key(str(DEFINITIONS)), fetch)
 
 
 def debian(package, version, suite="bookworm"):
@@ -181,6 +203,7 @@ def debian_13_docker():
 def prepare():
     for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, CRIO, TOOLKIT):
         built(module)
+    definitions()
     debian_containerd()
     debian_13_containerd()
     debian_docker()

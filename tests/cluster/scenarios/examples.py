@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kustomization and the approver of docs/examples, with a real API server. tests/source/examples.py checks
-their texts."""
+"""The kustomization and the approver of docs/examples, with a real API server, and manifests for other controllers
+with their definitions. tests/source/examples.py checks their texts."""
 
 import base64
 import hashlib
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import programs
+from node import binaries
 from node.controlplane import manifests
 from node.waiting import eventually
 from peer_files import KEY
@@ -22,6 +23,9 @@ EXAMPLES = manifests().parents[1] / "docs/examples/kubernetes"
 NODE, ID, SECRET = "gpu77", "exampl", "0123456789abcdef"
 USER, GROUP = f"gpuhost:host:{NODE}", "gpuhost:hosts"
 REQUESTS = "certificatesigningrequests"
+# Each with a change that its definition refuses.
+OTHERS = {"karpenter/nodepool.yaml": (("startupTaints:", "startuptaints:"), ("effect: NoSchedule", "effect: Never"), ("duration: 8h", "duration: 8s")),
+          "cluster-api/gpu-workers.yaml": (("preKubeadmCommands:", "prekubeadmCommands:"), ("- type: Ready\n        status: Unknown", "- status: Unknown"))}
 
 
 @contextmanager
@@ -123,3 +127,20 @@ def approver(host):
         last = request(plane, *as_host)
         output = approve()
         assert conditions(plane, last) == ["Denied"], output
+
+
+@case("examples: the definitions of Karpenter and Cluster API accept the manifests", start="kubernetes")
+def others(host):
+    plane = host.controlplane
+    definitions = binaries.definitions()
+    plane.kubectl("create", "-f", definitions)
+    try:
+        plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", definitions)
+        create = ("create", "--dry-run=server", "--validate=strict", "-f", "-")
+        for name, changes in OTHERS.items():
+            text = (EXAMPLES.parent / name).read_text()
+            plane.kubectl(*create, input=text)
+            for old, new in changes:
+                assert old in text and plane.ask(*create, input=text.replace(old, new)).returncode, f"{name}: accepts {new}"
+    finally:
+        plane.kubectl("delete", "--wait=false", "-f", definitions)
