@@ -33,6 +33,35 @@ dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
 kubernetescrddir = $(kubernetesdir)/crd
 dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
 
+# The Helm chart of the same manifests, which its templates read from files/. helm/gpuhost-VERSION.tgz is the chart
+# in one file, for a release.
+helmchartdir = $(datadir)/gpuhost/helm/gpuhost
+dist_helmchart_DATA = %D%/helm/gpuhost/values.schema.json %D%/helm/gpuhost/values.yaml
+nodist_helmchart_DATA = %D%/helm/gpuhost/Chart.yaml
+helmtemplatesdir = $(helmchartdir)/templates
+dist_helmtemplates_DATA = \
+    %D%/helm/gpuhost/templates/NOTES.txt \
+    %D%/helm/gpuhost/templates/_token.tpl \
+    %D%/helm/gpuhost/templates/bootstrap-token.yaml \
+    %D%/helm/gpuhost/templates/candidates.yaml \
+    %D%/helm/gpuhost/templates/policy.yaml \
+    %D%/helm/gpuhost/templates/rights.yaml
+helmfilesdir = $(helmchartdir)/files
+helmfiles_DATA = $(dist_kubernetes_DATA)
+EXTRA_DIST += %D%/helm/gpuhost/Chart.yaml.in
+CLEANFILES += %D%/helm/gpuhost/Chart.yaml
+helm_archive = helm/gpuhost-$(VERSION).tgz
+$(helm_archive): $(dist_helmchart_DATA) $(nodist_helmchart_DATA) $(dist_helmtemplates_DATA) $(helmfiles_DATA)
+	rm -rf helm
+	$(MAKE) $(AM_MAKEFLAGS) DESTDIR= helmchartdir=$(abs_builddir)/helm/gpuhost \
+	    install-dist_helmchartDATA install-nodist_helmchartDATA install-dist_helmtemplatesDATA install-helmfilesDATA
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime=@$(source_date) -C helm -cf - gpuhost | gzip -n9 >$@.tmp
+	mv $@.tmp $@
+clean-local: clean-helm
+.PHONY: clean-helm
+clean-helm:
+	rm -rf helm
+
 # Prepares a new kernel before it boots: Debian's packages run postinst.d and header_postinst.d, other systems
 # run systemd's kernel-install(8).
 kernelinstalldir = $(prefix)/lib/kernel/install.d
@@ -62,8 +91,8 @@ source_date = $${SOURCE_DATE_EPOCH:-$$(git -C $(srcdir) log -1 --format=%ct 2>/d
 deb: dist
 	rm -f deb/*.deb
 	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/build-deb $(distdir).tar.xz deb
-release: deb
-	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --debs deb --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
+release: deb $(helm_archive)
+	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --debs deb --chart $(helm_archive) --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
 
 # For developers: format corrects the format; tidy runs clang-tidy on all sources, or on $TIDY_FILES.
 format:

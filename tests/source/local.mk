@@ -3,6 +3,7 @@
 source_checks = \
     %D%/blocks.py \
     %D%/catalog.py \
+    %D%/chart.py \
     %D%/compatibility.py \
     %D%/documented.py \
     %D%/examples.py \
