@@ -23,6 +23,9 @@ EXTRA_DIST += \
     %D%/modules/crio/go.mod \
     %D%/modules/crio/go.sum \
     %D%/modules/crio/tools.go \
+    %D%/modules/helm/go.mod \
+    %D%/modules/helm/go.sum \
+    %D%/modules/helm/tools.go \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
@@ -60,6 +63,7 @@ EXTRA_DIST += \
     %D%/scenarios/__init__.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
+    %D%/scenarios/chart.py \
     %D%/scenarios/drained.py \
     %D%/scenarios/examples.py \
     %D%/scenarios/fleet.py \
@@ -82,7 +86,7 @@ EXTRA_DIST += \
     %D%/scenarios/upgrades.py
 
 .PHONY: check-cluster
-check-cluster: gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
+check-cluster: $(helm_archive) gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
 
 check_PROGRAMS += %D%/fleet/fleet

@@ -77,6 +77,8 @@ CONTROL_PLANE = Module(
     ("go.etcd.io/etcd/server/v3", *(f"k8s.io/kubernetes/cmd/{name}" for name in (
         "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"))),
     KUBERNETES.stamp, "k8s.io/kubernetes", named={"server": "etcd"})
+# Its libraries have the control plane's versions where they can, so that a build of all compiles them once.
+HELM = Module("helm", ("helm.sh/helm/v3/cmd/helm",), {"helm.sh/helm/v3/internal/version.version": "v{version}"}, "helm.sh/helm/v3")
 CRIO = Module(
     "crio", ("github.com/cri-o/cri-o/cmd/crio",), {}, "github.com/cri-o/cri-o",
     # Without C libraries: GPGME, Btrfs, libseccomp.
@@ -201,7 +203,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, CRIO, TOOLKIT):
+    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT):
         built(module)
     definitions()
     debian_containerd()
