@@ -12,7 +12,7 @@ from tap import TOP_SRCDIR, Tap
 SCRIPT = os.path.join(TOP_SRCDIR, "tests/support/compatibility")
 PAGE = os.path.join(TOP_SRCDIR, "docs/reference/compatibility.md")
 MODULES = {"containerd": "containerd", "containerd22": "containerd", "containerd23": "containerd", "controlplane": "API server",
-           "crio": "CRI-O", "kubernetes": "kubelet", "toolkit": "NVIDIA Container Toolkit"}
+           "crio": "CRI-O", "kubernetes": "kubelet", "prometheus": "Prometheus", "toolkit": "NVIDIA Container Toolkit"}
 
 
 def read(path):
@@ -29,6 +29,9 @@ def pinned():
         yield f"| kernel | {kernel} | vm |"
     for name, software in MODULES.items():
         version = re.search(r"^require \S+ v(\S+)$", read(os.path.join(TOP_SRCDIR, "tests/cluster/modules", name, "go.mod")), re.M)[1]
+        if name == "prometheus":  # the module v0.316.0 is the release 3.16.0
+            _, number, patch = map(int, version.split("."))
+            version = f"{number // 100}.{number % 100}.{patch}"
         yield f"| {software} | {version} | cluster |"
 
 
@@ -36,7 +39,7 @@ def main():
     tap = Tap()
     page = read(PAGE).splitlines()
     rows = list(pinned())
-    tap.ok(len(rows) == 11, "versions of the suites' inputs are found", *rows)
+    tap.ok(len(rows) == 12, "versions of the suites' inputs are found", *rows)
     missing = [row for row in rows if row not in page]
     tap.ok(not missing, "the page has the versions of the suites' inputs", *missing)
     with tempfile.TemporaryDirectory() as scratch:

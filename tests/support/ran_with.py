@@ -7,7 +7,7 @@ import re
 import programs
 
 NAMES = {"containerd": "containerd", "crio": "CRI-O", "crun": "crun", "dockerd": "Docker", "etcd": "etcd", "kube-apiserver": "API server",
-         "kube-controller-manager": "controller manager", "kube-scheduler": "scheduler", "kubelet": "kubelet", "podman": "Podman", "runc": "runc",
+         "kube-controller-manager": "controller manager", "kube-scheduler": "scheduler", "kubelet": "kubelet", "podman": "Podman", "prometheus": "Prometheus", "runc": "runc",
          "skopeo": "skopeo"}
 _printed = set()
 

@@ -36,6 +36,7 @@ class Module:
     tags: tuple = ()
     cgo: tuple = ()                            # options of the linker; () for a module without C
     named: dict = field(default_factory=dict)  # {program's name from Go: its final name}
+    added: dict = field(default_factory=dict)  # {file here: file of the pinned module, compiled in its place}
 
     @property
     def path(self):
@@ -55,7 +56,7 @@ class Module:
 
     def key(self):
         files = sorted(path for path in self.path.rglob("*") if path.suffix in (".go", ".mod", ".sum"))
-        return cache.key(GO, *BUILD, *self.tags, *self.packages, self.flags(), *files)
+        return cache.key(GO, *BUILD, *self.tags, *self.packages, self.flags(), *self.added.values(), *files)
 
 
 _CONTAINERD = "github.com/containerd/containerd/v2"
@@ -90,6 +91,9 @@ TOOLKIT = Module(
     {f"{_TOOLKIT}/internal/info.version": "{version}"}, _TOOLKIT,
     # It opens libnvidia-ml.so.1 at run time, so its functions are unresolved when it is linked.
     cgo=("-Wl,--export-dynamic", "-Wl,--unresolved-symbols=ignore-in-object-files", "-Wl,-z,lazy"))
+# promtool's own package links the clients of every cloud, so its code for tests of rules is part of our program.
+PROMETHEUS = Module("prometheus", ("./prometheus",), {}, "github.com/prometheus/prometheus",
+                    added={"prometheus/unittest.go": "cmd/promtool/unittest.go"})
 
 # The baseline of tests/bench/rollout; not used elsewhere.
 UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
@@ -144,10 +148,20 @@ def _toolchain():
     return tree / "bin/go"
 
 
+def _overlay(go, module):
+    """Returns the option that adds files of the pinned module to ours."""
+    if not module.added:
+        return []
+    tree = Path(json.loads(_go(go, "mod", "download", "-json", module.pinned, cwd=module.path))["Dir"])
+    overlay = Path(_workshop().name) / f"{module.name}.json"
+    overlay.write_text(json.dumps({"Replace": {str(module.path / ours): str(tree / theirs) for ours, theirs in module.added.items()}}))
+    return ["-overlay", str(overlay)]
+
+
 def _build(module, out):
     go = _toolchain()
     with say.step(f"building {', '.join(Path(package).name for package in module.packages)} {module.version()}"):
-        _go(go, *BUILD, "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
+        _go(go, *BUILD, *_overlay(go, module), "-tags", ",".join(module.tags), "-ldflags", module.flags(), "-o", f"{out}/", *module.packages,
             cgo=bool(module.cgo), cwd=module.path)
     for made, called in module.named.items():
         (out / made).rename(out / called)
@@ -203,7 +217,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT):
+    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, PROMETHEUS):
         built(module)
     definitions()
     debian_containerd()
