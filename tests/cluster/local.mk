@@ -29,6 +29,21 @@ EXTRA_DIST += \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
+    %D%/modules/prometheus/go.mod \
+    %D%/modules/prometheus/go.sum \
+    %D%/modules/prometheus/prometheus/main.go \
+    %D%/modules/prometheus/prometheus/serve.go \
+    %D%/modules/prometheus/stubs/api/go.mod \
+    %D%/modules/prometheus/stubs/api/option/option.go \
+    %D%/modules/prometheus/stubs/api/transport/http/http.go \
+    %D%/modules/prometheus/stubs/azcore/azcore.go \
+    %D%/modules/prometheus/stubs/azcore/cloud/cloud.go \
+    %D%/modules/prometheus/stubs/azcore/go.mod \
+    %D%/modules/prometheus/stubs/azcore/policy/policy.go \
+    %D%/modules/prometheus/stubs/azidentity/azidentity.go \
+    %D%/modules/prometheus/stubs/azidentity/go.mod \
+    %D%/modules/prometheus/stubs/sigv4/go.mod \
+    %D%/modules/prometheus/stubs/sigv4/sigv4.go \
     %D%/modules/toolkit/go.mod \
     %D%/modules/toolkit/go.sum \
     %D%/modules/toolkit/tools.go \
@@ -60,7 +75,9 @@ EXTRA_DIST += \
     %D%/node/waiting.py \
     %D%/node_test.py \
     %D%/prepare \
+    %D%/rules/gpuhost.rules.test.yaml \
     %D%/scenarios/__init__.py \
+    %D%/scenarios/alerts.py \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
     %D%/scenarios/chart.py \
