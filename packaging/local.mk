@@ -9,6 +9,8 @@ EXTRA_DIST += \
     %D%/debian/copyright \
     %D%/debian/gpuhost-tools.install \
     %D%/debian/gpuhost-tools.lintian-overrides \
+    %D%/debian/gpuhostd-cockpit.install \
+    %D%/debian/gpuhostd-cockpit.lintian-overrides \
     %D%/debian/gpuhostd.install \
     %D%/debian/gpuhostd.lintian-overrides \
     %D%/debian/gpuhostd.postrm \
@@ -25,6 +27,8 @@ EXTRA_DIST += \
 # rpmbuild -ta requires the spec in the tarball.
 EXTRA_DIST += %D%/rpm/gpuhostd.spec
 CLEANFILES += %D%/rpm/gpuhostd.spec
+
+include %D%/cockpit/local.mk
 
 # For administrators of a cluster.
 kubernetesdir = $(datadir)/gpuhost/kubernetes
