@@ -8,6 +8,7 @@ include daemon/core/local.mk
 include daemon/ctl/local.mk
 include daemon/host/local.mk
 include daemon/http/local.mk
+include daemon/metrics/local.mk
 include daemon/programs/local.mk
 include daemon/runtime/local.mk
 include daemon/settings/local.mk

@@ -199,7 +199,7 @@ LIMITS = (  # heading, [meaning, unit, file, constant]
         ("kubeconfig", "bytes", "daemon/cluster/kube/kubeconfig.cpp", "largest"),
         ("file with a token", "bytes", "daemon/cluster/kube/credentials.cpp", "largest_token"),
         ("answer of a gate's Prometheus", "bytes", "daemon/cluster/rollout/gate_keeper.cpp", "most_answer"),
-        ("connections to the metrics' port", "", "daemon/cluster/node/metrics_server.cpp", "most_connections"))),
+        ("connections to the metrics' port", "", "daemon/metrics/server.cpp", "most_connections"))),
     ("D-Bus and operations", (
         ("files of one call", "", "daemon/bus/requests.cpp", "most_files"),
         ("one string argument", "bytes", "daemon/bus/call.cpp", "longest_string"),

@@ -31,7 +31,7 @@ gpuhost_cluster_SOURCES = \
     %D%/gpuhost_cluster/main.cpp \
     %D%/gpuhost_cluster/program.cpp \
     %D%/gpuhost_cluster/program.hpp
-gpuhost_cluster_LDADD = $(cluster_libs) $(MICROHTTPD_LIBS) $(client_libs) $(host_libs)
+gpuhost_cluster_LDADD = $(cluster_libs) $(metrics_libs) $(client_libs) $(host_libs)
 
 # Only this program and gpuhost-cluster link an HTTP client.
 gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

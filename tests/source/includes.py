@@ -26,7 +26,7 @@ LIBRARIES = {
     r"curl/.*": ("daemon/http",),
     r"resolv\.h|arpa/nameser\.h": ("images/peers/dns_sd.cpp", "images/peers/discovery.cpp"),
     r"gnutls/.*": ("images/registry/client_certificate.cpp",),
-    r"microhttpd\.h": ("images/registry/server.cpp", "daemon/cluster/node/metrics_server.cpp"),
+    r"microhttpd\.h": ("images/registry/server.cpp", "daemon/metrics/server.cpp"),
     r"systemd/sd-daemon\.h": ("daemon/host", "daemon/programs"),
     r"systemd/sd-(?!daemon).*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),

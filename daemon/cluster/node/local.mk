@@ -7,8 +7,8 @@ daemon_cluster_libcluster_a_SOURCES += \
     %D%/host_agent.hpp \
     %D%/metrics.cpp \
     %D%/metrics.hpp \
-    %D%/metrics_server.cpp \
-    %D%/metrics_server.hpp \
+    %D%/metrics_socket.cpp \
+    %D%/metrics_socket.hpp \
     %D%/node_change.cpp \
     %D%/node_change.hpp \
     %D%/readiness.cpp \

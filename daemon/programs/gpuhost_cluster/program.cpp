@@ -4,6 +4,7 @@
 #include "daemon/base/log.hpp"
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/cluster/node/metrics.hpp"
+#include "daemon/cluster/node/metrics_socket.hpp"
 #include "daemon/host/notify.hpp"
 
 #include <algorithm>
@@ -130,7 +131,9 @@ Result<void> ClusterProgram::run() {
 void ClusterProgram::listen() {
     if (metrics_listen_.empty() || metrics_server_)
         return;
-    auto server = cluster::MetricsServer::listen(metrics_listen_);
+    auto server = cluster::metrics_socket(metrics_listen_).and_then([this](base::UniqueFd socket) {
+        return metrics::Server::start(std::move(socket), [this]() -> const std::string& { return metrics_; });
+    });
     if (!server) {
         if (std::exchange(listen_trouble_, server.error().message) == server.error().message)
             return;
@@ -282,10 +285,8 @@ void ClusterProgram::report() {
         host::notify::status(state);
         state_ = state;
     }
-    const std::string metrics = cluster::metrics_text(document);
-    if (metrics_server_)
-        metrics_server_->set_text(metrics);
-    metrics_file_.write(metrics);
+    metrics_ = cluster::metrics_text(document);
+    metrics_file_.write(metrics_);
     status_.write(document);
     policy_file_.write({{"policy", policy_.document()}});
 }

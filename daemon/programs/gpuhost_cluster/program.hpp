@@ -6,10 +6,10 @@
 #include "daemon/client/async_client.hpp"
 #include "daemon/cluster/kube/enrolment.hpp"
 #include "daemon/cluster/node/cluster_settings.hpp"
-#include "daemon/cluster/node/metrics_server.hpp"
 #include "daemon/cluster/policy/source.hpp"
 #include "daemon/cluster/rollout/leader.hpp"
 #include "daemon/cluster/upgrade/agent.hpp"
+#include "daemon/metrics/server.hpp"
 #include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
 #include "daemon/programs/gpuhost_cluster/desired_publisher.hpp"
 #include "daemon/programs/gpuhost_cluster/host.hpp"
@@ -102,7 +102,8 @@ class ClusterProgram {
     std::optional<cluster::Leader> leader_;
     std::string metrics_listen_;
     std::string listen_trouble_;
-    std::unique_ptr<cluster::MetricsServer> metrics_server_;
+    std::string metrics_;
+    std::unique_ptr<metrics::Server> metrics_server_;
     cluster::HostAgent agent_;
 };
 
