@@ -15,4 +15,6 @@ noinst_LIBRARIES += %D%/libclient.a
     %D%/fetch_socket.hpp \
     %D%/request.cpp \
     %D%/request.hpp \
-    %D%/toolkit_call.hpp
+    %D%/toolkit_call.hpp \
+    %D%/verdict.cpp \
+    %D%/verdict.hpp

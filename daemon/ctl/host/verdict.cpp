@@ -1,111 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/host/verdict.hpp"
 
-#include "daemon/base/parse.hpp"
-#include "daemon/ctl/cli/document.hpp"
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
-#include <optional>
+#include <utility>
 
 namespace gpuhost::ctl {
-namespace {
 
 using base::Json;
-using Found = std::optional<Verdict>;
-
-Verdict not_ok(std::string text, std::string hint) {
-    return {false, std::move(text), std::move(hint)};
-}
-
-Found daemon_verdict(const Json& host, const Json& operation) {
-    const std::string state = text_of(host, "state");
-    if (state == "reboot-required")
-        return not_ok("this host requires a reboot", "Reboot it: systemctl reboot.");
-    if (operation.is_object() && changes_host(operation)) {
-        const std::string id = std::to_string(number_of(operation, "id"));
-        return not_ok("operation " + id + " changes this host: " + text_of(operation, "title"),
-                      "Wait for it: gpuhostctl operation wait " + id + ".");
-    }
-    if (!base::bool_or(host, "ready", false) || state == "starting")
-        return not_ok("gpuhostd is still starting", "Wait for it: gpuhostctl wait-ready.");
-    return std::nullopt;
-}
-
-Found component_verdict(std::string_view name, const Json& component) {
-    if (const Json& error = base::member(component, "error"); error.is_object())
-        return not_ok(printable(name) + ": " + text_of(error, "message"),
-                      "See why: journalctl --unit=gpuhostd.");
-    const Json& plan = base::member(component, "plan");
-    for (const Json& problem : list_of(plan, "problems"))
-        return not_ok(text_of(problem, "text"), text_of(problem, "hint"));
-    if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object())
-        return not_ok(text_of(undecided, "text"), text_of(undecided, "hint"));
-    if (!list_of(plan, "steps").empty())
-        return not_ok("pending: " + text_of(plan, "title"), "Apply it: gpuhostctl apply.");
-    return std::nullopt;
-}
-
-Found components_verdict(const Json& components) {
-    for (const auto& component : components.items())
-        if (Found found = component_verdict(component.key(), component.value()))
-            return found;
-    return std::nullopt;
-}
-
-Found config_verdict(const Json& host) {
-    const auto problems = base::strings_or_empty(host, "config_problems");
-    if (problems.empty())
-        return std::nullopt;
-    return not_ok("configuration: " + printable(problems.front()), "Check it: gpuhostctl config check.");
-}
-
-std::string count(std::size_t gpus) {
-    return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
-}
-
-Verdict gpus_verdict(const Json& driver) {
-    std::size_t served = 0;
-    std::vector<std::string> unserved; // PCI addresses; omits GPUs with another driver, such as vfio-pci
-    for (const Json& gpu : list_of(driver, "gpus")) {
-        const std::string by = text_of(gpu, "driver");
-        if (by == "nvidia")
-            ++served;
-        else if (by.empty() || by == "nouveau")
-            unserved.push_back(text_of(gpu, "address"));
-    }
-    if (text_of(driver, "configured") == "off")
-        return {true, "gpuhostd does not manage the driver (Version=off)", {}};
-    const std::string version = text_of(driver, "loaded_version");
-    const std::string who = version.empty() ? "no driver is loaded" : "driver " + version;
-    if (!unserved.empty())
-        return not_ok(who + (version.empty() ? " for " : " does not serve ") + count(unserved.size()) +
-                          " of " + std::to_string(served + unserved.size()) + ": " +
-                          base::join(unserved, ", "),
-                      "Find the reason: gpuhostctl doctor.");
-    if (served == 0)
-        return {true, "this host has no NVIDIA GPU for a driver", {}};
-    return {true, who + " serves " + count(served), {}};
-}
-
-} // namespace
 
 Verdict verdict_of(const Json& host, const Json& operation) {
-    if (Found found = daemon_verdict(host, operation))
-        return *std::move(found);
-    const Json& components = base::member(host, "components");
-    const Json& driver = base::member(components, "driver");
-    // The driver is first, because it is the main purpose of the host. A mistake in the configuration may be
-    // the cause of what the other components report.
-    if (Found found = component_verdict("driver", driver))
-        return *std::move(found);
-    Verdict gpus = gpus_verdict(base::member(driver, "observed"));
-    if (!gpus.ok)
-        return gpus;
-    if (Found found = config_verdict(host))
-        return *std::move(found);
-    if (Found found = components_verdict(components))
-        return *std::move(found);
-    return gpus;
+    Verdict verdict = client::verdict_of(host, operation);
+    verdict.text = printable(verdict.text);
+    verdict.hint = printable(verdict.hint);
+    return verdict;
 }
 
 Json to_json(const Verdict& verdict) {
