@@ -18,5 +18,13 @@ TEST(PrometheusText, WritesFamiliesWithSamplesAndEscapedLabels) {
                             "requests_total{endpoint=\"a\\\"b\\\\c\\nd\"} -1\n");
 }
 
+TEST(PrometheusText, FamilyWithoutSamplesLeavesNoText) {
+    PrometheusText metrics;
+    metrics.family("first", "Empty.");
+    metrics.family("second", "A share.");
+    metrics.ratio(1.0 / 3);
+    EXPECT_EQ(metrics.text, "# HELP second A share.\n# TYPE second gauge\nsecond 0.333\n");
+}
+
 } // namespace
 } // namespace gpuhost::base
