@@ -475,7 +475,7 @@ def main():
         }),
         (("yaml",), "the alerts have metrics of gpuhost-cluster", alerts_rule, {
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
-            "an alert that ends after an hour": bad(ALERTS, "last_over_time(gpuhost_build_info[7d])", "gpuhost_build_info offset 1h"),
+            "an alert that ends after an hour": bad(ALERTS, 'last_over_time(gpuhost_build_info{program="gpuhost-cluster"}[7d])', "gpuhost_build_info offset 1h"),
             "a sum without its absence": bad(ALERTS, " or absent(gpuhost_leader)", ""),
             "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
         }),

@@ -20,8 +20,8 @@ using base::string_or;
 namespace {
 
 void add_host(PrometheusText& text, const Json& status) {
-    text.family("gpuhost_build_info", "Always 1, with the version of gpuhost-cluster.");
-    text.sample(1, {{"version", PACKAGE_VERSION}});
+    text.family("gpuhost_build_info", "Always 1, with the version of a program.");
+    text.sample(1, {{"program", "gpuhost-cluster"}, {"version", PACKAGE_VERSION}});
     text.one("gpuhost_connected", "Whether this host's Node is watched at the API server.",
              string_or(status, "state", "") == "connected" ? 1 : 0);
     if (const Json& conditions = list_of(status, "conditions"); !conditions.empty()) {
