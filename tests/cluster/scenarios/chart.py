@@ -13,6 +13,7 @@ import yaml
 from node import binaries
 from node.controlplane import manifests
 from node.waiting import eventually
+from ran_with import ran_with, version_in
 from rig.case import case
 
 from .kubernetes import running
@@ -59,7 +60,9 @@ class Helm:
 @contextmanager
 def with_helm(host):
     with tempfile.TemporaryDirectory() as work:
-        yield Helm(host, Path(work))
+        helm = Helm(host, Path(work))
+        ran_with("Helm", version_in(helm.run("version", "--short")))
+        yield helm
 
 
 def sets(values):
