@@ -108,21 +108,43 @@ def dbus(tree):
         "gpuhost."], *parts)
 
 
-def metrics(tree):
-    source = tree["daemon/cluster/node/metrics.cpp"]
+HOST_METRICS = [f"daemon/exporter/{name}_metrics.cpp" for name in ("operation", "driver", "component")]
+HOST_METRICS.insert(0, "daemon/exporter/metrics.cpp")
+CLUSTER_METRICS = ["daemon/cluster/node/metrics.cpp"]
+METRIC = re.compile(r'(?:family\(|one\(|(?P<kind>\w*)Number\{"\w+",)\s*(?:"(?P<name>\w+)"|name),\s*(?P<help>(?:"[^"]*"\s*)+)')
+
+
+def metric_rows(source):
+    """Returns the rows of the metrics in a source. A metric of a table of XNumber has the label x."""
     rows = []
-    begins = re.compile(r'(?:family\(|one\(|Number\{"\w+",)\s*"(\w+)",\s*"([^"]*)"|one\((name), "([^"]*)"')
-    found = list(begins.finditer(source))
+    found = list(METRIC.finditer(source))
     for at, one in enumerate(found):
         body = source[one.end():found[at + 1].start() if at + 1 < len(found) else len(source)]
-        labels = re.findall(r'\{+"(\w+)", (?!")', body) if "family(" in one[0] else []
-        names = [one[1]] if one[1] else re.findall(r'"(\w+)"', re.search(r"for \(const char\* name : \{([^}]*)\}", source)[1])
-        rows += [[code(name), "gauge", ", ".join(map(code, labels)), one[2] or one[4]] for name in names]
+        labels = [label for call in re.findall(r"(?:sample|ratio)\((.*?)\);", body, re.S) for label in re.findall(r'\{"(\w+)",', call)]
+        labels = dict.fromkeys(labels) if "family(" in one[0] else [one["kind"].lower()] if one["kind"] else []
+        names = [one["name"]] if one["name"] else re.findall(r'"(\w+)"', re.search(r"for \(const char\* name : \{([^}]*)\}", source)[1])
+        text = "".join(re.findall(r'"([^"]*)"', one["help"]))
+        rows += [[code(name), "gauge", ", ".join(map(code, labels)), text] for name in names]
+    return rows
+
+
+def metrics(tree):
+    heads = ["Metric", "Type", "Labels", "Meaning"]
+    host, cluster = ([row for path in paths for row in metric_rows(tree[path])] for paths in (HOST_METRICS, CLUSTER_METRICS))
     return page("Metrics", [
-        "The metrics of gpuhost-cluster, in Prometheus' text format. `MetricsListen=` of gpuhostd.conf(5) is the address at",
-        "which they are served. The leader of a rollout also has the metrics of the fleet: all with the prefix",
-        "`gpu_operator_`, which have the GPU Operator's names, `gpuhost_upgrade_hosts` and `gpuhost_gate_open`."],
-        table(["Metric", "Type", "Labels", "Meaning"], rows))
+        "The metrics of gpuhost-exporter(8), for each host, and those of gpuhost-cluster(8), for hosts of a cluster, in",
+        "Prometheus' text format. One scheme: units are base units, `_total` ends the name of a counter,",
+        "`_timestamp_seconds` that of a time in seconds since 1970, `_ratio` that of a number from 0 to 1, and `_info` that of",
+        "a metric whose value is always 1 and whose labels are the information. gpuhost-registry(8) lists its own."],
+        "## A host\n",
+        "If gpuhostd does not answer, there are only `gpuhost_up` and `gpuhost_build_info`. A metric without a value has no",
+        "sample: without a loaded driver there is no `gpuhost_driver_info`.\n",
+        table(heads, host),
+        "## A host of a cluster\n",
+        "`MetricsListen=` of gpuhostd.conf(5) is the address at which gpuhost-cluster serves these. The leader of a rollout",
+        "also has the metrics of the fleet: all with the prefix `gpu_operator_`, which have the GPU Operator's names,",
+        "`gpuhost_upgrade_hosts` and `gpuhost_gate_open`.\n",
+        table(heads, cluster))
 
 
 def exit_status(tree):

@@ -17,6 +17,11 @@ gpuhost_registry_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_registry_SOURCES = %D%/gpuhost_registry.cpp
 gpuhost_registry_LDADD = $(images_libs) $(MICROHTTPD_LIBS) $(GNUTLS_LIBS) $(SYSTEMD_LIBS)
 
+sbin_PROGRAMS += gpuhost-exporter
+gpuhost_exporter_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_exporter_SOURCES = %D%/gpuhost_exporter.cpp
+gpuhost_exporter_LDADD = daemon/exporter/libexporter.a $(metrics_libs) $(client_libs)
+
 sbin_PROGRAMS += gpuhost-cluster
 gpuhost_cluster_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_cluster_SOURCES = \

@@ -10,7 +10,7 @@ from tap import TOP_SRCDIR
 sys.path.insert(0, os.path.join(TOP_SRCDIR, "docs"))
 import make_reference  # pylint: disable=wrong-import-position
 
-METRICS = "daemon/cluster/node/metrics.cpp"
+METRICS = make_reference.CLUSTER_METRICS[0]
 
 
 def current_rule(tree):
@@ -26,11 +26,15 @@ def current_rule(tree):
 def complete_rule(tree):
     """The generator finds all entries of its tables, which it reads with regular expressions."""
     metrics = make_reference.metrics(tree)
-    for name in set(re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[METRICS])):
-        if f"| `{name}` |" not in metrics:
-            yield f"metric {name} is not found by docs/make_reference.py"
-    if re.search(r'"(counter|histogram|summary)"', tree[METRICS]):
-        yield "docs/make_reference.py writes that each metric is a gauge"
+    for path in make_reference.HOST_METRICS + make_reference.CLUSTER_METRICS:
+        for name in set(re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[path])):
+            if f"| `{name}` |" not in metrics:
+                yield f"metric {name} is not found by docs/make_reference.py"
+        if re.search(r'"(counter|histogram|summary)"', tree[path]):
+            yield "docs/make_reference.py writes that each metric is a gauge"
+    for path in sorted(tree):
+        if path.startswith("daemon/exporter/") and re.search(r"\b(family|one)\(", tree[path]) and path not in make_reference.HOST_METRICS + ["daemon/exporter/add_metrics.hpp"]:
+            yield f"docs/make_reference.py does not read {path}"
     lines = tree["systemd/gpuhostd.conf"].splitlines()
     keys = sum(line.startswith("#") and "=" in line.split(" ")[0] for line in lines)
     if make_reference.settings(tree).count("=` | ") != keys:
@@ -47,6 +51,7 @@ main(
     ("pages of docs/reference are complete", complete_rule, {
         "a metric in another form": TREE | {METRICS: TREE[METRICS] + '\nauto x = "gpuhost_new";\n'},
         "a metric of another type": TREE | {METRICS: TREE[METRICS] + '\ntext.one("gpuhost_leader", "", 1, "counter");\n'},
+        "metrics in another file": TREE | {"daemon/exporter/new.cpp": 'text.one("gpuhost_new", "", 1);\n'},
         "a setting in another form": TREE | {"systemd/gpuhostd.conf": TREE["systemd/gpuhostd.conf"] + "\n#New=\n"},
     }),
 )

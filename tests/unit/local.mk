@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on
 # a simulated network and clock.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/exporter-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -248,6 +248,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     tests/support/fake_daemon.hpp \
     tests/support/simulated_server.cpp \
     tests/support/simulated_server.hpp
+
+%C%_exporter_tests_CPPFLAGS = $(test_cppflags)
+%C%_exporter_tests_LDADD = $(test_libs) daemon/exporter/libexporter.a $(metrics_libs) $(client_libs)
+%C%_exporter_tests_SOURCES = \
+    %D%/exporter/metrics_test.cpp \
+    %D%/exporter/textfile_test.cpp
 
 %C%_host_tests_CPPFLAGS = $(test_cppflags)
 %C%_host_tests_LDADD = $(test_libs) $(components_libs)
