@@ -6,6 +6,7 @@ import html
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,9 +86,12 @@ def stage(source, pages, directory):
         for name in files:
             path = os.path.relpath(os.path.join(folder, name), docs)
             if (name.endswith(COPIED) or path.startswith("examples" + os.sep)) and not path.startswith("html" + os.sep):
-                text = read(os.path.join(docs, path))
-                write(os.path.join(directory, "docs", path),
-                      linked(with_lists(COMMENT.sub("", text)), path, names) if name.endswith(".md") else text)
+                target = os.path.join(directory, "docs", path)
+                if name.endswith(".md"):
+                    write(target, linked(with_lists(COMMENT.sub("", read(os.path.join(docs, path)))), path, names))
+                else:
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    shutil.copyfile(os.path.join(docs, path), target)
     for page in pages:
         write(os.path.join(directory, "docs/reference/man", os.path.basename(page) + ".md"), linked_html(manual_page(page), names))
 
