@@ -47,6 +47,7 @@ nobase_dist_docs_DATA = \
     %D%/explanation/why-no-operator.md \
     %D%/glossary.md \
     %D%/how-to/cluster-api.md \
+    %D%/how-to/cockpit.md \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
     %D%/how-to/docker-and-podman.md \
@@ -66,6 +67,9 @@ nobase_dist_docs_DATA = \
     %D%/how-to/nvidia-container-toolkit.md \
     %D%/how-to/nvswitch.md \
     %D%/how-to/peers.md \
+    %D%/how-to/pictures/cockpit-overview.png \
+    %D%/how-to/pictures/cockpit-preflight.png \
+    %D%/how-to/pictures/cockpit-progress.png \
     %D%/how-to/rescue.md \
     %D%/how-to/secure-boot.md \
     %D%/how-to/upgrade-gpuhostd.md \
