@@ -1,6 +1,6 @@
 {{- /*
-Returns "true" if the release has a token, else "". An expired one is refused at first and removed by an upgrade, since
-the cluster removes it, too.
+Returns "true" if the release has a token, else "". An expired one is refused at first and removed by an
+upgrade, since the cluster removes it, too.
 */}}
 {{- define "gpuhost.hasToken" }}
 {{- with .Values.bootstrapToken }}
