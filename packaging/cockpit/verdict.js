@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict of a host, as daemon/ctl/host/verdict.cpp: tests/host/cockpit_test.py compares the two.
+// The verdict of a host, as daemon/client/verdict.cpp: tests/host/cockpit_test.py compares the two.
 import {
     changesHost,
     entries,
