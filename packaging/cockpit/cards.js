@@ -115,7 +115,7 @@ function versionsCard(daemon, { host }) {
                 : element("span", {}),
         ],
     });
-    const columns = ["Version", `Modules for ${text(driver, "kernel")}`, "Libraries", "State", "Action"];
+    const columns = ["Version", `Modules for ${text(driver, "kernel")}`, "Userland", "State", "Action"];
     const problems = strings(member(driver, "store"), "problems");
     return [
         {
