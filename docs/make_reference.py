@@ -111,6 +111,7 @@ def dbus(tree):
 HOST_METRICS = [f"daemon/exporter/{name}_metrics.cpp" for name in ("operation", "driver", "component")]
 HOST_METRICS.insert(0, "daemon/exporter/metrics.cpp")
 CLUSTER_METRICS = ["daemon/cluster/node/metrics.cpp"]
+REGISTRY_METRICS = ["images/registry/metrics.cpp"]
 METRIC = re.compile(r'(?:family\(|one\(|(?P<kind>\w*)Number\{"\w+",)\s*(?:"(?P<name>\w+)"|name),\s*(?P<help>(?:"[^"]*"\s*)+)')
 
 
@@ -124,18 +125,18 @@ def metric_rows(source):
         labels = dict.fromkeys(labels) if "family(" in one[0] else [one["kind"].lower()] if one["kind"] else []
         names = [one["name"]] if one["name"] else re.findall(r'"(\w+)"', re.search(r"for \(const char\* name : \{([^}]*)\}", source)[1])
         text = "".join(re.findall(r'"([^"]*)"', one["help"]))
-        rows += [[code(name), "gauge", ", ".join(map(code, labels)), text] for name in names]
+        rows += [[code(name), "counter" if name.endswith("_total") else "gauge", ", ".join(map(code, labels)), text] for name in names]
     return rows
 
 
 def metrics(tree):
     heads = ["Metric", "Type", "Labels", "Meaning"]
-    host, cluster = ([row for path in paths for row in metric_rows(tree[path])] for paths in (HOST_METRICS, CLUSTER_METRICS))
+    host, cluster, registry = ([row for path in paths for row in metric_rows(tree[path])] for paths in (HOST_METRICS, CLUSTER_METRICS, REGISTRY_METRICS))
     return page("Metrics", [
-        "The metrics of gpuhost-exporter(8), for each host, and those of gpuhost-cluster(8), for hosts of a cluster, in",
-        "Prometheus' text format. One scheme: units are base units, `_total` ends the name of a counter,",
+        "The metrics of gpuhost-exporter(8), for each host, those of gpuhost-cluster(8), for hosts of a cluster, and those of",
+        "gpuhost-registry(8), in Prometheus' text format. One scheme: units are base units, `_total` ends the name of a counter,",
         "`_timestamp_seconds` that of a time in seconds since 1970, `_ratio` that of a number from 0 to 1, and `_info` that of",
-        "a metric whose value is always 1 and whose labels are the information. gpuhost-registry(8) lists its own."],
+        "a metric whose value is always 1 and whose labels are the information."],
         "## A host\n",
         "If gpuhostd does not answer, there are only `gpuhost_up` and `gpuhost_build_info`. A metric without a value has no",
         "sample: without a loaded driver there is no `gpuhost_driver_info`.\n",
@@ -144,7 +145,10 @@ def metrics(tree):
         "`MetricsListen=` of gpuhostd.conf(5) is the address at which gpuhost-cluster serves these. The leader of a rollout",
         "also has the metrics of the fleet: all with the prefix `gpu_operator_`, which have the GPU Operator's names,",
         "`gpuhost_upgrade_hosts` and `gpuhost_gate_open`.\n",
-        table(heads, cluster))
+        table(heads, cluster),
+        "## The registry\n",
+        "`http://127.0.0.1:299/metrics`, only for programs of the host. Counters begin when gpuhost-registry starts.\n",
+        table(heads, registry))
 
 
 def exit_status(tree):

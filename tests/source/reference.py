@@ -26,12 +26,13 @@ def current_rule(tree):
 def complete_rule(tree):
     """The generator finds all entries of its tables, which it reads with regular expressions."""
     metrics = make_reference.metrics(tree)
-    for path in make_reference.HOST_METRICS + make_reference.CLUSTER_METRICS:
+    for path in make_reference.HOST_METRICS + make_reference.CLUSTER_METRICS + make_reference.REGISTRY_METRICS:
         for name in set(re.findall(r'"(gpu(?:host|_operator)_\w+)"', tree[path])):
             if f"| `{name}` |" not in metrics:
                 yield f"metric {name} is not found by docs/make_reference.py"
-        if re.search(r'"(counter|histogram|summary)"', tree[path]):
-            yield "docs/make_reference.py writes that each metric is a gauge"
+        for name, rest in re.findall(r'(?:family|one)\("(\w+)"(.*?)\);', tree[path], re.S):
+            if re.search(r'"(histogram|summary)"', rest) or name.endswith("_total") != ('"counter"' in rest):
+                yield f"docs/make_reference.py writes another type of {name}"
     for path in sorted(tree):
         if path.startswith("daemon/exporter/") and re.search(r"\b(family|one)\(", tree[path]) and path not in make_reference.HOST_METRICS + ["daemon/exporter/add_metrics.hpp"]:
             yield f"docs/make_reference.py does not read {path}"
