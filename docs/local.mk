@@ -31,6 +31,7 @@ nobase_dist_docs_DATA = \
     %D%/examples/gpuhostd.conf.d/sign-modules.conf \
     %D%/examples/gpuhostd.conf.d/validate-with-cuda.conf \
     %D%/examples/gpuhostd.conf.d/wait-for-jobs.conf \
+    %D%/examples/grafana/gpuhost.json \
     %D%/examples/karpenter/nodepool.yaml \
     %D%/examples/kickstart/gpuhost.ks \
     %D%/examples/kubernetes/approve-requests.sh \
@@ -40,6 +41,7 @@ nobase_dist_docs_DATA = \
     %D%/examples/kubernetes/policy.yaml \
     %D%/examples/node-readiness/rule.yaml \
     %D%/examples/prometheus/gpuhost.rules.yaml \
+    %D%/examples/prometheus/prometheus.yaml \
     %D%/explanation/architecture.md \
     %D%/explanation/bundles.md \
     %D%/explanation/security-model.md \

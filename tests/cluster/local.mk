@@ -81,6 +81,7 @@ EXTRA_DIST += \
     %D%/scenarios/bundles.py \
     %D%/scenarios/cdi.py \
     %D%/scenarios/chart.py \
+    %D%/scenarios/dashboard.py \
     %D%/scenarios/drained.py \
     %D%/scenarios/examples.py \
     %D%/scenarios/fleet.py \

@@ -25,7 +25,7 @@ except ImportError:
 EXAMPLES, PAGE, FRAGMENT = "docs/examples/", "docs/how-to/examples.md", "docs/local.mk"
 KUBERNETES, RIGHTS = EXAMPLES + "kubernetes/", "packaging/kubernetes/"
 SCHEMAS = "docs/reference/schemas/"
-ALERTS, METRICS = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md"
+ALERTS, METRICS, DASHBOARD = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md", EXAMPLES + "grafana/gpuhost.json"
 ROLE, USER_DATA, KICKSTART = EXAMPLES + "ansible/roles/gpuhost/", EXAMPLES + "cloud-init/user-data.yaml", EXAMPLES + "kickstart/gpuhost.ks"
 INSTALL = "packaging/release/install"
 POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fields.cpp", "daemon/cluster/policy/source.hpp"
@@ -34,7 +34,9 @@ GPUHOSTCTL = os.path.join(TOP_BUILDDIR, "gpuhostctl")
 MACHINES, CONDITIONS = EXAMPLES + "cluster-api/gpu-workers.yaml", "man/gpuhost-cluster.8.scd"
 BESIDE = (EXAMPLES + "karpenter/nodepool.yaml", EXAMPLES + "node-readiness/rule.yaml", MACHINES)
 KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
-PROMQL = {"absent", "and", "bool", "by", "ignoring", "last_over_time", "min", "on", "or", "sum", "time", "unless", "d", "h", "m"}
+PROMQL = {"absent", "and", "bool", "by", "count", "last_over_time", "max", "min", "on", "or", "rate", "sum", "time", "unless"}
+OF_NODE = {f"node_filesystem_{name}_bytes": {"instance", "mountpoint"} for name in ("avail", "size")}
+COLUMNS, SOURCE_VARIABLE = 24, {"type": "prometheus", "uid": "${datasource}"}  # of Grafana
 MODULES = {f"ansible.builtin.{name}" for name in ("assert", "command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
 PRIVATE = {"path": "/var/cache/gpuhost-install", "state": "directory", "owner": "root", "group": "root", "mode": "0700"}
@@ -79,6 +81,8 @@ def comments_rule(tree):
     for path, text in examples(tree).items():
         if path.startswith(ROLE):
             continue  # the playbook's comment is about the role
+        if path.endswith(".json"):  # without comments; Grafana shows the description
+            text = f"#\n# Change: \n# {json.loads(text)['description']}\n"
         comment = re.match(r"(?:#.*\n)+", text)
         named = re.findall(r"([\w.-]+)\((\d)\)", comment[0] if comment else "")
         if not comment or "\n# Change: " not in comment[0] or not any(f"{name}.{number}" in pages for name, number in named):
@@ -230,19 +234,71 @@ def beside_rule(tree):
 
 # Prometheus
 
+def known_metrics(tree):
+    """Returns {name: labels}. node_exporter has one that the alerts need."""
+    rows = re.findall(r"^\| `(\w+)` \| \w+ \| (.*?) \|", tree[METRICS], re.M)
+    return {name: set(re.findall(r"`(\w+)`", labels)) | {"instance"} for name, labels in rows} | OF_NODE
+
+
+def expression_problems(text, known):
+    expression = re.sub(r'"[^"]*"', '""', text)
+    for name, matchers in re.findall(r"(\w+)\{([^}]*)\}", expression):
+        if unknown := set(re.findall(r"(\w+) *[!=]", matchers)) - known.get(name, set()):
+            yield f"{name} has no label {', '.join(sorted(unknown))}"
+    names = set(re.findall(r"(?<![$\d])\b[a-zA-Z_]\w*", re.sub(r"\{[^}]*\}|\b(by|on) *\([^)]*\)", "", expression))) - PROMQL
+    yield from (f"no metric {name} in {METRICS}" for name in sorted(names - set(known)))
+    if not names & set(known):
+        yield "no metric of gpuhost"
+
+
 def alerts_rule(tree):
-    known = {name: set(re.findall(r"`(\w+)`", labels)) | {"instance"} for name, labels in re.findall(r"^\| `(\w+)` \| \w+ \| (.*?) \|", tree[METRICS], re.M)}
+    known = known_metrics(tree)
     for rule in (rule for group in documents(tree[ALERTS])[0]["groups"] for rule in group["rules"]):
-        expression = re.sub(r'"[^"]*"', '""', rule["expr"])
-        for name, matchers in re.findall(r"(\w+)\{([^}]*)\}", expression):
-            if unknown := set(re.findall(r"(\w+) *[!=]", matchers)) - known.get(name, set()):
-                yield f"{rule['alert']}: {name} has no label {', '.join(unknown)}"
-        names = set(re.findall(r"[a-zA-Z_]\w*", re.sub(r"\{[^}]*\}|\b(by|on) *\([^)]*\)", "", expression))) - PROMQL
-        yield from (f"{rule['alert']}: no metric {name} in {METRICS}" for name in sorted(names - set(known)))
-        if (total := re.search(r"\bsum\((\w+)\) == 0", expression)) and f"or absent({total[1]})" not in expression:
+        yield from (f"{rule['alert']}: {problem}" for problem in expression_problems(rule["expr"], known))
+        if (total := re.search(r"\bsum\((\w+)\) == 0", rule["expr"])) and f"or absent({total[1]})" not in rule["expr"]:
             yield f"{rule['alert']}: a sum of nothing is not 0"
-        if not names & set(known) or "summary" not in rule.get("annotations", {}):
-            yield f"{rule['alert']} has no metric of gpuhost, or no summary"
+        if {"summary", "description"} != set(rule.get("annotations", {})):
+            yield f"{rule['alert']} has no summary, or no description"
+
+
+def panel_problems(panel, known, variables):
+    place = panel["gridPos"]
+    if place["x"] < 0 or place["x"] + place["w"] > COLUMNS:
+        yield "is outside of the grid"
+    if panel["type"] == "row":
+        return
+    if panel.get("datasource") != SOURCE_VARIABLE:
+        yield "has another data source"
+    if not panel.get("targets") or len({target["refId"] for target in panel["targets"]}) != len(panel["targets"]):
+        yield "has no query, or two with one name"
+    if "unit" not in panel["fieldConfig"]["defaults"]:
+        yield "has no unit"
+    for target in panel.get("targets", []):
+        yield from expression_problems(target["expr"], known)
+        yield from (f"no variable {name}" for name in re.findall(r"\$(\w+)", target["expr"]) if name not in variables)
+
+
+def dashboard_rule(tree):
+    try:
+        dashboard = json.loads(tree[DASHBOARD])
+    except ValueError as why:
+        yield f"{DASHBOARD}: {why}"
+        return
+    known, panels = known_metrics(tree), dashboard["panels"]
+    variables = {one["name"] for one in dashboard["templating"]["list"]} | {"__rate_interval"}
+    cells = {}
+    for panel in panels:
+        yield from (f"{panel['title']}: {problem}" for problem in panel_problems(panel, known, variables))
+        place = panel["gridPos"]
+        for cell in ((x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])):
+            if cells.setdefault(cell, panel["title"]) != panel["title"]:
+                yield f"{panel['title']} is on {cells[cell]}"
+                break
+    if len({panel["id"] for panel in panels}) != len(panels) or len({panel["title"] for panel in panels}) != len(panels):
+        yield "two panels have one number or title"
+    for one in dashboard["templating"]["list"]:
+        if one["type"] == "query":
+            yield from expression_problems(re.sub(r"^label_values\((\w+), \w+\)$", r"\1", one["query"]["query"]), known)
 
 
 # Ansible
@@ -473,11 +529,21 @@ def main():
             "an unknown condition": bad(MACHINES, "gpuhost.io/DriverReady", "gpuhost.io/DriversReady"),
             "an unknown taint": bad(BESIDE[0], "gpuhost.io/not-ready", "gpuhost.io/unready"),
         }),
-        (("yaml",), "the alerts have metrics of gpuhost-cluster", alerts_rule, {
+        (("yaml",), "the alerts have known metrics and labels", alerts_rule, {
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
-            "an alert that ends after an hour": bad(ALERTS, 'last_over_time(gpuhost_build_info{program="gpuhost-cluster"}[7d])', "gpuhost_build_info offset 1h"),
+            "an alert without a description": bad(ALERTS, "          description: \"'gpuhostctl fleet status' says why it is shut.\"\n", ""),
             "a sum without its absence": bad(ALERTS, " or absent(gpuhost_leader)", ""),
             "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
+        }),
+        ((), "the dashboard has known metrics, and panels with units that do not overlap", dashboard_rule, {
+            "a text that is not JSON": bad(DASHBOARD, '"panels": [', '"panels": '),
+            "an unknown metric": bad(DASHBOARD, "sum(gpuhost_ok)", "sum(gpuhost_fine)"),
+            "an unknown label": bad(DASHBOARD, "by (version) (gpuhost_driver_info)", 'by (version) (gpuhost_driver_info{driver=\\"1\\"})'),
+            "an unknown variable": bad(DASHBOARD, "$instance", "$host"),
+            "a variable of an unknown metric": bad(DASHBOARD, "label_values(gpuhost_build_info,", "label_values(gpuhost_info,"),
+            "a data source of its own": bad(DASHBOARD, '"datasource": {"type": "prometheus", "uid": "${datasource}"}, "gridPos"', '"datasource": null, "gridPos"'),
+            "a panel on another": bad(DASHBOARD, '{"x": 3, "y": 1,', '{"x": 2, "y": 1,'),
+            "a panel without a unit": bad(DASHBOARD, '"unit": "none", ', ""),
         }),
         (("yaml",), "the Ansible role has modules of ansible-core and known verbs", ansible_rule, {
             "a shell": bad(tasks, "ansible.builtin.copy", "ansible.builtin.shell"),
