@@ -505,6 +505,7 @@ TEST(Transaction, RecordJsonRoundTripKeepsAllMembers) {
     Record step = done(Phase::Apply, 1);
     step.continues = true;
     EXPECT_TRUE(record_from_json(to_json(step))->continues);
+    EXPECT_FALSE(record_from_json(to_json(done(Phase::Apply, 1)))->continues);
     EXPECT_EQ(first->preflights, begin(2).preflights);
 }
 

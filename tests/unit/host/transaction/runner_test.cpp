@@ -622,6 +622,7 @@ TEST_F(RunnerTest, UnwritableJournalRollsBackAndDelaysTheEnd) {
         const NoJournal none;
         life.launcher.end(); // its record cannot be written
         life.wait([&] { return life.at() == "undo load"; });
+        EXPECT_FALSE(life.runner.waits()) << "the undo runs without the journal";
         life.launcher.end();
         life.turn();
         EXPECT_TRUE(life.outcomes.empty()) << "another operation could not be recorded either";
