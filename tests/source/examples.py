@@ -235,9 +235,11 @@ def beside_rule(tree):
 # Prometheus
 
 def known_metrics(tree):
-    """Returns {name: labels}. node_exporter has one that the alerts need."""
-    rows = re.findall(r"^\| `(\w+)` \| \w+ \| (.*?) \|", tree[METRICS], re.M)
-    return {name: set(re.findall(r"`(\w+)`", labels)) | {"instance"} for name, labels in rows} | OF_NODE
+    """Returns {name: labels}. Two programs may have metrics of one name; node_exporter has some that the alerts need."""
+    found = dict(OF_NODE)
+    for name, labels in re.findall(r"^\| `(\w+)` \| \w+ \| (.*?) \|", tree[METRICS], re.M):
+        found[name] = found.get(name, {"instance"}) | set(re.findall(r"`(\w+)`", labels))
+    return found
 
 
 def expression_problems(text, known):
