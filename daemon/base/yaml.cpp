@@ -24,7 +24,8 @@ constexpr std::size_t deepest = 64;
 constexpr std::size_t value_cost = 16;
 /// Limit of the cost of a document. A CDI specification of 1 MiB without aliases has a far lower cost.
 constexpr std::size_t most_spent = 2U << 20U;
-constexpr std::string_view plain = "?"; ///< yaml-cpp's tag for a node without one
+constexpr std::size_t longest_path = 256; ///< of YamlDocument::lines
+constexpr std::string_view plain = "?";   ///< yaml-cpp's tag for a node without one
 constexpr std::string_view quoted = "!";
 constexpr std::string_view text_tag = "tag:yaml.org,2002:str";
 
@@ -80,6 +81,9 @@ Json plain_scalar(const std::string& text) {
 /// the parser were not stopped, it would recurse as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
+    /// Adds the line of each value to `lines`, unless it is null.
+    explicit JsonBuilder(std::map<std::string, std::size_t, std::less<>>* lines = nullptr) : lines_(lines) {}
+
     [[nodiscard]] Json take() && { return std::move(document_); }
 
     void OnDocumentStart(const YAML::Mark&) override {}
@@ -88,6 +92,7 @@ class JsonBuilder final : public YAML::EventHandler {
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         refuse_as_key(mark);
         spend(mark, made_, value_cost);
+        locate(mark);
         put(mark, {Json(), value_cost}, anchor);
     }
 
@@ -96,14 +101,17 @@ class JsonBuilder final : public YAML::EventHandler {
         const std::size_t cost = value_cost + text.size();
         spend(mark, made_, cost);
         refuse_tag(mark, tag);
-        if (!is_key_next())
+        if (!is_key_next()) {
+            locate(mark);
             return put(mark, {tag == plain ? plain_scalar(text) : Json(text), cost}, anchor);
+        }
         if (tag == plain && text == "<<")
             throw YAML::ParserException(mark, "merges maps with '<<', which is not supported");
         Open& map = open_.back();
         if (map.value.contains(text))
             throw YAML::ParserException(mark, "has the key '" + text + "' twice in one map");
         map.key = text;
+        map.key_line = line_of(mark);
     }
 
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -112,6 +120,7 @@ class JsonBuilder final : public YAML::EventHandler {
         if (named == anchors_.end())
             throw YAML::ParserException(mark, "has an alias inside its own anchor");
         spend(mark, made_, named->second.cost);
+        locate(mark);
         put(mark, named->second, 0);
     }
 
@@ -140,8 +149,31 @@ class JsonBuilder final : public YAML::EventHandler {
         YAML::Mark mark;
         YAML::anchor_t anchor;
         std::size_t made_before;
-        std::optional<std::string> key = {}; ///< key of the next value
+        std::optional<std::string> path = {}; ///< in lines_; nullopt: too long
+        std::optional<std::string> key = {};  ///< key of the next value
+        std::size_t key_line = 0;
     };
+
+    static std::size_t line_of(const YAML::Mark& mark) { return static_cast<std::size_t>(mark.line) + 1; }
+
+    /// Stores the line of the next value, which is that of its key in a map. Returns the path of the value.
+    std::optional<std::string> locate(const YAML::Mark& mark) {
+        if (lines_ == nullptr)
+            return std::nullopt;
+        std::string path;
+        std::size_t line = line_of(mark);
+        if (!open_.empty()) {
+            const Open& outer = open_.back();
+            const bool is_map = outer.value.is_object();
+            if (!outer.path || outer.path->size() + (is_map ? outer.key->size() : 0) > longest_path)
+                return std::nullopt;
+            path = *outer.path + (is_map ? (outer.path->empty() ? "" : ".") + *outer.key
+                                         : "[" + std::to_string(outer.value.size()) + "]");
+            line = is_map ? outer.key_line : line;
+        }
+        lines_->emplace(path, line);
+        return path;
+    }
 
     [[nodiscard]] bool is_key_next() const {
         return !open_.empty() && open_.back().value.is_object() && !open_.back().key;
@@ -170,7 +202,8 @@ class JsonBuilder final : public YAML::EventHandler {
         refuse_as_key(mark);
         if (open_.size() == deepest)
             throw YAML::ParserException(mark, "is nested too deeply");
-        open_.push_back({std::move(value), mark, anchor, made_});
+        auto path = locate(mark);
+        open_.push_back({std::move(value), mark, anchor, made_, std::move(path)});
         spend(mark, made_, value_cost);
     }
 
@@ -194,6 +227,7 @@ class JsonBuilder final : public YAML::EventHandler {
             outer.value[*std::exchange(outer.key, std::nullopt)] = std::move(made.value);
     }
 
+    std::map<std::string, std::size_t, std::less<>>* lines_;
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
@@ -201,21 +235,44 @@ class JsonBuilder final : public YAML::EventHandler {
     std::size_t kept_ = 0; ///< cost of the copies in anchors_
 };
 
-} // namespace
-
-Result<Json> parse_yaml(std::string_view text, std::string_view what) {
+/// Passes the text to `read`, which may throw YAML::Exception.
+template <typename T, typename Read>
+Result<T> with_parser(std::string_view text, std::string_view what, Read read) {
     if (!is_yaml_text(text))
         return fail(Errc::BadContent, std::string(what) + ": is not UTF-8 text");
     std::istringstream input{std::string(text)};
     try {
         YAML::Parser parser(input);
-        JsonBuilder builder;
-        (void)parser.HandleNextDocument(builder); // the result is null if the text has no document
-        return std::move(builder).take();
+        return read(parser);
     } catch (const YAML::Exception& error) {
         return fail(Errc::BadContent, std::string(what) + ": line " + std::to_string(error.mark.line + 1) +
                                           ": " + in_one_line(error.msg));
     }
+}
+
+} // namespace
+
+Result<Json> parse_yaml(std::string_view text, std::string_view what) {
+    return with_parser<Json>(text, what, [](YAML::Parser& parser) {
+        JsonBuilder builder;
+        (void)parser.HandleNextDocument(builder); // the result is null if the text has no document
+        return std::move(builder).take();
+    });
+}
+
+Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view what) {
+    return with_parser<std::vector<YamlDocument>>(text, what, [](YAML::Parser& parser) {
+        std::vector<YamlDocument> documents;
+        for (;;) {
+            YamlDocument document;
+            JsonBuilder builder(&document.lines);
+            if (!parser.HandleNextDocument(builder))
+                return documents;
+            document.value = std::move(builder).take();
+            if (!document.value.is_null())
+                documents.push_back(std::move(document));
+        }
+    });
 }
 
 } // namespace gpuhost::base

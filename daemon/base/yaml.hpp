@@ -2,10 +2,13 @@
 // Reads YAML files that other tools write, and returns the equivalent JSON.
 #pragma once
 
-#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/result.hpp"
 
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::base {
 
@@ -15,5 +18,16 @@ namespace gpuhost::base {
 /// other than !!str, for more than 64 levels, and for more than 2 MiB of values, where each use of an alias
 /// counts.
 [[nodiscard]] Result<Json> parse_yaml(std::string_view text, std::string_view what);
+
+struct YamlDocument {
+    Json value;
+    /// Lines of the text, from 1, by path: "waves[0].size". The path "" is the line of the document. Paths of
+    /// more than 256 bytes, and paths inside an alias, are missing.
+    std::map<std::string, std::size_t, std::less<>> lines;
+};
+
+/// Parses all documents of `text`, each like parse_yaml(). Omits empty documents.
+[[nodiscard]] Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text,
+                                                                     std::string_view what);
 
 } // namespace gpuhost::base

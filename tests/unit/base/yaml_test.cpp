@@ -136,5 +136,22 @@ TEST(Yaml, EmptyDocumentIsNull) {
     EXPECT_EQ(parsed("# nothing\n"), Json());
 }
 
+TEST(Yaml, DocumentsHaveTheLinesOfTheirValues) {
+    const auto read = parse_yaml_documents("# x\na:\n  b: [1,\n  2]\n---\n---\n- &x {c: 3}\n- *x\n", "x");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->size(), 2U) << "the empty document is omitted";
+    using Lines = std::map<std::string, std::size_t, std::less<>>;
+    EXPECT_EQ(read->front().lines, (Lines{{"", 2}, {"a", 2}, {"a.b", 3}, {"a.b[0]", 3}, {"a.b[1]", 4}}));
+    EXPECT_EQ(read->back().value, Json::parse(R"([{"c": 3}, {"c": 3}])"));
+    EXPECT_EQ(read->back().lines, (Lines{{"", 7}, {"[0]", 7}, {"[0].c", 7}, {"[1]", 8}}));
+}
+
+TEST(Yaml, LongPathsHaveNoLines) {
+    const std::string key(200, 'k');
+    const auto read = parse_yaml_documents(key + ": {" + key + ": {a: 1}, b: 2}\n", "x");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->front().lines.size(), 3U) << "the document, the outer key and b";
+}
+
 } // namespace
 } // namespace gpuhost::base
