@@ -167,7 +167,7 @@ def exit_status(tree):
 LIMITS = (  # heading, [meaning, unit, file, constant]
     ("Settings and policy", (
         ("a file of gpuhostd.conf(5), or of `bundle create --config`", "bytes", "daemon/base/ini.hpp", "ini_size_limit"),
-        ("text of an upgrade policy (gpuhost-policy(5))", "bytes", "daemon/cluster/policy/source.cpp", "longest"),
+        ("text of an upgrade policy (gpuhost-policy(5))", "bytes", "daemon/cluster/policy/texts.cpp", "longest"),
         ("pools, windows or gates of a policy, each", "", "daemon/cluster/policy/policy.cpp", "most_of_a_list"),
         ("waves of a policy", "", "daemon/cluster/policy/policy.cpp", "most_waves"),
         ("query of a gate", "bytes", "daemon/cluster/policy/gate.cpp", "longest_query"))),

@@ -213,6 +213,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/node/readiness_test.cpp \
     %D%/cluster/node/write_damper_test.cpp \
     %D%/cluster/operator_scenarios_test.cpp \
+    %D%/cluster/policy/check_test.cpp \
     %D%/cluster/policy/gate_test.cpp \
     %D%/cluster/policy/policy_test.cpp \
     %D%/cluster/policy/windows_test.cpp \

@@ -2,6 +2,7 @@
 #include "daemon/cluster/policy/fields.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/nearest.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/policy/toolkit_tag.hpp"
 
@@ -91,6 +92,17 @@ bool has_fields_below(std::string_view path) {
         return base::starts_with(field.path, path) && field.path.size() > path.size() &&
                field.path[path.size()] == '.';
     });
+}
+
+std::string nearest_field(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    const std::string above(path.substr(0, dot == std::string_view::npos ? 0 : dot + 1));
+    std::vector<std::string> names;
+    for (const PolicyField& field : fields)
+        if (base::starts_with(field.path, above))
+            names.push_back(base::split(field.path.substr(above.size()), '.').front());
+    const std::string near = base::nearest(path.substr(above.size()), names);
+    return near.empty() ? near : above + near;
 }
 
 std::string wrong_value(const PolicyField& field, const Json& value) {

@@ -39,7 +39,11 @@ struct PolicyField {
 [[nodiscard]] std::string wrong_value(const PolicyField& field, const base::Json& value);
 
 /// Returns why a field of the GPU Operator's policy has no effect here.
-[[nodiscard]] std::string_view why_ignored(std::string_view path);
+[[nodiscard]] std::string why_ignored(std::string_view path);
+
+/// Returns the path of the supported field beside `path` with the most similar name; empty if none is
+/// similar.
+[[nodiscard]] std::string nearest_field(std::string_view path);
 
 /// The path of the environment of k8s-driver-manager. In the GPU Operator's policy it is a list of names and
 /// values. Here, each variable is a field below this path.

@@ -2,9 +2,10 @@
 #include "daemon/cluster/policy/gate.hpp"
 
 #include "daemon/base/hex.hpp"
+#include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
-#include "daemon/cluster/kube/api.hpp"
 #include "daemon/cluster/kube/endpoint.hpp"
+#include "daemon/cluster/policy/unknown_fields.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -208,9 +209,8 @@ Result<Gate> parse_gate(const Json& value) {
                                        "tokenFile"};
     if (!value.is_object())
         return wrong("it is not a map");
-    for (const auto& [key, one] : value.items())
-        if (std::find(std::begin(known), std::end(known), key) == std::end(known))
-            return wrong("unknown field '" + key + "'");
+    if (const std::string unknown = unknown_fields(value, known); !unknown.empty())
+        return wrong(unknown);
     Gate gate;
     GPUHOST_TRY(name, text_of(value, "name", longest_name));
     if (name.empty())

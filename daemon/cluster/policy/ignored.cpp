@@ -87,10 +87,14 @@ bool is_below(std::string_view path, std::string_view prefix) {
 
 } // namespace
 
-std::string_view why_ignored(std::string_view path) {
+std::string why_ignored(std::string_view path) {
     const auto* const found = std::find_if(ignored.begin(), ignored.end(),
                                            [&](const Ignored& i) { return is_below(path, i.prefix); });
-    return found == ignored.end() ? "gpuhost has no such field" : found->reason;
+    std::string reason(found == ignored.end() ? "gpuhost has no such field" : found->reason);
+    if (found != ignored.end() && found->prefix == path)
+        return reason;
+    const std::string near = nearest_field(path);
+    return near.empty() ? reason : reason + " (did you mean '" + near + "'?)";
 }
 
 } // namespace gpuhost::cluster

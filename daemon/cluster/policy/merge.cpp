@@ -27,10 +27,14 @@ class Overlay {
         if (layer.spec.is_object())
             walk(layer.spec, "");
         else if (!layer.spec.is_null())
-            policy.problems.push_back(layer.name + ": must be a map of fields");
+            problem("", "must be a map of fields");
     }
 
   private:
+    void problem(const std::string& path, const std::string& text) {
+        policy_.problems.push_back({layer_.name + ": " + text, layer_.name, path});
+    }
+
     void walk(const Json& object, const std::string& above) {
         for (const auto& [key, value] : object.items()) {
             const std::string path = above.empty() ? key : above + "." + key;
@@ -49,14 +53,20 @@ class Overlay {
         else if (value.is_object() && has_fields_below(path))
             walk(value, path);
         else if (has_fields_below(path))
-            policy_.problems.push_back(layer_.name + ": " + path + " must be a map of fields");
+            problem(path, path + " must be a map of fields");
         else if (base::starts_with(path, "rollout."))
             // Unknown fields of gpuhost are problems, because a misspelt field may be one that should hold
             // back a rollout.
-            policy_.problems.push_back(layer_.name + ": unknown field " + path +
-                                       "; gpuhost-policy(5) lists all fields");
+            unknown(path);
         else
-            policy_.ignored.push_back({path, layer_.name, std::string(why_ignored(path))});
+            policy_.ignored.push_back({path, layer_.name, why_ignored(path)});
+    }
+
+    void unknown(const std::string& path) {
+        const std::string near = nearest_field(path);
+        problem(path, "unknown field " + path +
+                          (near.empty() ? "; gpuhost-policy(5) lists all fields"
+                                        : " (did you mean '" + near + "'?)"));
     }
 
     void set(const PolicyField& known, const Json& value) {
@@ -85,7 +95,7 @@ class Overlay {
             const std::string path = std::string(manager_env) + "." + name;
             const PolicyField* known = find_field(path);
             if (known == nullptr)
-                policy_.ignored.push_back({path, layer_.name, std::string(why_ignored(path))});
+                policy_.ignored.push_back({path, layer_.name, why_ignored(path)});
             else
                 set(*known, as_kind(known->kind, text));
         }
@@ -122,7 +132,8 @@ void judge(MergedPolicy& policy, IgnoredFields&& wrong) {
     for (IgnoredField& field : wrong) {
         const PolicyField* off = switch_of(field.path);
         if (off == nullptr || policy.at(off->path) == true)
-            policy.problems.push_back(field.source + ": " + field.path + " " + field.reason);
+            policy.problems.push_back(
+                {field.source + ": " + field.path + " " + field.reason, field.source, field.path});
         else
             policy.ignored.push_back({std::move(field.path), std::move(field.source),
                                       field.reason + "; " + std::string(off->path) + " is false"});
@@ -151,6 +162,13 @@ MergedPolicy with_layer(const MergedPolicy& policy, const PolicyLayer& layer) {
     return merged;
 }
 
+std::vector<std::string> texts_of(std::span<const PolicyProblem> problems) {
+    std::vector<std::string> texts;
+    for (const PolicyProblem& problem : problems)
+        texts.push_back(problem.text);
+    return texts;
+}
+
 Json to_json(const MergedPolicy& policy) {
     Json fields = Json::array();
     for (const PolicyField& field : policy_fields()) {
@@ -160,7 +178,9 @@ Json to_json(const MergedPolicy& policy) {
     Json ignored = Json::array();
     for (const IgnoredField& field : policy.ignored)
         ignored.push_back({{"path", field.path}, {"source", field.source}, {"reason", field.reason}});
-    return {{"fields", std::move(fields)}, {"ignored", std::move(ignored)}, {"problems", policy.problems}};
+    return {{"fields", std::move(fields)},
+            {"ignored", std::move(ignored)},
+            {"problems", texts_of(policy.problems)}};
 }
 
 } // namespace gpuhost::cluster

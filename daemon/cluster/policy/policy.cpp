@@ -3,8 +3,10 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/policy/toolkit_tag.hpp"
+#include "daemon/cluster/policy/unknown_fields.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace gpuhost::cluster {
 
@@ -20,8 +22,15 @@ constexpr std::uint64_t longest_soak = 1'000'000'000; ///< seconds
 /// Reads merged values. merge_policy() has already checked their types.
 class Reader {
   public:
-    Reader(const MergedPolicy& merged, std::string where, std::vector<std::string>& problems)
-        : merged_(merged), where_(std::move(where)), problems_(problems) {}
+    /// A pool as a source of values: its name, and the path of its element of rollout.pools.
+    struct Place {
+        std::string name; ///< "pool 'a'", the name of its layer
+        std::string path; ///< "rollout.pools[0]"
+        std::string source;
+    };
+    /// `pool`: null for the common values. The problems of a pool are those of its own values.
+    Reader(const MergedPolicy& merged, const Place* pool, std::vector<PolicyProblem>& problems)
+        : merged_(merged), pool_(pool), problems_(problems) {}
 
     [[nodiscard]] bool boolean(std::string_view path) const { return merged_.at(path).get<bool>(); }
     [[nodiscard]] std::string text(std::string_view path) const {
@@ -54,7 +63,13 @@ class Reader {
     }
 
     void problem(const std::string& path, const std::string& what) {
-        problems_.push_back(where_ + path + ": " + what);
+        const auto value = merged_.values.find(path.substr(0, path.find('[')));
+        const std::string source = value == merged_.values.end() ? "" : value->second.source;
+        if (pool_ == nullptr)
+            problems_.push_back({path + ": " + what, source, path});
+        else if (source == pool_->name)
+            problems_.push_back(
+                {pool_->name + ": " + path + ": " + what, pool_->source, pool_->path + "." + path});
     }
 
     [[nodiscard]] static CountOrShare as_share(const Json& value) {
@@ -69,17 +84,9 @@ class Reader {
 
   private:
     const MergedPolicy& merged_;
-    std::string where_;
-    std::vector<std::string>& problems_;
+    const Place* pool_;
+    std::vector<PolicyProblem>& problems_;
 };
-
-/// Returns an error that names the first member that is not in `known`; empty if all members are known.
-std::string unknown_member(const Json& object, std::initializer_list<std::string_view> known) {
-    for (const auto& [key, value] : object.items())
-        if (std::find(known.begin(), known.end(), key) == known.end())
-            return "unknown field '" + key + "'";
-    return {};
-}
 
 PodRules pod_rules(Reader& read, const std::string& path) {
     PodRules rules;
@@ -117,8 +124,8 @@ Wave read_wave(Reader& read, const Json& value, std::size_t index) {
     const std::string path = "rollout.waves[" + std::to_string(index) + "]";
     Wave wave;
     wave.name = string_or(value, "name", "wave " + std::to_string(index + 1));
-    if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "size", "soakSeconds"});
-        !unknown.empty())
+    constexpr std::array<std::string_view, 4> known{"name", "nodeSelector", "size", "soakSeconds"};
+    if (const std::string unknown = unknown_fields(value, known); !unknown.empty())
         read.problem(path, unknown);
     wave.selector = read.checked(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
     if (const Json& size = base::member(value, "size"); is_share(size))
@@ -132,9 +139,9 @@ Wave read_wave(Reader& read, const Json& value, std::size_t index) {
     return wave;
 }
 
-UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
-                           std::vector<std::string>& problems) {
-    Reader read(merged, where, problems);
+UpgradePolicy read_upgrade(const MergedPolicy& merged, const Reader::Place* pool,
+                           std::vector<PolicyProblem>& problems) {
+    Reader read(merged, pool, problems);
     const std::string above = "driver.upgradePolicy.";
     UpgradePolicy policy;
     policy.driver_enabled = read.boolean("driver.enabled");
@@ -174,26 +181,29 @@ UpgradePolicy read_upgrade(const MergedPolicy& merged, const std::string& where,
     return policy;
 }
 
+std::string layer_name(const std::string& pool) {
+    return "pool '" + pool + "'";
+}
+
 /// Reads a pool: its name, its selector, and the fields in which its policy differs from the common one.
 Pool read_pool(const MergedPolicy& merged, const Json& value, std::size_t index,
-               std::vector<std::string>& problems) {
+               std::vector<PolicyProblem>& problems) {
     const std::string path = "rollout.pools[" + std::to_string(index) + "]";
-    Reader read(merged, "", problems);
+    Reader read(merged, nullptr, problems);
     Pool pool;
     pool.name = string_or(value, "name", "");
     if (pool.name.empty() || pool.name == "default")
         read.problem(path, "must have a name other than 'default'");
-    if (const std::string unknown = unknown_member(value, {"name", "nodeSelector", "driver", "rollout"});
-        !unknown.empty())
+    constexpr std::array<std::string_view, 4> known{"name", "nodeSelector", "driver", "rollout"};
+    if (const std::string unknown = unknown_fields(value, known); !unknown.empty())
         read.problem(path, unknown);
     pool.selector = read.checked(Selector::read(base::member(value, "nodeSelector")), path + ".nodeSelector");
-    PolicyLayer layer{"pool '" + pool.name + "'", Json::object()};
-    for (const char* part : {"driver", "rollout"})
-        if (const Json& given = base::member(value, part); !given.is_null())
-            layer.spec[part] = given;
-    const MergedPolicy own = with_layer(merged, layer);
-    problems.insert(problems.end(), own.problems.begin(), own.problems.end());
-    pool.policy = read_upgrade(own, layer.name + ": ", problems);
+    const MergedPolicy own = pool_values(merged, value);
+    const Reader::Place place{layer_name(pool.name), path,
+                              merged.values.find("rollout.pools")->second.source};
+    for (const PolicyProblem& problem : own.problems)
+        problems.push_back({problem.text, place.source, path + "." + problem.path});
+    pool.policy = read_upgrade(own, &place, problems);
     return pool;
 }
 
@@ -216,10 +226,18 @@ std::size_t Policy::pool_of(const Labels& labels) const {
     return index;
 }
 
+MergedPolicy pool_values(const MergedPolicy& merged, const Json& pool) {
+    PolicyLayer layer{layer_name(string_or(pool, "name", "")), Json::object()};
+    for (const char* part : {"driver", "rollout"})
+        if (const Json& given = base::member(pool, part); !given.is_null())
+            layer.spec[part] = given;
+    return with_layer(merged, layer);
+}
+
 Policy read_policy(const MergedPolicy& merged) {
     Policy policy;
     policy.problems = merged.problems;
-    Reader read(merged, "", policy.problems);
+    Reader read(merged, nullptr, policy.problems);
     policy.max_parallel = read.count("rollout.maxParallelUpgrades");
     policy.silence = read.seconds("rollout.silenceSeconds");
     policy.release_silent = read.is("rollout.onSilence", "release");
@@ -229,10 +247,10 @@ Policy read_policy(const MergedPolicy& merged) {
         Pool made = read_pool(merged, pool, policy.pools.size(), policy.problems);
         for (const Pool& other : policy.pools)
             if (!made.name.empty() && other.name == made.name)
-                policy.problems.push_back("rollout.pools: two pools have the name '" + made.name + "'");
+                read.problem("rollout.pools", "two pools have the name '" + made.name + "'");
         policy.pools.push_back(std::move(made));
     }
-    policy.pools.push_back({"default", Selector(), read_upgrade(merged, "", policy.problems)});
+    policy.pools.push_back({"default", Selector(), read_upgrade(merged, nullptr, policy.problems)});
     return policy;
 }
 

@@ -87,11 +87,15 @@ struct Policy {
     unsigned max_parallel = 0; ///< for all pools together; 0: no limit
     Seconds silence{0};        ///< an upgrading host whose grant is not renewed for this long counts as lost
     bool release_silent = false;
-    std::string toolkit;               ///< version; empty: the hosts' own configuration decides
-    std::vector<std::string> problems; ///< while there are any, no upgrade begins
+    std::string toolkit;                 ///< version; empty: the hosts' own configuration decides
+    std::vector<PolicyProblem> problems; ///< while there are any, no upgrade begins
 
     [[nodiscard]] std::size_t pool_of(const Labels& labels) const;
 };
+
+/// Returns the values of a pool: those of its element of rollout.pools on top of the common ones. The origin
+/// of its own values is "pool 'NAME'".
+[[nodiscard]] MergedPolicy pool_values(const MergedPolicy& merged, const base::Json& pool);
 
 [[nodiscard]] Policy read_policy(const MergedPolicy& merged);
 

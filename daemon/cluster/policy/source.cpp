@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/policy/source.hpp"
 
-#include "daemon/base/yaml.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +14,6 @@ using base::string_or;
 
 namespace {
 
-constexpr std::size_t longest = 256U << 10U; ///< bytes of a policy's text
 /// The time between two checks for the kind ClusterPolicy while the server does not serve it.
 constexpr Time kind_interval{30 * 60'000};
 
@@ -29,47 +26,7 @@ Json without_status(Json&& object) {
             {"spec", member(object, "spec")}};
 }
 
-class Layers {
-  public:
-    void text(const std::string& name, const std::string& text) {
-        if (text.size() > longest)
-            return problem(name, "is longer than 256 KiB");
-        auto spec = base::parse_yaml(text, name);
-        if (!spec)
-            return problem(name, spec.error().message);
-        layers.push_back({name, std::move(*spec)});
-    }
-
-    void problem(const std::string& name, const std::string& what) {
-        problems.push_back(what.find(name) == std::string::npos ? name + ": " + what : what);
-    }
-
-    std::vector<PolicyLayer> layers;
-    std::vector<std::string> problems;
-};
-
 } // namespace
-
-MergedPolicy merge_texts(const PolicyTexts& texts) {
-    Layers all;
-    if (texts.file)
-        all.text(policy_file, *texts.file);
-    if (!texts.cluster_policy.is_null())
-        all.layers.push_back(
-            {"ClusterPolicy " + object_name(texts.cluster_policy), member(texts.cluster_policy, "spec")});
-    if (!texts.config_map.is_null()) {
-        const std::string name = "ConfigMap gpuhost/" + std::string(config_map);
-        const Json& data = member(texts.config_map, "data");
-        const std::string text = string_or(data, config_map_key, "");
-        if (text.empty())
-            all.problem(name, "has no '" + std::string(config_map_key) + "'");
-        else
-            all.text(name, text);
-    }
-    MergedPolicy merged = merge_policy(all.layers);
-    merged.problems.insert(merged.problems.begin(), all.problems.begin(), all.problems.end());
-    return merged;
-}
 
 PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
     : api_(api), root_(root), log_(std::move(log_line)),
@@ -203,15 +160,15 @@ void PolicySource::merge() {
     merged_ = std::move(merged);
     policy_ = read_policy(merged_);
     ++changes_;
-    for (const std::string& problem : policy_->problems)
-        log_("the policy has a problem: " + problem);
+    for (const PolicyProblem& problem : policy_->problems)
+        log_("the policy has a problem: " + problem.text);
 }
 
 Json PolicySource::document() const {
     if (!policy_)
         return nullptr;
     Json document = to_json(merged_);
-    document["problems"] = policy_->problems;
+    document["problems"] = texts_of(policy_->problems);
     return document;
 }
 

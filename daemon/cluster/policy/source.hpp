@@ -6,6 +6,7 @@
 #include "daemon/base/root.hpp"
 #include "daemon/cluster/kube/watch.hpp"
 #include "daemon/cluster/policy/policy.hpp"
+#include "daemon/cluster/policy/texts.hpp"
 
 #include <functional>
 #include <map>
@@ -14,20 +15,6 @@
 #include <string>
 
 namespace gpuhost::cluster {
-
-inline constexpr const char* policy_file = "/etc/gpuhost/cluster/policy.yaml";
-inline constexpr const char* cluster_policies_path = "/apis/nvidia.com/v1/clusterpolicies";
-inline constexpr const char* config_maps_path = "/api/v1/namespaces/gpuhost/configmaps";
-inline constexpr const char* config_map = "gpuhost-policy";
-inline constexpr const char* config_map_key = "policy.yaml";
-
-/// The contents of the policy's sources. merge_texts() reports invalid contents as problems of the policy.
-struct PolicyTexts {
-    std::optional<std::string> file;
-    base::Json cluster_policy; ///< the object; null: none
-    base::Json config_map;     ///< the object; null: none
-};
-[[nodiscard]] MergedPolicy merge_texts(const PolicyTexts& texts);
 
 class PolicySource {
   public:

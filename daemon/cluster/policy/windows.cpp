@@ -3,6 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/policy/unknown_fields.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -134,9 +135,9 @@ Result<Window> parse_window(const Json& value) {
     if (!value.is_object())
         return wrong("it is not a map");
     Window window;
-    for (const auto& [key, member] : value.items())
-        if (key != "days" && key != "start" && key != "end" && key != "timeZone")
-            return wrong("unknown field '" + key + "'");
+    constexpr std::array<std::string_view, 4> known{"days", "start", "end", "timeZone"};
+    if (const std::string unknown = unknown_fields(value, known); !unknown.empty())
+        return wrong(unknown);
     if (const Json& days = base::member(value, "days"); !days.is_null()) {
         window.days.fill(false);
         if (!days.is_array() || days.empty())

@@ -418,7 +418,7 @@ Admission admit(const Fleet& fleet, const Policy& policy, const GateStates& gate
                     : policy.max_parallel > taken ? policy.max_parallel - static_cast<unsigned>(taken)
                                                   : 0;
     const std::string closed =
-        policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front();
+        policy.problems.empty() ? std::string() : "the policy has a problem: " + policy.problems.front().text;
     for (std::size_t index = 0; index < policy.pools.size(); ++index) {
         PoolRound round(policy.pools[index], gates, now, strangers, admission);
         for (const auto& [name, host] : fleet.hosts) {

@@ -125,7 +125,7 @@ Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t 
         --numbers.in_progress;
         ++numbers.pending;
     }
-    Json document = {{"leader", nullptr}, {"policy_problems", policy.problems}};
+    Json document = {{"leader", nullptr}, {"policy_problems", texts_of(policy.problems)}};
     if (!facts.leader.name.empty() && !facts.leader.holder.empty())
         document["leader"] = {{"name", facts.leader.holder},
                               {"renewed", kube_seconds(facts.leader.renewed).value_or(0)},

@@ -91,7 +91,7 @@ UpgradeInput UpgradeAgent::situation(const Json& node) const {
     at.pool = pool.name;
     at.policy = &pool.policy;
     if (!policy_->problems.empty())
-        at.policy_problem = policy_->problems.front();
+        at.policy_problem = policy_->problems.front().text;
     at.waits = waits_;
     if (waits_watch_ && waits_.empty() && now() >= waits_since_ + leader_answers)
         at.waits = "waits for its turn, but no leader answers: set Candidate=yes in gpuhostd.conf of a host";

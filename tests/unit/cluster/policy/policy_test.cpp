@@ -64,7 +64,7 @@ TEST(Policy, InvalidValueIsAProblemAndIsIgnored) {
         "driver: {version: latest, upgradePolicy: {maxParallelUpgrades: -1, maxUnavailable: 120%}}\n");
     const MergedPolicy merged = merge_texts(texts);
     ASSERT_EQ(merged.problems.size(), 3U);
-    EXPECT_NE(merged.problems[0].find("ConfigMap gpuhost/gpuhost-policy"), std::string::npos);
+    EXPECT_NE(merged.problems[0].text.find("ConfigMap gpuhost/gpuhost-policy"), std::string::npos);
     EXPECT_EQ(last(read_policy(merged)).max_parallel, 1U);
 
     texts.config_map = config_map("driver: [");
@@ -84,7 +84,7 @@ TEST(Policy, OverriddenInvalidValueIsReportedButHarmless) {
     texts.config_map =
         config_map("driver: {version: \"580.65.06\"}\ntoolkit: {version: v1.17.8}\nrollout: {retries: 1}\n");
     MergedPolicy merged = merge_texts(texts);
-    EXPECT_TRUE(merged.problems.empty()) << merged.problems.front();
+    EXPECT_TRUE(merged.problems.empty()) << merged.problems.front().text;
     EXPECT_EQ(last(read_policy(merged)).version, "580.65.06");
     ASSERT_EQ(merged.ignored.size(), 2U);
     EXPECT_EQ(merged.ignored[0].path, "driver.version");
@@ -202,7 +202,7 @@ TEST(Policy, PoolOverridesTheRolloutsFields) {
                                   "  - {name: front, nodeSelector: \"tier in (a,b)\", driver: "
                                   "{upgradePolicy: {maxParallelUpgrades: 3}}}\n");
     const Policy policy = read(texts);
-    EXPECT_TRUE(policy.problems.empty()) << policy.problems.front();
+    EXPECT_TRUE(policy.problems.empty()) << policy.problems.front().text;
     ASSERT_EQ(policy.pools.size(), 3U);
     EXPECT_EQ(policy.pool_of({{"tier", "lab"}}), 0U);
     EXPECT_EQ(policy.pool_of({{"tier", "b"}}), 1U);
@@ -224,7 +224,7 @@ TEST(Policy, PoolOverridesTheRolloutsGates) {
         "  - {name: front, nodeSelector: {tier: front}, rollout: {gates: [{name: own, url: \"http://b\", "
         "query: up}]}}\n");
     const Policy policy = read(texts);
-    EXPECT_TRUE(policy.problems.empty()) << policy.problems.front();
+    EXPECT_TRUE(policy.problems.empty()) << policy.problems.front().text;
     ASSERT_EQ(policy.pools.size(), 3U);
     EXPECT_TRUE(policy.pools[0].policy.gates.empty());
     ASSERT_EQ(policy.pools[1].policy.gates.size(), 1U);
@@ -246,8 +246,8 @@ TEST(Policy, ProblemsInListsNameTheirIndex) {
                                   "  failureBugdet: 1\n");
     const Policy policy = read(texts);
     const auto names = [&](const char* part) {
-        for (const std::string& problem : policy.problems)
-            if (problem.find(part) != std::string::npos)
+        for (const PolicyProblem& problem : policy.problems)
+            if (problem.text.find(part) != std::string::npos)
                 return true;
         return false;
     };

@@ -441,7 +441,7 @@ TEST(Admission, AdmitsHostsOfOneTopologyAtATime) {
 TEST(Admission, AdmitsNothingOutsideWindowsOrWithPolicyProblems) {
     Site site{policy_of(0, {100, true})};
     site.add(1, UpgradeState::UpgradeRequired);
-    site.policy.problems.push_back("driver.version must be a version");
+    site.policy.problems.push_back({"driver.version must be a version"});
     EXPECT_EQ(site.run().waiting.at("n100"), "the policy has a problem: driver.version must be a version");
     site.policy.problems.clear();
     site.policy.pools[0].policy.windows.push_back(
@@ -532,7 +532,7 @@ TEST(Admission, AvailableSlotsEqualTheOperators) {
     site.policy.pools[0].policy.max_parallel = 0;
     EXPECT_EQ(site.run().pools[0].available, 0U) << "without a limit, the number of pending hosts";
     site.policy.pools[0].policy.max_parallel = 4;
-    site.policy.problems.push_back("x");
+    site.policy.problems.push_back({"x"});
     EXPECT_EQ(site.run().pools[0].available, 0U) << "no host may be admitted";
 }
 
@@ -560,7 +560,7 @@ struct AnyFleet {
         site.policy.max_parallel = some(3);
         site.policy.release_silent = chance(2);
         if (chance(20))
-            site.policy.problems.emplace_back("a problem");
+            site.policy.problems.push_back({"a problem"});
         for (unsigned i = 0; i < 2 + some(20); ++i)
             add_host("n" + std::to_string(100 + i));
         if (chance(4))

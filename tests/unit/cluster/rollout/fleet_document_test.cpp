@@ -157,7 +157,7 @@ TEST(FleetDocument, LeaderIsSilentAfterLeaseAndClockSkew) {
 TEST(FleetDocument, ReportsMissingLeaderAndPolicyProblems) {
     Site site(policy_of(1));
     site.facts.leader = {};
-    site.policy.problems = {"driver.version is no version"};
+    site.policy.problems = {{"driver.version is no version"}};
     const Json document = site.document();
     EXPECT_TRUE(document["leader"].is_null());
     EXPECT_EQ(document["policy_problems"], Json({"driver.version is no version"}));

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/policy/check.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/base/yaml.hpp"
+#include "daemon/cluster/policy/policy.hpp"
+#include "daemon/cluster/policy/texts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace gpuhost::cluster {
+
+using base::Errc;
+using base::Json;
+using base::member;
+using base::Result;
+using base::string_or;
+using base::YamlDocument;
+
+namespace {
+
+using Lines = std::map<std::string, std::size_t, std::less<>>;
+
+/// Finds the values of one source in the file.
+struct Place {
+    Lines lines;
+    std::string prefix;     ///< of the paths in `lines`: "spec."
+    std::size_t offset = 0; ///< line before the first line of `lines`
+
+    /// Returns the line of the value at `path`, or else of the nearest value that contains it.
+    [[nodiscard]] std::size_t line_of(const std::string& path) const {
+        for (std::string at = prefix + path; !at.empty(); at.resize(cut(at)))
+            if (const auto found = lines.find(at); found != lines.end())
+                return offset + found->second;
+        const auto found = lines.find("");
+        return offset + (found == lines.end() ? 1 : found->second);
+    }
+
+    static std::size_t cut(const std::string& path) {
+        const std::size_t at = path.find_last_of(".[");
+        return at == std::string::npos ? 0 : at;
+    }
+};
+
+/// Returns true if the YAML text has a literal block scalar ("key: |") at this line, whose lines follow.
+bool is_literal(const std::string& text, std::size_t line) {
+    const auto all = base::split(text, '\n');
+    if (line == 0 || line > all.size())
+        return false;
+    std::string_view header = all[line - 1];
+    header = base::trim(header.substr(0, header.find(" #")));
+    const std::size_t bar = header.rfind('|');
+    return bar != std::string_view::npos &&
+           header.find_first_not_of("+-123456789", bar + 1) == std::string_view::npos;
+}
+
+class File {
+  public:
+    explicit File(const std::string& text) : text_(text) {}
+
+    void add(const YamlDocument& document) {
+        const bool is_list = string_or(document.value, "kind", "") == "List";
+        const Json& items = base::list_of(document.value, "items");
+        for (std::size_t i = 0; is_list && i < items.size(); ++i)
+            add(items[i], document.lines, "items[" + std::to_string(i) + "].");
+        if (!is_list)
+            add(document.value, document.lines, "");
+        is_first_ = false;
+    }
+
+    [[nodiscard]] bool empty() const { return places_.empty() && problems_.empty(); }
+    /// Returns why the policies of the file are not read, as text.
+    [[nodiscard]] std::string reasons() const {
+        std::string text;
+        for (const Json& object : documents_)
+            text += ": " + string_or(object, "name", "") + ": " + string_or(object, "reason", "");
+        return text;
+    }
+
+    [[nodiscard]] Json document(std::int64_t now) && {
+        const MergedPolicy merged = merge_texts(texts_);
+        const Policy policy = read_policy(merged);
+        Json document{{"policy", to_json(merged)},
+                      {"documents", std::move(documents_)},
+                      {"pools", pools(merged, policy, now)}};
+        document["policy"]["problems"] = texts_of(policy.problems);
+        for (const PolicyProblem& problem : policy.problems)
+            add_problem(problem.text, problem.path, places_[problem.source].line_of(problem.path));
+        std::stable_sort(problems_.begin(), problems_.end(),
+                         [](const Json& a, const Json& b) { return a["line"] < b["line"]; });
+        document["problems"] = std::move(problems_);
+        return document;
+    }
+
+  private:
+    void add(const Json& object, const Lines& lines, const std::string& above) {
+        const std::string kind = string_or(object, "kind", "");
+        const Json& metadata = member(object, "metadata");
+        const std::string name = kind + " " + string_or(metadata, "name", "");
+        const std::size_t line = Place{lines, "", 0}.line_of(above.substr(0, Place::cut(above)));
+        if (kind == "ConfigMap")
+            add_config_map(object, Place{lines, above + "data." + config_map_key + ".", 0}, line);
+        else if (kind == "ClusterPolicy")
+            add_cluster_policy(object, Place{lines, above + "spec.", 0}, line);
+        else if (kind == "NVIDIADriver")
+            skip(name, line, "rollout.pools replaces it");
+        else if (kind.empty() && object.is_object() && member(object, "apiVersion").is_null())
+            add_policy(Place{lines, "", 0}, line);
+    }
+
+    void add_config_map(const Json& object, Place place, std::size_t line) {
+        const Json& metadata = member(object, "metadata");
+        const std::string space = string_or(metadata, "namespace", "gpuhost");
+        if (string_or(metadata, "name", "") != config_map)
+            return; // other programs have ConfigMaps, too
+        const std::string name = "ConfigMap " + space + "/" + config_map;
+        if (space != "gpuhost")
+            return add_problem(name + ": gpuhost-cluster reads only namespace gpuhost", "metadata.namespace",
+                               line);
+        if (!texts_.config_map.is_null())
+            return add_problem(name + ": is in the file twice", "", line);
+        texts_.config_map = object;
+        const std::string text = string_or(member(object, "data"), config_map_key, "");
+        const std::size_t header = place.line_of("");
+        const auto inner = base::parse_yaml_documents(text, "");
+        if (inner && !inner->empty() && is_literal(text_, header))
+            place = {inner->front().lines, "", header};
+        read(name, line, std::move(place));
+    }
+
+    void add_cluster_policy(const Json& object, Place place, std::size_t line) {
+        const std::string name = "ClusterPolicy " + string_or(member(object, "metadata"), "name", "");
+        if (string_or(object, "apiVersion", "") != "nvidia.com/v1")
+            return skip(name, line, "its apiVersion is not nvidia.com/v1");
+        if (!texts_.cluster_policy.is_null())
+            return skip(name, line, "of several, gpuhost-cluster reads the oldest; here: the first");
+        texts_.cluster_policy = object;
+        read(name, line, std::move(place));
+    }
+
+    /// Adds the policy itself, as it is in policy_file. Only the first document of such a file is read.
+    void add_policy(Place place, std::size_t line) {
+        if (!is_first_)
+            return skip("document", line, "it has no kind");
+        texts_.file = text_;
+        read(policy_file, line, std::move(place));
+    }
+
+    void read(const std::string& name, std::size_t line, Place place) {
+        places_[name] = std::move(place);
+        documents_.push_back({{"name", name}, {"line", line}, {"reason", nullptr}});
+    }
+
+    void skip(const std::string& name, std::size_t line, const char* reason) {
+        documents_.push_back({{"name", name}, {"line", line}, {"reason", reason}});
+    }
+
+    void add_problem(const std::string& text, const std::string& path, std::size_t line) {
+        problems_.push_back({{"text", text}, {"path", path}, {"line", line}});
+    }
+
+    static Json pools(const MergedPolicy& merged, const Policy& policy, std::int64_t now) {
+        Json pools = Json::array();
+        const Json& given = merged.at("rollout.pools");
+        for (std::size_t i = 0; i < policy.pools.size(); ++i) {
+            const bool is_default = i + 1 == policy.pools.size();
+            const Json selector = is_default ? Json() : member(given[i], "nodeSelector");
+            const UpgradePolicy& upgrade = policy.pools[i].policy;
+            const WindowState window = window_at(upgrade.windows, now);
+            Json gates = Json::array();
+            for (const Gate& gate : upgrade.gates)
+                if (!gate.name.empty()) // the name of an invalid gate is empty
+                    gates.push_back({{"name", gate.name}, {"url", gate.url}, {"query", gate.query}});
+            pools.push_back(
+                {{"name", policy.pools[i].name},
+                 {"node_selector", Selector::read(selector) ? selector : Json()},
+                 {"fields", to_json(is_default ? merged : pool_values(merged, given[i]))["fields"]},
+                 {"window",
+                  upgrade.windows.empty() ? Json() : Json{{"open", window.open}, {"text", window.reason}}},
+                 {"gates", std::move(gates)}});
+        }
+        return pools;
+    }
+
+    const std::string& text_;
+    bool is_first_ = true;
+    PolicyTexts texts_;
+    std::map<std::string, Place> places_; ///< by the name of the source
+    Json documents_ = Json::array();
+    Json problems_ = Json::array();
+};
+
+} // namespace
+
+Result<Json> check_policy(const std::string& text, const std::string& what, std::int64_t now) {
+    GPUHOST_TRY(documents, base::parse_yaml_documents(text, what));
+    File file(text);
+    for (const YamlDocument& document : documents)
+        file.add(document);
+    if (file.empty())
+        return base::fail(Errc::BadContent,
+                          what + ": has no policy that gpuhost-cluster reads" + file.reasons(),
+                          "Write ConfigMap gpuhost-policy as gpuhost-policy(5) describes it.");
+    return std::move(file).document(now);
+}
+
+} // namespace gpuhost::cluster
