@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/cluster/kube daemon/content/crypto daemon/core
+# may include: daemon/base daemon/client daemon/cluster/kube daemon/cluster/policy daemon/content/crypto daemon/core
 #   daemon/ctl/cli
 daemon_ctl_libctl_a_SOURCES += \
     %D%/join.cpp \

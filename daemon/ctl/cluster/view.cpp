@@ -98,6 +98,59 @@ std::string render_cluster(const Screen& screen, const Json& document) {
     return facts.render(screen);
 }
 
+namespace {
+
+constexpr const char* blocked = "No upgrade begins as long as there are problems.\n";
+
+std::string value_text(const Json& value) {
+    return printable(value.is_string() ? value.get<std::string>() : base::dump(value));
+}
+
+std::string render_fields(const Screen& screen, const Json& fields) {
+    Table table({{"FIELD"}, {"VALUE"}, {"FROM"}});
+    for (const Json& field : fields) {
+        const std::string from = text_of(field, "source");
+        table.add({text_of(field, "path"),
+                   value_text(base::member(field, "value")),
+                   {from, from == "default" ? Style::Dim : Style::Plain}});
+    }
+    return table.render(screen);
+}
+
+/// Renders the fields that have no effect, after a blank line.
+std::string render_ignored(const Screen& screen, const Json& policy) {
+    Table ignored({{"IGNORED"}, {"WHY"}, {"FROM"}});
+    for (const Json& field : list_of(policy, "ignored"))
+        ignored.add({text_of(field, "path"), text_of(field, "reason"), text_of(field, "source")});
+    return ignored.empty() ? "" : "\n" + ignored.render(screen);
+}
+
+/// Returns true for lists that render_policy_check() does not show as values.
+bool is_shown_apart(const std::string& path) {
+    return path == "rollout.windows" || path == "rollout.gates" || path == "rollout.pools";
+}
+
+/// Renders what differs from the common values: the pool's own fields, its windows and its gates.
+std::string render_pool(const Screen& screen, const Json& pool) {
+    const std::string name = text_of(pool, "name");
+    const Json& selector = base::member(pool, "node_selector");
+    const Json& window = base::member(pool, "window");
+    Facts facts;
+    facts.add("Pool", printable(name) + (selector.is_null() ? "" : ", Nodes with " + value_text(selector)));
+    if (window.is_object())
+        facts.add("Window", text_of(window, "text"));
+    for (const Json& gate : list_of(pool, "gates"))
+        facts.add("Gate", text_of(gate, "name") + ": " + text_of(gate, "url") + " is asked for " +
+                              printable(text_of(gate, "query")));
+    Json own = Json::array();
+    for (const Json& field : list_of(pool, "fields"))
+        if (text_of(field, "source") == "pool '" + name + "'" && !is_shown_apart(text_of(field, "path")))
+            own.push_back(field);
+    return "\n" + facts.render(screen) + (own.empty() ? "" : render_fields(screen, own));
+}
+
+} // namespace
+
 std::string render_cluster_policy(const Screen& screen, const Json& policy) {
     std::string text;
     for (const Json& problem : list_of(policy, "problems"))
@@ -107,22 +160,29 @@ std::string render_cluster_policy(const Screen& screen, const Json& policy) {
                              "Problem: " + printable(problem.is_string() ? problem.get<std::string>() : "")) +
                     "\n");
     if (!text.empty())
-        text += "No upgrade begins as long as there are problems.\n\n";
-    Table table({{"FIELD"}, {"VALUE"}, {"FROM"}});
-    for (const Json& field : list_of(policy, "fields")) {
-        const std::string from = text_of(field, "source");
-        const Json& value = base::member(field, "value");
-        const std::string shown = value.is_string() ? value.get<std::string>() : base::dump(value);
-        table.add({text_of(field, "path"),
-                   printable(shown),
-                   {from, from == "default" ? Style::Dim : Style::Plain}});
-    }
-    text += table.render(screen);
-    Table ignored({{"IGNORED"}, {"WHY"}, {"FROM"}});
-    for (const Json& field : list_of(policy, "ignored"))
-        ignored.add({text_of(field, "path"), text_of(field, "reason"), text_of(field, "source")});
-    if (!ignored.empty())
-        text += "\n" + ignored.render(screen);
+        text += std::string(blocked) + "\n";
+    return text + render_fields(screen, list_of(policy, "fields")) + render_ignored(screen, policy);
+}
+
+std::string render_policy_check(const Screen& screen, const Json& check, const std::string& file) {
+    std::string text;
+    for (const Json& problem : list_of(check, "problems"))
+        text += printable(file + ":" + std::to_string(base::int_or(problem, "line", 1)) + ": " +
+                          text_of(problem, "text")) +
+                "\n";
+    text += text.empty() ? printable(file) + ": no mistakes.\n" : blocked;
+    for (const Json& object : list_of(check, "documents"))
+        if (const std::string reason = text_of(object, "reason"); !reason.empty())
+            text += printable("Not read: " + text_of(object, "name") + ": " + reason) + "\n";
+    const Json& policy = base::member(check, "policy");
+    Json given = Json::array();
+    for (const Json& field : list_of(policy, "fields"))
+        if (text_of(field, "source") != "default" && !is_shown_apart(text_of(field, "path")))
+            given.push_back(field);
+    text += "\n" + render_fields(screen, given) +
+            "All other fields have their defaults: gpuhost-policy(5).\n" + render_ignored(screen, policy);
+    for (const Json& pool : list_of(check, "pools"))
+        text += render_pool(screen, pool);
     return text;
 }
 
