@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import textwrap
 import time
 
@@ -147,6 +148,11 @@ def check_settings(t, site):
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
 
 
+def expiry(path):
+    """Returns when the certificate in this file expires, in seconds since 1970."""
+    return ssl.cert_time_to_seconds(run(["openssl", "x509", "-noout", "-enddate", "-in", path]).stdout.strip().removeprefix("notAfter="))
+
+
 def check_rotation(t, site):
     site.agent.start()
     site.eventually(t, lambda: site.agent.status().get("state") == "connected", "gpuhost-cluster connects before the rotation")
@@ -154,6 +160,10 @@ def check_rotation(t, site):
     for name in ("key.pem", "cert.pem"):
         os.replace(os.path.join(keys, name), site.host.path(f"/etc/gpuhost/cluster/{name}"))
     site.eventually(t, lambda: any(call[3].endswith("again") for call in site.api.calls), "a renewed certificate file is used without a restart", 60)
+    until = expiry(site.host.path("/etc/gpuhost/cluster/cert.pem"))
+    t.ok(site.agent.status().get("certificate_until") == until and
+         f'\ngpuhost_certificate_expiry_timestamp_seconds{{use="cluster"}} {until}\n' in read(site.host.path("/run/gpuhost-cluster/metrics.prom")),
+         "status and metrics have the end of the renewed certificate", until, site.agent.status())
     write(site.host.path("/etc/gpuhost/cluster/cert.pem"), "no certificate\n")
     site.eventually(t, lambda: "keeping the previous credentials" in site.agent.said(), "an invalid certificate file is logged", 60)
     t.equal(site.agent.status().get("state"), "connected", "an invalid certificate file keeps the connection")

@@ -59,6 +59,13 @@ Result<Credentials> read_credentials(const base::Root& root, const Kubeconfig& c
     return Credentials{std::move(authorities), std::move(certificate), std::move(key), std::move(token)};
 }
 
+std::uint64_t expiry_of(const Credentials& credentials) {
+    if (credentials.certificate.empty())
+        return 0;
+    const auto facts = content::read_certificate(credentials.certificate, "client-certificate");
+    return facts ? facts->until : 0;
+}
+
 std::string credentials_fingerprint(const base::Root& root, const std::string& path,
                                     const Kubeconfig& config) {
     std::string fingerprint = stamp(root, path);

@@ -23,6 +23,9 @@ struct Credentials {
 /// token 64 KiB.
 [[nodiscard]] base::Result<Credentials> read_credentials(const base::Root& root, const Kubeconfig& config);
 
+/// Returns when the client certificate expires, in seconds since 1970; 0: there is none.
+[[nodiscard]] std::uint64_t expiry_of(const Credentials& credentials);
+
 /// Returns a text that changes when the kubeconfig at `path`, or a file that it names, is written or
 /// replaced. Does not read the files' contents. If the text is the same before and after a read, the key and
 /// the certificate belong together.

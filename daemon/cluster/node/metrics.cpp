@@ -24,6 +24,11 @@ void add_host(PrometheusText& text, const Json& status) {
     text.sample(1, {{"program", "gpuhost-cluster"}, {"version", PACKAGE_VERSION}});
     text.one("gpuhost_connected", "Whether this host's Node is watched at the API server.",
              string_or(status, "state", "") == "connected" ? 1 : 0);
+    if (const std::int64_t until = base::int_or(status, "certificate_until", 0); until > 0) {
+        // The help is that of gpuhost-exporter: node_exporter refuses two texts for one name.
+        text.family("gpuhost_certificate_expiry_timestamp_seconds", "When a certificate expires.");
+        text.sample(until, {{"use", "cluster"}});
+    }
     if (const Json& conditions = list_of(status, "conditions"); !conditions.empty()) {
         text.family("gpuhost_condition",
                     "1 for the status of each condition that this host sets on its Node.");

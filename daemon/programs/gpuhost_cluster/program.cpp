@@ -88,6 +88,7 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
       observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
           [this](const DaemonState& state) { on_observed(state); }),
+      certificate_until_(cluster::expiry_of(api.credentials())),
       agent_(api, node, settings.desired, log_line, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
@@ -266,6 +267,7 @@ void ClusterProgram::refresh() {
         base::log::warning("keeping the previous credentials: " + refreshed.error().message);
     } else if (*refreshed) {
         log_line("loaded new credentials");
+        certificate_until_ = cluster::expiry_of(api_.credentials());
         agent_.retry();
         policy_.retry();
         if (upgrade_)
@@ -277,6 +279,7 @@ void ClusterProgram::refresh() {
 
 void ClusterProgram::report() {
     Json document = agent_.document();
+    document["certificate_until"] = certificate_until_;
     if (upgrade_)
         document["upgrade"] = upgrade_->document();
     if (leader_)

@@ -100,6 +100,7 @@ class ClusterProgram {
     std::optional<cluster::UpgradeAgent> upgrade_;
     std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;
+    std::uint64_t certificate_until_; ///< of the credentials in use, seconds since 1970; 0: no certificate
     std::string metrics_listen_;
     std::string listen_trouble_;
     std::string metrics_;

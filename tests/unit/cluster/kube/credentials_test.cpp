@@ -54,6 +54,7 @@ TEST_F(CredentialsTest, ReadsCredentialsFromFiles) {
     ASSERT_TRUE(credentials) << credentials.error().message;
     const std::string node = certificate + key;
     EXPECT_EQ(*credentials, (Credentials{certificate, node, node, "secret"}));
+    EXPECT_EQ(expiry_of(*credentials), 4'949'413'219U) << "Nov  3 21:00:19 2126 GMT";
 }
 
 TEST_F(CredentialsTest, ReadsCredentialsEmbeddedInTheKubeconfig) {
@@ -63,6 +64,7 @@ TEST_F(CredentialsTest, ReadsCredentialsEmbeddedInTheKubeconfig) {
     const auto credentials = read_credentials(root_, config_);
     ASSERT_TRUE(credentials) << credentials.error().message;
     EXPECT_EQ(*credentials, (Credentials{"authorities", "", "", "t"}));
+    EXPECT_EQ(expiry_of(*credentials), 0U) << "a token has no end that is known here";
 }
 
 TEST_F(CredentialsTest, ErrorsNameTheWrongFile) {

@@ -16,6 +16,7 @@ bool has(const std::string& text, const std::string& line) {
 TEST(Metrics, HostReportsItsConditionsAndUpgrade) {
     const std::string text =
         metrics_text({{"state", "connected"},
+                      {"certificate_until", 1'900'000'000},
                       {"conditions", {{{"type", "gpuhost.io/DriverReady"}, {"status", "True"}}}},
                       {"upgrade",
                        {{"state", "upgrade-failed"},
@@ -23,6 +24,8 @@ TEST(Metrics, HostReportsItsConditionsAndUpgrade) {
                         {"since", 1'800'000'000},
                         {"attempts", 3}}}});
     EXPECT_TRUE(has(text, "gpuhost_connected 1"));
+    EXPECT_TRUE(has(text, R"(gpuhost_certificate_expiry_timestamp_seconds{use="cluster"} 1900000000)"));
+    EXPECT_EQ(metrics_text({{"certificate_until", 0}}).find("certificate"), std::string::npos) << "a token";
     EXPECT_TRUE(has(text, R"(gpuhost_condition{type="gpuhost.io/DriverReady",status="True"} 1)"));
     EXPECT_TRUE(has(text, R"(gpuhost_upgrade_state{state="upgrade-failed",version="550.163.01"} 1)"));
     EXPECT_TRUE(has(text, "gpuhost_upgrade_state_since_seconds 1800000000"));
