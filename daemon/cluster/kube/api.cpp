@@ -99,7 +99,10 @@ http::Tls tls_of(const Credentials& credentials) {
 Result<Api::Access> Api::load(const base::Root& root, const std::string& path) {
     for (unsigned left = most_reads;; --left) {
         GPUHOST_TRY(text, root.read(path));
-        GPUHOST_TRY(config, parse_kubeconfig(text, "'" + path + "'", path.substr(0, path.rfind('/'))));
+        // An inherited file, such as that of kubectl-gpuhost, has no name that tells anything.
+        const std::string what =
+            base::starts_with(path, "/proc/self/fd/") ? "the kubeconfig" : "'" + path + "'";
+        GPUHOST_TRY(config, parse_kubeconfig(text, what, path.substr(0, path.rfind('/'))));
         std::string fingerprint = credentials_fingerprint(root, path, config);
         GPUHOST_TRY(credentials, read_credentials(root, config));
         // If the files were replaced meanwhile, the key may be new and the certificate old: read them again.

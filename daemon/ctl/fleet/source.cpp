@@ -20,16 +20,18 @@ constexpr const char* by_hand = "See its output: gpuhost-cluster --fleet.";
 
 } // namespace
 
-Result<FleetSource> FleetSource::start(const std::string& root, bool watch) {
+Result<FleetSource> FleetSource::start(const std::string& root, const std::string& kubeconfig, bool watch) {
     base::Command command;
     command.argv = {"gpuhost-cluster", "--fleet", "--root=" + root};
+    if (!kubeconfig.empty())
+        command.argv.push_back("--kubeconfig=" + kubeconfig);
     if (watch)
         command.argv.emplace_back("--follow");
     command.drop_errors = true; // stdout has the errors, too
     auto program = base::Running::start(command);
     if (!program && program.error().code == Errc::NotFound)
         return base::fail(Errc::NotFound, "gpuhost-cluster not found in $PATH",
-                          "Install the package gpuhostd, or add /usr/sbin to $PATH.");
+                          "Install the package gpuhostd or gpuhost-tools, or add /usr/sbin to $PATH.");
     if (!program)
         return base::fail(program.error());
     return FleetSource(*std::move(program));

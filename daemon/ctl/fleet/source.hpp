@@ -13,9 +13,10 @@ namespace gpuhost::ctl {
 
 class FleetSource {
   public:
-    /// Starts gpuhost-cluster. `root` is the value of --root. With `watch`, it sends documents until this
-    /// object is destroyed.
-    [[nodiscard]] static base::Result<FleetSource> start(const std::string& root, bool watch);
+    /// Starts gpuhost-cluster. `root` is the value of --root. `kubeconfig` is an absolute path; empty: this
+    /// host's own. With `watch`, gpuhost-cluster sends documents until this object is destroyed.
+    [[nodiscard]] static base::Result<FleetSource> start(const std::string& root,
+                                                         const std::string& kubeconfig, bool watch);
 
     enum class Event { Document, Timeout, Interrupted };
     /// Waits at most `most` for a document, or until `interrupt` (a descriptor, or -1) is readable. After an

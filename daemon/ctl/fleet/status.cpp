@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -27,7 +28,9 @@ namespace {
 constexpr Option all_option{"all", "", "show each host on a line of its own, also finished ones"};
 constexpr Option watch_option{"watch", "",    "show the fleet until interrupted, with each change",
                               false,   false, 'w'};
-constexpr std::array options{all_option, watch_option, root_option, option::json};
+constexpr Option kubeconfig_option{"kubeconfig", "FILE",
+                                   "use this kubeconfig instead of this host's credentials"};
+constexpr std::array options{all_option, watch_option, kubeconfig_option, root_option, option::json};
 
 constexpr auto patience = 60s; ///< longer than the timeouts of gpuhost-cluster --fleet
 constexpr auto redraw = 1s;    ///< interval in which the column AGE is updated
@@ -127,17 +130,23 @@ class FleetShow {
 
 Result<int> run(Session& session) {
     const bool watch = session.arguments().has(watch_option);
+    const auto given = session.arguments().value(kubeconfig_option);
+    if (given && session.arguments().has(root_option))
+        return base::fail(base::Errc::InvalidArgument, "--root cannot be used with --kubeconfig",
+                          "Name the file below the directory.");
     GPUHOST_TRY(root, given_root(session.arguments()));
-    GPUHOST_TRY(source, FleetSource::start(root.directory(), watch));
+    const std::string kubeconfig = given ? std::filesystem::absolute(*given).string() : std::string();
+    GPUHOST_TRY(source, FleetSource::start(root.directory(), kubeconfig, watch));
     FleetShow show(session, std::move(source));
     auto shown = watch ? show.watch() : show.once();
-    if (!shown)
+    if (!shown && !given)
         return base::fail(explained(shown.error()));
     return shown;
 }
 
 constexpr std::array examples{Example{"fleet status", "show how far the upgrade is, and why hosts wait"},
-                              Example{"fleet status --all --watch", "follow every host until Ctrl-C"}};
+                              Example{"fleet status --all --watch", "follow every host until Ctrl-C"},
+                              Example{"fleet status --kubeconfig=admin.conf", "show it on another machine"}};
 
 } // namespace
 
@@ -147,7 +156,8 @@ const Verb fleet_status_verb{
     "show the driver upgrade of all hosts of the cluster",
     "Shows the driver upgrade of all hosts of the cluster, and the reason why hosts wait: for each pool the "
     "number of finished hosts, then the unfinished hosts, failed ones first. Asks the API server with this "
-    "host's credentials, on any host that has joined. Needs no daemon.",
+    "host's credentials, on any host that has joined, or anywhere with --kubeconfig. Needs no daemon. "
+    "'kubectl gpuhost' does the same with kubectl's kubeconfig and context.",
     0,
     0,
     options,

@@ -32,8 +32,8 @@ constexpr Time silence{20'000};
 
 class FleetProgram {
   public:
-    FleetProgram(const base::Root& root, cluster::Api& api, bool follow)
-        : api_(api), follow_(follow),
+    FleetProgram(const base::Root& root, cluster::Api& api, bool follow, const char* hint)
+        : api_(api), follow_(follow), hint_(hint),
           watch_(api, root, [](const std::string& line) { base::log::info(line); }) {}
 
     Result<void> run() {
@@ -81,12 +81,11 @@ class FleetProgram {
     /// Fails if the first document can no longer be expected, because of the error `trouble` or of the time
     /// that has passed. Call it only before the first document is printed.
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
-        constexpr const char* hint = "Check this host's own state with: gpuhostctl cluster status";
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
         if (lasts || (troubled_since_ && trouble.code == Errc::AccessDenied))
-            return base::fail(trouble.hint.empty() ? trouble.with_hint(hint) : trouble);
+            return base::fail(trouble.hint.empty() ? trouble.with_hint(hint_) : trouble);
         if (now() >= std::max(began_, watch_.heard()) + silence)
-            return base::fail(Errc::Timeout, api_.config().server + " does not answer", hint);
+            return base::fail(Errc::Timeout, api_.config().server + " does not answer", hint_);
         return {};
     }
 
@@ -128,6 +127,7 @@ class FleetProgram {
 
     cluster::Api& api_;
     bool follow_;
+    const char* hint_; ///< for errors without one
     cluster::FleetWatch watch_;
     std::uint64_t seen_ = 0; ///< watch_.changes() when the last document was printed
     Time began_ = now();
@@ -142,8 +142,8 @@ class FleetProgram {
 
 } // namespace
 
-Result<void> show_fleet(const base::Root& root, cluster::Api& api, bool follow) {
-    return FleetProgram(root, api, follow).run();
+Result<void> show_fleet(const base::Root& root, cluster::Api& api, bool follow, const char* hint) {
+    return FleetProgram(root, api, follow, hint).run();
 }
 
 } // namespace gpuhost

@@ -148,8 +148,15 @@ Result<std::string> kubeconfig(const base::Root& root, const Options& options, c
     return std::string(cluster::own_kubeconfig);
 }
 
+/// Becomes the user of the service, or `nobody` on a machine without this user.
+Result<void> drop_root() {
+    auto became = base::become(user);
+    return !became && became.error().code == Errc::NotFound ? base::become("nobody") : became;
+}
+
 Result<int> run(const Options& options) {
-    if (options.fleet && ::geteuid() == 0 && options.root == "/")
+    const bool is_root = options.fleet && ::geteuid() == 0 && options.root == "/";
+    if (is_root && options.kubeconfig.empty())
         GPUHOST_CHECK(base::become(user));
     GPUHOST_TRY(root, base::Root::open(options.root));
     const auto settings =
@@ -158,12 +165,17 @@ Result<int> run(const Options& options) {
     StatusFile status(root, cluster::status_file);
     GPUHOST_TRY(path, kubeconfig(root, options, node, status));
     GPUHOST_TRY(api, cluster::Api::open(root, path));
+    if (is_root && !options.kubeconfig.empty()) // only root may be able to read an administrator's file
+        GPUHOST_CHECK(drop_root());
     for (const std::string& note : api.notes())
         base::log::warning(note);
     if (options.check)
         return check(api, node);
     if (options.fleet) {
-        GPUHOST_CHECK(show_fleet(root, api, options.follow));
+        const char* const hint = options.kubeconfig.empty()
+                                     ? "Check this host's own state with: gpuhostctl cluster status"
+                                     : "Check the server with: kubectl get nodes";
+        GPUHOST_CHECK(show_fleet(root, api, options.follow, hint));
         return 0;
     }
     GPUHOST_TRY(daemon, client::AsyncClient::connect());
