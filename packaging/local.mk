@@ -82,6 +82,9 @@ dist_dracutconf_DATA = %D%/initramfs/50-gpuhost.conf
 initramfshooksdir = $(datadir)/initramfs-tools/hooks
 dist_initramfshooks_SCRIPTS = %D%/initramfs/gpuhost
 
+# 'kubectl gpuhost' and its completion.
+dist_bin_SCRIPTS = %D%/kubectl/kubectl-gpuhost %D%/kubectl/kubectl_complete-gpuhost
+
 bashcompletiondir = $(BASH_COMPLETION_DIR)
 dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 zshcompletiondir = $(ZSH_COMPLETION_DIR)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhostctl fleet status during a rollout: the table, following changes, and errors.
 gpuhost-cluster queries the API server for it."""
+import base64
 import fcntl
 import json
 import os
@@ -10,16 +11,17 @@ import select
 import shutil
 import signal
 import struct
+import subprocess
 import termios
 import time
 
 import tap
 from fake_api import CONFIG_MAPS, LEASES, NODES, FakeApi
-from fake_host import scratch, write
+from fake_host import read, scratch, write
 from programs import end, environment, run, start, wait
 
 OLD, NEW = "535.216.01", "550.163.01"
-FAILED, NOT_FOUND, DENIED = 1, 4, 12
+FAILED, INVALID, NOT_FOUND, DENIED = 1, 2, 4, 12
 STATE, RECORD, REASON = "nvidia.com/gpu-driver-upgrade-state", "gpuhost.io/upgrade", "gpuhost.io/upgrade-reason"
 PLACES = "all places are taken: maxParallelUpgrades is 2"
 PATIENCE = 30  # seconds
@@ -265,6 +267,46 @@ def check_leader(t, site):
     t.ok("Leader: none: no upgrade begins" in site.ctl().stdout, "fleet status reports a missing leader")
 
 
+def check_plugin(t, site):
+    """kubectl-gpuhost, with a kubectl that prints the kubeconfig of an administrator."""
+    directory = f"{site.directory}/plugin"
+    etc = os.path.dirname(site.kubeconfig)
+    document = json.loads(read(site.kubeconfig))
+    encoded = {name: base64.b64encode(read(f"{etc}/{name}").encode()).decode() for name in ("ca.pem", "cert.pem", "key.pem")}
+    document["clusters"][0]["cluster"] = {"server": site.api.url, "certificate-authority-data": encoded["ca.pem"]}
+    document["users"][0]["user"] = {"client-certificate-data": encoded["cert.pem"], "client-key-data": encoded["key.pem"]}
+    flat = f"{directory}/flat"
+    write(flat, json.dumps(document))
+    write(f"{directory}/kubectl", f'#!/bin/sh\nprintf "%s|" "$@" >{directory}/words\ncat {flat}\n')
+    os.chmod(f"{directory}/kubectl", 0o755)
+    os.mkdir(f"{directory}/run")
+    more = {**site.environment, "PATH": f"{directory}:{site.environment['PATH']}", "XDG_RUNTIME_DIR": f"{directory}/run"}
+    plugin = os.path.join(tap.TOP_SRCDIR, "packaging/kubectl/kubectl-gpuhost")
+    asked = run([plugin, "status", "--context", "c d", "--all", "--kubeconfig=/a", "--json"], env=more)
+    t.equal((asked.returncode, asked.stderr, asked.stdout), (0, "", site.ctl("--all", "--json").stdout), "kubectl gpuhost shows what fleet status shows")
+    t.equal(read(f"{directory}/words"), "config|view|--raw|--minify|--flatten|--kubeconfig=/a|--context=c d|", "kubectl gpuhost asks kubectl for the context")
+    asked = run([plugin], env=more)
+    head = site.ctl().stdout.partition("\n\n")[0]  # the table has ages
+    t.equal((asked.returncode, asked.stdout.partition("\n\n")[0]), (0, head), "kubectl gpuhost without words shows the status")
+    following = start([plugin, "watch", "--json"], env=more, stdout=subprocess.PIPE, text=True)
+    t.ok("nodes" in json.loads(following.stdout.readline()), "kubectl gpuhost watch follows")
+    t.equal(os.listdir(f"{directory}/run"), [], "no file has the credentials meanwhile")
+    following.send_signal(signal.SIGTERM)
+    t.equal(wait(following), -signal.SIGTERM, "kubectl gpuhost watch ends by a signal")
+    document["users"][0]["user"] = {"exec": {"command": "aws"}}
+    write(flat, json.dumps(document))
+    asked = run([plugin], env=more)
+    t.ok(asked.returncode == 8 and "the kubeconfig: user 'host': has exec" in asked.stderr and "as root" not in asked.stderr,
+         "kubectl gpuhost refuses a kubeconfig with a plug-in", asked.returncode, asked.stderr)
+    asked = [run([plugin, *words], env=more) for words in (["drain"], ["--context"], ["watch", "-h"])]
+    t.equal([one.returncode for one in asked], [2, 2, 0], "kubectl gpuhost refuses unknown commands")
+    t.ok("kubectl gpuhost [status|watch]" in asked[2].stdout and max(map(len, asked[2].stdout.splitlines())) <= 80, "kubectl gpuhost has a help text", asked[2].stdout)
+    asked = run([*site.command, f"--kubeconfig={site.kubeconfig}"], env=site.environment)
+    t.ok(asked.returncode == INVALID and "--root cannot be used" in asked.stderr, "--kubeconfig with --root is refused", asked.stderr)
+    command = [*site.command[:3], "--kubeconfig=kubeconfig", "--json"]
+    t.equal(run(command, env=site.environment, cwd=etc).stdout, site.ctl("--json").stdout, "--kubeconfig may be a relative path")
+
+
 def check_errors(t, site):
     site.api.fail(403, "GET", NODES)
     asked = site.ctl()
@@ -299,7 +341,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_table, check_hostile, check_lines, check_policy, check_terminal, check_reader_gone, check_leader, check_errors):
+        for check in (check_table, check_hostile, check_lines, check_policy, check_terminal, check_reader_gone, check_plugin, check_leader, check_errors):
             check(t, site)
     finally:
         site.close()

@@ -325,6 +325,7 @@ class Viewer(Service):
     """An administrator on a joined host, of which only the credentials exist."""
     def __init__(self, node):
         super().__init__("viewer", node.place.logs)
+        self.node = node
         plane, self.root = node.controlplane, node.place.state / "viewer"
         config = json.loads(plane.identity("viewer", "gpuhost:host:viewer", "gpuhost:hosts").read_text())
         etc = self.root / "etc/gpuhost/cluster"
@@ -338,6 +339,22 @@ class Viewer(Service):
         (etc / "kubeconfig").write_text(json.dumps(config))
         self.command = [find(node.daemon.tree, "gpuhostctl"), "fleet", "status", f"--root={self.root}"]
         self.more = {"PATH": f"{find(node.daemon.tree, 'gpuhost-cluster').parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def is_plugin(self):
+        """'kubectl gpuhost' shows the same with an administrator's kubeconfig and the context that is named."""
+        node = self.node
+        config = node.place.logs / "contexts"
+        admin = programs.run([node.controlplane.tools / "kubectl", f"--kubeconfig={node.controlplane.admin}", "config", "view", "--raw", "--flatten", "-o", "json"]).stdout
+        document = json.loads(admin)
+        context = document["current-context"]
+        config.write_text(json.dumps({**document, "current-context": "none"}))
+        config.chmod(0o600)
+        path = f"{node.controlplane.tools}:{find(node.daemon.tree, 'kubectl-gpuhost').parent}:{self.more['PATH']}"
+        more = programs.environment(PATH=path, LC_ALL="C.UTF-8", KUBECONFIG=str(config))
+        done = programs.run(["kubectl", "gpuhost", "status", "--context", context, "--json"], env=more)
+        assert done.returncode == 0 and len(json.loads(done.stdout)["nodes"]) == 40, done.stdout + done.stderr
+        done = programs.run(["kubectl", "gpuhost"], env=more)
+        assert done.returncode != 0 and "context none" in done.stderr, done.stdout + done.stderr
 
     def follow(self):
         self.start([*self.command, "--watch"], **self.more)
@@ -370,6 +387,7 @@ def shown(node):
         fleet.eventually_done(NEW, set(fleet.names) - {"sim0002", "sim0040"})
         text = viewer.shows()
         assert "38 of 40 done" in text and "1 failed, 1 waiting" in text and "the kernel refused the module" in text, text
+        viewer.is_plugin()
         eventually(lambda: f"--follow has shown each host: {viewer.tail()}", lambda: "38 of 40 done" in viewer.log.read_text())
         log = viewer.log.read_text()
         assert all(f"{name} upgrade-done {NEW}" in log for name in fleet.names if name not in ("sim0002", "sim0040")), log
