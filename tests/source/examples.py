@@ -26,6 +26,7 @@ EXAMPLES, PAGE, FRAGMENT = "docs/examples/", "docs/how-to/examples.md", "docs/lo
 KUBERNETES, RIGHTS = EXAMPLES + "kubernetes/", "packaging/kubernetes/"
 SCHEMAS = "docs/reference/schemas/"
 ALERTS, METRICS, DASHBOARD = EXAMPLES + "prometheus/gpuhost.rules.yaml", "docs/reference/metrics.md", EXAMPLES + "grafana/gpuhost.json"
+MONITORING = "docs/how-to/monitoring.md"
 ROLE, USER_DATA, KICKSTART = EXAMPLES + "ansible/roles/gpuhost/", EXAMPLES + "cloud-init/user-data.yaml", EXAMPLES + "kickstart/gpuhost.ks"
 INSTALL = "packaging/release/install"
 POLICY, FIELDS, SOURCE = KUBERNETES + "policy.yaml", "daemon/cluster/policy/fields.cpp", "daemon/cluster/policy/texts.hpp"
@@ -261,6 +262,8 @@ def alerts_rule(tree):
             yield f"{rule['alert']}: a sum of nothing is not 0"
         if {"summary", "description"} != set(rule.get("annotations", {})):
             yield f"{rule['alert']} has no summary, or no description"
+        if not re.search(rf"^\|.*\b{rule['alert']}\b.*\|$", tree[MONITORING], re.M):
+            yield f"{rule['alert']} is not in the table of {MONITORING}"
 
 
 def panel_problems(panel, known, variables):
@@ -533,6 +536,7 @@ def main():
         }),
         (("yaml",), "the alerts have known metrics and labels", alerts_rule, {
             "an unknown metric": bad(ALERTS, "gpuhost_connected ==", "gpuhost_connect =="),
+            "an alert that the page does not name": bad(MONITORING, "| GpuHostNotOk |", "| GpuHostOk |"),
             "an alert without a description": bad(ALERTS, "          description: \"'gpuhostctl fleet status' says why it is shut.\"\n", ""),
             "a sum without its absence": bad(ALERTS, " or absent(gpuhost_leader)", ""),
             "an unknown label": bad(ALERTS, 'state="upgrade-failed"', 'status="upgrade-failed"'),
