@@ -87,7 +87,7 @@ Result<std::unique_ptr<Server>> Server::start(base::UniqueFd socket, Text text) 
     std::unique_ptr<Server> server(new Server(std::move(text)));
     server->daemon_ =
         MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &Callbacks::answer, server.get(),
-                         MHD_OPTION_LISTEN_SOCKET, socket.release(),     // closed by the destructor
+                         MHD_OPTION_LISTEN_SOCKET, socket.release(),     // closed by the daemon
                          MHD_OPTION_STRICT_FOR_CLIENT, 1,                //
                          MHD_OPTION_CONNECTION_LIMIT, most_connections,  //
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, head_limit, //
@@ -98,11 +98,8 @@ Result<std::unique_ptr<Server>> Server::start(base::UniqueFd socket, Text text) 
 }
 
 Server::~Server() {
-    if (daemon_ == nullptr)
-        return;
-    // Otherwise MHD_stop_daemon() would shut down the socket, which systemd keeps for the next start.
-    const base::UniqueFd socket(MHD_quiesce_daemon(daemon_));
-    MHD_stop_daemon(daemon_);
+    if (daemon_ != nullptr)
+        MHD_stop_daemon(daemon_);
 }
 
 int Server::descriptor() const {
