@@ -20,7 +20,7 @@ def check(path, *more):
 def check_example(t, path):
     shown = check(EXAMPLE)
     t.equal((shown.returncode, shown.stderr, shown.stdout.splitlines()[0]), (0, "", f"{EXAMPLE}: no mistakes."), "the policy of the examples has no mistakes")
-    t.ok("FROM" in shown.stdout and "\n  Pool: default\nWindow: " in shown.stdout, "values, and windows of the pool, are shown", shown.stdout)
+    t.ok("FROM" in shown.stdout and '\n  Pool: default\n  Wave: {"name":"canary"' in shown.stdout and "\nWindow: " in shown.stdout, "values, and waves and windows of the pool, are shown", shown.stdout)
     with open(EXAMPLE, encoding="utf-8") as file:
         text = file.read()
     lines = text.splitlines()

@@ -125,18 +125,23 @@ std::string render_ignored(const Screen& screen, const Json& policy) {
     return ignored.empty() ? "" : "\n" + ignored.render(screen);
 }
 
-/// Returns true for lists that render_policy_check() does not show as values.
+/// Returns true for lists, which would make the table too wide. render_pool() shows them.
 bool is_shown_apart(const std::string& path) {
-    return path == "rollout.windows" || path == "rollout.gates" || path == "rollout.pools";
+    return path == "rollout.windows" || path == "rollout.gates" || path == "rollout.waves" ||
+           path == "rollout.pools";
 }
 
-/// Renders what differs from the common values: the pool's own fields, its windows and its gates.
+/// Renders what differs from the common values, and the pool's waves, windows and gates.
 std::string render_pool(const Screen& screen, const Json& pool) {
     const std::string name = text_of(pool, "name");
     const Json& selector = base::member(pool, "node_selector");
     const Json& window = base::member(pool, "window");
     Facts facts;
     facts.add("Pool", printable(name) + (selector.is_null() ? "" : ", Nodes with " + value_text(selector)));
+    for (const Json& field : list_of(pool, "fields"))
+        if (text_of(field, "path") == "rollout.waves")
+            for (const Json& wave : list_of(field, "value"))
+                facts.add("Wave", value_text(wave));
     if (window.is_object())
         facts.add("Window", text_of(window, "text"));
     for (const Json& gate : list_of(pool, "gates"))

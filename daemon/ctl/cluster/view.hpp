@@ -15,7 +15,7 @@ namespace gpuhost::ctl {
 [[nodiscard]] std::string render_cluster_policy(const Screen& screen, const base::Json& policy);
 
 /// Renders the result of cluster::check_policy() for the file with this name: the mistakes with their lines,
-/// the values that are not defaults, and for each pool its own values, its windows and its gates.
+/// the values that are not defaults, and for each pool its own values, waves, windows and gates.
 [[nodiscard]] std::string render_policy_check(const Screen& screen, const base::Json& check,
                                               const std::string& file);
 
