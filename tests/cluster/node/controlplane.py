@@ -159,6 +159,12 @@ class Session:
             return answer.status, {"message": content.decode(errors="replace")}
 
 
+def want(plane, version, **upgrade):
+    """Changes the driver that the ClusterPolicy selects."""
+    plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
+                  json.dumps({"spec": {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, **upgrade}}}}))
+
+
 def manifests():
     """Returns the directory with the manifests that the package installs for administrators."""
     return Path(os.environ.get("top_srcdir", Path(__file__).resolve().parents[3])) / "packaging/kubernetes"

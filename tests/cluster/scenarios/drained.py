@@ -4,11 +4,11 @@ kubelet and containerd run them, and gpuhost-cluster evicts them. Only the kerne
 simulated."""
 
 from node import binaries
-from node.controlplane import manifests
+from node.controlplane import manifests, want
 from node.kubelet import MemberKubelet
 from node.waiting import eventually
 from rig.case import case
-from scenarios.upgrades import CRD, Machine, want
+from scenarios.upgrades import CRD, Machine
 
 HOST = "kube01"
 TAINT = "gpuhost.io/not-ready"

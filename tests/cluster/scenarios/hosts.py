@@ -5,12 +5,12 @@ and its own gpuhost-cluster with the rights of a host. Three of them are candida
 import json
 import time
 
-from node.controlplane import manifests
+from node.controlplane import manifests, want
 from node.waiting import eventually
 from rig.case import case
 from scenarios.fleet import RECORD, STATE, UNDER_WAY
 from scenarios.kubernetes import MOST_KIB, own_kib
-from scenarios.upgrades import CRD, Machine, want
+from scenarios.upgrades import CRD, Machine
 
 NAMES = [f"host{number:02}" for number in range(1, 11)]
 CANDIDATES = NAMES[:3]

@@ -10,7 +10,7 @@ import time
 
 import fake_host
 import tap
-from node.controlplane import Session, manifests
+from node.controlplane import Session, manifests, want
 from node.gpuhost import find
 from node.service import Service
 from node.waiting import eventually
@@ -145,11 +145,6 @@ class Machine:
         for name, one in self.pods().items():
             if one["metadata"].get("deletionTimestamp"):
                 self.admin.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}", {"gracePeriodSeconds": 0})
-
-
-def want(plane, version, **upgrade):
-    plane.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "--type=merge", "-p",
-                  json.dumps({"spec": {"driver": {"version": version, "upgradePolicy": {"autoUpgrade": True, **upgrade}}}}))
 
 
 @case("one host: a host with its ClusterPolicy's driver reaches upgrade-done", start="kubernetes", makes="upgrading")
