@@ -5,6 +5,7 @@
 // terminates holders first. args of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units
 // that units.stop stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
 #include "daemon/base/clock.hpp"
+#include "daemon/base/parse.hpp"
 #include "kmod/holder/holders.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/step_code.hpp"
@@ -56,6 +57,13 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
     }
 }
 
+/// Adds the processes in `ended` to the message: the result of a step that fails is lost.
+tl::unexpected<base::Error> fail_after(const base::Json& ended, base::Error why) {
+    if (!ended.empty())
+        why.message += "; terminated: " + base::join(ended.get<std::vector<std::string>>(), ", ");
+    return base::fail(std::move(why));
+}
+
 /// Fails with InUse if a process holds the driver. With policy "terminate", terminates the holders first.
 /// Repeats that a few times, because services may restart their processes until systemd's start limit is
 /// reached.
@@ -65,16 +73,17 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     base::Json ended = base::Json::array();
     for (unsigned round = 0; round < most_rounds && !holders.empty() && is_policy(args, "terminate");
          ++round) {
+        context.progress(-1, "terminating " + describe(holders));
+        if (auto done = terminate(context.root, holders, grace); !done)
+            return fail_after(ended, done.error());
         for (const HolderGroup& group : group_by_origin(holders))
             if (ended.size() < most_listed)
                 ended.push_back(describe_group(group));
-        context.progress(-1, "terminating " + describe(holders));
-        GPUHOST_CHECK(terminate(context.root, holders, grace));
         holders = find_holders(context.root);
     }
     if (!holders.empty())
-        return base::fail(Errc::InUse, "the driver is held by " + describe(holders),
-                          std::string(how_to_free));
+        return fail_after(
+            ended, {Errc::InUse, "the driver is held by " + describe(holders), std::string(how_to_free)});
     return base::Json{{"terminated", std::move(ended)}};
 }
 

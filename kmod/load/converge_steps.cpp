@@ -101,9 +101,13 @@ Result<void> undo(StepContext& context, const base::Json& args) {
     GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;
     if (base::string_or(args, "policy", "refuse") == "terminate" &&
-        !to_unload(loaded_driver(context.root), goal_of(args, "from")).empty())
-        ended = terminate(context.root, find_holders(context.root),
-                          usec_or(args, "grace_usec", std::chrono::seconds(30)));
+        !to_unload(loaded_driver(context.root), goal_of(args, "from")).empty()) {
+        const std::vector<Holder> holders = find_holders(context.root);
+        ended = terminate(context.root, holders, usec_or(args, "grace_usec", std::chrono::seconds(30)));
+        if (ended)
+            for (const HolderGroup& group : group_by_origin(holders))
+                context.warn("terminated " + describe_group(group));
+    }
     const auto report = converge_to(context, args, "from", "to");
     if (report) {
         std::for_each(report->notes.begin(), report->notes.end(), context.warn);

@@ -37,13 +37,24 @@ using base::list_of;
     return base::bool_or(document, "changes_host", true);
 }
 
+/// Returns the strings in the list `key` of the results of all steps.
+[[nodiscard]] inline std::vector<std::string> strings_of_outputs(const base::Json& operation,
+                                                                 std::string_view key) {
+    std::vector<std::string> all;
+    for (const base::Json& output : list_of(operation, "outputs"))
+        for (std::string& text : base::strings_or_empty(output, key))
+            all.push_back(std::move(text));
+    return all;
+}
+
 /// Returns the warnings of an operation's steps. A warning does not end the operation.
 [[nodiscard]] inline std::vector<std::string> warnings_of(const base::Json& operation) {
-    std::vector<std::string> warnings;
-    for (const base::Json& output : list_of(operation, "outputs"))
-        for (const std::string& warning : base::strings_or_empty(output, "warnings"))
-            warnings.push_back(warning);
-    return warnings;
+    return strings_of_outputs(operation, "warnings");
+}
+
+/// Returns the processes that the operation terminated, one text for each unit, container or pod.
+[[nodiscard]] inline std::vector<std::string> terminated_by(const base::Json& operation) {
+    return strings_of_outputs(operation, "terminated");
 }
 
 } // namespace gpuhost::ctl

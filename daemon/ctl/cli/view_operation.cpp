@@ -198,11 +198,13 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
             facts.add("Hint", hint);
     }
     const Json& problems = list_of(operation, "problems");
-    const auto warnings = warnings_of(operation);
+    const auto section = [&](const std::string& name, const std::vector<std::string>& texts) {
+        return texts.empty() ? "" : fit(screen, "\n" + name + ":\n" + lines_of(texts, "  "));
+    };
     return facts.render(screen) +
            (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
-           (warnings.empty() ? "" : fit(screen, "\nWarnings:\n" + lines_of(warnings, "  "))) + "\nSteps:\n" +
-           render_steps(screen, operation);
+           section("Warnings", warnings_of(operation)) + section("Terminated", terminated_by(operation)) +
+           "\nSteps:\n" + render_steps(screen, operation);
 }
 
 std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel, bool next) {
@@ -212,7 +214,8 @@ std::string render_success(const Screen& screen, const Json& operation, std::str
     return fit(screen, text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
                            (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
                            lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
-                           what_came_in(operation) + (next ? next_commands(operation, kernel) : ""));
+                           lines_of(terminated_by(operation), "Terminated: ") + what_came_in(operation) +
+                           (next ? next_commands(operation, kernel) : ""));
 }
 
 std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {
@@ -230,6 +233,8 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         facts.add("  Failed", "in " + named_step(operation, *step));
     if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
         facts.add("  Cause", cause);
+    for (const std::string& processes : terminated_by(operation))
+        facts.add("  Terminated", printable(processes));
     if (!running_driver.empty() && changes_host(operation))
         facts.add("  Runs now", "driver " + printable(running_driver));
     const std::string hint = text_of(error, "hint");

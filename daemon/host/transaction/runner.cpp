@@ -533,6 +533,9 @@ Record Runner::end_record(const Action& action, core::JobResult result) {
     current_->refused_launches = 0;
     for (const std::string& warning : base::strings_or_empty(result.output, "warnings"))
         warn(warning);
+    const std::string id = std::to_string(current_->operation.id);
+    for (const std::string& processes : base::strings_or_empty(result.output, "terminated"))
+        log::notice("operation " + id + ": terminated " + processes, {{"GPUHOST_OPERATION_ID", id}});
     Record ended = record(result.error || !result.problems.empty() ? Record::Type::Fail : Record::Type::Done);
     ended.phase = action.phase;
     ended.step = ended.last = action.step;

@@ -40,8 +40,11 @@ def wait(host):
 @case("--holders=terminate ends the holder and swaps the driver", start="both")
 def terminate(host):
     pid = hold(host)
-    host.swap(NEW, "--holders=terminate")
+    swap = host.swap(NEW, "--holders=terminate")
     expect.driver(host, NEW)
+    ended = f"process {pid} (sleep) of holder.service"
+    assert f"Terminated: {ended}" in swap.out, f"the swap does not name the process: {swap}"
+    host.check(f"journalctl -u gpuhostd | grep -F 'terminated {ended}'")
     assert host.run(f"kill -0 {pid}").rc != 0, "the holder still runs"
 
 

@@ -24,6 +24,21 @@ TEST(OperationView, WarningsAreShown) {
               std::string::npos);
 }
 
+TEST(OperationView, TerminatedProcessesAreShown) {
+    auto operation = swap_operation("committed", {"done", "done", "done"});
+    operation["outputs"] =
+        Json::array({{{"terminated", {"process 4242 (python3) of train.service"}}}, nullptr, nullptr});
+    EXPECT_EQ(render_success({}, operation, ""), "swap driver 535.261.03 → 550.163.01: done in 12 s\n"
+                                                 "Terminated: process 4242 (python3) of train.service\n");
+    EXPECT_NE(
+        render_operation({}, operation, 0).find("\nTerminated:\n  process 4242 (python3) of train.service\n"),
+        std::string::npos);
+    operation["state"] = "rolled-back";
+    EXPECT_NE(
+        render_failure({}, operation, "").find("  Terminated: process 4242 (python3) of train.service\n"),
+        std::string::npos);
+}
+
 TEST(OperationView, RollbackShowsStepCauseAndRunningDriver) {
     auto operation = swap_operation("rolled-back", {"undone", "undone", "pending"});
     operation["error"] = error_document("failed", "nvidia: No such device", "look at dmesg");

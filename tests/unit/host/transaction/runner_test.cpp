@@ -913,6 +913,25 @@ TEST_F(RunnerTest, LaunchRetryIsLoggedOnce) {
     EXPECT_EQ(warnings, 1);
 }
 
+TEST_F(RunnerTest, TerminatedProcessesAreLogged) {
+    static std::string logged;
+    logged.clear();
+    Life life(root);
+    life.start(make_plan({"load"}));
+    life.launcher.end();
+    base::log::set_sink(
+        [](base::log::Level level, std::string_view message, std::string_view, base::log::Fields) noexcept {
+            if (level == base::log::Level::Notice)
+                logged += std::string(message) + "\n";
+        });
+    core::JobResult result;
+    result.output = {{"terminated", {"process 4242 (python3) of train.service"}}};
+    life.launcher.end(result);
+    base::log::set_sink(nullptr);
+    EXPECT_EQ(logged.substr(0, logged.find('\n')),
+              "operation 1: terminated process 4242 (python3) of train.service");
+}
+
 TEST_F(RunnerTest, DryRunsAreRemovedFirst) {
     Life life(root);
     life.start(make_plan({"load"}));
