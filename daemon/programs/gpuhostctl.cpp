@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace {
@@ -38,6 +39,12 @@ int run(const std::vector<std::string>& words) {
     return 0;
 }
 
+/// Returns true if stdout is a pipe that nobody reads any more, as of "gpuhostctl status | head -n 1".
+bool is_reader_gone() {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -45,7 +52,7 @@ int main(int argc, char** argv) {
     (void)std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     try {
         const int status = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-        if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+        if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || is_reader_gone())
             return status;
         std::perror("gpuhostctl: writing the output");
     } catch (const std::exception& e) {

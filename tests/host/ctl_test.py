@@ -155,6 +155,11 @@ def errors(bus):
     with open("/dev/full", "w", encoding="utf-8") as full:
         status = programs.run([CTL, "--help"], stdout=full).returncode
     T.equal(status, 1, "an unwritable stdout causes exit status 1")
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = programs.run(["env", "--ignore-signal=PIPE", CTL, "--help"], stdout=writer)
+    os.close(writer)
+    T.equal((ended.returncode, ended.stderr), (0, ""), "a closed pipe as stdout is no error")
 
 
 def config_cat(bus, directory):
