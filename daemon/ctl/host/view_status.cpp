@@ -130,6 +130,8 @@ void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::u
         facts.add("", text_of(problem, "text"));
     if (problems.empty() && !cause.empty() && cause != state)
         facts.add("", cause);
+    if (state == "failed" || state == "rolled-back" || state == "reboot-required")
+        facts.add("Hint", "gpuhostctl operation show " + std::to_string(number_of(last, "id")));
 }
 
 std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us) {

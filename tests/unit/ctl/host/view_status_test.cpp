@@ -111,7 +111,9 @@ TEST(StatusView, FailureShowsItsCause) {
     auto last = swap_operation("rolled-back", {"undone", "undone", "pending"});
     last["error"] = error_document("failed", "nvidia: No such device", "");
     const std::string text = render_status({}, host(), last, 1'072'000'000);
-    EXPECT_NE(text.find("rolled-back, 1 min ago\n          nvidia: No such device\n"), std::string::npos)
+    EXPECT_NE(text.find("rolled-back, 1 min ago\n          nvidia: No such device\n"
+                        "    Hint: gpuhostctl operation show 12\n"),
+              std::string::npos)
         << text;
 }
 
