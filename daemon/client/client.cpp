@@ -2,7 +2,10 @@
 #include "daemon/client/client.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/client/client_bus.hpp"
+
+#include <algorithm>
 
 namespace gpuhost::client {
 
@@ -95,6 +98,13 @@ Result<std::vector<std::string>> Client::reload() {
 Result<std::vector<OperationRow>> Client::list_operations() {
     GPUHOST_TRY(reply, bus_->call(manager_call("ListOperations")));
     return read_operations(reply.get());
+}
+
+const OperationRow* last_operation(const std::vector<OperationRow>& rows) {
+    const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const OperationRow& row) {
+        return row.ended_us == 0 || !base::starts_with(row.title, "check: ");
+    });
+    return last == rows.rend() ? nullptr : &*last;
 }
 
 Result<Json> Client::describe_operation(std::uint64_t id) {

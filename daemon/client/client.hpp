@@ -52,6 +52,10 @@ struct OperationRow {
     std::uint64_t ended_us = 0; ///< 0 while it runs
 };
 
+/// Returns the newest operation that runs or is not a check (dry-run): a check does not hide the outcome of
+/// the last change. Null if there is none.
+[[nodiscard]] const OperationRow* last_operation(const std::vector<OperationRow>& rows);
+
 class Client {
   public:
     /// Connects to the bus at $DBUS_SYSTEM_BUS_ADDRESS, or else to the system bus. It succeeds even if the

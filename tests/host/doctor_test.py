@@ -127,6 +127,9 @@ def check_report(t, host):
     found = doctor_of_report(host)
     t.ok(found["operation"][0] == "warning" and "rolled-back" in found["operation"][1],
          "a report's doctor.json has the last operation's outcome", found["operation"])
+    host.ctl("driver", "swap", NEW, "--dry-run")
+    said = host.ctl("status", check=None).stdout
+    t.ok(": rolled-back, " in said, "a dry run does not hide a failed operation from status", said)
     own = results(json.loads(with_programs(host, "exit 1", "doctor", "--json").stdout))
     t.equal({check: found[check][0] for check in found}, {check: own[check][0] for check in own},
             "a report's doctor.json equals doctor's results")

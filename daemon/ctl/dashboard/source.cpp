@@ -61,8 +61,8 @@ Result<Documents> read_once(client::Client& client, const base::Root& root) {
     documents.host = std::move(host);
     documents.operations = std::move(operations);
     documents.operations_problem.clear();
-    if (!documents.operations.empty()) {
-        auto last = client.describe_operation(documents.operations.back().id);
+    if (const auto* row = client::last_operation(documents.operations)) {
+        auto last = client.describe_operation(row->id);
         if (last)
             documents.last = *std::move(last);
         else
@@ -178,8 +178,8 @@ void Source::fetch() {
         --pending_;
         documents_.operations_problem = rows ? "" : rows.error().message;
         documents_.operations = std::move(rows).value_or(std::vector<OperationRow>());
-        if (!documents_.operations.empty())
-            fetch_operation(documents_.operations.back().id, &Documents::last);
+        if (const auto* last = client::last_operation(documents_.operations))
+            fetch_operation(last->id, &Documents::last);
     });
     if (opened_ != 0)
         fetch_operation(opened_, &Documents::opened);

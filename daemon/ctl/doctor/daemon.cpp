@@ -20,9 +20,10 @@ Result<void> ask(client::Client& client, DoctorFacts& facts) {
     GPUHOST_TRY(host, client.describe_host());
     facts.host = std::move(host);
     GPUHOST_TRY(rows, client.list_operations());
-    if (rows.empty())
+    const auto* last = client::last_operation(rows);
+    if (last == nullptr)
         return {};
-    GPUHOST_TRY(operation, client.describe_operation(rows.back().id));
+    GPUHOST_TRY(operation, client.describe_operation(last->id));
     facts.operation = std::move(operation);
     return {};
 }

@@ -18,8 +18,8 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(host, client->describe_host());
     GPUHOST_TRY(operations, client->list_operations());
     base::Json last;
-    if (!operations.empty())
-        last = client->describe_operation(operations.back().id).value_or(base::Json());
+    if (const auto* row = client::last_operation(operations))
+        last = client->describe_operation(row->id).value_or(base::Json());
     const bool is_busy = base::member(host, "operation").is_number();
     const Verdict verdict = verdict_of(host, is_busy ? last : base::Json());
     if (session.wants_json()) {
