@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -63,6 +64,17 @@ std::optional<std::size_t> failed_step(const Json& operation) {
     return std::nullopt;
 }
 
+/// Returns the word for the state of step `i`. After the end, no step is pending, and the step that failed is
+/// marked although it was undone.
+std::string state_of_step(const Json& operation, std::size_t i) {
+    const std::string state = text_of(list_of(operation, "steps")[i], "state");
+    const std::string outcome = text_of(operation, "state");
+    if (state == "pending" && outcome != "running" && outcome != "undoing")
+        return "not run";
+    const bool failed = outcome == "rolled-back" || outcome == "failed" || outcome == "reboot-required";
+    return state == "undone" && failed && failed_step(operation) == i ? "failed, undone" : state;
+}
+
 std::string named_step(const Json& operation, std::size_t i) {
     const Json& steps = list_of(operation, "steps");
     return "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) + ", " +
@@ -72,9 +84,9 @@ std::string named_step(const Json& operation, std::size_t i) {
 Style style_of_step(std::string_view state) {
     if (state == "done")
         return Style::Good;
-    if (state == "failed" || state == "undo-failed")
+    if (state == "failed" || state == "failed, undone" || state == "undo-failed")
         return Style::Bad;
-    return state == "pending" || state == "skipped" ? Style::Dim : Style::Warn;
+    return state == "pending" || state == "not run" || state == "skipped" ? Style::Dim : Style::Warn;
 }
 
 std::string headline(std::string_view state, bool changes_host) {
@@ -168,11 +180,17 @@ std::string render_operations(const Screen& screen, const std::vector<client::Op
 
 std::string render_steps(const Screen& screen, const Json& operation) {
     const Json& steps = list_of(operation, "steps");
+    std::vector<std::string> states;
+    std::size_t width = 11; // "undo-failed"
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        states.push_back(state_of_step(operation, i));
+        width = std::max(width, states.back().size());
+    }
     std::string out;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        const std::string state = text_of(steps[i], "state");
         const std::string lead = "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) +
-                                 ". " + screen.paint(style_of_step(state), pad_right(state, 11)) + " ";
+                                 ". " + screen.paint(style_of_step(states[i]), pad_right(states[i], width)) +
+                                 " ";
         out += hanging(screen, lead, text_of(steps[i], "summary")) + "\n";
     }
     return out;

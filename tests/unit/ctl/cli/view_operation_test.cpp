@@ -155,7 +155,7 @@ TEST(OperationView, FailureWithoutHintNamesTheCommandForDetails) {
 
 TEST(OperationView, ShowsStepsAndTheSubject) {
     ::setenv("TZ", "UTC", 1);
-    auto operation = swap_operation("rolled-back", {"undone", "failed", "pending"});
+    auto operation = swap_operation("rolled-back", {"undone", "undone", "pending"});
     operation["error"] = error_document("failed", "nvidia: No such device", "");
     EXPECT_EQ(render_operation({}, operation, 1'072'000'000),
               "Operation: 12, swap driver 535.261.03 → 550.163.01\n"
@@ -166,9 +166,20 @@ TEST(OperationView, ShowsStepsAndTheSubject) {
               "    Cause: nvidia: No such device\n"
               "\n"
               "Steps:\n"
+              "  1. undone         stop nvidia-persistenced.service\n"
+              "  2. failed, undone load nvidia 550.163.01\n"
+              "  3. not run        point libraries at 550.163.01\n");
+}
+
+TEST(OperationView, StepsArePendingOnlyUntilTheEnd) {
+    EXPECT_EQ(render_steps({}, swap_operation("undoing", {"undone", "undone", "pending"})),
               "  1. undone      stop nvidia-persistenced.service\n"
-              "  2. failed      load nvidia 550.163.01\n"
+              "  2. undone      load nvidia 550.163.01\n"
               "  3. pending     point libraries at 550.163.01\n");
+    EXPECT_EQ(render_steps({}, swap_operation("cancelled", {"undone", "undone", "pending"})),
+              "  1. undone      stop nvidia-persistenced.service\n"
+              "  2. undone      load nvidia 550.163.01\n"
+              "  3. not run     point libraries at 550.163.01\n");
 }
 
 TEST(OperationView, ShowsAuthorizationOrUnattendedOrigin) {
