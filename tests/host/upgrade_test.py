@@ -233,8 +233,9 @@ def check_failures(t, maker):
             host.ctl("upgrade", maker.path(OLD), check=0)
             run = fail_once(host, where, maker.path(NEW))
             command = "gpuhostctl upgrade " + (NEW if done != "nothing" else maker.path(NEW))
+            when = "After the cause is removed" if status == ROLLED_BACK else "Continue"
             t.ok(run.returncode == status and host.loaded().get("nvidia") == OLD and f"Done: {done}.\n" in run.stderr
-                 and "the rest of the configuration.\n" in run.stderr and run.stderr.endswith(f"Continue: {command}\n"),
+                 and "the rest of the configuration.\n" in run.stderr and run.stderr.endswith(f"\n{when}: {command}\n"),
                  f"an error at {where.split()[1]} stops the upgrade", *said(run))
             run = host.ctl(*command.split()[1:])
             t.ok(run.returncode == 0 and state(host) == ([NEW, OLD], [], NEW, {KERNEL: NEW}),
