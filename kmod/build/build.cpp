@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -32,15 +33,23 @@ constexpr auto make_deadline = std::chrono::hours(2);
 constexpr auto end_before = std::chrono::minutes(1);
 constexpr long most_jobs = 64; // a job is several processes; the worker's unit may have at most 512
 
+/// Adds the way without a build to the hints.
+void add_other_way(std::vector<Problem>& problems, const std::string& version) {
+    for (Problem& problem : problems)
+        problem.hint +=
+            " Or use modules that are already built: gpuhostctl upgrade " + version + " MODULES/*.ko.";
+}
+
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(requests, build_requests(args));
     GPUHOST_TRY(system, base::Root::open("/"));
     std::vector<Problem> problems;
     for (const BuildRequest& request : requests) {
-        for (Problem& problem : check_headers(context.root, request.kernel))
-            problems.push_back(std::move(problem));
-        for (Problem& problem : check_tools(context.root, request.kernel, system))
-            problems.push_back(std::move(problem));
+        auto headers = check_headers(context.root, request.kernel);
+        auto tools = check_tools(context.root, request.kernel, system);
+        add_other_way(tools.empty() ? headers : tools, request.version);
+        std::move(headers.begin(), headers.end(), std::back_inserter(problems));
+        std::move(tools.begin(), tools.end(), std::back_inserter(problems));
     }
     if (const std::string& package = requests.front().package; !context.root.stat(package))
         problems.push_back({Errc::NotFound, package + ": not found", "Import the package again."});

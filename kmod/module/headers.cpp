@@ -80,8 +80,7 @@ std::vector<Problem> check_tools(const base::Root& root, const std::string& kern
             });
         if (!found)
             problems.push_back({Errc::Unsupported, "'" + program + "' is not installed",
-                                "Install a compiler, make and binutils (Debian: build-essential), or import "
-                                "modules that are already built."});
+                                "Install a compiler, make and binutils (Debian: build-essential)."});
     }
     return problems;
 }
