@@ -34,14 +34,25 @@ bool ends_command(std::string_view word) {
     return !word.empty() && std::string_view(".,;:)'").find(word.back()) != std::string_view::npos;
 }
 
-/// Splits text into words, with each command as one piece.
+constexpr std::array units{"s", "min", "h", "day", "days"};
+
+/// Returns true if a line must not end between the two words: "1 min 12 s ago".
+bool is_in_duration(std::string_view before, std::string_view word) {
+    const auto is_number = [](std::string_view text) {
+        return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+    };
+    const std::string_view unit = word.substr(0, word.find_last_not_of(".,;:)") + 1);
+    return has(units, before) ? unit == "ago" || is_number(word) : is_number(before) && has(units, unit);
+}
+
+/// Splits text into words, with each command and each duration as one piece.
 std::vector<std::string> pieces_of(std::string_view text) {
     std::vector<std::string> pieces;
     std::string before; // the previous word
     bool in_command = false;
     for (const std::string& word : base::split_words(text)) {
         in_command = in_command && word.front() != '('; // a remark after the command
-        if (in_command)
+        if (in_command || is_in_duration(before, word))
             pieces.back() += " " + word;
         else
             pieces.push_back(word);

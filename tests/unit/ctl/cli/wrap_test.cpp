@@ -28,6 +28,12 @@ TEST(Wrap, ProgramMayBeAnotherWord) {
     EXPECT_EQ(wrap("as root: sudo gpuhostctl apply", 20, 0, 2), "as root:\n  sudo gpuhostctl apply");
 }
 
+TEST(Wrap, KeepsDurationWhole) {
+    EXPECT_EQ(wrap("rolled-back, 5.0 s ago", 18, 0, 2), "rolled-back,\n  5.0 s ago");
+    EXPECT_EQ(wrap("took 1 min 12 s, then 3 more", 14, 0, 2), "took\n  1 min 12 s,\n  then 3 more");
+    EXPECT_EQ(wrap("aa 2 GPUs", 6, 0, 2), "aa 2\n  GPUs");
+}
+
 TEST(Wrap, RemarkAfterCommandMayBeBroken) {
     EXPECT_EQ(wrap("gpuhostctl apply   (then reboot)", 20, 0, 2), "gpuhostctl apply\n  (then reboot)");
 }
