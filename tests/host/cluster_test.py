@@ -399,8 +399,14 @@ def check_join(t, site):
     t.ok(asked.returncode == 0, "cluster join succeeds", asked.stderr)
     t.equal(os.stat(host.path("/etc/gpuhost/cluster/bootstrap-kubeconfig")).st_mode & 0o007, 0,
             "the bootstrap kubeconfig is not readable by others")
+    api.faults += [("POST", REQUESTS, 401, {})] * 3
     site.agent.start()
+    site.eventually(t, lambda: "rejects" in str(site.agent.status().get("error")), "the status reports a rejected token")
+    shown = host.ctl("cluster", "status", f"--root={host.root}").stdout
+    t.ok("Request: not sent yet" in shown and "approval" not in shown, "a request that the API server lacks is not sent yet", shown)
     site.eventually(t, lambda: len(requests(site)) == 1, "gpuhost-cluster creates one certificate request")
+    site.eventually(t, lambda: "waits for approval" in host.ctl("cluster", "status", f"--root={host.root}").stdout,
+                    "a request that the API server has waits for approval")
     name, = requests(site)
     asked = api.objects[REQUESTS][name]["spec"]
     t.ok(name.startswith("gpuhost-gpu01-") and asked["signerName"] == "kubernetes.io/kube-apiserver-client",

@@ -65,6 +65,7 @@ void Enrolment::turn() {
 
 void Enrolment::begin() {
     watch_.reset();
+    pending_ = false;
     auto key = pending_key();
     if (!key)
         return fail(key.error());
@@ -105,6 +106,7 @@ void Enrolment::submitted(ApiAnswer&& answer) {
         log_("requested a certificate: approve it with 'kubectl certificate approve " + name_ + "'");
     backoff_.reset();
     error_ = {};
+    pending_ = true;
     follow();
 }
 
@@ -113,6 +115,7 @@ void Enrolment::follow() {
     const auto lost = [this] {
         if (due_)
             return;
+        pending_ = false;
         // The controller manager removes requests that are not approved within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
         due_ = now() + backoff_.next();
@@ -161,6 +164,7 @@ Result<void> Enrolment::keep(const std::string& certificate) {
 /// name. The same key would give the same, denied request.
 void Enrolment::refused(const Json& condition) {
     const std::string why = string_or(condition, "message", "");
+    pending_ = false;
     error_ = {Errc::Refused, "the request '" + name_ + "' was refused" + (why.empty() ? "" : ": " + why),
               "Ask an administrator who approves certificates in this cluster."};
     log_(error_.message);

@@ -28,8 +28,8 @@ class Enrolment {
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
 
-    /// Returns the name of the pending request; empty: none.
-    [[nodiscard]] const std::string& name() const { return name_; }
+    /// Returns the name of the request that the API server has and that waits for approval; empty: none.
+    [[nodiscard]] std::string name() const { return pending_ ? name_ : std::string(); }
     [[nodiscard]] const base::Error& error() const { return error_; }
 
   private:
@@ -54,6 +54,7 @@ class Enrolment {
     std::string digest_; ///< digest of the key
     base::Error error_;
     std::optional<Time> due_ = Time(0);
+    bool pending_ = false; ///< the API server has the request, and it is not denied
     bool ended_ = false;
     std::unique_ptr<Watch> watch_; ///< watches the request
 };

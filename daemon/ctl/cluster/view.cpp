@@ -80,8 +80,10 @@ std::string render_cluster(const Screen& screen, const Json& document) {
         if (const std::string hint = text_of(error, "hint"); !hint.empty())
             facts.add("Hint", hint);
     }
-    if (const std::string request = text_of(document, "request"); !request.empty())
-        facts.add("Request", request + " waits for approval");
+    if (text_of(document, "state") == "joining") {
+        const std::string request = text_of(document, "request");
+        facts.add("Request", request.empty() ? "not sent yet" : request + " waits for approval");
+    }
     const Json& published = list_of(document, "published");
     for (const Json& condition : list_of(document, "conditions")) {
         const std::string status = text_of(condition, "status");
