@@ -403,6 +403,7 @@ def check_join(t, site):
     site.agent.start()
     site.eventually(t, lambda: "rejects" in str(site.agent.status().get("error")), "the status reports a rejected token")
     shown = host.ctl("cluster", "status", f"--root={host.root}").stdout
+    t.ok("kubeadm token create" in " ".join(shown.split()), "a rejected token has a hint how to make another", shown)
     t.ok("Request: not sent yet" in shown and "approval" not in shown, "a request that the API server lacks is not sent yet", shown)
     site.eventually(t, lambda: len(requests(site)) == 1, "gpuhost-cluster creates one certificate request")
     site.eventually(t, lambda: "waits for approval" in host.ctl("cluster", "status", f"--root={host.root}").stdout,

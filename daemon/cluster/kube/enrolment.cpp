@@ -26,6 +26,10 @@ constexpr Time most_wait{60'000};
 /// The wait after an administrator has denied the request. An earlier request would only be denied again.
 constexpr Time after_refusal{600'000};
 constexpr unsigned conflict = 409;
+constexpr unsigned unauthorized = 401;
+constexpr const char* token_hint =
+    "Check that the bootstrap token exists and has not expired. Make another: kubeadm token create --groups "
+    "system:bootstrappers:gpuhost --usages authentication. Then join with it: gpuhostctl cluster join.";
 
 const Json* condition_of(const Json& request, std::string_view type) {
     const Json& conditions = member(member(request, "status"), "conditions");
@@ -100,6 +104,8 @@ Result<void> Enrolment::submit() {
 }
 
 void Enrolment::submitted(ApiAnswer&& answer) {
+    if (answer.status == unauthorized && api_.credentials().certificate.empty())
+        answer.error.hint = token_hint;
     if (!answer.done() && answer.status != conflict)
         return fail(answer.error, answer.retry_after);
     if (answer.done())

@@ -135,10 +135,13 @@ Result<int> follow(Session& session, const base::Root& root) {
                          "kubectl certificate approve " +
                          name + "\n");
         }
-        if (const std::string why = text_of(base::member(*document, "error"), "message"); why != problem) {
+        const Json& error = base::member(*document, "error");
+        if (const std::string why = text_of(error, "message"); why != problem) {
             problem = why;
             if (!why.empty())
                 session.note(why + "\n");
+            if (const std::string hint = text_of(error, "hint"); !hint.empty())
+                session.note(hint + "\n");
         }
     }
 }
