@@ -4,6 +4,7 @@ it writes to the Node, or make it send too many requests."""
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -404,6 +405,7 @@ def check_join(t, site):
     site.eventually(t, lambda: "rejects" in str(site.agent.status().get("error")), "the status reports a rejected token")
     shown = host.ctl("cluster", "status", f"--root={host.root}").stdout
     t.ok("kubeadm token create" in " ".join(shown.split()), "a rejected token has a hint how to make another", shown)
+    t.ok(re.search(r"Retry: .* \d\d:\d\d:\d\d UTC", shown), "a failed request shows the time of the next", shown)
     t.ok("Request: not sent yet" in shown and "approval" not in shown, "a request that the API server lacks is not sent yet", shown)
     site.eventually(t, lambda: len(requests(site)) == 1, "gpuhost-cluster creates one certificate request")
     site.eventually(t, lambda: "waits for approval" in host.ctl("cluster", "status", f"--root={host.root}").stdout,

@@ -124,7 +124,7 @@ void Enrolment::follow() {
         pending_ = false;
         // The controller manager removes requests that are not approved within a day.
         error_ = {Errc::NotFound, "the request '" + name_ + "' was removed, making it again", ""};
-        due_ = now() + backoff_.next();
+        retry_after(backoff_.next());
     };
     watch_ = std::make_unique<Watch>(api_, collection, name_selector(name_),
                                      WatchHandlers{[see](Json&& request) { see(request); },
@@ -176,14 +176,19 @@ void Enrolment::refused(const Json& condition) {
     log_(error_.message);
     if (const auto removed = root_.remove(cluster::pending_key); !removed)
         log_(removed.error().message);
-    due_ = now() + after_refusal;
+    retry_after(after_refusal);
 }
 
 void Enrolment::fail(const Error& error, std::optional<std::chrono::seconds> at_least) {
     if (error.message != error_.message)
         log_(error.message);
     error_ = error;
-    due_ = now() + std::max<Time>(backoff_.next(), at_least.value_or(std::chrono::seconds(0)));
+    retry_after(std::max<Time>(backoff_.next(), at_least.value_or(std::chrono::seconds(0))));
+}
+
+void Enrolment::retry_after(Time wait) {
+    due_ = now() + wait;
+    retry_at_ = (base::realtime_us() / 1000 + static_cast<std::uint64_t>(wait.count())) / 1000;
 }
 
 namespace {

@@ -31,6 +31,8 @@ class Enrolment {
     /// Returns the name of the request that the API server has and that waits for approval; empty: none.
     [[nodiscard]] std::string name() const { return pending_ ? name_ : std::string(); }
     [[nodiscard]] const base::Error& error() const { return error_; }
+    /// Returns when a failed or denied request is made again, in seconds since 1970; 0: no retry is planned.
+    [[nodiscard]] std::uint64_t retry_at() const { return due_ ? retry_at_ : 0; }
 
   private:
     void begin();
@@ -41,6 +43,7 @@ class Enrolment {
     void handle(const base::Json& request);
     [[nodiscard]] base::Result<void> keep(const std::string& certificate);
     void refused(const base::Json& condition);
+    void retry_after(Time wait);
     void fail(const base::Error& error, std::optional<std::chrono::seconds> at_least = {});
 
     const base::Root& root_;
@@ -54,7 +57,8 @@ class Enrolment {
     std::string digest_; ///< digest of the key
     base::Error error_;
     std::optional<Time> due_ = Time(0);
-    bool pending_ = false; ///< the API server has the request, and it is not denied
+    std::uint64_t retry_at_ = 0; ///< due_ on the real-time clock, in seconds
+    bool pending_ = false;       ///< the API server has the request, and it is not denied
     bool ended_ = false;
     std::unique_ptr<Watch> watch_; ///< watches the request
 };

@@ -79,6 +79,8 @@ std::string render_cluster(const Screen& screen, const Json& document) {
         facts.add("Problem", screen.paint(Style::Bad, text_of(error, "message")));
         if (const std::string hint = text_of(error, "hint"); !hint.empty())
             facts.add("Hint", hint);
+        if (const std::uint64_t again = number_of(document, "retry_at"); again > 0)
+            facts.add("Retry", human_time(again * 1'000'000));
     }
     if (text_of(document, "state") == "joining") {
         const std::string request = text_of(document, "request");

@@ -153,8 +153,8 @@ std::string report_cluster(const ReportInput& input) {
     if (!json || !json->is_object())
         return report_document(json ? base::Json() : base::to_json(json.error()));
     base::Json known = base::Json::object();
-    for (const char* key : {"server", "user", "node", "state", "request", "error", "conditions", "published",
-                            "taints", "upgrade", "leader"})
+    for (const char* key : {"server", "user", "node", "state", "request", "retry_at", "error", "conditions",
+                            "published", "taints", "upgrade", "leader"})
         known[key] = base::member(*json, key);
     return report_document(std::move(known));
 }

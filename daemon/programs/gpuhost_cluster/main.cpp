@@ -77,6 +77,7 @@ Result<void> join(const base::Root& root, const std::string& node, StatusFile& s
              {"user", api.config().user},
              {"node", node},
              {"request", enrolment.name()},
+             {"retry_at", enrolment.retry_at()},
              {"error", enrolment.error().message.empty() ? Json() : base::to_json(enrolment.error())}});
         const Time most = enrolment.due().value_or(cluster::now() + between_stats) - cluster::now();
         api.wait(std::clamp(most, Time(0), between_stats));
