@@ -51,6 +51,8 @@ Json to_json(const Step& step) {
     Json value{{"kind", step.kind}, {"summary", step.summary}, {"args", step.args}};
     if (step.forward)
         value["forward"] = true;
+    if (step.passive)
+        value["passive"] = true;
     return value;
 }
 
@@ -58,7 +60,7 @@ Result<Step> step_from_json(const Json& value) {
     GPUHOST_TRY(kind, base::get_string(value, "kind"));
     GPUHOST_TRY(summary, base::get_string(value, "summary"));
     return Step{std::move(kind), std::move(summary), base::member(value, "args"),
-                base::bool_or(value, "forward", false)};
+                base::bool_or(value, "forward", false), base::bool_or(value, "passive", false)};
 }
 
 Json to_json(const Problem& problem) {

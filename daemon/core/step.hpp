@@ -36,6 +36,9 @@ struct Step {
     /// result. After such a step has begun, no step is undone. The operation continues after a reboot, and
     /// later steps run even if one fails.
     bool forward = false;
+    /// True if the step only waits: as long as no other step has begun, nothing was changed, so a failure is
+    /// a refusal.
+    bool passive = false;
 };
 
 /// A reason why an operation can't run. Planning and preflight return problems; gpuhostctl prints them.

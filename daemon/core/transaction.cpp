@@ -120,7 +120,7 @@ void Transaction::begin_step(std::size_t step) {
     in_flight_ = true;
     step_ = step;
     if (phase_ == Phase::Apply) {
-        touched_ = true;
+        touched_ = touched_ || !plan_.steps[step_].passive;
         states_[step_] = StepState::Running;
     } else if (phase_ == Phase::Undo) {
         states_[step_] = StepState::Undoing;
@@ -129,8 +129,10 @@ void Transaction::begin_step(std::size_t step) {
 
 /// Marks the steps after the one in flight, up to `last`, as begun.
 void Transaction::begin_group(std::size_t last) {
-    for (std::size_t step = step_ + 1; step <= std::min(last, last_); ++step)
+    for (std::size_t step = step_ + 1; step <= std::min(last, last_); ++step) {
+        touched_ = touched_ || !plan_.steps[step].passive;
         states_[step] = StepState::Running;
+    }
 }
 
 Result<void> Transaction::done(const Record& record) {

@@ -56,7 +56,7 @@ class Transaction {
     [[nodiscard]] std::size_t last() const { return last_; }
     /// Returns the number of Done records with `continues` since the newest Start.
     [[nodiscard]] std::size_t continued() const { return continued_; }
-    [[nodiscard]] bool touched() const { return touched_; } ///< an apply was started
+    [[nodiscard]] bool touched() const { return touched_; } ///< an apply that is not passive was started
     [[nodiscard]] bool undoing() const { return undoing_; }
     [[nodiscard]] bool past_return() const; ///< a `forward` step has begun
     /// Each step is done, skipped, or failed after the point of no return.

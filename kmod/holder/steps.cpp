@@ -47,7 +47,9 @@ Result<void> wait_for_release(StepContext& context, const base::Json& args) {
             return {};
         const std::uint64_t now = base::monotonic_us();
         if (now - start >= static_cast<std::uint64_t>(timeout.count()) * 1000)
-            return base::fail(Errc::InUse, "the driver is still held by " + describe(holders),
+            return base::fail(Errc::InUse,
+                              "the driver is still held after " + std::to_string(timeout.count() / 1000) +
+                                  " s by " + describe(holders),
                               "Stop it, or swap with --holders=terminate.");
         context.progress(-1, "waiting for " + describe(holders));
         // Sleeps nine times as long as the scan of all processes lasted, but at least 0.2 s and at most 10 s.

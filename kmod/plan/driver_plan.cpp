@@ -185,7 +185,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
         {change.files == Files::Select,
          initramfs_steps(change.settings, observed.initramfs, observed.kernel)},
         {swaps && change.settings.holder_policy == "wait",
-         {{"holders.wait", "wait until no process holds the driver", holder_args(change)}}},
+         {{"holders.wait", "wait until no process holds the driver", holder_args(change), false, true}}},
         {writes, {{"driver.prepare", "prepare firmware and module index of " + version, selection}}},
         {blocks, {{"autoload.block", "block automatic loading of driver modules", autoload_args(change)}}},
         {!units.empty(), {{"units.stop", "stop " + unit_names, {{"units", units}}}}},

@@ -71,7 +71,8 @@ std::string state_of_step(const Json& operation, std::size_t i) {
     const std::string outcome = text_of(operation, "state");
     if (state == "pending" && outcome != "running" && outcome != "undoing")
         return "not run";
-    const bool failed = outcome == "rolled-back" || outcome == "failed" || outcome == "reboot-required";
+    const bool failed = outcome == "refused" || outcome == "rolled-back" || outcome == "failed" ||
+                        outcome == "reboot-required";
     return state == "undone" && failed && failed_step(operation) == i ? "failed, undone" : state;
 }
 
@@ -247,13 +248,13 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         return out + render_problems(screen, problems);
     Facts facts;
     const auto step = failed_step(operation);
-    if (step && state != "cancelled")
+    if (step && state != "cancelled" && state != "refused")
         facts.add("  Failed", "in " + named_step(operation, *step));
     if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
         facts.add("  Cause", cause);
     for (const std::string& processes : terminated_by(operation))
         facts.add("  Terminated", printable(processes));
-    if (!running_driver.empty() && changes_host(operation))
+    if (!running_driver.empty() && changes_host(operation) && state != "refused")
         facts.add("  Runs now", "driver " + printable(running_driver));
     const std::string hint = text_of(error, "hint");
     const std::string id = std::to_string(number_of(operation, "id"));

@@ -201,6 +201,19 @@ TEST(Transaction, PlanWithoutStepsIsCommitted) {
     EXPECT_EQ(run(transaction, all_well).trace, "");
 }
 
+TEST(Transaction, FailureOfAPassiveStepIsARefusal) {
+    for (const std::size_t fails : {0U, 1U}) {
+        Record first = begin(3);
+        first.plan->steps[0].passive = true;
+        EXPECT_TRUE(step_from_json(to_json(first.plan->steps[0])).value().passive);
+        Transaction transaction;
+        ASSERT_TRUE(transaction.feed(first));
+        const Trace result = run(transaction, fails_at(Phase::Apply, fails, Errc::InUse));
+        EXPECT_EQ(result.outcome, fails == 0 ? Outcome::Refused : Outcome::RolledBack);
+        EXPECT_EQ(transaction.touched(), fails != 0);
+    }
+}
+
 TEST(Transaction, RefusedPreflightChangesNothing) {
     Transaction transaction = begun(3);
     const Trace result = run(transaction, fails_at(Phase::Preflight, 0, Errc::Refused));

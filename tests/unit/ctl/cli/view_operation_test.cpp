@@ -131,6 +131,17 @@ TEST(OperationView, RefusalListsAllProblems) {
     EXPECT_EQ(operation_exit_status(operation), 7); // all problems have this code
 }
 
+TEST(OperationView, WaitThatTimedOutIsARefusal) {
+    auto operation = swap_operation("refused", {"undone", "pending", "pending"});
+    operation["error"] =
+        error_document("in-use", "the driver is still held after 20 s by python3", "stop it");
+    EXPECT_EQ(render_failure({}, operation, "535.261.03"),
+              "gpuhostctl: swap driver 535.261.03 → 550.163.01: refused, nothing was changed\n"
+              "  Cause: the driver is still held after 20 s by python3\n"
+              "Hint: stop it\n");
+    EXPECT_EQ(operation_exit_status(operation), 7);
+}
+
 TEST(OperationView, EveryOutcomeHasItsExitStatus) {
     const auto status = [](const std::string& state, const std::string& code) {
         auto operation = swap_operation(state, {"done", "done", "done"});

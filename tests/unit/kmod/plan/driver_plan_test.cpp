@@ -756,5 +756,12 @@ TEST(DriverPlanArgs, RequestOverridesTheHolderPolicy) {
     EXPECT_EQ(step(plan, "modules.converge").args["policy"], "terminate");
 }
 
+TEST(DriverPlan, WaitForHoldersIsPassive) {
+    const core::Plan plan = plan_of(
+        serving_535(), {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}});
+    EXPECT_TRUE(step(plan, "holders.wait").passive);
+    EXPECT_FALSE(step(plan, "driver.prepare").passive);
+}
+
 } // namespace
 } // namespace gpuhost::kmod
