@@ -74,3 +74,27 @@ def loaded_by_insmod(host):
     host.ctl_ok("reload")
     found = host.ctl("doctor").out
     assert "has not selected" not in found and "but device nodes are missing" in found, f"doctor: {found}"  # insmod creates none
+
+
+@case("metrics are served on a socket and written for node_exporter", start="installed")
+def metrics(host):
+    assert host.check("systemctl is-enabled gpuhost-metrics.socket gpuhost-textfile.timer || true").split() == ["disabled"] * 2
+    host.check("systemctl enable --now gpuhost-metrics.socket")
+    scrape = "busybox wget -qO- http://127.0.0.1:9836/metrics"
+    text = host.check(scrape, 30)
+    assert "\ngpuhost_gpus 2\n" in text and "\ngpuhost_ok 0\n" in text, f"scrape: {text}"
+    host.check("systemctl stop gpuhostd")
+    assert "\ngpuhost_up 0\n" in host.check(f"sleep 1; {scrape}", 30)
+    assert host.run("systemctl is-active gpuhostd").rc != 0, "a scrape started gpuhostd"
+    host.check("systemctl start gpuhostd")
+    host.settle()
+    directory = "/var/lib/prometheus/node-exporter"
+    host.check("systemctl start gpuhost-textfile.service")
+    assert host.run(f"ls {directory}").rc != 0, "a directory was made"
+    host.check(f"mkdir -p {directory} && systemctl enable --now gpuhost-textfile.timer")
+    host.check(f"for i in $(seq 100); do [ -e {directory}/gpuhost.prom ] && break; sleep 0.2; done")
+    assert "\ngpuhost_gpus 2\n" in host.check(f"cat {directory}/gpuhost.prom")
+    host.check(f"mv {directory} {directory}.real && ln -s /etc {directory}")
+    assert host.run("systemctl start gpuhost-textfile.service").rc != 0, "a link was followed"
+    assert host.run("ls /etc/gpuhost.prom").rc != 0
+    assert "has a symbolic link in its path" in host.check("journalctl -b -q -o cat -u gpuhost-textfile.service")
