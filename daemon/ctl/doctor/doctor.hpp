@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,6 +83,7 @@ struct DoctorFacts {
     bool devices_complete = true;
     bool firmware_linked = true;            ///< the GSP firmware of the selected version is linked
     std::optional<std::uint64_t> xid_lines; ///< number of Xid lines in this boot
+    std::set<std::uint64_t> xids;           ///< the numbers in these lines
     std::string xid_unseen;                 ///< why `xid_lines` is unknown
 
     std::vector<KernelFacts> kernels;
@@ -150,6 +152,8 @@ struct Check {
 /// Returns the line of the kernel log that explains why the GPU is not served. Among the lines with its PCI
 /// address, this is the newest with "NVRM", or else the newest with "nvidia"; empty if there is none.
 [[nodiscard]] std::string log_line_on(std::string_view log, const std::string& address);
+/// Returns the numbers of Xid errors in the kernel log: 79 of "NVRM: Xid (PCI:0000:65:00): 79, pid=…".
+[[nodiscard]] std::set<std::uint64_t> xids_of(std::string_view log);
 [[nodiscard]] Diagnosis check_gpus(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_driver(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_store(const DoctorFacts& facts);

@@ -93,6 +93,20 @@ std::string log_line_on(std::string_view log, const std::string& address) {
     return from_driver.empty() ? from_kernel : from_driver;
 }
 
+std::set<std::uint64_t> xids_of(std::string_view log) {
+    std::set<std::uint64_t> numbers;
+    for (const std::string& line : base::split(log, '\n')) {
+        const auto xid = line.find("NVRM: Xid (");
+        const auto number = xid == std::string::npos ? xid : line.find("): ", xid);
+        if (number == std::string::npos)
+            continue;
+        const std::string digits = line.substr(number + 3);
+        if (const auto value = base::parse_uint(digits.substr(0, digits.find_first_not_of("0123456789"))))
+            numbers.insert(*value);
+    }
+    return numbers;
+}
+
 Diagnosis check_gpus(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");
@@ -184,7 +198,11 @@ Diagnosis check_xid(const DoctorFacts& facts) {
         return skipped("not known: " + facts.xid_unseen);
     if (*facts.xid_lines == 0)
         return well("no error of a GPU in this boot");
-    return warning(plural(*facts.xid_lines, "line", "lines") + " with Xid in the kernel's log",
+    std::vector<std::string> numbers;
+    for (const std::uint64_t number : facts.xids)
+        numbers.push_back(std::to_string(number));
+    return warning(plural(*facts.xid_lines, "line", "lines") + " with Xid" +
+                       (numbers.empty() ? "" : " " + base::join(numbers, ", ")) + " in the kernel's log",
                    "journalctl -k -b --grep='NVRM: Xid'; NVIDIA's Xid documentation explains each number");
 }
 

@@ -82,10 +82,13 @@ void ask_system(DoctorFacts& facts) {
     if (const auto masked =
             ask_program({"systemctl", "list-unit-files", "--state=masked", "--plain", "--no-legend", all}))
         facts.masked_units = first_words(*masked);
-    if (const auto log = xid_log())
+    const auto log = xid_log();
+    if (log) {
         facts.xid_lines = count_xid(*log);
-    else
+        facts.xids = xids_of(*log);
+    } else {
         facts.xid_unseen = log.error().message;
+    }
     find_gpu_log(facts);
 }
 

@@ -147,7 +147,12 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto& f) { f.firmware_linked = false; }},
         Harm{"NoFirmware", "firmware", "error", "no firmware in the store",
              [](auto& f) { f.store.versions[0].userland[0].firmware.clear(); }},
-        Harm{"Xid", "xid", "warning", "2 lines", [](auto& f) { f.xid_lines = 2; }},
+        Harm{"Xid", "xid", "warning", "2 lines with Xid 79, 143 in",
+             [](auto& f) {
+                 f.xid_lines = 2;
+                 f.xids = xids_of("NVRM: Xid (PCI:0000:65:00): 143, x (1): 2\nNVRM: Xid\nNVRM: Xid (a): b\n"
+                                  "[ 9] NVRM: Xid (PCI:0000:66:00): 79, GPU has fallen off the bus.\n");
+             }},
         Harm{"NouveauLoaded", "nouveau", "error", "is loaded", [](auto& f) { f.nouveau_loaded = true; }},
         Harm{"NouveauAtBoot", "nouveau", "warning", "6.1.0-50-amd64 would load it", [](auto& f) { f.rules.clear(); }},
         Harm{"InstallRule", "modprobe", "error", "'/etc/modprobe.d/x.conf' has 'install nvidia'",
