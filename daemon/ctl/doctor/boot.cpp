@@ -58,7 +58,7 @@ Diagnosis check_signatures(const DoctorFacts& facts) {
 
 Diagnosis check_nouveau(const DoctorFacts& facts) {
     if (facts.nouveau_loaded)
-        return error("nouveau is loaded", "gpuhostctl apply; reboot if nouveau stays loaded");
+        return error("nouveau is loaded", way_to_driver(facts) + "; reboot if nouveau stays loaded");
     std::vector<std::string> kernels;
     for (const KernelFacts& kernel : facts.kernels)
         if (kernel.has_nouveau)

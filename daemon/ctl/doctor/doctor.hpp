@@ -147,6 +147,8 @@ struct Check {
 [[nodiscard]] std::string wanted_version(const DoctorFacts& facts);
 /// Returns why this host needs no driver from gpuhostd; empty if gpuhostd should provide one.
 [[nodiscard]] std::string without_own_driver(const DoctorFacts& facts);
+/// Returns what loads a driver: 'apply', or the hint of 'status' if no driver is chosen.
+[[nodiscard]] std::string way_to_driver(const DoctorFacts& facts);
 /// Returns the PCI addresses of GPUs that the driver should serve but does not serve.
 [[nodiscard]] std::vector<std::string> unserved_gpus(const DoctorFacts& facts);
 /// Returns the line of the kernel log that explains why the GPU is not served. Among the lines with its PCI

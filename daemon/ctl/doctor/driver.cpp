@@ -2,6 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/doctor/doctor.hpp"
+#include "kmod/plan/driver_choice.hpp"
 #include "kmod/plan/select_plan.hpp"
 
 #include <algorithm>
@@ -70,6 +71,13 @@ std::string without_own_driver(const DoctorFacts& facts) {
     return {};
 }
 
+std::string way_to_driver(const DoctorFacts& facts) {
+    if (facts.is_host && facts.owner == kmod::DriverOwner::Gpuhost && wanted_version(facts).empty())
+        if (const auto problem = kmod::driver_to_choose(observed_of(facts), {}))
+            return problem->hint.substr(0, problem->hint.find_last_not_of('.') + 1);
+    return "gpuhostctl apply";
+}
+
 std::vector<std::string> unserved_gpus(const DoctorFacts& facts) {
     std::vector<std::string> unserved;
     for (const kmod::PciGpu& gpu : kmod::gpus_to_drive(facts.gpus))
@@ -126,7 +134,7 @@ Diagnosis check_gpus(const DoctorFacts& facts) {
     for (const std::string& address : unserved)
         named.push_back(with_reason(facts, address));
     const std::string text = "not served: " + base::join(named, ", ");
-    const std::string way_to_load = is_others ? "modprobe nvidia; journalctl -k" : "gpuhostctl apply";
+    const std::string way_to_load = is_others ? "modprobe nvidia; journalctl -k" : way_to_driver(facts);
     if (loaded_version(facts).empty())
         return error(text, way_to_load);
     const std::string next = "journalctl -k --grep='NVRM|nvidia'; nvidia-smi";

@@ -47,9 +47,11 @@ Diagnosis check_operation(const DoctorFacts& facts) {
     if (state == "busy")
         return warning("operation " + id + " is running: " + text_of(facts.operation, "title"),
                        "gpuhostctl operation wait " + id);
-    if (state == "degraded")
+    if (state == "degraded") {
+        const std::string way = way_to_driver(facts);
         return error("this host does not match its configuration",
-                     "gpuhostctl apply --dry-run; gpuhostctl apply");
+                     way == "gpuhostctl apply" ? "gpuhostctl apply --dry-run; gpuhostctl apply" : way);
+    }
     if (last == "failed" || last == "rolled-back")
         return warning("operation " + id + " was the last one, its outcome is " + last,
                        "gpuhostctl operation show " + id);

@@ -214,6 +214,28 @@ std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view resul
     return names;
 }
 
+TEST(Doctor, EmptyStoreLeadsToUpgradeNotApply) {
+    DoctorFacts facts = healthy();
+    facts.host["state"] = "degraded";
+    facts.gpus = {{"0000:65:00.0", "0x2330", "nouveau"}};
+    facts.served.clear();
+    facts.loaded.clear();
+    facts.nouveau_loaded = true;
+    for (const char* check : {"operation", "gpus", "nouveau"})
+        EXPECT_NE(result_of(facts, check).at("next").get<std::string>().find("gpuhostctl apply"),
+                  std::string::npos)
+            << "a driver is chosen";
+    facts.configured.clear();
+    facts.store = {};
+    for (const char* check : {"operation", "gpus", "nouveau"})
+        EXPECT_EQ(result_of(facts, check)
+                      .at("next")
+                      .get<std::string>()
+                      .find("Bring one in: gpuhostctl upgrade FILE…"),
+                  0U)
+            << result_of(facts, check);
+}
+
 using Names = std::vector<std::string>;
 
 /// Returns healthy() with a driver that gpuhostd does not manage.
