@@ -109,6 +109,12 @@ Diagnosis check_runtimes(const DoctorFacts& facts) {
     for (const Json& runtime : list_of(facts.runtimes, "runtimes"))
         if (!base::bool_or(runtime, "ok", false))
             bad.push_back(text_of(runtime, "name"));
+    const Json& plan = base::member(base::member(base::member(facts.host, "components"), "runtime"), "plan");
+    const auto reasons = base::strings_or_empty(plan, "reasons");
+    // During an operation, the plan always differs from the host.
+    if (bad.empty() && !list_of(plan, "steps").empty() && text_of(facts.host, "state") != "busy")
+        return warning(reasons.empty() ? text_of(plan, "title") : printable(base::join(reasons, "; ")),
+                       "gpuhostctl apply");
     if (bad.empty())
         return well(plural(list_of(facts.runtimes, "runtimes").size(), "runtime is", "runtimes are") +
                     " configured as intended");

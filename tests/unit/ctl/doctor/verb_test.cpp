@@ -181,6 +181,12 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"NoCdi", "cdi", "warning", "no CDI file", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
         Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
+        Harm{"RuntimesNotInspected", "runtimes", "warning", "have not been inspected yet",
+             [](auto& f) {
+                 f.host["components"]["runtime"]["plan"] = {
+                     {"steps", {{{"kind", "runtime.configure"}}}},
+                     {"reasons", {"container runtimes have not been inspected yet"}}};
+             }},
         Harm{"RuntimesUnseen", "runtimes", "warning", "not allowed",
              [](auto& f) { f.runtimes = {{"message", "not allowed"}}; }},
         Harm{"AllAnchorsExpired", "trust", "error", "no authority is valid: 'b.pem' expired on",
