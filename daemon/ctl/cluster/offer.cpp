@@ -2,6 +2,8 @@
 #include "daemon/ctl/cluster/offer.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/cluster/kube/paths.hpp"
 #include "daemon/ctl/cli/password_agent.hpp"
 #include "daemon/ctl/cli/session.hpp"
 
@@ -23,6 +25,13 @@ std::string all_but_driver(const Json& components) {
 }
 
 } // namespace
+
+Json upgrade_by_cluster() {
+    const auto root = base::Root::open("/");
+    const auto text = root ? root->read(cluster::status_file) : base::fail(root.error());
+    const auto document = text ? base::parse_json(*text, "the status") : base::fail(text.error());
+    return document ? member(*document, "upgrade") : Json();
+}
 
 base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only) {
     const auto given = only.find("only");

@@ -11,6 +11,9 @@ namespace gpuhost::ctl {
 
 class Session;
 
+/// Returns how gpuhost-cluster upgrades this host: "upgrade" in its status. Null if it does not run.
+[[nodiscard]] base::Json upgrade_by_cluster();
+
 struct ClusterOffer {
     std::string driver; ///< version; empty: no offer
     /// Value of --only for all other components, which gpuhostd applies itself; empty: none.

@@ -3,6 +3,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cluster/offer.hpp"
 #include "daemon/ctl/host/verbs.hpp"
 #include "daemon/ctl/host/verdict.hpp"
 
@@ -26,6 +27,7 @@ base::Result<int> run(Session& session) {
         host["verdict"] = to_json(verdict);
         session.print_json(host);
     } else {
+        host["cluster"]["upgrade"] = upgrade_by_cluster();
         session.page(render_verdict(session.out(), verdict) +
                      render_status(session.out(), host, last, base::realtime_us()));
     }

@@ -111,6 +111,10 @@ void add_cluster_lines(Facts& facts, const Json& host) {
     else if (!driver.empty())
         facts.add("Cluster",
                   "selects driver " + driver + " for this host; 'gpuhostctl apply' requests the upgrade");
+    else if (const Json& upgrade = base::member(cluster, "upgrade");
+             text_of(upgrade, "state") == "upgrade-required")
+        facts.add("Cluster",
+                  "waits to upgrade to " + text_of(upgrade, "version") + ": " + text_of(upgrade, "reason"));
 }
 
 void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {

@@ -65,6 +65,18 @@ TEST(StatusView, ClustersDesiredVersionsAreShown) {
     EXPECT_NE(asked.find("upgrade of this host requested: driver 560.35.03\n"), std::string::npos) << asked;
 }
 
+TEST(StatusView, UpgradeThatWaitsHasReason) {
+    Json waits = host();
+    waits["cluster"] = {
+        {"upgrade",
+         {{"state", "upgrade-required"}, {"version", "560.35.03"}, {"reason", "the node is not ready"}}}};
+    const std::string line = " Cluster: waits to upgrade to 560.35.03: the node is not ready\n";
+    EXPECT_NE(render_status({}, waits, Json(), 0).find(line), std::string::npos)
+        << render_status({}, waits, Json(), 0);
+    waits["cluster"]["upgrade"]["state"] = "upgrade-done";
+    EXPECT_EQ(render_status({}, waits, Json(), 0).find("Cluster:"), std::string::npos);
+}
+
 TEST(StatusView, PendingStepsHaveReasons) {
     Json pending = host();
     Json& driver = pending["components"]["driver"];
