@@ -61,9 +61,11 @@ void add_leader(Facts& facts, const Json& leader) {
     facts.add("Leader", leads ? "this host" : name.empty() ? "none yet" : name);
     for (const Json& pool : list_of(leader, "pools")) {
         const auto count = [&](const char* key) { return std::to_string(base::int_or(pool, key, 0)); };
-        facts.add("Pool", text_of(pool, "name") + ": " + count("done") + " of " + count("hosts") +
-                              " hosts done, " + count("in_progress") + " under way, " + count("pending") +
-                              " waiting, " + count("failed") + " failed");
+        const bool paused = text_of(pool, "mode") == "on-request" && !text_of(pool, "version").empty();
+        facts.add("Pool", text_of(pool, "name") + (paused ? ", paused (autoUpgrade is off): " : ": ") +
+                              count("done") + " of " + count("hosts") + " hosts done, " +
+                              count("in_progress") + " under way, " + count("pending") + " waiting, " +
+                              count("failed") + " failed");
         if (const std::string waits = text_of(pool, "wait_reason"); !waits.empty())
             facts.add("", waits);
     }

@@ -217,7 +217,7 @@ void add_pool(const Screen& screen, Facts& facts, const Json& pool) {
     const bool on_request = text_of(pool, "mode") == "on-request";
     add_wrapped(screen, facts, "Pool",
                 text_of(pool, "name") + ", " + (version.empty() ? "no driver wanted" : "driver " + version) +
-                    (on_request ? ", on request: autoUpgrade is off" : ""));
+                    (on_request ? ", paused: autoUpgrade is off" : ""));
     if (hosts == 0)
         return facts.add("", "no hosts");
     const std::string share = std::to_string(done) + " of " + std::to_string(hosts) + " done";

@@ -2,6 +2,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cluster/view.hpp"
 #include "daemon/ctl/fleet/view.hpp"
 
 #include <gtest/gtest.h>
@@ -189,7 +190,18 @@ TEST(FleetView, MissingHostsAndPolicyAreShown) {
     nothing["mode"] = "on-request";
     EXPECT_EQ(render_fleet({}, fleet({nothing}, Json::array()), view()),
               "Server: https://api:6443\nLeader: gpu01\n"
-              "  Pool: default, no driver wanted, on request: autoUpgrade is off\n        no hosts\n");
+              "  Pool: default, no driver wanted, paused: autoUpgrade is off\n        no hosts\n");
+}
+
+TEST(FleetView, LeaderNamesPausedPool) {
+    Json paused = pool("default", 1, 0, 0, 0, 0);
+    Json document = {{"state", "connected"}, {"leader", {{"leads", true}, {"pools", {paused}}}}};
+    EXPECT_NE(render_cluster({}, document).find("Pool: default: 0 of 1 hosts done"), std::string::npos)
+        << render_cluster({}, document);
+    document["leader"]["pools"][0]["mode"] = "on-request";
+    EXPECT_NE(render_cluster({}, document).find("Pool: default, paused (autoUpgrade is off): 0 of 1 hosts"),
+              std::string::npos)
+        << render_cluster({}, document);
 }
 
 TEST(FleetView, ControlCharactersOfNodesAreReplaced) {
