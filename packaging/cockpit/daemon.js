@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhostd over D-Bus, org.gpuhost1(5). Calls have the rights of the person who is logged in, or of root
 // where that person has turned on administrative access.
+import { keepOpen } from "./channel.js";
 import { isRunning, printable } from "./document.js";
 import { DaemonError, explain, notRunning } from "./errors.js";
 
@@ -8,6 +9,7 @@ const NAME = "org.gpuhost1";
 const ROOT = "/org/gpuhost1";
 const MOST_TEXT = 16 * 1024 * 1024; // of one answer
 const POLL_MS = 1000; // between two queries of an operation without a signal
+
 // Returns the options of a method as cockpit.js sends a{sv}.
 function variants(options) {
     const types = { string: "s", boolean: "b" };
@@ -17,25 +19,37 @@ function variants(options) {
 }
 
 export class Daemon {
-    // `onChange(isOwned)` is called after each signal of gpuhostd, and when gpuhostd starts or stops.
+    // `onChange()` is called after each signal of gpuhostd, when gpuhostd starts or stops, and when the channel
+    // is opened or closed.
     constructor(cockpit, onChange) {
+        this.waiting = new Set();
+        this.closed = null;
+        keepOpen(() => this.open(cockpit, onChange));
+    }
+
+    open(cockpit, onChange) {
         this.client = cockpit.dbus(NAME, { bus: "system", superuser: "try" });
         this.owner = null;
-        this.waiting = new Set();
         const changed = () => {
             for (const wake of this.waiting) wake();
-            onChange(this.owner !== null);
+            onChange();
+        };
+        const opened = () => {
+            this.closed = null;
+            changed();
         };
         this.client.addEventListener("owner", (_event, owner) => {
             this.owner = owner;
-            changed();
+            opened();
         });
         this.client.addEventListener("close", (_event, options) => {
             this.owner = null;
             this.closed = explain(options ?? {});
             changed();
         });
+        this.client.wait().then(opened, () => null);
         this.client.subscribe({ path_namespace: ROOT }, changed);
+        return this.client;
     }
 
     // A call would start a daemon that a person has stopped.

@@ -51,6 +51,12 @@ export function explain(failure) {
             "permission denied",
             "Turn on administrative access, or allow the action in polkit.",
         );
+    if (["disconnected", "terminated"].includes(failure.problem))
+        return new DaemonError(
+            "Disconnected",
+            "the connection to this host is lost",
+            "The page connects again. If it does not, reload it.",
+        );
     if (OLD.includes(name))
         return new DaemonError(
             "Unsupported",

@@ -4,6 +4,7 @@ cockpitdir = $(datadir)/cockpit/gpuhost
 dist_cockpit_DATA = \
     %D%/actions.js \
     %D%/cards.js \
+    %D%/channel.js \
     %D%/daemon.js \
     %D%/dialog.js \
     %D%/document.js \

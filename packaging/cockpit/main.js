@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: gets gpuhostd's documents after each of its signals, and shows them.
 import { showCards } from "./cards.js";
+import { followAccess } from "./channel.js";
 import { Daemon } from "./daemon.js";
 import { flag, isRunning, observed, text } from "./document.js";
 import { alert, update } from "./dom.js";
-import { explain, notRunning } from "./errors.js";
+import { explain } from "./errors.js";
 import { followTheme } from "./theme.js";
 import { verdictOf, verdictOfError } from "./verdict.js";
 
@@ -76,9 +77,7 @@ function main() {
     followTheme();
     const run = coalesced(() => refresh(daemon));
     const daemon = new Daemon(window.cockpit, run);
-    daemon.client.wait().then(() => {
-        if (daemon.owner === null) showVerdict(verdictOfError(notRunning()));
-    }, run);
+    followAccess(window.cockpit, () => window.location.reload());
     setInterval(() => document.hidden || run(), IDLE_MS);
     document.addEventListener("visibilitychange", () => document.hidden || run());
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of packaging/cockpit in a real cockpit-ws, shown by a headless Chromium."""
+import json
 import os
 import shutil
 import socket
@@ -7,6 +8,7 @@ import subprocess
 import time
 
 import tap
+from fake_host import write
 from programs import PATIENCE, end, environment, start
 
 try:
@@ -61,13 +63,14 @@ class Cockpit:
         if not os.path.lexists(page):
             shutil.copytree(os.path.join(tap.TOP_SRCDIR, "packaging/cockpit"), page)
             subprocess.run(["chmod", "-R", "a+rX,u+w", data], check=True)
+        # As sudo of cockpit-system, without a password and without more rights.
+        write(os.path.join(data, "cockpit/access/manifest.json"), json.dumps({"bridges": [{"privileged": True, "spawn": ["cockpit-bridge", "--privileged"]}]}))
         port = free_port()
-        self.address = f"http://127.0.0.1:{port}"
         # The bridge would start a bus of its own and an ssh-agent, which outlive it.
         variables = {"XDG_DATA_HOME": data, "HOME": host.scratch, "LC_ALL": "C.UTF-8", "DBUS_SESSION_BUS_ADDRESS": host.address, "SSH_AUTH_SOCK": "/nonexistent"}
         self.process = start([WS, "--address=127.0.0.1", f"--port={port}", "--local-session=cockpit-bridge"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=host.environment | variables, **options)
-        self.page = self.address + "/cockpit/@localhost/gpuhost/index.html"
+        self.page = f"http://127.0.0.1:{port}/cockpit/@localhost/gpuhost/index.html"
         wait_for(lambda: listens(port))
 
     def close(self):

@@ -114,8 +114,8 @@ def check_swap(t, host, browser):
     def at_gate(arrived):
         shown = browser.shows("#operation-card", f"swap driver {OLD} → {NEW}", "running", "%", "load nvidia")
         t.ok(arrived and shown, "a running swap shows title, percent and steps", browser.text("#operation-card"))
-        bar = browser.run("return document.querySelector('#operation-card progress').value")
-        t.ok(0 < bar < 100, "a running swap has a progress bar", bar)
+        moves = wait_for(lambda: 0 < browser.run("return document.querySelector('#operation-card progress').value") < 100)
+        t.ok(moves, "a running swap has a progress bar", browser.text("#operation-card"))
         t.ok(browser.shows("#verdict", "NOT OK: operation", "changes this host"), "the verdict names the running operation", browser.text("#verdict"))
         picture(browser, "cockpit-progress", 860)
 
@@ -133,7 +133,7 @@ def check_cancel(t, host, browser):
         browser.click("#cancel")
         t.ok(browser.shows("dialog", "Cancel operation", "are undone", "running"), "cancelling shows first what is undone", browser.text("dialog"))
         browser.click("#dialog-start")
-        wait_for(lambda: not browser.run("return document.querySelector('dialog')"))
+        t.ok(wait_for(lambda: not browser.run("return document.querySelector('dialog')")), "a cancelled operation closes the dialog", browser.text("dialog"))
 
     gates = gated(host, browser, "apply modules.converge before", "go", at_gate, ROLLBACK)
     t.ok(browser.shows("#operation-card", "cancelled, the host is as it was before"), "a cancelled operation is shown", browser.text("#operation-card"))
@@ -183,6 +183,16 @@ def check_restart(t, host, browser):
     t.ok(browser.shows("#verdict", f"OK: driver {NEW} serves") and browser.shows("#host-card", "idle"), "a started daemon is shown again", browser.text())
 
 
+def check_reconnect(t, host, browser):
+    """Closes the page's channels as Cockpit does when their bridge has ended."""
+    browser.run("window.seen = new Set(); cockpit.transport.filter((_message, channel) => { if (channel) window.seen.add(channel); return true; })")
+    host.ctl("reload", check=0)
+    wait_for(lambda: browser.run("return window.seen.size"))
+    browser.run("for (const channel of window.seen) cockpit.transport.inject('\\n' + JSON.stringify({command: 'close', channel, problem: 'terminated'}), false)")
+    t.ok(browser.shows("#verdict", "NOT OK: the connection to this host is lost"), "a lost connection is the verdict", browser.text("#verdict"))
+    t.ok(browser.shows("#verdict", f"OK: driver {NEW} serves"), "the page connects again by itself", browser.text("#verdict"))
+
+
 # Returns each text whose contrast with its background is below that of WCAG 2's level AA.
 CONTRAST = """
 const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -214,6 +224,13 @@ def check_access(t, browser):
             "every control and region has a name")
 
 
+def check_access_change(t, browser, method, *arguments):
+    browser.run("window.isOld = true")
+    browser.run("cockpit.dbus(null, {bus: 'internal'}).call('/superuser', 'cockpit.Superuser', arguments[0], arguments[1])", method, arguments)
+    t.ok(wait_for(lambda: browser.run("return !window.isOld && document.readyState === 'complete'")) and browser.shows("#verdict", f"OK: driver {NEW} serves"),
+         f"{method} of administrative access reloads the page", browser.text("#verdict"))
+
+
 def check_rights(t, host, browser):
     """A person without rights sees everything and what is missing for a change."""
     if os.geteuid() != 0:
@@ -227,6 +244,8 @@ def check_rights(t, host, browser):
         browser.click(ROLLBACK)
         t.ok(browser.shows("dialog", "Nothing was checked on this host: ", "root", f"load nvidia {OLD}") and
              browser.run("return document.querySelector('#dialog-start').disabled"), "without rights a dialog shows why nothing starts", browser.text("dialog"))
+        check_access_change(t, browser, "Start", "cockpit-bridge")
+        check_access_change(t, browser, "Stop")
     finally:
         cockpit.close()
 
@@ -295,6 +314,7 @@ def check_documents(t, host, browser, good):
     service = Service(host)
     try:
         service.say(("answer", "Manager.Describe", json.dumps(good)), ("answer", "Driver.History", '{"changes": [1]}'), ("own",))
+        wait_for(lambda: host.ctl("status", "--json").stdout)  # the service owns the name
         check_verdicts(t, host, browser, service, good)
         bundle = {"name": HOSTILE, "generation": 1, "images": 2, "bytes": 5e9, "signer": {"subject": HOSTILE}, "packages": [{"distribution": HOSTILE}]}
         runtime = {"name": HOSTILE, "state": "problem", "text": HOSTILE}
@@ -340,6 +360,7 @@ def check(t, host, browser, cockpit):
     check_apply(t, host, browser)
     check_operation(t, browser)
     check_restart(t, host, browser)
+    check_reconnect(t, host, browser)
     good = host.json("status")
     check_documents(t, host, browser, {key: value for key, value in good.items() if key != "verdict"})
     check_rights(t, host, browser)
