@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t deepest = 64;
 /// Cost of a value, in addition to the length of its text; see most_spent.
 constexpr std::size_t value_cost = 16;
-/// Limit of the cost of a document. A CDI specification of 1 MiB without aliases has a far lower cost.
+/// Limit of the cost of a text. A CDI specification of 1 MiB without aliases has a far lower cost.
 constexpr std::size_t most_spent = 2U << 20U;
 constexpr std::size_t longest_path = 256; ///< of YamlDocument::lines
 constexpr std::string_view plain = "?";   ///< yaml-cpp's tag for a node without one
@@ -81,8 +81,9 @@ Json plain_scalar(const std::string& text) {
 /// the parser were not stopped, it would recurse as deeply as the text is nested.
 class JsonBuilder final : public YAML::EventHandler {
   public:
-    /// Adds the line of each value to `lines`, unless it is null.
-    explicit JsonBuilder(std::map<std::string, std::size_t, std::less<>>* lines = nullptr) : lines_(lines) {}
+    /// Adds the cost of the document to `spent`, and the line of each value to `lines`, unless it is null.
+    explicit JsonBuilder(std::size_t& spent, std::map<std::string, std::size_t, std::less<>>* lines = nullptr)
+        : spent_(spent), lines_(lines) {}
 
     [[nodiscard]] Json take() && { return std::move(document_); }
 
@@ -91,7 +92,7 @@ class JsonBuilder final : public YAML::EventHandler {
 
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         refuse_as_key(mark);
-        spend(mark, made_, value_cost);
+        made_ += spend(mark, value_cost);
         locate(mark);
         put(mark, {Json(), value_cost}, anchor);
     }
@@ -99,7 +100,7 @@ class JsonBuilder final : public YAML::EventHandler {
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& text) override {
         const std::size_t cost = value_cost + text.size();
-        spend(mark, made_, cost);
+        made_ += spend(mark, cost);
         refuse_tag(mark, tag);
         if (!is_key_next()) {
             locate(mark);
@@ -119,7 +120,7 @@ class JsonBuilder final : public YAML::EventHandler {
         const auto named = anchors_.find(anchor);
         if (named == anchors_.end())
             throw YAML::ParserException(mark, "has an alias inside its own anchor");
-        spend(mark, made_, named->second.cost);
+        made_ += spend(mark, named->second.cost);
         locate(mark);
         put(mark, named->second, 0);
     }
@@ -191,11 +192,12 @@ class JsonBuilder final : public YAML::EventHandler {
     }
 
     /// Adds a cost, and throws if the total exceeds most_spent. A small text with aliases could otherwise
-    /// expand to a huge number of values or to huge values.
-    void spend(const YAML::Mark& mark, std::size_t& spent, std::size_t cost) const {
-        spent += cost;
-        if (made_ + kept_ > most_spent)
+    /// expand to a huge number of values or to huge values. Returns the cost.
+    std::size_t spend(const YAML::Mark& mark, std::size_t cost) {
+        spent_ += cost;
+        if (spent_ > most_spent)
             throw YAML::ParserException(mark, "expands to too much data");
+        return cost;
     }
 
     void begin(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
@@ -204,7 +206,7 @@ class JsonBuilder final : public YAML::EventHandler {
             throw YAML::ParserException(mark, "is nested too deeply");
         auto path = locate(mark);
         open_.push_back({std::move(value), mark, anchor, made_, std::move(path)});
-        spend(mark, made_, value_cost);
+        made_ += spend(mark, value_cost);
     }
 
     void end() {
@@ -216,7 +218,7 @@ class JsonBuilder final : public YAML::EventHandler {
     /// Adds a value to its parent, and stores a copy for aliases if `anchor` is not 0.
     void put(const YAML::Mark& mark, Named made, YAML::anchor_t anchor) {
         if (anchor != 0) {
-            spend(mark, kept_, made.cost);
+            (void)spend(mark, made.cost);
             anchors_[anchor] = made;
         }
         if (open_.empty())
@@ -227,12 +229,12 @@ class JsonBuilder final : public YAML::EventHandler {
             outer.value[*std::exchange(outer.key, std::nullopt)] = std::move(made.value);
     }
 
+    std::size_t& spent_; ///< cost of all values of the text, and of the copies in anchors_
     std::map<std::string, std::size_t, std::less<>>* lines_;
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
-    std::size_t made_ = 0; ///< cost of all values; made_ + kept_ is limited by most_spent
-    std::size_t kept_ = 0; ///< cost of the copies in anchors_
+    std::size_t made_ = 0; ///< cost of the values of this document
 };
 
 /// Passes the text to `read`, which may throw YAML::Exception.
@@ -254,7 +256,8 @@ Result<T> with_parser(std::string_view text, std::string_view what, Read read) {
 
 Result<Json> parse_yaml(std::string_view text, std::string_view what) {
     return with_parser<Json>(text, what, [](YAML::Parser& parser) {
-        JsonBuilder builder;
+        std::size_t spent = 0;
+        JsonBuilder builder(spent);
         (void)parser.HandleNextDocument(builder); // the result is null if the text has no document
         return std::move(builder).take();
     });
@@ -263,9 +266,10 @@ Result<Json> parse_yaml(std::string_view text, std::string_view what) {
 Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text, std::string_view what) {
     return with_parser<std::vector<YamlDocument>>(text, what, [](YAML::Parser& parser) {
         std::vector<YamlDocument> documents;
+        std::size_t spent = 0;
         for (;;) {
             YamlDocument document;
-            JsonBuilder builder(&document.lines);
+            JsonBuilder builder(spent, &document.lines);
             if (!parser.HandleNextDocument(builder))
                 return documents;
             document.value = std::move(builder).take();

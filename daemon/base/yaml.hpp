@@ -26,7 +26,8 @@ struct YamlDocument {
     std::map<std::string, std::size_t, std::less<>> lines;
 };
 
-/// Parses all documents of `text`, each like parse_yaml(). Omits empty documents.
+/// Parses all documents of `text`, each like parse_yaml(), but with 2 MiB of values for all of them together.
+/// Omits empty documents.
 [[nodiscard]] Result<std::vector<YamlDocument>> parse_yaml_documents(std::string_view text,
                                                                      std::string_view what);
 

@@ -146,6 +146,17 @@ TEST(Yaml, DocumentsHaveTheLinesOfTheirValues) {
     EXPECT_EQ(read->back().lines, (Lines{{"", 7}, {"[0]", 7}, {"[0].c", 7}, {"[1]", 8}}));
 }
 
+TEST(Yaml, DocumentsShareTheLimitOfValues) {
+    std::string text = "{}\n";
+    for (int i = 0; i < 100; ++i)
+        text += "---\n" + bomb("x", 3);
+    const auto read = parse_yaml_documents(text, "x.yaml");
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("expands to too much data"), std::string::npos)
+        << read.error().message;
+    EXPECT_TRUE(parse_yaml_documents("{}\n---\n" + bomb("x", 3), "x.yaml"));
+}
+
 TEST(Yaml, LongPathsHaveNoLines) {
     const std::string key(200, 'k');
     const auto read = parse_yaml_documents(key + ": {" + key + ": {a: 1}, b: 2}\n", "x");
