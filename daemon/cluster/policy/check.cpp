@@ -25,24 +25,38 @@ namespace {
 
 using Lines = std::map<std::string, std::size_t, std::less<>>;
 
+/// Returns the path of the value that contains the value at `path`.
+std::string outer(const std::string& path) {
+    const std::size_t at = path.find_last_of(".[");
+    return path.substr(0, at == std::string::npos ? 0 : at);
+}
+
+/// Returns the line of the value at `path`, or else of the nearest value that contains it.
+std::size_t line_of(const Lines& lines, std::string path) {
+    for (; !path.empty(); path = outer(path))
+        if (const auto found = lines.find(path); found != lines.end())
+            return found->second;
+    const auto found = lines.find("");
+    return found == lines.end() ? 1 : found->second;
+}
+
 /// Finds the values of one source in the file.
 struct Place {
     Lines lines;
     std::string prefix;     ///< of the paths in `lines`: "spec."
     std::size_t offset = 0; ///< line before the first line of `lines`
 
-    /// Returns the line of the value at `path`, or else of the nearest value that contains it.
-    [[nodiscard]] std::size_t line_of(const std::string& path) const {
-        for (std::string at = prefix + path; !at.empty(); at.resize(cut(at)))
-            if (const auto found = lines.find(at); found != lines.end())
-                return offset + found->second;
-        const auto found = lines.find("");
-        return offset + (found == lines.end() ? 1 : found->second);
-    }
-
-    static std::size_t cut(const std::string& path) {
-        const std::size_t at = path.find_last_of(".[");
-        return at == std::string::npos ? 0 : at;
+    /// Returns the line of a problem in the file. Removes the line in the source from the text of a syntax
+    /// error, if that is another one.
+    std::size_t locate(PolicyProblem& problem) const {
+        const std::string head = problem.source + ": line ";
+        const std::size_t end = problem.text.find(": ", head.size());
+        if (offset != 0 && base::starts_with(problem.text, head) && end != std::string::npos)
+            if (const auto line = base::parse_uint(problem.text.substr(head.size(), end - head.size()))) {
+                problem.text.replace(0, end, problem.source);
+                return offset + *line;
+            }
+        return offset + line_of(lines, prefix + problem.path);
     }
 };
 
@@ -83,13 +97,15 @@ class File {
 
     [[nodiscard]] Json document(std::int64_t now) && {
         const MergedPolicy merged = merge_texts(texts_);
-        const Policy policy = read_policy(merged);
+        Policy policy = read_policy(merged);
         Json document{{"policy", to_json(merged)},
                       {"documents", std::move(documents_)},
                       {"pools", pools(merged, policy, now)}};
         document["policy"]["problems"] = texts_of(policy.problems);
-        for (const PolicyProblem& problem : policy.problems)
-            add_problem(problem.text, problem.path, places_[problem.source].line_of(problem.path));
+        for (PolicyProblem& problem : policy.problems) {
+            const std::size_t line = places_[problem.source].locate(problem);
+            add_problem(problem.text, problem.path, line);
+        }
         std::stable_sort(problems_.begin(), problems_.end(),
                          [](const Json& a, const Json& b) { return a["line"] < b["line"]; });
         document["problems"] = std::move(problems_);
@@ -101,18 +117,19 @@ class File {
         const std::string kind = string_or(object, "kind", "");
         const Json& metadata = member(object, "metadata");
         const std::string name = kind + " " + string_or(metadata, "name", "");
-        const std::size_t line = Place{lines, "", 0}.line_of(above.substr(0, Place::cut(above)));
+        const std::size_t line = line_of(lines, outer(above));
         if (kind == "ConfigMap")
-            add_config_map(object, Place{lines, above + "data." + config_map_key + ".", 0}, line);
+            add_config_map(object, lines, above + "data." + config_map_key, line);
         else if (kind == "ClusterPolicy")
-            add_cluster_policy(object, Place{lines, above + "spec.", 0}, line);
+            add_cluster_policy(object, lines, above + "spec.", line);
         else if (kind == "NVIDIADriver")
             skip(name, line, "rollout.pools replaces it");
-        else if (kind.empty() && object.is_object() && member(object, "apiVersion").is_null())
-            add_policy(Place{lines, "", 0}, line);
+        else if (above.empty() && kind.empty() && object.is_object() &&
+                 member(object, "apiVersion").is_null())
+            add_policy(lines, line);
     }
 
-    void add_config_map(const Json& object, Place place, std::size_t line) {
+    void add_config_map(const Json& object, const Lines& lines, const std::string& path, std::size_t line) {
         const Json& metadata = member(object, "metadata");
         const std::string space = string_or(metadata, "namespace", "gpuhost");
         if (string_or(metadata, "name", "") != config_map)
@@ -125,29 +142,31 @@ class File {
             return add_problem(name + ": is in the file twice", "", line);
         texts_.config_map = object;
         const std::string text = string_or(member(object, "data"), config_map_key, "");
-        const std::size_t header = place.line_of("");
+        const std::size_t header = line_of(lines, path);
+        if (!is_literal(text_, header))
+            return read(name, line, {lines, path + "."});
         const auto inner = base::parse_yaml_documents(text, "");
-        if (inner && !inner->empty() && is_literal(text_, header))
-            place = {inner->front().lines, "", header};
-        read(name, line, std::move(place));
+        const bool is_read = inner && !inner->empty();
+        read(name, line, {is_read ? inner->front().lines : Lines{{"", 0}}, "", header});
     }
 
-    void add_cluster_policy(const Json& object, Place place, std::size_t line) {
+    void add_cluster_policy(const Json& object, const Lines& lines, const std::string& prefix,
+                            std::size_t line) {
         const std::string name = "ClusterPolicy " + string_or(member(object, "metadata"), "name", "");
         if (string_or(object, "apiVersion", "") != "nvidia.com/v1")
             return skip(name, line, "its apiVersion is not nvidia.com/v1");
         if (!texts_.cluster_policy.is_null())
             return skip(name, line, "of several, gpuhost-cluster reads the oldest; here: the first");
         texts_.cluster_policy = object;
-        read(name, line, std::move(place));
+        read(name, line, {lines, prefix});
     }
 
     /// Adds the policy itself, as it is in policy_file. Only the first document of such a file is read.
-    void add_policy(Place place, std::size_t line) {
+    void add_policy(const Lines& lines, std::size_t line) {
         if (!is_first_)
             return skip("document", line, "it has no kind");
         texts_.file = text_;
-        read(policy_file, line, std::move(place));
+        read(policy_file, line, {lines, ""});
     }
 
     void read(const std::string& name, std::size_t line, Place place) {

@@ -20,10 +20,12 @@ class Layers {
     void text(const std::string& name, const std::string& text) {
         if (text.size() > longest)
             return problem(name, "is longer than 256 KiB");
-        auto spec = base::parse_yaml(text, name);
-        if (!spec)
-            return problem(name, spec.error().message);
-        layers.push_back({name, std::move(*spec)});
+        auto documents = base::parse_yaml_documents(text, name);
+        if (!documents)
+            return problem(name, documents.error().message);
+        if (documents->size() > 1)
+            problem(name, "has more than one YAML document: only the first is read");
+        layers.push_back({name, documents->empty() ? Json() : std::move(documents->front().value)});
     }
 
     void problem(const std::string& name, const std::string& what) {

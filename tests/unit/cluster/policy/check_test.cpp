@@ -2,6 +2,8 @@
 #include "daemon/base/json.hpp"
 #include "daemon/cluster/policy/check.hpp"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 namespace gpuhost::cluster {
@@ -148,6 +150,41 @@ TEST(PolicyCheck, FilesWithoutPolicyAreRefused) {
     EXPECT_EQ(refusal("a: b\n---\na: [\n").substr(0, 15), "x.yaml: line 4:") << "all documents are parsed";
     EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\ndata: {}\n"),
               std::vector<std::string>{"3 ConfigMap gpuhost/gpuhost-policy: has no 'policy.yaml'"});
+}
+
+TEST(PolicyCheck, SyntaxErrorOfConfigMapHasItsLine) {
+    const auto literal = problems(config_map_text + "    driver: {version: 550.163.01}\n    rollout: {{\n\n");
+    ASSERT_EQ(literal.size(), 1U);
+    EXPECT_EQ(literal[0].substr(0, 36), "8 ConfigMap gpuhost/gpuhost-policy: ");
+    EXPECT_EQ(literal[0].find("line"), std::string::npos) << literal[0];
+    const auto quoted = problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\n"
+                                 "data: {policy.yaml: \"a: 1\\na: 1\"}\n");
+    EXPECT_EQ(quoted,
+              std::vector<std::string>{"3 ConfigMap gpuhost/gpuhost-policy: line 2: has the key 'a' twice "
+                                       "in one map"});
+}
+
+TEST(PolicyCheck, SecondDocumentOfPolicyIsReported) {
+    EXPECT_EQ(problems(config_map_text + "    driver: {version: 550.163.01}\n    ---\n    rollout: {}\n"),
+              std::vector<std::string>{
+                  "7 ConfigMap gpuhost/gpuhost-policy: has more than one YAML document: only the "
+                  "first is read"});
+}
+
+TEST(PolicyCheck, ItemWithoutKindIsNoPolicy) {
+    EXPECT_EQ(refusal("kind: List\nitems:\n- {driver: {version: 550.163.01}}\n"),
+              "x.yaml: has no policy that gpuhost-cluster reads");
+}
+
+TEST(PolicyCheck, LongListIsReadInLinearTime) {
+    std::string list = "kind: List\nitems:\n- {kind: ConfigMap, metadata: {name: gpuhost-policy}, data: "
+                       "{policy.yaml: '{}'}}\n";
+    for (int i = 0; i < 15'000; ++i)
+        list += "- {kind: ConfigMap, a: b}\n";
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(checked(list)["documents"].size(), 1U);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20))
+        << "a copy for each item takes minutes";
 }
 
 } // namespace
