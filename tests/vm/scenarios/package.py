@@ -14,9 +14,12 @@ LOADS = "dmesg | grep -c 'NVRM: loading'"
 def upgrade(host):
     before, loads = host.facts(), host.check(LOADS)
     pid = host.check("systemctl show -P MainPID gpuhostd")
+    host.check("systemctl enable --now gpuhost-metrics.socket")
     host.check(APT.format("install /payload/gpuhostd-next.deb"), 240)
     host.settle()
     assert host.check("systemctl show -P MainPID gpuhostd") != pid, "the old daemon still runs"
+    assert host.run("systemctl is-active gpuhost-metrics.socket").rc == 0, "an enabled socket does not listen"
+    assert host.run("systemctl is-active gpuhost-cluster.service").rc != 0, "a disabled service runs"
     expect.untouched(before, host.facts())
     assert host.check(LOADS) == loads, "the driver was loaded again"
     host.swap(NEW)
@@ -26,9 +29,11 @@ def upgrade(host):
 @case("removal and purge of the package leave a loaded driver unchanged", start="both")
 def removal(host):
     before = host.facts()
+    host.check("systemctl enable --now gpuhost-metrics.socket")
     host.check(APT.format("remove gpuhostd"), 300)
     expect.untouched(before, host.facts())
     assert host.run("systemctl is-active gpuhostd").rc != 0, "the daemon still runs"
+    assert host.run("systemctl is-active gpuhost-metrics.socket").rc != 0, "the socket for metrics still listens"
     result = host.run(APT.format("purge gpuhostd"), 300)
     assert result.rc == 0 and "in use" in result.out + result.err, f"purge: {result}"
     expect.untouched(before, host.facts())
