@@ -93,14 +93,22 @@ Result<Servers> start_servers(int count, Metrics& metrics) {
     return servers;
 }
 
+/// Returns the time since the last connection to any server ended; 0 if there is one.
+milliseconds idle(const Servers& servers) {
+    const auto lowest =
+        std::min_element(servers.begin(), servers.end(),
+                         [](const auto& one, const auto& other) { return one->idle() < other->idle(); });
+    return (*lowest)->idle();
+}
+
 /// Blocks until a server has work, at most until `idle_timeout` may have passed.
 Result<void> wait(const Servers& servers, milliseconds idle_timeout) {
     const milliseconds now{static_cast<milliseconds::rep>(base::monotonic_us() / 1000)};
-    milliseconds until = now + idle_timeout;
+    milliseconds until = now + idle_timeout - idle(servers);
     std::vector<pollfd> polled;
     for (const auto& server : servers) {
         polled.push_back({server->descriptor(), POLLIN, 0});
-        until = std::min({until, server->due().value_or(until), now + idle_timeout - server->idle()});
+        until = std::min(until, server->due().value_or(until));
     }
     const auto left = std::max(milliseconds(0), until - now).count();
     if (::poll(polled.data(), polled.size(), static_cast<int>(left)) < 0 && errno != EINTR)
@@ -112,8 +120,7 @@ Result<void> wait(const Servers& servers, milliseconds idle_timeout) {
 Result<void> serve(int count, milliseconds idle_timeout) {
     Metrics metrics;
     GPUHOST_TRY(servers, start_servers(count, metrics));
-    const auto idle = [&](const auto& server) { return server->idle() >= idle_timeout; };
-    while (!std::all_of(servers.begin(), servers.end(), idle)) {
+    while (idle(servers) < idle_timeout) {
         GPUHOST_CHECK(wait(servers, idle_timeout));
         for (const auto& server : servers)
             server->turn();

@@ -27,14 +27,21 @@ def program(*arguments):
 class Exporter(RegistryService):
     """gpuhost-exporter on a listening socket, as with gpuhost-metrics.socket."""
 
-    def start(self):
-        self.process = listening(self.socket, program(*self.arguments), env=self.environment, stdout=self.log, stderr=self.log)
+    def start(self, *more):
+        """Starts the program with the socket and more listening sockets."""
+        self.process = listening(self.socket, program(*self.arguments), *more, env=self.environment, stdout=self.log, stderr=self.log)
 
     def scrape(self):
         """Returns the text and the seconds until it arrived."""
         began = time.monotonic()
         answer = self.ask("/metrics")
         return answer.body.decode(), time.monotonic() - began
+
+
+def cpu_time(pid):
+    """Returns the seconds of CPU time that a process has used."""
+    user, system = read(f"/proc/{pid}/stat").rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
@@ -154,6 +161,22 @@ def check_idle(t, host):
         t.equal(service.ask("/metrics").status, 200, "the next start uses the same socket")
 
 
+def check_two_sockets(t, host):
+    """A connection to one socket keeps the service, which must sleep meanwhile."""
+    with socket.create_server(("127.0.0.1", 0)) as second:
+        service = Exporter(host.root, host.log, "--idle-timeout=1", environment=host.environment)
+        service.start(second)
+        try:
+            with socket.create_connection(second.getsockname()):
+                time.sleep(3)
+                t.ok(service.process.poll() is None, "a connection to the second socket keeps the service")
+                used = cpu_time(service.process.pid)
+                t.ok(used < 1, "an idle socket beside a used one costs no CPU time", used)
+            t.equal(service.ended(), 0, "the service ends when both sockets are idle")
+        finally:
+            service.close()
+
+
 def check_textfile(t, host):
     directory = os.path.join(host.scratch, "textfile")
     path = os.path.join(directory, "gpuhost.prom")
@@ -175,4 +198,4 @@ def check_textfile(t, host):
     t.ok(done.returncode == 2 and "has a symbolic link in its path" in done.stderr, "a link to a directory is refused", done.returncode, done.stderr)
 
 
-run_checks(check_stdout, check_socket, check_silent_daemon, check_idle, check_textfile)
+run_checks(check_stdout, check_socket, check_silent_daemon, check_idle, check_two_sockets, check_textfile)

@@ -12,19 +12,21 @@ import tap
 
 # Not a shell script: some shells do not support descriptors with two digits.
 HAND_OVER = """import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+listeners = sorted(map(int, sys.argv[1].split(",")))  # sorted: no dup2() replaces one that a later dup2() needs
+for number, listener in enumerate(listeners, 3):
+    os.dup2(listener, number)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(listeners)))
 os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def hand_over(listener, command):
-    """Returns a command that passes the socket to the program, as systemd does."""
-    return [sys.executable, "-c", HAND_OVER, str(listener.fileno()), *command]
+def hand_over(listener, command, *more):
+    """Returns a command that passes the socket, and more listeners, to the program, as systemd does."""
+    return [sys.executable, "-c", HAND_OVER, ",".join(str(each.fileno()) for each in (listener, *more)), *command]
 
 
-def listening(listener, command, **options):
-    return programs.start(hand_over(listener, command), pass_fds=[listener.fileno()], **options)
+def listening(listener, command, *more, **options):
+    return programs.start(hand_over(listener, command, *more), pass_fds=[each.fileno() for each in (listener, *more)], **options)
 
 
 class Answer:
