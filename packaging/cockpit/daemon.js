@@ -95,8 +95,15 @@ export class Daemon {
         }));
     }
 
-    describeOperation(id) {
-        return this.document(`/operation/_${id}`, "Operation", "Describe", "", []);
+    // The code of the error is NotFound if gpuhostd no longer keeps the operation.
+    async describeOperation(id) {
+        try {
+            return await this.document(`/operation/_${id}`, "Operation", "Describe", "", []);
+        } catch (error) {
+            if (error.code !== "NotFound") throw error;
+            const hint = "List them: gpuhostctl operation list.";
+            throw new DaemonError("NotFound", `operation ${id} not found`, hint);
+        }
     }
 
     cancel(id) {

@@ -57,6 +57,7 @@ export function explain(failure) {
             "the connection to this host is lost",
             "The page connects again. If it does not, reload it.",
         );
+    if (name === "org.freedesktop.DBus.Error.UnknownObject") return new DaemonError("NotFound", message, "");
     if (OLD.includes(name))
         return new DaemonError(
             "Unsupported",

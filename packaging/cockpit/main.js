@@ -21,11 +21,20 @@ function showVerdict(verdict) {
     ]);
 }
 
+const endedDryRuns = new Set(); // of id and begin: most of the list, which each refresh would ask for again
+
 // Returns the document of the running operation, else of the last one that was not a dry run; null for none.
 async function lastOperation(daemon, operations) {
-    for (const one of [...operations].reverse()) {
-        const operation = await daemon.describeOperation(one.id);
+    for (const { id, began } of [...operations].reverse()) {
+        const key = `${id} ${began}`;
+        if (endedDryRuns.has(key)) continue;
+        const operation = await daemon.describeOperation(id).catch((error) => {
+            if (error.code === "NotFound") return null; // removed after the list was made
+            throw error;
+        });
+        if (operation === null) continue;
         if (!flag(operation, "dry_run", false)) return operation;
+        if (!isRunning(operation)) endedDryRuns.add(key);
     }
     return null;
 }

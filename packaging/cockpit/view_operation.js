@@ -4,7 +4,6 @@
 import {
     ago,
     changesHost,
-    flag,
     isRunning,
     list,
     member,
@@ -120,7 +119,6 @@ export function operationView(operation, loaded, nowUs) {
         problems: problemRows(list(operation, "problems")),
         holders: holderRows(holdersOf(list(operation, "problems"))),
         warnings: warningsOf(operation),
-        dryRun: flag(operation, "dry_run", false),
     };
 }
 
