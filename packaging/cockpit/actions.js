@@ -56,25 +56,40 @@ function policyChoice(onchange) {
 }
 
 // Opens the dialog of a request: title, the label of its button, `holders`: the request has a holder policy.
-export function openRequest(daemon, request, { title, label, holders, notes = [] }) {
+// find() returns {request, notes}, or a promise of them.
+export function openRequest(daemon, find, { title, label, holders }) {
     const dialog = openDialog(title, "Cancel");
     const result = element("div", { id: "preflight", "aria-live": "polite" });
     const start = button("dialog-start", label, "primary", run, { disabled: true });
     let dryRun = 0;
-    let wanted = request;
-    const policy = holders
-        ? policyChoice((event) => {
-              wanted = withHolders(request, event.target.value);
-              preflight();
-          })
-        : null;
-    dialog.body.append(
-        ...notes.map((note) => alert("info", note)),
-        ...(policy === null ? [] : [policy]),
-        result,
-    );
+    let isClosed = false;
+    let found = null;
+    let wanted = null;
+    if (holders) dialog.body.append(policyChoice(preflight));
+    dialog.body.append(result);
     dialog.actions.append(start);
-    dialog.closed.then(() => (dryRun === 0 ? null : daemon.cancel(dryRun).catch(() => null)));
+    dialog.closed.then(() => {
+        isClosed = true;
+        cancelDryRun();
+    });
+
+    function cancelDryRun() {
+        if (isClosed && dryRun !== 0) daemon.cancel(dryRun).catch(() => null);
+    }
+
+    function began(id) {
+        dryRun = id;
+        cancelDryRun();
+    }
+
+    // Sets `wanted`: what find() returned, with the chosen holder policy.
+    async function findRequest() {
+        if (found === null) {
+            found = await find();
+            dialog.body.prepend(...found.notes.map((note) => alert("info", note)));
+        }
+        wanted = withHolders(found.request, dialog.body.querySelector("select")?.value ?? "");
+    }
 
     function setBusy(isBusy) {
         start.disabled = true;
@@ -85,20 +100,15 @@ export function openRequest(daemon, request, { title, label, holders, notes = []
         setBusy(true);
         result.replaceChildren(element("p", {}, "Checking on this host…"));
         try {
-            const found = await check(
-                daemon,
-                wanted,
-                (id) => {
-                    dryRun = id;
-                },
-                (operation) =>
-                    result.replaceChildren(
-                        element("p", {}, "Checking on this host…"),
-                        progressBar(operationView(operation, "", 0).percent, "progress of the check"),
-                    ),
+            await findRequest();
+            const checked = await check(daemon, wanted, began, (operation) =>
+                result.replaceChildren(
+                    element("p", {}, "Checking on this host…"),
+                    progressBar(operationView(operation, "", 0).percent, "progress of the check"),
+                ),
             );
             dryRun = 0;
-            const view = preflightView(found);
+            const view = preflightView(checked);
             const using = holders && view.steps.length > 0 ? holderRows(await presentHolders(daemon)) : [];
             result.replaceChildren(...preflightParts(view, using));
             setBusy(false);
@@ -113,7 +123,12 @@ export function openRequest(daemon, request, { title, label, holders, notes = []
     async function run() {
         setBusy(true);
         try {
-            await daemon.start(wanted, {});
+            const id = await daemon.start(wanted, {});
+            if (id === 0) {
+                setBusy(false);
+                result.replaceChildren(alert("info", "Nothing to do: the host is up to date."));
+                return;
+            }
             dialog.close();
             document.getElementById("operation-card")?.scrollIntoView({ block: "nearest" });
         } catch (error) {
@@ -155,6 +170,7 @@ export async function openCancel(daemon, id) {
             dialog.close();
         } catch (error) {
             result.prepend(alert("bad", error.message, error.hint ?? ""));
+            stop.disabled = false;
         }
     }
 }

@@ -24,10 +24,10 @@ function rowsOr(none, caption, columns, rows) {
     return made;
 }
 
-// The driver that a cluster's policy wants here is not applied but requested, gpuhostctl(1). This page
-// applies the other components.
-async function openApply(daemon) {
-    const host = await daemon.describeHost().catch(() => null);
+// gpuhostctl apply requests the driver that the cluster's policy selects; this page applies the other
+// components.
+async function findApply(daemon) {
+    const host = await daemon.describeHost();
     const wanted = text(inside(host, "cluster", "desired"), "driver");
     const others = entries(member(host, "components"))
         .map(([name]) => name)
@@ -36,11 +36,14 @@ async function openApply(daemon) {
         wanted === ""
             ? []
             : [`The cluster's policy selects driver ${wanted} for this host. Request it: gpuhostctl apply.`];
-    openRequest(daemon, applyRequest(wanted === "" ? "" : others.join(" ")), {
+    return { request: applyRequest(wanted === "" ? "" : others.join(" ")), notes };
+}
+
+function openApply(daemon) {
+    openRequest(daemon, () => findApply(daemon), {
         title: "Apply the configuration",
         label: "Apply",
         holders: false,
-        notes,
     });
 }
 
@@ -60,7 +63,7 @@ function driverCard(daemon, { host }) {
     const driver = observed(host, "driver");
     const previous = previousVersion(driver);
     const open = () =>
-        openRequest(daemon, rollbackRequest(), {
+        openRequest(daemon, () => ({ request: rollbackRequest(), notes: [] }), {
             title: `Roll back to driver ${previous}`,
             label: "Roll back",
             holders: true,
@@ -99,7 +102,7 @@ function versionsCard(daemon, { host }) {
     const driver = observed(host, "driver");
     const rows = versionRows(driver);
     const open = (version) =>
-        openRequest(daemon, swapRequest(version), {
+        openRequest(daemon, () => ({ request: swapRequest(version), notes: [] }), {
             title: `Swap to driver ${version}`,
             label: "Swap",
             holders: true,

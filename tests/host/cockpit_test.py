@@ -254,11 +254,18 @@ class Service:
     """A service that sends any documents as org.gpuhost1."""
 
     def __init__(self, host):
-        self.process = start([SERVICE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=host.environment)
+        self.output = os.path.join(host.scratch, "service.output")
+        with open(self.output, "w") as output:
+            self.process = start([SERVICE], stdin=subprocess.PIPE, stdout=output, env=host.environment)
 
     def say(self, *lines):
         self.process.stdin.write("".join("\t".join(words) + "\n" for words in lines))
         self.process.stdin.flush()
+
+    def calls(self, method):
+        """Returns how often a method was called."""
+        with open(self.output) as output:
+            return sum(line.split()[0] == method for line in output)
 
     def close(self):
         end(self.process)
@@ -308,6 +315,61 @@ def check_verdicts(t, host, browser, service, good):
 HOSTILE = "<script>hacked=1</script><img src=x onerror=hacked=1>\u202e"
 
 
+def check_list(t, browser, service):
+    """Ended dry runs, which are most of the list, are described once; removed operations never."""
+    checked = [{"id": 10 + i, "title": f"check {i}", "state": "checked", "dry_run": True} for i in range(5)]
+    service.say(*(("operation", json.dumps(one)) for one in checked))
+    browser.shows("#operations-card", "check 4")
+    described, refreshed = service.calls("Operation.Describe"), service.calls("Driver.History")
+    service.say(("ready", "1"))
+    wait_for(lambda: service.calls("Driver.History") > refreshed)
+    more = (service.calls("Operation.Describe") - described, service.calls("Driver.History") - refreshed)
+    t.ok(more[0] <= more[1], "a refresh skips ended dry runs", more)
+    service.say(("fail", "Operation.Describe", "org.freedesktop.DBus.Error.UnknownObject", "Unknown object"), ("ready", "1"))
+    t.ok(browser.shows("#operation-card", "No operation yet.") and browser.shows("#verdict", "OK: driver"), "removed operations are skipped", browser.text("#verdict"))
+    browser.click("#operations-card button.link")
+    t.ok(browser.shows("dialog", "operation 14 not found", "gpuhostctl operation list"), "a removed operation is explained", browser.text("dialog"))
+    browser.press(Keys.ESCAPE)
+    service.say(("fail", "Operation.Describe"))
+
+
+PLAN = {"title": "a swap", "steps": [STEP], "problems": [], "reasons": [], "warnings": []}
+FAILURE = "org.gpuhost1.Error.Failed", "a failure\\nDo it."
+
+
+def check_dialogs(t, browser, service, good):
+    """Dialogs that are closed early, whose calls fail, and that have nothing to do."""
+    swap = f"[id='swap-{OLD}']"
+    running = {"id": 20, "title": "a change", "state": "running", "steps": [STEP], "progress": 0.5}
+    service.say(("answer", "Driver.Plan", json.dumps(PLAN)), ("start", "20"), ("operation", json.dumps(running)))
+    browser.shows("#operation-card", "a change", "running")
+    browser.run("document.querySelector(arguments[0]).click(); document.querySelector('dialog').close()", swap)
+    t.ok(wait_for(lambda: service.calls("Operation.Cancel") == 1), "closing a dialog early cancels its dry run")
+    service.say(("fail", "Operation.Cancel", *FAILURE))
+    browser.click("#cancel")
+    browser.click("#dialog-start")
+    t.ok(browser.shows("dialog", "a failure", "Do it.") and not browser.run("return document.querySelector('#dialog-start').disabled"),
+         "a cancel that failed can be repeated", browser.text("dialog"))
+    browser.press(Keys.ESCAPE)
+    service.say(("operation", json.dumps(running | {"state": "checked"})))
+    browser.click(swap)
+    browser.shows("dialog", "no problems found")
+    service.say(("start", "0"))
+    browser.click("#dialog-start")
+    t.ok(browser.shows("dialog", "Nothing to do"), "a change without steps is explained", browser.text("dialog"))
+    browser.press(Keys.ESCAPE)
+    driver = good["components"]["driver"]
+    pending = good | {"components": good["components"] | {"driver": driver | {"plan": driver["plan"] | {"steps": [STEP]}}}}
+    service.say(("answer", "Manager.Describe", json.dumps(pending)), ("ready", "1"))
+    browser.shows("#verdict", "NOT OK: pending")
+    service.say(("fail", "Manager.Describe", *FAILURE))
+    planned = service.calls("Manager.Plan")
+    browser.run("const apply = document.querySelector('#apply'); apply.click(); apply.click()")
+    t.ok(browser.shows("dialog", "a failure", "Do it.") and browser.run("return document.querySelector('#dialog-start').disabled")
+         and service.calls("Manager.Plan") == planned, "without the host's description nothing is applied", browser.text("dialog"))
+    browser.press(Keys.ESCAPE)
+
+
 def check_documents(t, host, browser, good):
     """Documents of other shapes, errors of an older daemon, and names that are HTML."""
     host.kill_daemon()
@@ -340,6 +402,9 @@ def check_documents(t, host, browser, good):
         t.ok(browser.shows("dialog", "the running gpuhostd does not support this request", "systemctl restart gpuhostd"), "an older daemon is explained",
              browser.text("dialog"))
         browser.press(Keys.ESCAPE)
+        service.say(("fail", "Driver.Plan"))
+        check_list(t, browser, service)
+        check_dialogs(t, browser, service, good)
     finally:
         service.close()
         host.start_daemon()
