@@ -53,7 +53,7 @@ class Prometheus(Service):
     def run(self):
         # The example, with the addresses of this test and the registry, which other hosts can't reach.
         config = yaml.safe_load((EXAMPLES / "prometheus/prometheus.yaml").read_text())
-        config["global"]["scrape_interval"] = "1s"
+        config["global"]["scrape_interval"] = "500ms"
         jobs = {job["job_name"]: job for job in config["scrape_configs"]}
         jobs["gpuhost"]["static_configs"][0]["targets"] = [f"{LEADER}:{EXPORTER}", f"{OTHER}:{EXPORTER}"]
         jobs["gpuhost-cluster"]["static_configs"][0]["targets"] = [f"{LEADER}:{CLUSTER}"]
@@ -150,7 +150,10 @@ def dashboard(node):
 
         def nothing_left():
             upgrades.proceed()
-            left[:] = [query for query in left if not prometheus.query(query)]
+            # At any time of the last minutes, because an operation may be over before the query.
+            left[:] = [query for query in left if not prometheus.query(f"last_over_time(({query})[2m:500ms])")]
             return not left
-        eventually(lambda: "each has data: " + "\n".join(left) + machine.tail(), nothing_left, 60)
-        eventually(lambda: f"the host has its first driver: {machine.why()}", upgrades.is_back)
+        try:
+            eventually(lambda: "each has data: " + "\n".join(left) + machine.tail(), nothing_left, 60)
+        finally:
+            eventually(lambda: f"the host has its first driver: {machine.why()}", upgrades.is_back)
