@@ -35,6 +35,11 @@ void add_running(PrometheusText& text, const Rows& rows, const Json& operation) 
     text.ratio(std::clamp(progress.get<double>(), 0.0, 1.0), {{"kind", running->kind}});
 }
 
+/// Returns false for an outcome that leaves the host as it was before. It hides no earlier failure.
+bool has_changed_host(const std::string& outcome) {
+    return outcome != "refused" && outcome != "cancelled";
+}
+
 /// Adds the ended operations, without dry runs that found no problem.
 void add_ended(PrometheusText& text, const Rows& rows) {
     std::map<std::pair<std::string, std::string>, std::uint64_t> ended; // by kind and outcome
@@ -43,13 +48,15 @@ void add_ended(PrometheusText& text, const Rows& rows) {
         if (row.ended_us == 0 || row.state == "checked")
             continue;
         ended[{row.kind, row.state}] = row.ended_us;
-        newest[row.kind] = row;
+        if (has_changed_host(row.state))
+            newest[row.kind] = row;
     }
     text.family("gpuhost_last_operation_timestamp_seconds",
                 "End of the newest kept operation of each kind and outcome.");
     for (const auto& [key, end] : ended)
         text.sample(seconds(end), {{"kind", key.first}, {"outcome", key.second}});
-    text.family("gpuhost_last_operation_outcome", "1 for the outcome of the newest operation of each kind.");
+    text.family("gpuhost_last_operation_outcome",
+                "1 for the outcome of the newest operation of each kind that was not refused or cancelled.");
     for (const auto& [kind, row] : newest)
         text.sample(1, {{"kind", kind}, {"outcome", row.state}});
 }

@@ -145,7 +145,6 @@ gpuhost_last_operation_timestamp_seconds{kind="apply",outcome="committed"} 4
 gpuhost_last_operation_timestamp_seconds{kind="apply",outcome="failed"} 2
 gpuhost_last_operation_timestamp_seconds{kind="driver.swap",outcome="refused"} 6
 gpuhost_last_operation_outcome{kind="apply",outcome="committed"} 1
-gpuhost_last_operation_outcome{kind="driver.swap",outcome="refused"} 1
 gpuhost_driver_changes{outcome="committed"} 2
 gpuhost_driver_changes{outcome="failed"} 1
 gpuhost_driver_last_change_timestamp_seconds 8
@@ -197,6 +196,21 @@ gpuhost_placement_absent_pins 1
 TEST(HostMetrics, DocumentsBecomeSamples) {
     const Documents given = documents();
     EXPECT_EQ(samples(metrics_text(&given)), golden);
+}
+
+TEST(HostMetrics, UnchangedHostKeepsOutcomeOfLastChange) {
+    Documents given = documents();
+    given.operations = {{1, "driver.swap", "committed", "", 1'000'000, 2'000'000},
+                        {2, "driver.swap", "failed", "", 3'000'000, 4'000'000},
+                        {3, "driver.swap", "refused", "", 5'000'000, 6'000'000},
+                        {4, "driver.swap", "cancelled", "", 7'000'000, 8'000'000}};
+    const std::string text = samples(metrics_text(&given));
+    const std::string outcome = "gpuhost_last_operation_outcome{";
+    const std::size_t found = text.find(outcome);
+    ASSERT_NE(found, std::string::npos);
+    EXPECT_EQ(text.substr(found, text.find('\n', found) - found),
+              outcome + R"(kind="driver.swap",outcome="failed"} 1)");
+    EXPECT_EQ(text.find(outcome, found + 1), std::string::npos) << "one outcome for each kind";
 }
 
 TEST(HostMetrics, SilentDaemonLeavesTwoMetrics) {
