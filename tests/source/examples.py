@@ -36,7 +36,8 @@ MACHINES, CONDITIONS = EXAMPLES + "cluster-api/gpu-workers.yaml", "man/gpuhost-c
 BESIDE = (EXAMPLES + "karpenter/nodepool.yaml", EXAMPLES + "node-readiness/rule.yaml", MACHINES)
 KINDS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "RoleBinding": "rbac.authorization.k8s.io/v1", "ConfigMap": "v1", "Secret": "v1"}
 PROMQL = {"absent", "and", "bool", "by", "count", "last_over_time", "max", "min", "on", "or", "rate", "sum", "time", "unless"}
-OF_NODE = {f"node_filesystem_{name}_bytes": {"instance", "mountpoint"} for name in ("avail", "size")}
+OF_NODE = {f"node_filesystem_{name}_bytes": {"instance", "mountpoint"} for name in ("avail", "size")} | {
+    "node_textfile_mtime_seconds": {"instance", "file"}}
 COLUMNS, SOURCE_VARIABLE = 24, {"type": "prometheus", "uid": "${datasource}"}  # of Grafana
 MODULES = {f"ansible.builtin.{name}" for name in ("assert", "command", "copy", "file", "meta", "systemd")}
 OF_TASKS = {"name", "block", "when", "loop", "notify", "register", "changed_when", "failed_when", "check_mode"}
