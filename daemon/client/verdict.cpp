@@ -27,7 +27,9 @@ Found daemon_verdict(const Json& host, const Json& operation) {
     const std::string state = text_of(host, "state");
     if (state == "reboot-required")
         return not_ok("this host requires a reboot", "Reboot it: systemctl reboot.");
-    if (operation.is_object() && base::bool_or(operation, "changes_host", true)) {
+    // A dry run has the plan of its operation, and so its changes_host.
+    if (operation.is_object() && base::bool_or(operation, "changes_host", true) &&
+        !base::bool_or(operation, "dry_run", false)) {
         const std::string id = std::to_string(base::int_or(operation, "id", 0));
         return not_ok("operation " + id + " changes this host: " + text_of(operation, "title"),
                       "Wait for it: gpuhostctl operation wait " + id + ".");

@@ -113,6 +113,9 @@ TEST(Verdict, NotOkWhileHostChanges) {
     EXPECT_EQ(said(busy, swap), "NOT OK: operation 12 changes this host: swap driver. "
                                 "Wait for it: gpuhostctl operation wait 12.\n");
     EXPECT_TRUE(verdict_of(busy, {{"id", 13}, {"title", "import"}, {"changes_host", false}}).ok);
+    Json dry = swap;
+    dry["dry_run"] = true;
+    EXPECT_TRUE(verdict_of(busy, dry).ok) << "a dry run changes nothing";
 }
 
 TEST(Verdict, NotOkBeforeConvergenceAndReboot) {
