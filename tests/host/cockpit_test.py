@@ -312,6 +312,18 @@ def check_verdicts(t, host, browser, service, good):
     t.equal(differences, [], "the page has the verdicts of gpuhostctl status")
 
 
+def check_operation_verdicts(t, host, browser, service, good):
+    """What the page chooses as the running operation is what gpuhostctl status chooses."""
+    running = {"id": 1, "title": "a change", "state": "running", "steps": [STEP]}
+    differences = []
+    for more in ({}, {"changes_host": False}, {"dry_run": True, "changes_host": False}):
+        service.say(("operation", json.dumps(running | more)), ("answer", "Manager.Describe", json.dumps(good | {"operation": 1})), ("ready", "1"))
+        wanted = json.loads(host.ctl("status", "--json").stdout)["verdict"]
+        if not browser.shows("#verdict", f"{'OK' if wanted['ok'] else 'NOT OK'}: {wanted['text']}"):
+            differences.append(f"{more}: {browser.text('#verdict')}\n{wanted}")
+    t.equal(differences, [], "the page has the verdicts of gpuhostctl status for a running operation")
+
+
 HOSTILE = "<script>hacked=1</script><img src=x onerror=hacked=1>\u202e"
 
 
@@ -378,6 +390,7 @@ def check_documents(t, host, browser, good):
         service.say(("answer", "Manager.Describe", json.dumps(good)), ("answer", "Driver.History", '{"changes": [1]}'), ("own",))
         wait_for(lambda: host.ctl("status", "--json").stdout)  # the service owns the name
         check_verdicts(t, host, browser, service, good)
+        check_operation_verdicts(t, host, browser, service, good)
         bundle = {"name": HOSTILE, "generation": 1, "images": 2, "bytes": 5e9, "signer": {"subject": HOSTILE}, "packages": [{"distribution": HOSTILE}]}
         runtime = {"name": HOSTILE, "state": "problem", "text": HOSTILE}
         hostile = good | {"state": HOSTILE, "kernel": HOSTILE, "components": good["components"] | {
