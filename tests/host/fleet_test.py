@@ -288,18 +288,22 @@ def check_plugin(t, site):
     asked = run([plugin], env=more)
     head = site.ctl().stdout.partition("\n\n")[0]  # the table has ages
     t.equal((asked.returncode, asked.stdout.partition("\n\n")[0]), (0, head), "kubectl gpuhost without words shows the status")
-    following = start([plugin, "watch", "--json"], env=more, stdout=subprocess.PIPE, text=True)
+    following = start([plugin, "--context=c d", "watch", "--json"], env=more, stdout=subprocess.PIPE, text=True)
     t.ok("nodes" in json.loads(following.stdout.readline()), "kubectl gpuhost watch follows")
     t.equal(os.listdir(f"{directory}/run"), [], "no file has the credentials meanwhile")
     following.send_signal(signal.SIGTERM)
     t.equal(wait(following), -signal.SIGTERM, "kubectl gpuhost watch ends by a signal")
+    kubectl = read(f"{directory}/kubectl")
+    write(f"{directory}/kubectl", kubectl + "kill -TERM $PPID\nsleep 0.1\n")
+    t.equal((run([plugin], env=more).returncode, os.listdir(f"{directory}/run")), (-signal.SIGTERM, []), "no file has the credentials after a signal")
+    write(f"{directory}/kubectl", kubectl)
     document["users"][0]["user"] = {"exec": {"command": "aws"}}
     write(flat, json.dumps(document))
     asked = run([plugin], env=more)
     t.ok(asked.returncode == 8 and "the kubeconfig: user 'host': has exec" in asked.stderr and "as root" not in asked.stderr,
          "kubectl gpuhost refuses a kubeconfig with a plug-in", asked.returncode, asked.stderr)
-    asked = [run([plugin, *words], env=more) for words in (["drain"], ["--context"], ["watch", "-h"])]
-    t.equal([one.returncode for one in asked], [2, 2, 0], "kubectl gpuhost refuses unknown commands")
+    asked = [run([plugin, *words], env=more) for words in (["drain"], ["--context"], ["watch", "-h"], ["status", "watch"])]
+    t.equal([one.returncode for one in asked], [2, 2, 0, 2], "kubectl gpuhost refuses unknown commands")
     t.ok("kubectl gpuhost [status|watch]" in asked[2].stdout and max(map(len, asked[2].stdout.splitlines())) <= 80, "kubectl gpuhost has a help text", asked[2].stdout)
     asked = run([*site.command, f"--kubeconfig={site.kubeconfig}"], env=site.environment)
     t.ok(asked.returncode == INVALID and "--root cannot be used" in asked.stderr, "--kubeconfig with --root is refused", asked.stderr)
