@@ -76,6 +76,7 @@ class FakeHost:
 
     def close(self):
         self.kill_daemon()
+        self.kill_workers()  # they outlive the daemon
         self.bus.close()
         self.log.close()
         shutil.rmtree(self.scratch, ignore_errors=True)

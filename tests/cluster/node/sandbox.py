@@ -113,7 +113,7 @@ def silent_server(name):
 
 
 def processes():
-    """Returns {pid: name} of all processes in the namespace but this one, the first; reaps ended ones."""
+    """Returns {pid: command line and parent} of all processes in the namespace but this one, the first; reaps ended ones."""
     assert os.getpid() == 1
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -123,10 +123,12 @@ def processes():
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            found[int(entry)] = Path("/proc", entry, "comm").read_text().strip()
+            words = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            name, _, stat = Path("/proc", entry, "stat").read_text().rpartition(")")
+            found[int(entry)] = f"{words or name.partition('(')[2]} (parent {stat.split()[1]})"
         except OSError:
             continue
-    return {pid: name for pid, name in found.items() if pid != 1}
+    return {pid: text for pid, text in found.items() if pid != 1}
 
 
 def all_ended():
