@@ -158,7 +158,7 @@ Result<void> drop_root() {
 Result<int> run(const Options& options) {
     const bool is_root = options.fleet && ::geteuid() == 0 && options.root == "/";
     if (is_root && options.kubeconfig.empty())
-        GPUHOST_CHECK(base::become(user));
+        GPUHOST_CHECK(drop_root());
     GPUHOST_TRY(root, base::Root::open(options.root));
     const auto settings =
         cluster::cluster_settings(core::load_settings(root, {cluster::cluster_setting_keys()}).settings);
