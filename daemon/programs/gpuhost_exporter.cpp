@@ -56,7 +56,7 @@ class Metrics {
     const std::string& text() {
         if (text_.empty() || base::monotonic_us() >= fresh_until_) {
             const auto documents = exporter::query(answer_time);
-            log(documents ? "" : documents.error().message);
+            log(documents ? nullptr : &documents.error());
             text_ = exporter::metrics_text(documents ? &*documents : nullptr);
             fresh_until_ = base::monotonic_us() + fresh_us;
         }
@@ -64,14 +64,18 @@ class Metrics {
     }
 
   private:
-    /// Logs an error once.
-    void log(const std::string& error) {
-        if (std::exchange(error_, error) != error && !error.empty())
-            base::log::warning(error);
+    /// Logs an error once, with its hint. Null means that there is none.
+    void log(const base::Error* error) {
+        const std::string message = error ? error->message : "";
+        if (std::exchange(error_, message) == message || !error)
+            return;
+        base::log::warning(message);
+        if (!error->hint.empty())
+            base::log::warning(error->hint);
     }
 
     std::string text_;
-    std::string error_;
+    std::string error_; ///< the message of the last error; empty if there was none
     std::uint64_t fresh_until_ = 0;
 };
 
@@ -134,7 +138,11 @@ Result<void> run(const Options& options) {
         return base::fail(Errc::InvalidArgument,
                           "'" + options.idle_timeout + "' is not a valid number of seconds",
                           "Give --idle-timeout= a number from 1 to 86400.");
-    if (const int count = sd_listen_fds(1); count > 0)
+    const int count = sd_listen_fds(1);
+    if (count > 0 && options.textfile != "-")
+        return base::fail(Errc::InvalidArgument, "--textfile= does not work with sockets of systemd",
+                          "Remove --textfile= from ExecStart= of gpuhost-metrics.service.");
+    if (count > 0)
         return serve(count, milliseconds(*idle_s * 1000));
     const std::string text = Metrics().text();
     if (options.textfile != "-")

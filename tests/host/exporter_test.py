@@ -143,6 +143,7 @@ def check_silent_daemon(t, host):
         text, took = service.scrape()
         t.ok(value(text, "gpuhost_up") == 0 and took < 2, "a gpuhostd that does not run is reported at once", took, text)
         t.equal(host.messages().count("gpuhostd does not answer"), 1, "an error is logged once")
+        t.equal(host.messages().count("Check it: systemctl status gpuhostd."), 1, "its hint is logged once")
         host.start_daemon()
         host.settle()
         time.sleep(1)
@@ -177,6 +178,12 @@ def check_two_sockets(t, host):
             service.close()
 
 
+def check_textfile_with_socket(t, host):
+    with serving(host, "--textfile=metrics.prom") as service:
+        t.ok(service.ended() == 2 and "--textfile= does not work with sockets" in host.messages(), "--textfile with a socket is refused",
+             service.process.poll())
+
+
 def check_textfile(t, host):
     directory = os.path.join(host.scratch, "textfile")
     path = os.path.join(directory, "gpuhost.prom")
@@ -198,4 +205,4 @@ def check_textfile(t, host):
     t.ok(done.returncode == 2 and "has a symbolic link in its path" in done.stderr, "a link to a directory is refused", done.returncode, done.stderr)
 
 
-run_checks(check_stdout, check_socket, check_silent_daemon, check_idle, check_two_sockets, check_textfile)
+run_checks(check_stdout, check_socket, check_silent_daemon, check_idle, check_two_sockets, check_textfile_with_socket, check_textfile)
