@@ -168,6 +168,7 @@ LIMITS = (  # heading, [meaning, unit, file, constant]
     ("Settings and policy", (
         ("a file of gpuhostd.conf(5), or of `bundle create --config`", "bytes", "daemon/base/ini.hpp", "ini_size_limit"),
         ("text of an upgrade policy (gpuhost-policy(5))", "bytes", "daemon/cluster/policy/texts.cpp", "longest"),
+        ("file of `cluster policy --check`", "bytes", "daemon/ctl/cluster/policy.cpp", "largest"),
         ("pools, windows or gates of a policy, each", "", "daemon/cluster/policy/policy.cpp", "most_of_a_list"),
         ("waves of a policy", "", "daemon/cluster/policy/policy.cpp", "most_waves"),
         ("query of a gate", "bytes", "daemon/cluster/policy/gate.cpp", "longest_query"))),
