@@ -70,8 +70,7 @@ LISTS = {"waves": "soakSeconds", "pools": "driver", "gates": "query", "windows":
 def known_members(tree):
     """Returns {list: members of its elements} as the code reads them."""
     code = "".join(tree[f"{CODE}{name}.cpp"] for name in ("policy", "gate", "windows"))
-    texts = [*re.findall(r'\{("(?:name|days)",[^}]*)\}', code), "".join(re.findall(r'key != "\w+"', code))]
-    sets = [set(re.findall(r'"(\w+)"', text)) for text in texts]
+    sets = [set(re.findall(r'"(\w+)"', text)) for text in re.findall(r'\{("(?:name|days)",[^}]*)\}', code)]
     return {name: next((one for one in sets if own in one), set()) for name, own in LISTS.items()}
 
 
