@@ -59,7 +59,7 @@ class Prometheus(Service):
         jobs["gpuhost-cluster"]["static_configs"][0]["targets"] = [f"{LEADER}:{CLUSTER}"]
         config["scrape_configs"].append(jobs["gpuhost"] | {"job_name": "gpuhost-registry", "static_configs": [{"targets": [f"{LEADER}:{REGISTRY}"]}]})
         self.config.write_text(yaml.safe_dump(config))
-        self.start([promtool(), "serve", self.config, ADDRESS])
+        self.start([promtool(), "serve", self.config, ADDRESS, self.config.parent / "prometheus"])
 
     def query(self, text):
         """Returns the samples of an instant query."""

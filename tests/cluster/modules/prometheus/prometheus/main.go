@@ -4,7 +4,8 @@
 // which are most of their build; ../stubs replaces the three that remain.
 //
 //	prometheus test FILE...            unit tests of rules, as promtool test rules
-//	prometheus serve CONFIG ADDRESS    scrapes the static targets of CONFIG, and answers /api/v1/query
+//	prometheus serve CONFIG ADDRESS DIRECTORY
+//	                                   scrapes the static targets of CONFIG into DIRECTORY, answers /api/v1/query
 //
 // unittest.go is promtool's own: node/binaries.py adds it from the pinned module.
 package main
@@ -47,8 +48,8 @@ func main() {
 	case len(words) > 1 && words[0] == "test":
 		options := promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true}
 		os.Exit(RulesUnitTest(options, parser.NewParser(parser.Options{}), nil, false, false, false, words[1:]...))
-	case len(words) == 3 && words[0] == "serve":
-		fmt.Fprintln(os.Stderr, serve(words[1], words[2]))
+	case len(words) == 4 && words[0] == "serve":
+		fmt.Fprintln(os.Stderr, serve(words[1], words[2], words[3]))
 		os.Exit(1)
 	default:
 		fmt.Fprintln(os.Stderr, "unknown words:", strings.Join(words, " "))

@@ -20,18 +20,13 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// serve stores samples in a directory that it makes and removes; returns only on an error.
-func serve(path, address string) error {
+// serve stores samples in the directory; returns only on an error.
+func serve(path, address, directory string) error {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	loaded, err := config.LoadFile(path, false, logger)
 	if err != nil {
 		return err
 	}
-	directory, err := os.MkdirTemp("", "prometheus.")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(directory)
 	store, err := tsdb.Open(directory, logger, nil, tsdb.DefaultOptions(), nil)
 	if err != nil {
 		return err
