@@ -21,7 +21,7 @@ function daemonVerdict(host, operation) {
     const state = text(host, "state");
     if (state === "reboot-required")
         return notOk("this host requires a reboot", "Reboot it: systemctl reboot.");
-    if (isObject(operation) && changesHost(operation)) {
+    if (isObject(operation) && changesHost(operation) && !flag(operation, "dry_run", false)) {
         const id = number(operation, "id");
         return notOk(
             `operation ${id} changes this host: ${text(operation, "title")}`,
