@@ -24,6 +24,7 @@ class EventSender {
     EventSender(Api& api, LogLine log_line);
     EventSender(const EventSender&) = delete;
     EventSender& operator=(const EventSender&) = delete;
+    ~EventSender() = default;
 
     void send(const UpgradeNode& node, const UpgradeEvent& event);
 

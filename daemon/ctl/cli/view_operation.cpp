@@ -21,7 +21,7 @@ namespace {
 
 /// Returns the user's name as the operation recorded it, or else the current name of the uid.
 std::string user_name(const Json& subject, const char* name, const char* uid) {
-    const std::string recorded = text_of(subject, name);
+    std::string recorded = text_of(subject, name);
     if (!recorded.empty())
         return recorded;
     const auto number = static_cast<uid_t>(base::int_or(subject, uid, 0));

@@ -23,6 +23,7 @@ class Source {
     explicit Source(const base::Root& root);
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;
+    ~Source() = default;
 
     /// Connects to the bus.
     [[nodiscard]] base::Result<void> connect();

@@ -131,6 +131,7 @@ Diagnosis check_gpus(const DoctorFacts& facts) {
     if (unserved.empty())
         return well(served);
     std::vector<std::string> named;
+    named.reserve(unserved.size());
     for (const std::string& address : unserved)
         named.push_back(with_reason(facts, address));
     const std::string text = "not served: " + base::join(named, ", ");

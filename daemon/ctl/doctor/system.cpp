@@ -57,6 +57,7 @@ void find_gpu_log(DoctorFacts& facts) {
     if (unserved.empty() || facts.loaded.empty())
         return;
     std::vector<std::string> devices;
+    devices.reserve(unserved.size());
     for (const std::string& address : unserved)
         devices.push_back(address.substr(0, address.rfind('.')));
     const std::string log = kernel_log("--grep=" + base::join(devices, "|")).value_or(std::string());

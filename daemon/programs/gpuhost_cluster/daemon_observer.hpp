@@ -34,6 +34,7 @@ class DaemonObserver {
         : daemon_(daemon), wants_(std::move(wants)), done_(std::move(done)) {}
     DaemonObserver(const DaemonObserver&) = delete;
     DaemonObserver& operator=(const DaemonObserver&) = delete;
+    ~DaemonObserver() = default;
 
     void begin();
     /// Call this when gpuhostd has restarted or exited. Replies that are still pending are ignored.
