@@ -70,8 +70,7 @@ core::StepCode runtime_step_code() {
     };
     code.undo = [](StepContext& context, const Json& args) -> Result<void> {
         const auto undo = RuntimeUndo::read(context);
-        auto back =
-            undo ? undo->put_all_back(request_of(args).permits_restart()) : base::fail(undo.error());
+        auto back = undo ? undo->put_all_back(request_of(args).permits_restart()) : base::fail(undo.error());
         converge_toolkit_validation(context);
         return back;
     };
