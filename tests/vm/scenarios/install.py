@@ -19,7 +19,7 @@ def import_modules(host, version):
 
 @case("the package installs and the daemon is ready without a driver", start="fresh", makes="installed")
 def install(host):
-    host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 240)
+    host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 480)  # minutes on a busy machine
     host.check("systemctl enable --now gpuhostd", 60)
     host.settle()
     status = host.ctl_json("status")
