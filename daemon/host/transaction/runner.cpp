@@ -344,7 +344,7 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
 /// the name on disk, because it contains the attempts of the job's first step, not of the step in flight.
 std::string Runner::job_in_flight() const {
     const std::uint64_t id = current_->operation.id;
-    const std::string newest = current_->recover ? newest_job(root_, id) : "";
+    std::string newest = current_->recover ? newest_job(root_, id) : "";
     if (start_of(newest) == current_->starts)
         return newest;
     return job_of(id, current_->starts, current_->operation.transaction.attempts());
