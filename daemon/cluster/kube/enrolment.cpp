@@ -28,7 +28,7 @@ constexpr Time after_refusal{600'000};
 constexpr unsigned conflict = 409;
 constexpr unsigned unauthorized = 401;
 constexpr const char* token_hint =
-    "Check that the bootstrap token exists and has not expired. Make another: kubeadm token create --groups "
+    "The bootstrap token does not exist or has expired. Create a new one: kubeadm token create --groups "
     "system:bootstrappers:gpuhost --usages authentication. Then join with it: gpuhostctl cluster join.";
 
 const Json* condition_of(const Json& request, std::string_view type) {

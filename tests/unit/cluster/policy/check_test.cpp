@@ -94,7 +94,7 @@ TEST(PolicyCheck, SourcesOfAllDocumentsAreMerged) {
     EXPECT_EQ(document["problems"], Json::array());
     EXPECT_EQ(value(document["policy"]["fields"], "driver.version"), "550.163.01");
     EXPECT_EQ(value(document["policy"]["fields"], "driver.upgradePolicy.autoUpgrade"), true);
-    EXPECT_EQ(document["documents"].size(), 2U) << "a Namespace is no policy";
+    EXPECT_EQ(document["documents"].size(), 2U) << "a Namespace is skipped";
     ASSERT_EQ(document["policy"]["ignored"].size(), 2U);
     EXPECT_EQ(document["policy"]["ignored"][0]["reason"], "drivers come from bundles, not from a registry");
     EXPECT_EQ(

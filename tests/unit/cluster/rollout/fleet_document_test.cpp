@@ -157,10 +157,10 @@ TEST(FleetDocument, LeaderIsSilentAfterLeaseAndClockSkew) {
 TEST(FleetDocument, ReportsMissingLeaderAndPolicyProblems) {
     Site site(policy_of(1));
     site.facts.leader = {};
-    site.policy.problems = {{"driver.version is no version"}};
+    site.policy.problems = {{"driver.version is not a version"}};
     const Json document = site.document();
     EXPECT_TRUE(document["leader"].is_null());
-    EXPECT_EQ(document["policy_problems"], Json({"driver.version is no version"}));
+    EXPECT_EQ(document["policy_problems"], Json({"driver.version is not a version"}));
 }
 
 TEST(FleetDocument, OnRequestHostsHaveNoReason) {
