@@ -309,6 +309,11 @@ def check_plugin(t, site):
     t.ok(asked.returncode == INVALID and "--root cannot be used" in asked.stderr, "--kubeconfig with --root is refused", asked.stderr)
     command = [*site.command[:3], "--kubeconfig=kubeconfig", "--json"]
     t.equal(run(command, env=site.environment, cwd=etc).stdout, site.ctl("--json").stdout, "--kubeconfig may be a relative path")
+    write(f"{etc}/policy.yaml", "rollout: {wave: 1}\n")
+    own = [f"{os.path.abspath(tap.TOP_BUILDDIR)}/gpuhost-cluster", "--fleet", f"--root={site.root}"]
+    asked = [json.loads(run([*own, *words], env=site.environment).stdout) for words in ([], [f"--kubeconfig={site.kubeconfig}"])]
+    t.equal([bool(one.get("policy_problems")) for one in asked], [True, False], "--kubeconfig leaves out this host's policy")
+    os.unlink(f"{etc}/policy.yaml")
 
 
 def check_errors(t, site):

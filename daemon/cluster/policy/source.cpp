@@ -28,7 +28,7 @@ Json without_status(Json&& object) {
 
 } // namespace
 
-PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
+PolicySource::PolicySource(Api& api, const base::Root* root, LogLine log_line)
     : api_(api), root_(root), log_(std::move(log_line)),
       config_map_watch_(api, config_maps_path, name_selector(config_map),
                         {[this](Json&& object) {
@@ -54,7 +54,9 @@ PolicySource::PolicySource(Api& api, const base::Root& root, LogLine log_line)
 
 /// Reads the policy's file. If the file exists but cannot be read, its previous content remains in effect.
 void PolicySource::read_file() {
-    auto text = root_.read(policy_file);
+    if (root_ == nullptr)
+        return;
+    auto text = root_->read(policy_file);
     const bool is_there = text || text.error().code != Errc::NotFound;
     if (text)
         texts_.file = std::move(*text);

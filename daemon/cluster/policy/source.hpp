@@ -20,8 +20,9 @@ class PolicySource {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `api` and `root` must outlive this object.
-    PolicySource(Api& api, const base::Root& root, LogLine log_line);
+    /// `api` and `root` must outlive this object. Without `root` no file of this host is read: the cluster may
+    /// be another one than this host's.
+    PolicySource(Api& api, const base::Root* root, LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();
@@ -45,7 +46,7 @@ class PolicySource {
     void note(const std::string& what, const base::Error& trouble, base::Error& known);
 
     Api& api_;
-    const base::Root& root_;
+    const base::Root* root_;
     LogLine log_;
     PolicyTexts texts_;
     std::map<std::string, base::Json> cluster_policies_;

@@ -33,7 +33,7 @@ void keep(Map& map, const std::set<std::string>& names) {
 
 } // namespace
 
-FleetWatch::FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine log_line)
+FleetWatch::FleetWatch(Api& api, const base::Root* root, PolicySource::LogLine log_line)
     : policy_(api, root, std::move(log_line)),
       leases_(api, leases_path, "",
               {[this](Json&& lease) { on_lease(std::move(lease)); },

@@ -16,8 +16,8 @@ namespace gpuhost::cluster {
 
 class FleetWatch {
   public:
-    /// `api` and `root` must outlive this object.
-    FleetWatch(Api& api, const base::Root& root, PolicySource::LogLine log_line);
+    /// `api` and `root` must outlive this object. `root` is that of PolicySource, and may be null.
+    FleetWatch(Api& api, const base::Root* root, PolicySource::LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
     void turn();

@@ -32,7 +32,7 @@ constexpr Time silence{20'000};
 
 class FleetProgram {
   public:
-    FleetProgram(const base::Root& root, cluster::Api& api, bool follow, const char* hint)
+    FleetProgram(const base::Root* root, cluster::Api& api, bool follow, const char* hint)
         : api_(api), follow_(follow), hint_(hint),
           watch_(api, root, [](const std::string& line) { base::log::info(line); }) {}
 
@@ -142,7 +142,7 @@ class FleetProgram {
 
 } // namespace
 
-Result<void> show_fleet(const base::Root& root, cluster::Api& api, bool follow, const char* hint) {
+Result<void> show_fleet(const base::Root* root, cluster::Api& api, bool follow, const char* hint) {
     return FleetProgram(root, api, follow, hint).run();
 }
 

@@ -173,10 +173,10 @@ Result<int> run(const Options& options) {
     if (options.check)
         return check(api, node);
     if (options.fleet) {
-        const char* const hint = options.kubeconfig.empty()
-                                     ? "Check this host's own state with: gpuhostctl cluster status"
-                                     : "Check the server with: kubectl get nodes";
-        GPUHOST_CHECK(show_fleet(root, api, options.follow, hint));
+        const bool is_own = options.kubeconfig.empty();
+        const char* const hint = is_own ? "Check this host's own state with: gpuhostctl cluster status"
+                                        : "Check the server with: kubectl get nodes";
+        GPUHOST_CHECK(show_fleet(is_own ? &root : nullptr, api, options.follow, hint));
         return 0;
     }
     GPUHOST_TRY(daemon, client::AsyncClient::connect());

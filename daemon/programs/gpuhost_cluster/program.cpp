@@ -84,7 +84,7 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
                                StatusFile& status)
     : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
       metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
-      policy_(api, root, log_line), desired_(daemon, log_line),
+      policy_(api, &root, log_line), desired_(daemon, log_line),
       observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
           [this](const DaemonState& state) { on_observed(state); }),

@@ -120,7 +120,7 @@ Readiness ready() {
 
 struct Member {
     Member(Api& api, const base::Root& root, const std::string& name, SimulatedHost simulated, bool candidate)
-        : host(std::move(simulated)), policy(api, root, say(name)), upgrade(api, name, host, say(name)),
+        : host(std::move(simulated)), policy(api, &root, say(name)), upgrade(api, name, host, say(name)),
           gates(root, say(name)), agent(api, name, {}, say(name), &upgrade) {
         agent.set_readiness(ready());
         if (candidate)
