@@ -20,8 +20,8 @@ class PolicySource {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `api` and `root` must outlive this object. Without `root` no file of this host is read: the cluster may
-    /// be another one than this host's.
+    /// `api` and `root` must outlive this object. Without `root` no file of this host is read: the cluster
+    /// may be another one than this host's.
     PolicySource(Api& api, const base::Root* root, LogLine log_line);
 
     [[nodiscard]] std::optional<Time> due() const;
