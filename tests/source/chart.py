@@ -4,7 +4,7 @@ values are valid. tests/cluster/scenarios/chart.py renders and installs it."""
 import json
 import re
 
-from sources import Tap, check, load
+from sources import changed, Tap, check, load
 
 try:
     import jsonschema
@@ -111,11 +111,6 @@ def installed_rule(tree):
     for path in tree:
         if path.startswith(CHART) and f"%D%/{path.removeprefix('packaging/')}" not in tree["packaging/local.mk"] and path != CHART + "Chart.yaml":
             yield f"{path} is not in packaging/local.mk"
-
-
-def changed(tree, path, old, new):
-    assert old in tree[path], (path, old)
-    return tree | {path: tree[path].replace(old, new)}
 
 
 def main():

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from programs import environment, run
-from sources import check, load
+from sources import changed, check, load
 from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 sys.path.insert(0, os.path.join(TOP_SRCDIR, "tests/host"))
@@ -479,11 +479,6 @@ def approver_rule(tree):
             ran = run(["sh", "a.sh"], cwd=directory, env=environment(PATH=f"{directory}/bin:{os.environ['PATH']}"))
             if ran.returncode or wanted not in ran.stdout or len(ran.stdout.splitlines()) != 1:
                 yield f"{row[0]} of {row[4]}, signer {row[1]}: {ran.returncode} {ran.stdout}{ran.stderr}, not: {wanted}"
-
-
-def changed(tree, path, old, new):
-    assert old in tree[path], (path, old)
-    return tree | {path: tree[path].replace(old, new)}
 
 
 def main():

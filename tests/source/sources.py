@@ -34,6 +34,11 @@ def load():
     return tree
 
 
+def changed(tree, path, old, new):
+    assert old in tree[path], (path, old)
+    return tree | {path: tree[path].replace(old, new)}
+
+
 def is_cpp(path):
     return path.endswith((".cpp", ".hpp", ".c", ".h"))
 
