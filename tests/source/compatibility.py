@@ -26,7 +26,7 @@ def pinned():
     inputs = read(os.path.join(TOP_SRCDIR, "tests/vm/inputs.list"))
     for version in re.findall(r" nvidia-open-kernel-dkms (\S+)-\d+ ", inputs):
         yield f"| driver | {version} | vm |"
-    for kernel in re.findall(r" linux-image-(\S+) ", inputs):
+    for kernel in re.findall(r" linux-image-(\S+) \S+ \S+ bookworm", inputs):
         yield f"| kernel | {kernel} | vm |"
     for name, software in MODULES.items():
         version = re.search(r"^require \S+ v(\S+)$", read(os.path.join(TOP_SRCDIR, "tests/cluster/modules", name, "go.mod")), re.M)[1]

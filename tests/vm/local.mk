@@ -20,6 +20,7 @@ EXTRA_DIST += \
     %D%/rig/cache.py \
     %D%/rig/case.py \
     %D%/rig/control_plane.py \
+    %D%/rig/debian.py \
     %D%/rig/disklog.py \
     %D%/rig/guest.py \
     %D%/rig/host.py \
@@ -29,6 +30,7 @@ EXTRA_DIST += \
     %D%/rig/payload.py \
     %D%/rig/runner.py \
     %D%/rig/say.py \
+    %D%/rig/system.py \
     %D%/rig/tap.py \
     %D%/rig_test.py \
     %D%/scenarios/__init__.py \

@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Optional
 
+from .system import DEBIAN_12
+
 
 @dataclass(frozen=True)
 class Case:
@@ -24,26 +26,27 @@ class Case:
     makes: Optional[str]   # state that it makes for other cases
     full: bool             # runs only with FULL=1
     independent: bool      # no other case builds on it
+    systems: tuple         # of the guest that it runs in
 
 
 _waiting = []
 
 
-def case(name, start, makes=None, full=False, independent=False):
+def case(name, start, makes=None, full=False, independent=False, systems=(DEBIAN_12,)):
     def register(function):
-        _waiting.append(Case(name, function, start, makes, full, independent))
+        _waiting.append(Case(name, function, start, makes, full, independent, systems))
         return function
     return register
 
 
 def add(name, function, start, full=False):
     """Registers an independent case at run time."""
-    _waiting.append(Case(name, function, start, None, full, True))
+    _waiting.append(Case(name, function, start, None, full, True, (DEBIAN_12,)))
 
 
-def restrict(module):
-    """Removes the cases of all other modules. `module` imported them for their helpers."""
-    _waiting[:] = [one for one in _waiting if one.function.__module__ == module]
+def restrict(wanted):
+    """Removes all cases but the wanted ones, which therefore are not reported as unreached."""
+    _waiting[:] = [one for one in _waiting if wanted(one)]
 
 
 class Sample:

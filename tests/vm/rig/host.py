@@ -11,6 +11,7 @@ from ran_with import ran_with, version_in
 
 from . import inputs, modules
 from .guest import Guest
+from .system import DEBIAN_12
 
 CORE_MODULES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm")
 # One command reads all facts, because under emulation each command costs tens of milliseconds.
@@ -51,17 +52,17 @@ class Facts:
 
 class Host(Guest):
     checks_documents = True  # against the schemas, which describe this version's documents
+    system = DEBIAN_12
 
     @staticmethod
     def payload_debs(version):
         return [f"/payload/debs/{version}/{deb.name}" for deb in inputs.driver(version)]
 
-    @staticmethod
-    def srcversions(version, kernel=modules.KERNEL):
+    def srcversions(self, version, kernel=None):
         """Returns {module: srcversion} of this version's files, which the kernel must report."""
         found = {}
         for name in CORE_MODULES:
-            path = modules.driver(version, kernel) / "modules" / f"{name.replace('_', '-')}.ko"
+            path = modules.driver(self.system, version, kernel) / "modules" / f"{name.replace('_', '-')}.ko"
             done = subprocess.run(["modinfo", "-F", "srcversion", path], check=True, capture_output=True, text=True)
             found[name] = done.stdout.strip()
         return found

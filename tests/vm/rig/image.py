@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the guest: a kernel, a small initrd, and a Debian 12 disk with the dependencies of our package."""
+"""Makes the guest: a kernel, a small initrd, and a Debian disk with the dependencies of our package."""
 
+import lzma
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from . import cache, inputs, modules, say
+from . import cache, debian, inputs, modules, say
 
-KERNEL = modules.KERNEL
 GUEST = modules.GUEST
 SIZE = "3G"
 
-# Packages of a Debian installation that the product or the tests use.
+# Packages of a Debian installation that the product or the tests use, beside the system's libraries.
 PACKAGES = """
-    apt busybox-static crun dbus e2fsprogs initramfs-tools kmod libarchive13 libcurl4 libkmod2 libmicrohttpd12 libncursesw6 libnss-systemd libssl3
-    libsystemd0 libdate-tz3 libyaml-cpp0.7 podman polkitd procps runc systemd systemd-sysv tzdata udev zstd xz-utils
+    apt busybox-static crun dbus e2fsprogs initramfs-tools kmod libkmod2 libncursesw6 libnss-systemd
+    libsystemd0 libdate-tz3 podman polkitd procps runc systemd systemd-sysv tzdata udev zstd xz-utils
 """.split()
 
 # Modules of the guest; their dependencies are added. The initrd has DISK_MODULES only.
@@ -40,7 +40,7 @@ def _depends(tree, release):
     base = tree / "lib/modules" / release
     subprocess.run(["depmod", "-b", tree, release], check=True)
     rows = (row.split(":") for row in (base / "modules.dep").read_text().splitlines())
-    return {Path(name).name.removesuffix(".ko").replace("-", "_"): [name, *needs.split()] for name, needs in rows}
+    return {Path(name).name.split(".ko")[0].replace("-", "_"): [name, *needs.split()] for name, needs in rows}
 
 
 def _closure(depends, names):
@@ -54,52 +54,58 @@ def _closure(depends, names):
     return order
 
 
-def _make_kernel(work, release):
+def _copy_plain(module, target):
+    """Copies a module to `target` without compression, because the initrd's insmod does not read it."""
+    if module.suffix == ".xz":
+        target.with_suffix("").write_bytes(lzma.decompress(module.read_bytes()))
+    else:
+        shutil.copy(module, target)
+
+
+def _make_kernel(work, system, release):
     tree = work / "unpacked"
     tree.mkdir()
     subprocess.run(["dpkg-deb", "-x", inputs.find(f"linux-image-{release}").path, tree], check=True)
+    if not (tree / "lib").exists():  # Debian 13 has the modules in /usr/lib
+        (tree / "lib").symlink_to("usr/lib")
     shutil.copy(tree / "boot" / f"vmlinuz-{release}", work / "vmlinuz")
     base = tree / "lib/modules" / release
     depends = _depends(tree, release)
     keep = _closure(depends, DISK_MODULES + MODULES)
-    for module in base.rglob("*.ko"):
+    for module in base.rglob("*.ko*"):
         if str(module.relative_to(base)) not in keep:
             module.unlink()
     shutil.copytree(base, work / "root/lib/modules" / release)
     shutil.copytree(tree / "boot", work / "root/boot")
     (work / "root/lib/modules" / release / "extra").mkdir()
-    shutil.copy(modules.fakegpu(release), work / "root/lib/modules" / release / "extra")
+    shutil.copy(modules.fakegpu(system, release), work / "root/lib/modules" / release / "extra")
     initrd = work / "initrd/modules" / release
     initrd.mkdir(parents=True)
     for n, path in enumerate(_closure(depends, DISK_MODULES)):
-        shutil.copy(base / path, initrd / f"{n:02d}-{Path(path).name}")
+        _copy_plain(base / path, initrd / f"{n:02d}-{Path(path).name}")
     shutil.rmtree(tree)
 
 
-def kernel(release):
+def kernel(system, release):
     """Returns the directory with vmlinuz, the files of the kernel's package and fakegpu.ko in root/, and
     the modules of the initrd in initrd/."""
-    key = cache.key(inputs.find(f"linux-image-{release}").digest, modules.fakegpu(release), Path(__file__))
-    return cache.entry("kernel", key, lambda work: _make_kernel(work, release))
+    key = cache.key(inputs.find(f"linux-image-{release}").digest, modules.fakegpu(system, release), Path(__file__))
+    return cache.entry("kernel", key, lambda work: _make_kernel(work, system, release))
 
 
-def _mmdebstrap(root):
-    sources = "".join(inputs.source_lines(["bookworm", "bookworm-updates", "bookworm-security"]))
-    command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(PACKAGES)}",
-               "--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*",
-               "--dpkgopt=path-exclude=/usr/share/locale/*", "--dpkgopt=path-exclude=/usr/share/info/*",
-               "--aptopt=Acquire::Languages none", "bookworm", root, "-"]
-    subprocess.run(command, check=True, input=sources.encode())
+def _make_root(system, root):
+    without = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")]
+    debian.make_root(system.suite, root, [*PACKAGES, *system.libraries.split()], *without)
 
 
-def _configure(root):
+def _configure(root, system):
     """Disables network, getty and timers; enables the fake GPU and the agent."""
     for part in ("lib/modules", "boot"):
-        shutil.copytree(kernel(KERNEL) / "root" / part, root / part, dirs_exist_ok=True)
+        shutil.copytree(kernel(system, system.kernel) / "root" / part, root / part, dirs_exist_ok=True)
     (root / "etc/modules-load.d/fakegpu.conf").write_text("fakegpu\n")
-    subprocess.run(["depmod", "-b", root, KERNEL], check=True)
+    subprocess.run(["depmod", "-b", root, system.kernel], check=True)
     agent = root / "usr/local/libexec/vm-agent"
-    agent.parent.mkdir(parents=True)
+    agent.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(GUEST / "agent", agent)
     agent.chmod(0o755)
     units = root / "etc/systemd/system"
@@ -128,7 +134,7 @@ def _pack(tree, target):
         subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=tree, input=names.encode(), stdout=out, check=True)
 
 
-def _make_initrd(root, target):
+def _make_initrd(root, modules_directory, target):
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name)
         for directory in ("bin", "dev", "root", "proc"):
@@ -137,37 +143,38 @@ def _make_initrd(root, target):
         shutil.copy(GUEST / "init", tree / "init")
         (tree / "init").chmod(0o755)
         _pack(tree, target)
-    _pack(kernel(KERNEL) / "initrd", target)
+    _pack(modules_directory, target)
 
 
-def _make_image(work):
+def _make_image(work, system):
+    own = kernel(system, system.kernel)
     with tempfile.TemporaryDirectory(prefix="gpuhost-root.") as name:
         root = Path(name) / "root"
-        _mmdebstrap(root)
-        _configure(root)
-        _make_initrd(root, work / "initrd")
-        shutil.copy(kernel(KERNEL) / "vmlinuz", work / "vmlinuz")
+        _make_root(system, root)
+        _configure(root, system)
+        _make_initrd(root, own / "initrd", work / "initrd")
+        shutil.copy(own / "vmlinuz", work / "vmlinuz")
         subprocess.run(["mkfs.ext4", "-q", "-d", root, "-L", "root", work / "disk.raw", SIZE], check=True,
                        stdout=subprocess.DEVNULL)
 
 
-def other(ready, release, work):
+def other(ready, system, release, work):
     """Makes vmlinuz and initrd of another kernel in `work`. The guest's disk must have its modules before
     it boots."""
     work.mkdir(exist_ok=True)
     shutil.copy(ready / "initrd", work)
-    _pack(kernel(release) / "initrd", work / "initrd")
-    shutil.copy(kernel(release) / "vmlinuz", work)
+    _pack(kernel(system, release) / "initrd", work / "initrd")
+    shutil.copy(kernel(system, release) / "vmlinuz", work)
     return work
 
 
-def guest():
+def guest(system):
     """Returns the directory with vmlinuz, initrd and disk.raw."""
     parts = [path for path in sorted(GUEST.iterdir()) if path.name in ("agent", "init", "vm-agent.service")]
-    name = cache.key(inputs.find(f"linux-image-{KERNEL}").digest, modules.fakegpu(), Path(__file__), *parts)
+    name = cache.key(system, inputs.find(f"linux-image-{system.kernel}").digest, modules.fakegpu(system), Path(__file__), *parts)
 
     def make(work):
-        with say.step("making the guest's Debian 12 disk (about a minute)"):
-            _make_image(work)
+        with say.step(f"making the guest's disk, {system.name} (about a minute)"):
+            _make_image(work, system)
 
     return cache.entry("image", name, make)

@@ -81,7 +81,8 @@ def mirrors():
     if "bookworm" not in found:
         raise RuntimeError("can't fetch the pinned packages: this machine's apt sources have no suite bookworm "
                            "(Debian 12)")
-    found["trixie"] = found.get("trixie", found["bookworm"])
+    for suite in [suite for suite in found if suite.startswith("bookworm")]:
+        found.setdefault(suite.replace("bookworm", "trixie"), found[suite])
     return found
 
 

@@ -17,6 +17,7 @@ import toolkit_files  # noqa: E402
 
 from . import accel, guest, image, inputs, modules, payload, say
 from .host import Host
+from .system import DEBIAN_12
 
 OPTIONS = "fakegpu.gpus=2"
 TOOLKITS = ("1.17.9", "1.18.1")  # of NVIDIA's container toolkit; packages with its file names
@@ -67,10 +68,10 @@ def make_pod(directory, tools):
     return directory
 
 
-def make_payload(deb, next_deb, work, tools, toolkits=()):
+def make_payload(system, deb, next_deb, work, tools, toolkits=()):
     files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_deb}
     for version in modules.VERSIONS:
-        built = modules.driver(version)
+        built = modules.driver(system, version)
         files[f"modules/{version}"] = built / "modules"
         files[f"stuckexit/{version}.ko"] = built / "stuckexit.ko"
         for package in inputs.driver(version):
@@ -80,21 +81,22 @@ def make_payload(deb, next_deb, work, tools, toolkits=()):
         toolkit_files.write_debs(work / "toolkit" / version, version)
         files["toolkit"] = work / "toolkit"
     files["containerd.deb"] = inputs.find("containerd").path
-    files["headers.deb"] = inputs.find(f"linux-headers-{modules.KERNEL}").path
+    files["headers.deb"] = inputs.find(f"linux-headers-{system.kernel}").path
     if tools:
         files["pod"] = make_pod(work / "pod", tools)
     return payload.make(work / "payload.raw", files)
 
 
-def first_boot(deb, work, tools=None, server=None, emulated="tcg", former=None):
+def first_boot(deb, work, tools=None, server=None, emulated="tcg", former=None, system=DEBIAN_12):
     """With a `former` package that one is installed first, and `deb` is its upgrade."""
-    ready = image.guest()
+    ready = image.guest(system)
     packages = (former, deb) if former else (deb, next_version(deb, work))
-    drive = make_payload(*packages, work, tools, TOOLKITS if former else ())
+    drive = make_payload(system, *packages, work, tools, TOOLKITS if former else ())
     how = accel.choose(ready, emulated)
     disk = guest.create_overlay(work / "disk.qcow2", ready / "disk.raw")
     with say.step(f"booting the guest ({how})"):
         host = Host(ready, disk, work, accel=how, payload=drive, options=OPTIONS, server=server)
+        host.system = system
         try:
             host.wait_boot()
             host.wait_until("systemctl is-active -q multi-user.target", 120)

@@ -2,11 +2,12 @@
 """Modules and packages that must be refused before the first unload."""
 
 from rig.case import case
-from rig.image import KERNEL
+from rig.system import DEBIAN_12
 
 from . import expect
 from .install import NEW, import_modules
 
+KERNEL = DEBIAN_12.kernel
 STORED = f"$(find /var/lib/gpuhost/driver/{NEW}/modules -name nvidia.ko)"
 
 

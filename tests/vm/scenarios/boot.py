@@ -4,6 +4,7 @@
 import json
 
 from rig.case import case
+from rig.system import ALL
 
 from . import expect
 from .install import NEW, OLD
@@ -17,7 +18,7 @@ WantedBy=multi-user.target
 """
 
 
-@case("after a reboot the driver is loaded before the kubelet starts", start="both")
+@case("after a reboot the driver is loaded before the kubelet starts", start="both", systems=ALL)
 def reboot(host):
     host.swap(NEW)
     host.write("/etc/systemd/system/kubelet.service", KUBELET)

@@ -3,10 +3,12 @@
 faster."""
 
 from rig.case import case
-from rig.image import KERNEL
+from rig.system import DEBIAN_12
 
 from . import expect
 from .install import NEW, OLD
+
+KERNEL = DEBIAN_12.kernel
 
 
 @case("a build without headers is refused, naming the missing package", start="both")

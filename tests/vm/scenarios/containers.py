@@ -2,6 +2,7 @@
 """A Podman container gets the loaded driver, after swaps, reboots and changes by other programs."""
 
 from rig.case import case
+from rig.system import ALL
 
 from . import expect
 from .install import NEW, OLD
@@ -34,7 +35,7 @@ def sees(host, version):
     assert other not in result.out, f"files of the other driver: {result}"
 
 
-@case("containers get the loaded driver, before and after a swap", start="both")
+@case("containers get the loaded driver, before and after a swap", start="both", systems=ALL)
 def through_a_swap(host):
     sees(host, OLD)
     host.swap(NEW)

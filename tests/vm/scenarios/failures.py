@@ -2,6 +2,7 @@
 """The new driver does not work, or the old one does not unload."""
 
 from rig.case import case
+from rig.system import ALL
 
 from . import expect
 from .install import NEW, OLD
@@ -18,7 +19,7 @@ def rolls_back(host):
     return operation, result
 
 
-@case("a swap whose new driver finds no GPU is rolled back", start="both")
+@case("a swap whose new driver finds no GPU is rolled back", start="both", systems=ALL)
 def no_gpu(host):
     host.check(REJECT)
     rolls_back(host)

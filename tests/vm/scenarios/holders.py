@@ -2,6 +2,7 @@
 """A process holds the driver open."""
 
 from rig.case import case
+from rig.system import ALL
 
 from . import expect
 from .install import NEW, OLD
@@ -15,7 +16,7 @@ def hold(host, seconds=1000):
     return host.check(HOLD.format(seconds)).split()[-1]
 
 
-@case("a swap with a holder is refused, naming its process and unit", start="both")
+@case("a swap with a holder is refused, naming its process and unit", start="both", systems=ALL)
 def refuse(host):
     pid = hold(host)
     before = host.facts()

@@ -3,6 +3,7 @@
 
 from rig.case import case
 from rig.modules import VERSIONS
+from rig.system import ALL
 
 from . import expect
 
@@ -17,7 +18,7 @@ def import_modules(host, version):
     host.ctl_ok("driver", "import", f"/payload/modules/{version}")
 
 
-@case("the package installs and the daemon is ready without a driver", start="fresh", makes="installed")
+@case("the package installs and the daemon is ready without a driver", start="fresh", makes="installed", systems=ALL)
 def install(host):
     host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 480)  # minutes on a busy machine
     host.check("systemctl enable --now gpuhostd", 60)
@@ -30,7 +31,7 @@ def install(host):
     assert not failed, f"units failed: {failed}"
 
 
-@case("535.261.03 is imported from Debian's packages and a directory of modules", start="installed", makes="old-imported")
+@case("535.261.03 is imported from Debian's packages and a directory of modules", start="installed", makes="old-imported", systems=ALL)
 def import_old(host):
     import_packages(host, OLD)
     import_modules(host, OLD)
@@ -44,20 +45,20 @@ def import_old(host):
     expect.no_driver(host)
 
 
-@case("a host without a driver swaps to 535.261.03", start="old-imported", makes="old")
+@case("a host without a driver swaps to 535.261.03", start="old-imported", makes="old", systems=ALL)
 def first_driver(host):
     host.swap(OLD)
     expect.driver(host, OLD, host.srcversions(OLD))
 
 
-@case("550.163.01's packages are imported while 535.261.03 is loaded", start="old", makes="new-packages")
+@case("550.163.01's packages are imported while 535.261.03 is loaded", start="old", makes="new-packages", systems=ALL)
 def import_new_packages(host):
     before = host.facts()
     import_packages(host, NEW)
     expect.untouched(before, host.facts())
 
 
-@case("550.163.01's modules are imported while 535.261.03 is loaded", start="new-packages", makes="both")
+@case("550.163.01's modules are imported while 535.261.03 is loaded", start="new-packages", makes="both", systems=ALL)
 def import_new_modules(host):
     before = host.facts()
     import_modules(host, NEW)

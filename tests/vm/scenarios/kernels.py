@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from ran_with import ran_with
 from rig import image, modules, payload
 from rig.case import case
+from rig.system import DEBIAN_12
 
 from . import expect
 from .boot import KUBELET
 from .install import OLD
 
-KERNEL, OTHER = modules.KERNEL, modules.OTHER_KERNEL
+KERNEL, OTHER = DEBIAN_12.kernel, modules.OTHER_KERNEL
 # Installs the kernel as its package does.
 BRING = f"""mount -o ro /dev/disk/by-id/virtio-other /mnt && cp -r /mnt/modules /root && cp -r /mnt/kernel/boot/. /boot &&
 cp -r /mnt/kernel/lib/modules/. /lib/modules && umount /mnt && depmod {OTHER} && /etc/kernel/postinst.d/gpuhost {OTHER} 2>&1"""
@@ -21,7 +22,7 @@ cp -r /mnt/kernel/lib/modules/. /lib/modules && umount /mnt && depmod {OTHER} &&
 def bring_other(host):
     """Installs the other kernel and copies the driver's modules for it to /root/modules. Returns the
     package's output."""
-    files = {"kernel": image.kernel(OTHER) / "root", "modules": modules.driver(OLD, OTHER) / "modules"}
+    files = {"kernel": image.kernel(host.system, OTHER) / "root", "modules": modules.driver(host.system, OLD, OTHER) / "modules"}
     host.plug(payload.make(host.work / "other.raw", files), "other")
     host.wait_until("test -e /dev/disk/by-id/virtio-other", 30)
     host.write("/etc/systemd/system/kubelet.service", KUBELET)
@@ -33,7 +34,7 @@ def bring_other(host):
 def two_kernels(host):
     """Yields a function that boots either kernel. The next case boots the first kernel, even if this case
     fails."""
-    images = {KERNEL: host.image, OTHER: image.other(host.image, OTHER, host.work / "other")}
+    images = {KERNEL: host.image, OTHER: image.other(host.image, host.system, OTHER, host.work / "other")}
 
     def boot(kernel):
         host.image = images[kernel]

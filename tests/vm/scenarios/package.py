@@ -2,6 +2,7 @@
 """Package changes on a host that runs a driver."""
 
 from rig.case import case
+from rig.system import ALL
 
 from . import expect
 from .install import NEW
@@ -26,7 +27,7 @@ def upgrade(host):
     expect.driver(host, NEW)
 
 
-@case("removal and purge of the package leave a loaded driver unchanged", start="both")
+@case("removal and purge of the package leave a loaded driver unchanged", start="both", systems=ALL)
 def removal(host):
     before = host.facts()
     host.check("systemctl enable --now gpuhost-metrics.socket")
@@ -39,7 +40,7 @@ def removal(host):
     expect.untouched(before, host.facts())
 
 
-@case("a purge with the driver unloaded removes all files", start="both")
+@case("a purge with the driver unloaded removes all files", start="both", systems=ALL)
 def purge(host):
     host.check("systemctl stop gpuhostd; rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia")
     host.check(APT.format("purge gpuhostd"), 300)
