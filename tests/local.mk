@@ -16,7 +16,7 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/packaging/autotools/
 PY_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(PYTHON) $(top_srcdir)/tests/support/limited $${TEST_SECONDS:-600}
 PY_LOG_COMPILER = $(LOG_COMPILER) $(PYTHON)
-EXTRA_DIST += %D%/support/changed-tests %D%/support/check-commits %D%/support/check-arm64 %D%/support/check-release %D%/support/check-rpm %D%/support/compatibility %D%/support/doc_blocks.py %D%/support/documents.py %D%/support/kubeconfigs.py %D%/support/limited %D%/support/mirror %D%/support/lines.py %D%/support/programs.py %D%/support/ran_with.py %D%/support/tap.py
+EXTRA_DIST += %D%/support/build-in %D%/support/changed-tests %D%/support/check-commits %D%/support/check-arm64 %D%/support/check-release %D%/support/check-rpm %D%/support/compatibility %D%/support/doc_blocks.py %D%/support/documents.py %D%/support/kubeconfigs.py %D%/support/limited %D%/support/mirror %D%/support/lines.py %D%/support/programs.py %D%/support/ran_with.py %D%/support/tap.py
 
 if HAVE_GTEST
 include %D%/support/local.mk
