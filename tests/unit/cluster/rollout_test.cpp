@@ -343,6 +343,26 @@ TEST(Rollout, LeaderReportsOnlyPoolsOfItsPolicy) {
     EXPECT_EQ(led, 1U) << story.text();
 }
 
+TEST(Rollout, ChangedPolicyPlacesHostsByTheirLabels) {
+    Story story(1, {});
+    (void)story.server.patch(node_path("h1"), {{"metadata", {{"labels", {{"tier", "canary"}}}}}});
+    story.run(Time(60'000));
+    Policy policy = story.policy;
+    policy.pools.insert(policy.pools.begin(),
+                        {"canaries", *Selector::parse("tier=canary"), policy.pools[0].policy});
+    for (auto& host : story.hosts) {
+        if (!host->process->leader || !host->process->leader->leads())
+            continue;
+        Leader& leader = *host->process->leader;
+        leader.set_policy(&policy);
+        leader.turn();
+        const Json pools = leader.document()["pools"];
+        ASSERT_EQ(pools.size(), 2U);
+        EXPECT_EQ(pools[0]["hosts"], 1) << pools;
+        leader.set_policy(&story.policy);
+    }
+}
+
 TEST(Rollout, LeaderKeepsItsLeaseWhileItRuns) {
     for (unsigned seed = 1; seed < 6; ++seed) {
         Story story(seed, {});
