@@ -37,6 +37,24 @@ TEST_F(RuntimeUndoTest, CopiesAreRestored) {
     EXPECT_EQ(root_.read("/etc/x.toml").value_or(""), "theirs");
 }
 
+TEST_F(RuntimeUndoTest, DropInThatChangedFileImportsStays) {
+    const std::string drop_in = "/etc/conf.d/ours.toml";
+    std::vector<std::string> warnings;
+    context_.warn = [&](const std::string& text) { warnings.push_back(text); };
+    auto undo = RuntimeUndo::read(context_);
+    ASSERT_TRUE(undo);
+    RuntimeChange made;
+    made.files = {{drop_in, Text(), Text("ours")}, change()};
+    ASSERT_TRUE(undo->save("crio", made, {}, std::nullopt));
+    host_.write("etc/conf.d/ours.toml", "ours");
+    host_.write("etc/x.toml", "imports = [\"" + drop_in + "\"]");
+    EXPECT_TRUE(undo->put_all_back(false));
+    EXPECT_EQ(root_.read(drop_in).value_or(""), "ours");
+    EXPECT_EQ(warnings, (std::vector<std::string>{
+                            "'/etc/x.toml' was changed meanwhile by another program, so it is left unchanged",
+                            "'" + drop_in + "' is left in place too, because that file refers to it"}));
+}
+
 // Without this, an undo would leave the files as they are and succeed, and another try of the step would save
 // its own files as those of the administrator.
 TEST_F(RuntimeUndoTest, UnreadableCopiesAreAnError) {
