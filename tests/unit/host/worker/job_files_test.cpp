@@ -100,6 +100,26 @@ TEST_F(JobWatchTest, LeftoverWorkerIsOnlyAwaited) {
     EXPECT_EQ(killed, 0);
 }
 
+// A worker that hangs in the kernel may continue after its job has ended.
+TEST_F(JobWatchTest, EndedJobReportsNoFurtherStep) {
+    directory.write("run/gpuhost/jobs/1-1-1/events", ok);
+    Launch launch;
+    launch.request.job = "1-1-1";
+    launch.request.phase = core::Phase::Apply;
+    launch.request.steps.resize(2);
+    JobWatch watch(
+        launch,
+        {{}, [this](JobEnd made) { ended = std::move(made); }, [this](const core::JobResult&) { ++steps; }},
+        {});
+    ASSERT_TRUE(watch.start(event, root, false));
+    watch.end({Errc::Timeout, "it was killed after its deadline", {}});
+    EXPECT_TRUE(ended);
+    directory.write("run/gpuhost/jobs/1-1-1/events", ok + core::encode_next(1));
+    for (int turns = 0; turns < 10; ++turns)
+        ASSERT_GE(sd_event_run(event.get(), 1000), 0);
+    EXPECT_EQ(steps, 0);
+}
+
 TEST_F(JobWatchTest, RecordedStepsAreNotReportedAgain) {
     const std::string skip = "{\"result\": \"ok\", \"output\": {\"skip\": 1}}\n";
     const JobEnd end =

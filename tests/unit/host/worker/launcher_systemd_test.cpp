@@ -63,6 +63,7 @@ class FakeSystemd {
     }
 
     std::string unit;
+    std::string description;
     std::map<std::string, std::string> properties; ///< name → type
     std::vector<std::string> command;
     std::vector<std::string> writable;
@@ -142,7 +143,9 @@ class FakeSystemd {
             EXPECT_GE(sd_bus_message_peek_type(m, &variant, &type), 0);
             properties[property] = type;
             references += std::strcmp(property, "AddRef") == 0 ? 1 : 0;
-            if (std::strcmp(property, "ExecStart") == 0)
+            if (std::strcmp(property, "Description") == 0)
+                read_description(m);
+            else if (std::strcmp(property, "ExecStart") == 0)
                 read_command(m);
             else if (std::strcmp(property, "ReadWritePaths") == 0)
                 read_writable(m);
@@ -153,6 +156,11 @@ class FakeSystemd {
             EXPECT_GE(sd_bus_message_exit_container(m), 0);
         }
         return silent ? 1 : sd_bus_reply_method_return(m, "o", "/org/freedesktop/systemd1/job/1");
+    }
+    void read_description(sd_bus_message* m) {
+        const char* text = "";
+        EXPECT_GE(sd_bus_message_read(m, "v", "s", &text), 0);
+        description = text;
     }
     void read_writable(sd_bus_message* m) {
         EXPECT_GE(sd_bus_message_enter_container(m, 'v', "as"), 0);
@@ -421,6 +429,16 @@ TEST_F(GroupUnit, EachStepIsReported) {
     turn();
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->how, JobEnd::How::Died) << "in the second step";
+}
+
+TEST_F(GroupUnit, DescriptionNamesPhaseAndStep) {
+    start(group());
+    EXPECT_EQ(systemd->description, "GPU host worker 3-2-1, apply: put it in place, and later steps");
+    Launch checks = launch();
+    checks.request.job = "3-2-2";
+    checks.request.phase = core::Phase::Preflight;
+    start(checks);
+    EXPECT_EQ(systemd->description, "GPU host worker 3-2-2, checks");
 }
 
 TEST_F(GroupUnit, StopEndsStdin) {
