@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/plan/driver_plan.hpp"
 
@@ -610,6 +611,21 @@ TEST(DriverPlanReasons, ReasonsNameDifferencesWithinAVersion) {
     again.store.versions[1].modules[0].digest = "built again";
     EXPECT_NE(reasons(again).find("files of 535.261.03 that are selected"), std::string::npos)
         << reasons(again);
+}
+
+TEST(DriverPlanReasons, OnlyASelectedDriverHasChangedOptions) {
+    const std::string changed_options = "ModuleParameters= differs from '" + std::string(options_file) + "'";
+    core::Settings settings({driver_setting_keys()});
+    const auto reasons = [&](const Observed& observed, const Json& request) {
+        return driver_plan({settings, request}, observed).reasons;
+    };
+    EXPECT_EQ(reasons(serving_535(), Json::object()),
+              std::vector<std::string>{"driver 535.261.03 is loaded and selected"});
+    const Observed fresh = fresh_host();
+    EXPECT_NE(fresh.options, modprobe_options({}));
+    EXPECT_FALSE(base::contains(reasons(fresh, swap("550.163.01")), changed_options));
+    set(settings, "ModuleParameters", "nvidia.NVreg_A=1");
+    EXPECT_EQ(reasons(serving_535(), Json::object()), std::vector<std::string>{changed_options});
 }
 
 TEST(DriverPlanReasons, ReasonsNameModulesMissingInTheNewDriver) {
