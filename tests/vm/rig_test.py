@@ -144,6 +144,10 @@ def test_cases(tap):
     case.case("elsewhere", "fresh")(tempfile.mkdtemp)
     case.restrict(lambda one: one.function.__module__ == test_pins.__module__)
     tap.equal([one.name for one in case.unreached()], ["here"], "only the cases of one module are left")
+    for name, start, makes in (("a", "node", "made"), ("b", "made", "served"), ("c", "served", None), ("d", "made", "other"), ("e", "made", None)):
+        case.case(name, start, makes=makes)(test_pins)
+    case.restrict_to("c")
+    tap.equal([one.name for one in case.unreached()], ["a", "b", "c"], "a case is left with those that make its state")
 
 
 def test_samples(tap):

@@ -49,6 +49,14 @@ def restrict(wanted):
     _waiting[:] = [one for one in _waiting if wanted(one)]
 
 
+def restrict_to(name):
+    """Removes all cases but those with this text in their names, and those that make the states for them."""
+    states = {one.start for one in _waiting if name in one.name}
+    while more := {one.start for one in _waiting if one.makes in states} - states:
+        states |= more
+    restrict(lambda one: name in one.name or one.makes in states)
+
+
 class Sample:
     """Chooses the next of the `wanted` cases. Without `minutes` all run, in their order. With a limit the
     independent cases run last, in an order that SEED decides; report() names those that did not fit.
