@@ -159,7 +159,7 @@ int ManagerObject::on_reboot(sd_bus_message* reply, void*, sd_bus_error*) {
 int ManagerObject::get_kubelet_credentials(sd_bus_message* call) {
     return authority_.require_user(call, cluster_user,
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
-                                       const Json lent = manager_.kubelet_files();
+                                       GPUHOST_TRY(lent, manager_.kubelet_files());
                                        host::log_asked(base::log::Level::Info, {}, subject, 0,
                                                        "passed the kubelet's credentials to " +
                                                            host::who(subject) + ", for moving pods");

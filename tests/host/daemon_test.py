@@ -180,6 +180,17 @@ def check_configuration(t, host):
     plan = host.json("driver", "swap", NEW, "--dry-run")
     t.ok("holders.wait" in [step["kind"] for step in plan["steps"]],
          "an invalid value keeps the earlier value", [s["kind"] for s in plan["steps"]])
+    write(path, "[Cluster]\nEvictAs=node\n")
+    run = host.ctl("config", "check", f"--root={host.root}")
+    t.ok(run.returncode and "gpuhostd.conf:2" in run.stdout + run.stderr and "kubelet, own" in run.stdout + run.stderr,
+         "config check refuses an unknown EvictAs=", run.stdout, run.stderr)
+    write(host.path("/etc/kubernetes/kubelet.conf"), "a key\n")
+    for value, lends in (("own", False), ("kubelet", True)):
+        write(path, f"[Cluster]\nEvictAs={value}\n")
+        host.ctl("reload", check=0)
+        status, text = busctl(host, "call", "org.gpuhost1", "/org/gpuhost1", "org.gpuhost1.Manager", "GetKubeletCredentials")
+        t.ok((status == 0, "a key" in text, "not lent with EvictAs=own" in text) == (lends, lends, not lends),
+             f"with EvictAs={value} the kubelet's key is {'lent' if lends else 'not lent'}", status, text)
     os.unlink(path)
     host.ctl("reload", check=0)
 

@@ -400,6 +400,8 @@ SimulatedServer::Reply SimulatedServer::carry_out(const Request& request) {
     Json body = request.body.empty() ? Json() : Json::parse(request.body);
     if (base::string_or(body, "kind", "") == "Event")
         return {201, body, ""};
+    if (base::string_or(body, "kind", "") == "SelfSubjectAccessReview")
+        return {201, {{"status", {{"allowed", permits}}}}, ""};
     if (const std::size_t status = path.rfind("/status"); status != std::string::npos)
         path.resize(status);
     if (request.method == "POST")

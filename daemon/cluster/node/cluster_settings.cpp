@@ -24,6 +24,8 @@ constexpr std::array keys{
                "what the host needs to be ready; each value includes those before it"},
     SettingKey{"Cluster", "Manage", SettingType::Boolean, "yes", "",
                "upgrade this host's driver by the cluster's policy"},
+    SettingKey{"Cluster", "EvictAs", SettingType::Choice, "kubelet", "kubelet own",
+               "whose credentials evict pods before a swap"},
     SettingKey{
         "Cluster", "KubeletFiles", SettingType::Words,
         "/etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt /var/lib/kubelet/kubeconfig "
@@ -57,6 +59,7 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     values.desired.taint_when_not_ready = settings.boolean(section, "TaintWhenNotReady");
     values.upgrades = settings.boolean(section, "Manage");
     values.candidate = settings.boolean(section, "Candidate");
+    values.evicts_as_own = settings.string(section, "EvictAs") == "own";
     values.metrics_listen = settings.string(section, "MetricsListen");
     const std::string last = settings.string(section, "ReadyWhen");
     for (const auto& [name, type] : conditions) {

@@ -17,6 +17,7 @@ struct ClusterSettings {
     NodeDesired desired;
     bool upgrades = true;
     bool candidate = false;
+    bool evicts_as_own = false; ///< evict pods with this program's own credentials, not the kubelet's
     std::string metrics_listen; ///< address and port; empty: metrics are not served
 };
 

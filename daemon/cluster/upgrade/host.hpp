@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface through which an upgrade acts on its host: on gpuhostd, and on the host's pods with the
-// kubelet's credentials. No function blocks.
+// The interface through which an upgrade acts on its host: on gpuhostd, and on the host's pods. No function
+// blocks.
 #pragma once
 
 #include "daemon/cluster/upgrade/upgrade.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves pods off this node with the Eviction API, which respects disruption budgets. Uses the kubelet's own
-// credentials, which cannot reach pods of other nodes (NodeRestriction). If a budget refuses an eviction,
-// requests it again later.
+// Moves pods off this node with the Eviction API, which respects disruption budgets. Uses credentials that
+// cannot evict pods of other nodes: the kubelet's (NodeRestriction), or the host's
+// (packaging/kubernetes/evict/). If a budget refuses an eviction, requests it again later.
 // https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
 #pragma once
 
@@ -20,8 +20,8 @@ namespace gpuhost::cluster {
 class PodMover {
   public:
     using LogLine = std::function<void(const std::string& line)>;
-    /// Opens the API server with the kubelet's credentials. The result must stay valid until the next call,
-    /// or until the PodMover is destroyed.
+    /// Opens the API server with the credentials that move pods. The result must stay valid until the next
+    /// call, or until the PodMover is destroyed.
     using Open = std::function<base::Result<Api*>()>;
 
     /// `query` starts a search for the pods whose processes use the driver; found() receives its result.

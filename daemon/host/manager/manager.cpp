@@ -112,7 +112,10 @@ void Manager::load_settings() {
     runner_.set_settings(settings_.to_json());
 }
 
-Json Manager::kubelet_files() const {
+Result<Json> Manager::kubelet_files() const {
+    if (settings_.string("Cluster", "EvictAs") == "own")
+        return base::fail(Errc::Refused, "the kubelet's credentials are not lent with EvictAs=own",
+                          "Let gpuhost-cluster read the setting: systemctl restart gpuhost-cluster");
     return read_kubelet_files(root_, settings_.words("Cluster", "KubeletFiles"));
 }
 

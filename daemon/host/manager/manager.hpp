@@ -59,8 +59,9 @@ class Manager {
     [[nodiscard]] base::Json describe();
     /// Returns the history of driver changes, newest first.
     [[nodiscard]] base::Json driver_history() const;
-    /// Returns read_kubelet_files() for the paths in the setting KubeletFiles=.
-    [[nodiscard]] base::Json kubelet_files() const;
+    /// Returns read_kubelet_files() for the paths in the setting KubeletFiles=. Fails with Refused if
+    /// EvictAs= is "own".
+    [[nodiscard]] base::Result<base::Json> kubelet_files() const;
     /// Stores the cluster's desired state. Starts the plan of the toolkit and the runtimes, if the wanted
     /// toolkit has changed or is the one that the cluster sets. Returns the operation's id, or 0 for none.
     /// Problems of these components are not an error: describe() lists them. Fails with Busy, without a

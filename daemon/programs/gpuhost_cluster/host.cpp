@@ -90,11 +90,11 @@ bool is_swap(const std::string& kind) {
 } // namespace
 
 ClusterHost::ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node,
-                         LogLine log_line)
-    : daemon_(daemon), root_(root), node_(std::move(node)), log_(std::move(log_line)),
+                         LogLine log_line, cluster::Api* own)
+    : daemon_(daemon), root_(root), node_(std::move(node)), log_(std::move(log_line)), own_(own),
       mover_(
-          node_, [this] { return open_kubelet(); }, [this] { query_holders(); },
-          [this](const std::string& line) { log_(line); }) {}
+          node_, [this] { return own_ != nullptr ? Result<cluster::Api*>(own_) : open_kubelet(); },
+          [this] { query_holders(); }, [this](const std::string& line) { log_(line); }) {}
 
 void ClusterHost::see(const DaemonState& state) {
     if (check_id_ != 0)
@@ -285,16 +285,38 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
         policy != nullptr && (!policy->wait_for.empty() || policy->deletion.enabled || policy->drain.enabled);
     if (!minds_pods)
         return plan_check();
-    lend([this, number = check_number_] {
+    check_rights([this, number = check_number_](const Result<void>& able) {
         if (number != check_number_)
             return;
-        if (const auto kubelet = check_lent(); !kubelet) {
-            check_failed({kubelet.error().code, "can't move pods: " + kubelet.error().message, ""});
+        if (!able) {
+            check_failed({able.error().code, "can't move pods: " + able.error().message, ""});
             check_again_ = cluster::now() + between_tries;
             return;
         }
         plan_check();
     });
+}
+
+/// Checks whether pods can be moved: with the kubelet's credentials, whether they can be read; with this
+/// program's own, whether the API server permits evictions. Then calls `done`.
+void ClusterHost::check_rights(std::function<void(const Result<void>&)> done) {
+    if (own_ == nullptr)
+        return lend([this, done = std::move(done)] { done(check_lent()); });
+    (void)own_->create(
+        "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        {{"apiVersion", "authorization.k8s.io/v1"},
+         {"kind", "SelfSubjectAccessReview"},
+         {"spec",
+          {{"resourceAttributes", {{"verb", "create"}, {"resource", "pods"}, {"subresource", "eviction"}}}}}},
+        [done = std::move(done)](cluster::ApiAnswer&& answer) {
+            if (!answer.done())
+                return done(base::fail(answer.error));
+            if (!base::bool_or(member(answer.body, "status"), "allowed", false))
+                return done(base::fail(Errc::AccessDenied,
+                                       "this host's user may not evict pods (EvictAs=own): apply "
+                                       "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml"));
+            done({});
+        });
 }
 
 void ClusterHost::plan_check() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does the work of an upgrade on this host: gpuhostd swaps the driver, and pods are moved with the kubelet's
-// credentials.
+// credentials or with this program's own.
 #pragma once
 
 #include "daemon/base/root.hpp"
@@ -21,8 +21,10 @@ class ClusterHost final : public cluster::UpgradeHost {
   public:
     using LogLine = std::function<void(const std::string& line)>;
 
-    /// `daemon` and `root` must outlive this object. `node` is the name of the host's Node.
-    ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line);
+    /// `node` is the name of the host's Node. `own` is the API server with this program's credentials, which
+    /// then move pods; null: the kubelet's do. All references and `own` must outlive this object.
+    ClusterHost(client::AsyncClient& daemon, const base::Root& root, std::string node, LogLine log_line,
+                cluster::Api* own = nullptr);
 
     /// Returns the next operation whose description see() needs; nullopt: none.
     [[nodiscard]] std::optional<std::uint64_t> wants(const DaemonState& state) const;
@@ -49,6 +51,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     void follow_swap(const DaemonState& state);
     void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
+    void check_rights(std::function<void(const base::Result<void>&)> done);
     void plan_check();
     void dry_run_check();
     void end_check(cluster::Task result);
@@ -68,6 +71,7 @@ class ClusterHost final : public cluster::UpgradeHost {
     const base::Root& root_;
     std::string node_;
     LogLine log_;
+    cluster::Api* own_;
     cluster::HostDriver driver_;
 
     std::string store_; ///< drivers in gpuhostd's store at the last see(), as JSON

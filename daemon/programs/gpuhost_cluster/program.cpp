@@ -92,7 +92,7 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
       agent_(api, node, settings.desired, log_line, [&]() -> cluster::NodeAuthor* {
           if (!settings.upgrades)
               return nullptr;
-          host_.emplace(daemon, root, node, log_line);
+          host_.emplace(daemon, root, node, log_line, settings.evicts_as_own ? &api : nullptr);
           upgrade_.emplace(api, node, *host_, log_line);
           return &*upgrade_;
       }()) {

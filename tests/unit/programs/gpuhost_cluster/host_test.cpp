@@ -31,10 +31,22 @@ const Json nothing_in_the_way = {{"problems", Json::array()}};
 
 class ClusterHostTest : public ::testing::Test {
   protected:
-    ClusterHostTest() { policy.deletion.enabled = policy.drain.enabled = false; }
+    /// `own` is the value of ClusterSettings::evicts_as_own.
+    explicit ClusterHostTest(bool own = false)
+        : api(own ? std::optional(open_api()) : std::nullopt),
+          host(
+              daemon.client, root, "gpu01", [](const std::string&) {}, api ? &*api : nullptr) {
+        policy.deletion.enabled = policy.drain.enabled = false;
+    }
+    cluster::Api open_api() {
+        dir.write("kubeconfig", cluster::tests::kubeconfig(cluster::tests::cluster_members("https://api")));
+        return cluster::Api::open(root, "/kubeconfig").value();
+    }
 
     /// Runs the program's loop once.
     void round(UpgradeAct act, const std::string& version = wanted, std::int64_t since = 0) {
+        if (api)
+            api->work();
         host.turn();
         host.be_at({act, version, &policy, since});
     }
@@ -59,13 +71,41 @@ class ClusterHostTest : public ::testing::Test {
                 {"driver", {{"kernel", "6.1.0"}, {"from", "535.261.03"}, {"to", wanted}}},
                 {"subject", {{"uid", requester}}}};
     }
+    /// Runs the program's loop for up to a minute; returns whether `done` became true.
+    bool until(UpgradeAct act, std::int64_t since, const std::function<bool()>& done) {
+        for (int i = 0; i < 6'000 && !done(); ++i) {
+            round(act, wanted, since);
+            server.advance(server.now() + std::chrono::milliseconds(10));
+        }
+        return done();
+    }
+    /// Adds a running pod of this host and returns its UID.
+    Json put_pod(const std::string& name) {
+        server.put("/api/v1/pods/" + name,
+                   {{"metadata",
+                     {{"name", name},
+                      {"namespace", "default"},
+                      {"ownerReferences", {{{"kind", "ReplicaSet"}, {"controller", true}}}}}},
+                    {"spec", {{"nodeName", "gpu01"}}},
+                    {"status", {{"phase", "Running"}}}});
+        return server.find("/api/v1/pods/" + name)->at("metadata").at("uid");
+    }
+    [[nodiscard]] bool evicted(const std::string& name) const {
+        return server.find("/api/v1/namespaces/default/pods/" + name + "/eviction/" + name) != nullptr;
+    }
 
     SimulatedServer server{1};
     TempDir dir;
     base::Root root = base::Root::open(dir.path()).value();
     cluster::UpgradePolicy policy;
     FakeDaemon daemon;
-    ClusterHost host{daemon.client, root, "gpu01", [](const std::string&) {}};
+    std::optional<cluster::Api> api; ///< with this program's own credentials
+    ClusterHost host;
+};
+
+class OwnEvictionTest : public ClusterHostTest {
+  protected:
+    OwnEvictionTest() : ClusterHostTest(true) { policy.deletion.enabled = true; }
 };
 
 TEST_F(ClusterHostTest, BusyDaemonIsQueriedAgainLater) {
@@ -218,26 +258,9 @@ TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
 }
 
 TEST_F(ClusterHostTest, PodThatHoldsTheDriverIsEvicted) {
-    const auto put_pod = [this](const std::string& name) {
-        server.put("/api/v1/pods/" + name,
-                   {{"metadata",
-                     {{"name", name},
-                      {"namespace", "default"},
-                      {"ownerReferences", {{{"kind", "ReplicaSet"}, {"controller", true}}}}}},
-                    {"spec", {{"nodeName", "gpu01"}}},
-                    {"status", {{"phase", "Running"}}}});
-        return server.find("/api/v1/pods/" + name)->at("metadata").at("uid");
-    };
-    const auto evicted = [this](const std::string& name) {
-        return server.find("/api/v1/namespaces/default/pods/" + name + "/eviction/" + name) != nullptr;
-    };
     const auto since = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
-    const auto until = [&](const std::function<bool()>& done) {
-        for (int i = 0; i < 6'000 && !done(); ++i) {
-            round(UpgradeAct::DeletePods, wanted, since);
-            server.advance(server.now() + std::chrono::milliseconds(10));
-        }
-        return done();
+    const auto delete_pods = [&](const std::function<bool()>& done) {
+        return until(UpgradeAct::DeletePods, since, done);
     };
     policy.deletion.enabled = true;
     put_pod("web");
@@ -248,13 +271,40 @@ TEST_F(ClusterHostTest, PodThatHoldsTheDriverIsEvicted) {
         Json{{"files",
               {{"/etc/kubelet.conf",
                 cluster::tests::kubeconfig(cluster::tests::cluster_members("https://api"))}}}}));
-    ASSERT_TRUE(until([this] { return daemon.calls("Holders") == 1; }));
+    ASSERT_TRUE(delete_pods([this] { return daemon.calls("Holders") == 1; }));
     ASSERT_TRUE(daemon.answer("Holders", base::fail(Errc::Timeout, "gpuhostd does not answer")));
-    ASSERT_TRUE(until([this] { return daemon.calls("Holders") == 2; }));
+    ASSERT_TRUE(delete_pods([this] { return daemon.calls("Holders") == 2; }));
     ASSERT_TRUE(daemon.answer("Holders", Json{{{"pid", 1}, {"pod", ""}}, {{"pid", 2}, {"pod", uid}}}));
-    EXPECT_TRUE(until([&] { return evicted("train"); }));
+    EXPECT_TRUE(delete_pods([&] { return evicted("train"); }));
     EXPECT_FALSE(evicted("web"));
     EXPECT_EQ(daemon.calls("DryRun"), 0U);
+}
+
+TEST_F(OwnEvictionTest, CheckFailsWithoutTheRightToEvict) {
+    server.permits = false;
+    ASSERT_TRUE(until(UpgradeAct::Check, 0, [this] { return host.check(wanted).state == State::Failed; }));
+    EXPECT_EQ(host.check(wanted).text,
+              "can't move pods: this host's user may not evict pods (EvictAs=own): apply "
+              "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml");
+    EXPECT_EQ(daemon.calls("Plan"), 0U);
+    server.permits = true;
+    EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return daemon.calls("Plan") == 1; }));
+}
+
+TEST_F(OwnEvictionTest, ForbiddenReviewFailsTheCheck) {
+    server.forbids = [](const http::Request&) { return true; };
+    EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return host.check(wanted).state == State::Failed; }));
+    EXPECT_EQ(daemon.calls("Plan"), 0U);
+}
+
+TEST_F(OwnEvictionTest, PodIsEvictedWithoutTheKubeletsCredentials) {
+    const auto since = static_cast<std::int64_t>(base::realtime_us() / 1'000'000);
+    const Json uid = put_pod("train");
+    ASSERT_TRUE(until(UpgradeAct::DeletePods, since, [this] { return daemon.calls("Holders") == 1; }));
+    ASSERT_TRUE(daemon.answer("Holders", Json{{{"pid", 1}, {"pod", uid}}}));
+    EXPECT_TRUE(until(UpgradeAct::DeletePods, since, [this] { return evicted("train"); }));
+    EXPECT_EQ(daemon.calls("GetKubeletCredentials"), 0U);
+    EXPECT_EQ(host.descriptor(), -1);
 }
 
 } // namespace
