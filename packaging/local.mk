@@ -33,6 +33,9 @@ include %D%/cockpit/local.mk
 # For administrators of a cluster.
 kubernetesdir = $(datadir)/gpuhost/kubernetes
 dist_kubernetes_DATA = %D%/kubernetes/host.yaml %D%/kubernetes/host-policy.yaml
+# In a separate directory, because hosts with EvictAs=kubelet must not have these rights.
+kubernetesevictdir = $(kubernetesdir)/evict
+dist_kubernetesevict_DATA = %D%/kubernetes/evict/host-evict.yaml
 # In a separate directory, because the GPU Operator installs its own definition.
 kubernetescrddir = $(kubernetesdir)/crd
 dist_kubernetescrd_DATA = %D%/kubernetes/crd/cluster-policy-crd.yaml
@@ -51,7 +54,7 @@ dist_helmtemplates_DATA = \
     %D%/helm/gpuhost/templates/policy.yaml \
     %D%/helm/gpuhost/templates/rights.yaml
 helmfilesdir = $(helmchartdir)/files
-helmfiles_DATA = $(dist_kubernetes_DATA)
+helmfiles_DATA = $(dist_kubernetes_DATA) $(dist_kubernetesevict_DATA)
 EXTRA_DIST += %D%/helm/gpuhost/Chart.yaml.in
 CLEANFILES += %D%/helm/gpuhost/Chart.yaml
 helm_archive = helm/gpuhost-$(VERSION).tgz

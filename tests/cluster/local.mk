@@ -83,6 +83,7 @@ EXTRA_DIST += \
     %D%/scenarios/chart.py \
     %D%/scenarios/dashboard.py \
     %D%/scenarios/drained.py \
+    %D%/scenarios/evict.py \
     %D%/scenarios/examples.py \
     %D%/scenarios/fleet.py \
     %D%/scenarios/fleet_faults.py \

@@ -26,7 +26,7 @@ WRONG = (
     {"policy": {"rollout": {"windows": [{"days": ["Mo"], "start": "22:00", "end": "04:00"}]}}}, {"policy": {"rollout": {"pools": [{"name": "default"}]}}},
     {"policy": {"rollout": {"gates": [{"name": "a", "url": "https://a", "query": "b", "caFile": "../a"}]}}}, {"policy": {"toolkit": {"version": "latest"}}},
     {"candidates": ["GPU01"]}, {"candidates": ["gpu01", "gpu01"]}, {"bootstrapToken": {"id": "abc"}}, {"bootstrapToken": {"secret": "0123456789abcdef"}},
-    {"bootstrapToken": {"expiration": "tomorrow"}},
+    {"bootstrapToken": {"expiration": "tomorrow"}}, {"evictAs": "node"},
 )
 
 
@@ -103,7 +103,7 @@ def wrong_rule(tree):
 
 def manifests_rule(tree):
     for path in tree:
-        if re.fullmatch(RIGHTS + r"[\w-]+\.yaml", path) and f'"{path.removeprefix(RIGHTS)}"' not in tree[CHART + "templates/rights.yaml"]:
+        if re.fullmatch(RIGHTS + r"(evict/)?[\w-]+\.yaml", path) and f'"{path.rpartition("/")[2]}"' not in tree[CHART + "templates/rights.yaml"]:
             yield f"{path} is not in the chart"
 
 
@@ -117,7 +117,8 @@ def main():
     tap = Tap()
     tree = load()
     bad = lambda *words: changed(tree, *words)  # noqa: E731
-    check(tap, "the chart has each manifest", manifests_rule, {"a new manifest": tree | {RIGHTS + "new.yaml": ""}})
+    check(tap, "the chart has each manifest", manifests_rule, {
+        "a new manifest": tree | {RIGHTS + "new.yaml": ""}, "a new one of evictions": tree | {RIGHTS + "evict/new.yaml": ""}})
     check(tap, "each file of the chart is installed", installed_rule, {"a new template": tree | {CHART + "templates/new.yaml": ""}})
     check(tap, "the chart's schema has the policy's fields", fields_rule, {
         "a new field": bad(CODE + "fields.cpp", "driver.enabled", "driver.new"),

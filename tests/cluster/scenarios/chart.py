@@ -27,6 +27,8 @@ REFUSED = (
     (("policy.driver.version=550",), "got number, want string"),
     (("policy.driver.versoin=a",), "additional properties 'versoin' not allowed"),
     (("policy.rollout.reboot=always",), "value must be one of 'never', 'when-required'"),
+    (("evictAs=node",), "value must be one of 'kubelet', 'own'"),
+    (("evictAs=own", "admissionPolicies=false"), "evictAs=own needs admissionPolicies=true"),
     (("candidates={GPU01}",), "'GPU01' does not match pattern"),
     (("bootstrapToken.enabled=true",), "needs bootstrapToken.expiration, a time such as"),
     (("bootstrapToken.enabled=true", "bootstrapToken.expiration=2026-01-01T00:00:00Z"), "2026-01-01T00:00:00Z has passed: set a time in the future"),
@@ -106,6 +108,8 @@ def renders(host):
         assert objects(helm.template().stdout) == package_objects("host.yaml", "host-policy.yaml")
         old = helm.template("--set=admissionPolicies=false", server="1.29")
         assert objects(old.stdout) == package_objects("host.yaml"), old.stderr
+        evicts = helm.template("--set=evictAs=own")
+        assert objects(evicts.stdout) == package_objects("host.yaml", "host-policy.yaml", "evict/host-evict.yaml"), evicts.stderr
         own = objects(helm.template("--namespace=gpuhost").stdout)
         assert package_objects("host.yaml", "host-policy.yaml").keys() - own.keys() == {("Namespace", "", "gpuhost")}
         given = json.dumps(values_of_examples())
