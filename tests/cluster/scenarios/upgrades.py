@@ -152,12 +152,12 @@ def start(node):
     plane = node.controlplane
     plane.kubectl("apply", "-f", manifests() / CRD)
     plane.kubectl("wait", "--for=condition=Established", "crd/clusterpolicies.nvidia.com")
+    eventually("pods can be created", lambda: plane.ask("get", "serviceaccount", "default", "-n", "default").returncode == 0)
     plane.manager.end()  # it would mark a Node without a kubelet as not ready
     machine = node.machine = Machine(node)
     machine.configure()
     plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST}})
     plane.kubectl("create", "rolebinding", "-n", "gpuhost", "candidate-upgrade", "--role=gpuhost-candidate", f"--user=gpuhost:host:{HOST}")
-    eventually("pods can be listed", lambda: plane.ask("get", "-n", "default", "pods").returncode == 0)
     plane.apply({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
                  "spec": {"driver": {"version": machine.versions[0], "upgradePolicy": {"autoUpgrade": True}}, "dcgm": {"enabled": True}}})
     node.run_too(machine)
