@@ -31,6 +31,22 @@ dist_systemdcatalog_DATA = %D%/gpuhost.catalog
 dist_doc_DATA = %D%/gpuhostd.conf
 EXTRA_DIST += %D%/SANDBOXING.md %D%/gpuhost.sysusers %D%/gpuhost.tmpfiles
 
+# These units start gpuhost-images.service, which is After= them.
+image_users = containerd.service docker.service podman.socket crio.service k3s.service k3s-agent.service \
+    rke2-server.service rke2-agent.service
+install-data-local: install-systemd-wants
+install-systemd-wants:
+	for unit in $(image_users); do \
+	    $(MKDIR_P) '$(DESTDIR)$(systemdunitdir)'/$$unit.wants && \
+	    ln -sf ../gpuhost-images.service '$(DESTDIR)$(systemdunitdir)'/$$unit.wants/ || exit; \
+	done
+uninstall-local: uninstall-systemd-wants
+uninstall-systemd-wants:
+	for unit in $(image_users); do \
+	    rm -f '$(DESTDIR)$(systemdunitdir)'/$$unit.wants/gpuhost-images.service; \
+	    rmdir '$(DESTDIR)$(systemdunitdir)'/$$unit.wants 2>/dev/null || :; \
+	done
+
 # Installs these two with names that end in .conf.
 install-data-local: install-systemd-conf
 install-systemd-conf:
@@ -40,4 +56,4 @@ install-systemd-conf:
 uninstall-local: uninstall-systemd-conf
 uninstall-systemd-conf:
 	rm -f '$(DESTDIR)$(sysusersdir)/gpuhost.conf' '$(DESTDIR)$(tmpfilesdir)/gpuhost.conf'
-.PHONY: install-systemd-conf uninstall-systemd-conf
+.PHONY: install-systemd-wants uninstall-systemd-wants install-systemd-conf uninstall-systemd-conf

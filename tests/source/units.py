@@ -62,6 +62,21 @@ def check_openat2(tap):
             tap.ok(not re.search(r"^(RestrictSUIDSGID|DynamicUser)=(yes|true|on|1)", file.read(), flags=re.M), f"the sandbox of {name} permits openat2(2)")
 
 
+def check_wanted(tap):
+    """systemctl warns of an [Install] section that names a unit which the host does not have."""
+    for path in sorted(glob.glob(os.path.join(TOP_SRCDIR, "systemd", "*.*"))):
+        with open(path, encoding="utf-8") as file:
+            wanted = re.findall(r"^(?:WantedBy|RequiredBy|UpheldBy)=(.*)", file.read(), flags=re.M)
+        others = [unit for line in wanted for unit in line.split() if not unit.endswith(".target")]
+        if wanted:
+            tap.equal(others, [], f"{os.path.basename(path)} is installed below targets only")
+    with open(os.path.join(TOP_SRCDIR, "systemd/local.mk"), encoding="utf-8") as file:
+        users = re.search(r"^image_users = ((?:.*\\\n)*.*)", file.read(), flags=re.M)[1].replace("\\\n", " ").split()
+    with open(os.path.join(TOP_SRCDIR, "systemd/gpuhost-images.service.in"), encoding="utf-8") as file:
+        after = re.search(r"^After=gpuhost-registry.socket (.*)", file.read(), flags=re.M)[1].split()
+    tap.equal(users, after, "gpuhost-images.service is started after each of the runtimes that start it")
+
+
 def check_the_check(tap, directory):
     broken = os.path.join(directory, "broken.service")
     with open(broken, "w", encoding="utf-8") as file:
@@ -76,6 +91,7 @@ def main():
     tap = Tap()
     check_tasks(tap)
     check_openat2(tap)
+    check_wanted(tap)
     if not shutil.which("systemd-analyze"):
         tap.skip("units", "systemd-analyze is not installed")
         tap.done()

@@ -20,7 +20,8 @@ def import_modules(host, version):
 
 @case("the package installs and the daemon is ready without a driver", start="fresh", makes="installed", systems=ALL)
 def install(host):
-    host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null", 480)  # minutes on a busy machine
+    said = host.check("apt-get -qq -o Dpkg::Use-Pty=0 install /payload/gpuhostd.deb </dev/null 2>&1", 480)  # minutes on a busy machine
+    assert "non-existent" not in said, said
     host.check("systemctl enable --now gpuhostd", 60)
     host.settle()
     status = host.ctl_json("status")
