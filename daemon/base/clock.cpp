@@ -41,4 +41,13 @@ std::string utc_text(std::uint64_t seconds) {
     return text;
 }
 
+std::string local_text(std::uint64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    char text[32] = "?";
+    if (::localtime_r(&time, &parts) != nullptr)
+        (void)std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+    return text;
+}
+
 } // namespace gpuhost::base

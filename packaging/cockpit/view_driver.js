@@ -150,7 +150,7 @@ export function versionRows(driver) {
 
 function who(subject) {
     const origin = text(subject, "origin");
-    if (origin === "daemon") return "gpuhostd at its start";
+    if (origin === "daemon") return "gpuhostd";
     if (origin === "cluster") return "the cluster";
     if (origin === "unit") return text(subject, "unit");
     const login = text(subject, "login_user");

@@ -74,9 +74,9 @@ std::string damage_line(const Json& scrub, bool peers) {
 std::string render_bundles(const Screen& screen, const Json& list) {
     Table table({{"BUNDLE"},
                  {"GENERATION", Table::Align::Right},
-                 {"IMAGES", Table::Align::Right},
-                 {"PACKAGES"},
-                 {"FILES"},
+                 {"IMAGES", Table::Align::Right, 3},
+                 {"PACKAGES", Table::Align::Left, 2},
+                 {"FILES", Table::Align::Left, 1},
                  {"SIZE", Table::Align::Right},
                  {"SIGNER"}});
     for (const Json& bundle : list_of(list, "bundles")) {
@@ -151,14 +151,18 @@ std::string render_bundle(const Screen& screen, const Json& bundle) {
     if (const std::uint64_t absent = number_of(bundle, "absent"); absent > 0)
         facts.add("Delta", "leaves out " + plural(absent, "blob", "blobs") + " that hosts must have");
     add_host_lines(facts, base::member(bundle, "host"));
-    Table artifacts({{"CONTENT"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}});
+    Table artifacts({{"CONTENT"}, {"SIZE", Table::Align::Right, 1}, {"THIS HOST"}});
     for (const Json& artifact : list_of(bundle, "artifacts"))
         artifacts.add({described(artifact), size_of(artifact), share_of(artifact)});
-    Table table({{"IMAGE"}, {"PLATFORMS"}, {"SIZE", Table::Align::Right}, {"THIS HOST"}, {"DIGEST"}});
+    Table table({{"IMAGE"},
+                 {"PLATFORMS", Table::Align::Left, 2},
+                 {"SIZE", Table::Align::Right, 3},
+                 {"THIS HOST"},
+                 {"DIGEST", Table::Align::Left, 1}});
     for (const Json& image : list_of(bundle, "images"))
         table.add({text_of(image, "name"),
                    printable(base::join(base::strings_or_empty(image, "platforms"), " ")), size_of(image),
-                   share_of(image), text_of(image, "digest")});
+                   share_of(image), digest_of(screen, text_of(image, "digest"))});
     return facts.render(screen) + (artifacts.empty() ? "" : "\n" + artifacts.render(screen)) +
            (table.empty() ? "" : "\n" + table.render(screen));
 }

@@ -76,7 +76,7 @@ void add_all(Facts& facts, const std::string& label, const Json& list, Text text
 } // namespace
 
 std::string render_cdi_devices(const Screen& screen, const Json& list) {
-    Table table({{"DEVICE"}, {"FILE"}, {"DRIVER"}, {"STATE"}});
+    Table table({{"DEVICE"}, {"FILE", Table::Align::Left, 2}, {"DRIVER", Table::Align::Left, 1}, {"STATE"}});
     for (const Json& device : list_of(list, "devices"))
         table.add(
             {text_of(device, "name"), text_of(device, "file"), text_of(device, "driver"), state_of(device)});

@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/wrap.hpp"
 
 #include <algorithm>
+#include <climits>
 
 namespace gpuhost::ctl {
 namespace {
@@ -60,6 +61,17 @@ bool Table::shrinks(const Screen& screen, const Line& line, std::vector<std::siz
     return true;
 }
 
+void Table::leave_out_spare(const Screen& screen, Line& line, const std::vector<std::size_t>& widths) const {
+    const auto rank = [&](std::size_t i) { return columns_[i].spare == 0 ? UINT_MAX : columns_[i].spare; };
+    while (!line.columns.empty() && width_of(line.columns, line.indent, widths) > screen.columns) {
+        const auto least = std::min_element(line.columns.begin(), line.columns.end(),
+                                            [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+        if (columns_[*least].spare == 0)
+            return;
+        line.columns.erase(least);
+    }
+}
+
 std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<std::size_t>& widths) const {
     Line all;
     for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -68,18 +80,39 @@ std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<s
     const auto fits = [&](const Line& line) {
         return width_of(line.columns, line.indent, widths) <= screen.columns;
     };
-    if (!screen.terminal || all.columns.empty() || fits(all) || shrinks(screen, all, widths))
+    if (!screen.terminal || all.columns.empty() || fits(all))
         return {all};
+    std::vector<Line> below;
+    std::erase_if(all.columns, [&](std::size_t i) {
+        if (columns_[i].below)
+            below.push_back({{i}, further_indent, true});
+        return columns_[i].below;
+    });
+    leave_out_spare(screen, all, widths);
+    std::vector<Line> lines{all};
+    if (!fits(all) && !shrinks(screen, all, widths))
+        lines = split_line(screen, all, widths);
+    for (const Line& line : below)
+        if (!fits(line))
+            (void)shrinks(screen, line, widths);
+    lines.insert(lines.end(), below.begin(), below.end());
+    return lines;
+}
+
+std::vector<Table::Line> Table::split_line(const Screen& screen, const Line& all,
+                                           std::vector<std::size_t>& widths) const {
+    const auto fits_or_shrinks = [&](const Line& line) {
+        return width_of(line.columns, line.indent, widths) <= screen.columns || shrinks(screen, line, widths);
+    };
     std::vector<Line> lines{{}};
     for (const std::size_t i : all.columns) {
         Line& line = lines.back();
         line.columns.push_back(i);
-        if (fits(line) || shrinks(screen, line, widths))
+        if (fits_or_shrinks(line))
             continue;
         line.columns.pop_back();
         lines.push_back({{i}, further_indent});
-        if (!fits(lines.back()))
-            (void)shrinks(screen, lines.back(), widths);
+        (void)fits_or_shrinks(lines.back());
     }
     return lines;
 }
@@ -107,6 +140,11 @@ void Table::add_row(std::string& out, const Screen& screen, const std::vector<Li
     }
 }
 
+std::vector<Table::Line> Table::titled(std::vector<Line> lines) {
+    std::erase_if(lines, [](const Line& line) { return line.untitled; });
+    return lines;
+}
+
 std::string Table::render(const Screen& screen) const {
     std::vector<std::size_t> width = widths();
     const std::vector<Line> lines = lines_of_row(screen, width);
@@ -116,10 +154,16 @@ std::string Table::render(const Screen& screen) const {
         header.emplace_back(column.title, Style::Bold);
     std::string out;
     if (screen.legend)
-        add_row(out, screen, lines, width, header);
+        add_row(out, screen, titled(lines), width, header);
     for (const auto& row : rows_)
         add_row(out, screen, lines, width, row);
     return out;
+}
+
+std::string digest_of(const Screen& screen, const std::string& digest) {
+    constexpr std::size_t digits = 12;
+    const std::size_t colon = digest.find(':');
+    return screen.terminal && colon != std::string::npos ? digest.substr(0, colon + 1 + digits) : digest;
 }
 
 std::string Facts::render(const Screen& screen) const {

@@ -9,14 +9,20 @@
 namespace gpuhost::ctl {
 
 /// Renders aligned columns under a header, which Screen::legend omits. Omits columns without any text. Never
-/// truncates a text, because users copy from tables. On a terminal that is too narrow, wraps the widest
-/// column; if little is left for it, each row gets further lines, with the columns that do not fit.
+/// truncates a text, because users copy from tables. On a terminal that is too narrow for a row, first uses
+/// Column::below and Column::spare. If that does not suffice, wraps the widest column; if little is left for
+/// it, each row gets further lines, with the columns that do not fit.
 class Table {
   public:
     enum class Align { Left, Right };
     struct Column {
         std::string title;
         Align align = Align::Left;
+        /// On a terminal that is too narrow, the column with the lowest number is left out, then the next. 0:
+        /// none.
+        unsigned spare = 0;
+        /// On a terminal that is too narrow, the text is printed below its row, indented and without a title.
+        bool below = false;
     };
     struct Cell {
         Cell(std::string t)
@@ -38,18 +44,28 @@ class Table {
     struct Line {
         std::vector<std::size_t> columns;
         std::size_t indent = 0;
+        bool untitled = false;
     };
     [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is omitted
+    /// Removes spare columns until the line fits, or none is left.
+    void leave_out_spare(const Screen& screen, Line& line, const std::vector<std::size_t>& widths) const;
     /// Returns the lines of each row for this terminal, and reduces the widths of columns to wrap.
     [[nodiscard]] std::vector<Line> lines_of_row(const Screen& screen,
                                                  std::vector<std::size_t>& widths) const;
     [[nodiscard]] bool shrinks(const Screen& screen, const Line& line,
                                std::vector<std::size_t>& widths) const;
+    /// Returns the lines of a row that is too wide for one line.
+    [[nodiscard]] std::vector<Line> split_line(const Screen& screen, const Line& all,
+                                               std::vector<std::size_t>& widths) const;
+    [[nodiscard]] static std::vector<Line> titled(std::vector<Line> lines);
     void add_row(std::string& out, const Screen& screen, const std::vector<Line>& lines,
                  const std::vector<std::size_t>& widths, const std::vector<Cell>& row) const;
     std::vector<Column> columns_;
     std::vector<std::vector<Cell>> rows_;
 };
+
+/// Returns a digest, on a terminal with its first 12 digits, as podman and docker print it.
+[[nodiscard]] std::string digest_of(const Screen& screen, const std::string& digest);
 
 /// Renders lines "  Label: value" with right-aligned labels, as systemctl status does. For further lines of a
 /// value, add() an empty label. On a terminal, long values are wrapped.

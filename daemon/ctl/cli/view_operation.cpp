@@ -169,7 +169,7 @@ std::string render_operations(const Screen& screen, const std::vector<client::Op
     if (rows.empty())
         return "";
     Table table(
-        {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right}, {"STATE"}, {"TITLE"}});
+        {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right, 1}, {"STATE"}, {"TITLE"}});
     for (const client::OperationRow& row : rows)
         table.add({std::to_string(row.id),
                    human_ago(row.began_us, now_us),

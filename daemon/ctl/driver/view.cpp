@@ -155,8 +155,8 @@ std::string render_drivers(const Screen& screen, const Json& list, std::string_v
     Table table({{"VERSION"},
                  {"KERNEL"},
                  {"FLAVOUR"},
-                 {"MODULES", Table::Align::Right},
-                 {"USERLAND", Table::Align::Right},
+                 {"MODULES", Table::Align::Right, 1},
+                 {"USERLAND", Table::Align::Right, 2},
                  {"STATE"}});
     for (const Json& version : list_of(list, "versions"))
         add_version(table, list, version, loaded);

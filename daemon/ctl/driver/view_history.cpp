@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
@@ -23,7 +24,7 @@ std::string outcome(const Json& change) {
 std::string who(const Json& subject) {
     const std::string origin = text_of(subject, "origin");
     if (origin == "daemon")
-        return "gpuhostd at its start";
+        return "gpuhostd";
     if (origin == "cluster")
         return "the cluster";
     if (origin == "unit")
@@ -42,19 +43,19 @@ std::string render_history(const Screen& screen, const Json& history, std::uint6
         return "";
     Table table({{"ID", Table::Align::Right},
                  {"BEGAN"},
-                 {"AGO"},
+                 {"AGO", Table::Align::Left, 2},
                  {"FROM"},
                  {"TO"},
-                 {"KERNEL"},
-                 {"TOOK", Table::Align::Right},
+                 {"KERNEL", Table::Align::Left, 1},
+                 {"TOOK", Table::Align::Right, 3},
                  {"OUTCOME"},
                  {"ASKED BY"},
-                 {"CAUSE"}});
+                 {"CAUSE", Table::Align::Left, 0, true}});
     for (const Json& change : changes) {
         const std::uint64_t began = number_of(change, "began_us");
         const std::uint64_t ended = number_of(change, "ended_us");
         table.add({std::to_string(number_of(change, "operation")),
-                   human_time(began),
+                   screen.terminal ? base::local_text(began / 1'000'000) : human_time(began),
                    human_ago(began, now_us),
                    or_none(text_of(change, "from")),
                    or_none(text_of(change, "to")),

@@ -31,10 +31,11 @@ std::string problem_lines(const Screen& screen, const Json& document) {
 } // namespace
 
 std::string render_images(const Screen& screen, const Json& list) {
-    Table table({{"IMAGE"}, {"PLATFORMS"}, {"BUNDLE"}, {"DIGEST"}});
+    Table table(
+        {{"IMAGE"}, {"PLATFORMS", Table::Align::Left, 1}, {"BUNDLE", Table::Align::Left, 2}, {"DIGEST"}});
     for (const Json& image : list_of(list, "images"))
         table.add({text_of(image, "name"), platforms_of(image), text_of(image, "bundle"),
-                   text_of(image, "digest")});
+                   digest_of(screen, text_of(image, "digest"))});
     return (table.empty() ? "" : table.render(screen)) + problem_lines(screen, list);
 }
 
@@ -57,14 +58,18 @@ std::string render_image(const Screen& screen, const Json& image) {
 }
 
 std::string render_placement(const Screen& screen, const Json& placement) {
-    Table table({{"IMAGE"}, {"STATE"}, {"RUNTIME"}, {"DIGEST"}, {"WHY"}});
+    Table table({{"IMAGE"},
+                 {"STATE"},
+                 {"RUNTIME", Table::Align::Left, 2},
+                 {"DIGEST", Table::Align::Left, 1},
+                 {"WHY", Table::Align::Left, 0, true}});
     for (const Json& image : list_of(placement, "images")) {
         const std::string state = text_of(image, "state");
         const Style style = state == "failed" ? Style::Bad : state == "wanted" ? Style::Warn : Style::Plain;
         table.add({text_of(image, "name"),
                    {state, style},
                    text_of(image, "runtime"),
-                   text_of(image, "digest"),
+                   digest_of(screen, text_of(image, "digest")),
                    text_of(image, "why")});
     }
     std::string text = (table.empty() ? "" : table.render(screen)) + problem_lines(screen, placement);

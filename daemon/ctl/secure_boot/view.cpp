@@ -52,7 +52,7 @@ std::string render_keys(const Screen& screen, const Json& status) {
     if (!base::member(status, "keys").is_array())
         return "The kernel's keys can't be read (/proc/keys).\n";
     const bool told = base::bool_or(status, "keyrings_known", false);
-    Table table({{"KEYRING"}, {"KEY"}, {"ID"}});
+    Table table({{"KEYRING"}, {"KEY"}, {"ID", Table::Align::Left, 1}});
     for (const Json& key : list_of(status, "keys"))
         table.add({printable(base::join(base::strings_or_empty(key, "keyrings"), " ")), text_of(key, "name"),
                    text_of(key, "id")});

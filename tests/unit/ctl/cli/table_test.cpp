@@ -48,6 +48,43 @@ TEST(Table, ColumnsWithoutRoomFollowOnNextLine) {
                                 "site   7 B  sha256:0123456789abcdef\n");
 }
 
+Table with_spare_columns() {
+    Table table({{"ID"}, {"AGO", Table::Align::Left, 2}, {"KERNEL", Table::Align::Left, 1}, {"STATE"}});
+    table.add({"7", "1 min ago", "6.1.0-50", "done"});
+    return table;
+}
+
+TEST(Table, SpareColumnsAreLeftOutInTheirOrder) {
+    EXPECT_EQ(with_spare_columns().render({true, false, 30}), "ID  AGO        KERNEL    STATE\n"
+                                                              "7   1 min ago  6.1.0-50  done\n");
+    EXPECT_EQ(with_spare_columns().render({true, false, 29}), "ID  AGO        STATE\n"
+                                                              "7   1 min ago  done\n");
+    EXPECT_EQ(with_spare_columns().render({true, false, 15}), "ID  STATE\n"
+                                                              "7   done\n");
+    EXPECT_EQ(with_spare_columns().render({}), with_spare_columns().render({true, false, 80}));
+}
+
+TEST(Table, TextBelowItsRowIsIndented) {
+    Table table({{"ID"}, {"STATE"}, {"CAUSE", Table::Align::Left, 0, true}});
+    table.add({"7", "done", ""});
+    table.add({"6", "rolled-back", "the driver could not start any GPU"});
+    EXPECT_EQ(table.render({true, false, 30}), "ID  STATE\n"
+                                               "7   done\n"
+                                               "6   rolled-back\n"
+                                               "    the driver could not start\n"
+                                               "    any GPU\n");
+    EXPECT_EQ(table.render({true, false, 80}), "ID  STATE        CAUSE\n"
+                                               "7   done\n"
+                                               "6   rolled-back  the driver could not start any GPU\n");
+}
+
+TEST(Table, DigestIsShortOnlyOnATerminal) {
+    const std::string digest = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    EXPECT_EQ(digest_of({true, false, 80}, digest), "sha256:9f86d081884c");
+    EXPECT_EQ(digest_of({}, digest), digest);
+    EXPECT_EQ(digest_of({true, false, 80}, "unknown"), "unknown");
+}
+
 TEST(Table, WithoutLegendHasOnlyRows) {
     Table table({{"NAME"}});
     table.add({"site"});

@@ -355,6 +355,88 @@ TEST(Width, EachViewFitsTheTerminal) {
             }
 }
 
+/// The lists with the content of a usual host.
+const View usual_lists[] = {
+    {"operations",
+     [](const Screen& s) {
+         client::OperationRow row;
+         row.id = 1234;
+         row.state = "rolled-back";
+         row.title = "swap driver 535.261.03 → 550.163.01";
+         row.began_us = 1'700'000'000'000'000;
+         row.ended_us = row.began_us + 83'000'000;
+         return render_operations(s, {row}, row.began_us + 86'340'000'000);
+     }},
+    {"drivers",
+     [](const Screen& s) {
+         Json list = drivers();
+         list["versions"][0]["modules"].erase(1);
+         return render_drivers(s, list, version);
+     }},
+    {"history",
+     [](const Screen& s) {
+         const Json change{{"operation", 123},
+                           {"began_us", 1'700'000'000'000'000},
+                           {"ended_us", 1'700'000'083'000'000},
+                           {"from", "535.261.03"},
+                           {"to", version},
+                           {"kernel", kernel},
+                           {"state", "rolled-back"},
+                           {"cause", "loading 'nvidia': the driver could not start any GPU"},
+                           {"subject", {{"origin", "user"}, {"user", "root"}, {"login_user", "alice"}}}};
+         const std::string rendered = render_history(s, {{"changes", {change}}}, 1'800'000'000'000'000);
+         EXPECT_NE(rendered.find("\n    loading"), std::string::npos) << "the cause is below its row";
+         return rendered.substr(0, rendered.find("\n    loading") + 1);
+     }},
+    {"bundles",
+     [](const Screen& s) {
+         return render_bundles(
+             s, {{"bundles",
+                  {{{"name", "gpu-site"},
+                    {"generation", 12},
+                    {"images", 40},
+                    {"packages", {{{"distribution", "debian-12"}}, {{"distribution", "ubuntu-24.04"}}}},
+                    {"files", {{{"name", "values-of-the-operator"}}, {{"name", "charts"}}}},
+                    {"bytes", 12345678901},
+                    {"signer", {{"subject", "CN=The bundles of the site"}}}}}}});
+     }},
+    {"images",
+     [](const Screen& s) {
+         const Json one{{"name", "nvcr.io/nvidia/cloud-native/gpu-operator-validator:v24.9.2"},
+                        {"platforms", {"linux/amd64", "linux/arm64"}},
+                        {"bundle", "gpu-site"},
+                        {"digest", digest},
+                        {"bytes", 1234567890},
+                        {"selected", true},
+                        {"state", "present"},
+                        {"runtime", "containerd"},
+                        {"missing_bytes", 1234567890}};
+         const std::string of_bundle = render_bundle(s, {{"name", "gpu-site"}, {"images", {one}}});
+         return render_images(s, {{"images", {one}}}) +
+                render_placement(s, {{"images", {one}}, {"runtimes", {"containerd"}}}) +
+                of_bundle.substr(of_bundle.find("IMAGE"));
+     }},
+    {"devices",
+     [](const Screen& s) {
+         return render_cdi_devices(s, {{"devices",
+                                        {{{"name", "nvidia.com/gpu=GPU-01234567-89ab-cdef-0123-456789abcdef"},
+                                          {"file", "/var/run/cdi/gpuhost-nvidia.json"},
+                                          {"driver", version},
+                                          {"state", "valid"}}}}});
+     }},
+};
+
+TEST(Width, UsualListsHaveOneLinePerRow) {
+    for (const View& list : usual_lists)
+        for (const std::size_t columns : {80U, 120U}) {
+            const Screen screen{true, false, columns, 24};
+            const std::string rendered = list.render(screen);
+            EXPECT_EQ(rendered.find("\n "), std::string::npos) << rendered;
+            for (const std::string& line : base::split(rendered, '\n'))
+                EXPECT_LE(visible_width(line), columns) << line;
+        }
+}
+
 TEST(Width, OffTerminalNoTextIsBroken) {
     for (const View& view : views)
         if (std::string_view(view.name) != "help") {

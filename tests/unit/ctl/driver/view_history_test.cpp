@@ -36,17 +36,39 @@ TEST(HistoryView, EachChangeIsOneLine) {
                          change(5, "committed", {{"origin", "daemon"}})}}};
     EXPECT_EQ(render_history({}, history, 1'072'000'000),
               "ID  BEGAN                        AGO             FROM        TO          KERNEL  TOOK  "
-              "OUTCOME             ASKED BY               CAUSE\n"
+              "OUTCOME             ASKED BY             CAUSE\n"
               " 9  Thu 1970-01-01 00:16:40 UTC  1 min 12 s ago  535.261.03  550.163.01  6.1.0   12 s  waits "
-              "for a reboot  the cluster            nvidia is stuck\n"
+              "for a reboot  the cluster          nvidia is stuck\n"
               " 8  Thu 1970-01-01 00:16:40 UTC  1 min 12 s ago  535.261.03  550.163.01  6.1.0   12 s  "
-              "rolled-back         alice as root          No such device\n"
+              "rolled-back         alice as root        No such device\n"
               " 7  Thu 1970-01-01 00:16:40 UTC  1 min 12 s ago  535.261.03  550.163.01  6.1.0   12 s  "
               "committed           gpuhost-cdi.service\n"
               " 6  Thu 1970-01-01 00:16:40 UTC  1 min 12 s ago  none        550.163.01  6.1.0         "
               "committed           uid 1000\n"
               " 5  Thu 1970-01-01 00:16:40 UTC  1 min 12 s ago  535.261.03  550.163.01  6.1.0   12 s  "
-              "committed           gpuhostd at its start\n");
+              "committed           gpuhostd\n");
+}
+
+TEST(HistoryView, NarrowTerminalShowsCausesBelow) {
+    ::setenv("TZ", "UTC", 1);
+    const Json history{{"changes",
+                        {change(18, "rolled-back", {{"user", "root"}},
+                                {{"cause", "loading 'nvidia': the driver could not start any GPU"}}),
+                         change(7, "committed", {{"origin", "daemon"}}, {{"kernel", "6.1.0-50-amd64"}})}}};
+    EXPECT_EQ(render_history({true, false, 80}, history, 1'072'000'000),
+              "ID  BEGAN                FROM        TO          TOOK  OUTCOME      ASKED BY\n"
+              "18  1970-01-01 00:16:40  535.261.03  550.163.01  12 s  rolled-back  root\n"
+              "    loading 'nvidia': the driver could not start any GPU\n"
+              " 7  1970-01-01 00:16:40  535.261.03  550.163.01  12 s  committed    gpuhostd\n");
+    EXPECT_EQ(
+        render_history({true, false, 120}, history, 1'072'000'000),
+        "ID  BEGAN                AGO             FROM        TO          KERNEL          TOOK  OUTCOME    "
+        "  ASKED BY\n"
+        "18  1970-01-01 00:16:40  1 min 12 s ago  535.261.03  550.163.01  6.1.0           12 s  rolled-back"
+        "  root\n"
+        "    loading 'nvidia': the driver could not start any GPU\n"
+        " 7  1970-01-01 00:16:40  1 min 12 s ago  535.261.03  550.163.01  6.1.0-50-amd64  12 s  committed  "
+        "  gpuhostd\n");
 }
 
 } // namespace
