@@ -49,7 +49,7 @@ struct JobProgress {
 struct JobResult {
     std::optional<base::Error> error;
     std::vector<Problem> problems; ///< found by preflight; else empty
-    base::Json output;             ///< the object that apply returned, and "warnings"
+    base::Json output;             ///< the object that apply returned, "warnings" and "notes"
 };
 
 [[nodiscard]] std::string job_directory(std::string_view job);

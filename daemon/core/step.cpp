@@ -53,14 +53,20 @@ Json to_json(const Step& step) {
         value["forward"] = true;
     if (step.passive)
         value["passive"] = true;
+    if (step.undo_only)
+        value["undo_only"] = true;
     return value;
 }
 
 Result<Step> step_from_json(const Json& value) {
     GPUHOST_TRY(kind, base::get_string(value, "kind"));
     GPUHOST_TRY(summary, base::get_string(value, "summary"));
-    return Step{std::move(kind), std::move(summary), base::member(value, "args"),
-                base::bool_or(value, "forward", false), base::bool_or(value, "passive", false)};
+    return Step{std::move(kind),
+                std::move(summary),
+                base::member(value, "args"),
+                base::bool_or(value, "forward", false),
+                base::bool_or(value, "passive", false),
+                base::bool_or(value, "undo_only", false)};
 }
 
 Json to_json(const Problem& problem) {

@@ -39,6 +39,8 @@ struct Step {
     /// True if the step only waits: as long as no other step has begun, nothing was changed, so a failure is
     /// a refusal.
     bool passive = false;
+    /// True if the step has work only in its undo.
+    bool undo_only = false;
 };
 
 /// A reason why an operation can't run. Planning and preflight return problems; gpuhostctl prints them.
@@ -81,6 +83,9 @@ struct StepContext {
     /// Adds a warning to the operation, as a sentence. In preflight: damage that apply would do. Later: a
     /// failure without consequences. The daemon logs it and shows it with the operation.
     std::function<void(const std::string& text)> warn = [](const std::string&) {};
+    /// Adds a note to the operation: a fact about a check that was left out. In preflight or later. The
+    /// daemon shows it with the operation.
+    std::function<void(const std::string& text)> note = [](const std::string&) {};
     /// Keeps a descriptor open until the worker process exits. The worker may run later steps of the
     /// operation too, so the descriptor stays open for them. The default closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
@@ -117,10 +122,10 @@ struct StepKind {
 struct StepCode {
     std::string name; ///< of the kind
     std::function<base::Result<std::vector<Problem>>(StepContext&, const base::Json& args)> preflight = {};
-    /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" to it. The member
-    /// "skip": N skips the next N steps, because this step left nothing for them to do. "skip_kinds": [KIND…]
-    /// skips all later steps of these kinds, except those of the same group. "title" replaces the title of
-    /// the operation, for what the plan could not know.
+    /// Returns a JSON object, which is shown with the operation; the worker adds "warnings" and "notes" to
+    /// it. The member "skip": N skips the next N steps, because this step left nothing for them to do.
+    /// "skip_kinds": [KIND…] skips all later steps of these kinds, except those of the same group. "title"
+    /// replaces the title of the operation, for what the plan could not know.
     std::function<base::Result<base::Json>(StepContext&, const base::Json& args)> apply = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> verify = {};
     std::function<base::Result<void>(StepContext&, const base::Json& args)> undo = {};

@@ -22,6 +22,19 @@ bool needs_undo(StepState state) {
            state == StepState::Undoing;
 }
 
+/// Returns the output of a step's apply, with the notes of its preflight.
+base::Json with_notes_of(const base::Json& preflight, base::Json output) {
+    std::vector<std::string> notes = base::strings_or_empty(preflight, "notes");
+    if (notes.empty())
+        return output;
+    for (std::string& note : base::strings_or_empty(output, "notes"))
+        notes.push_back(std::move(note));
+    if (!output.is_object())
+        output = base::Json::object();
+    output["notes"] = notes;
+    return output;
+}
+
 } // namespace
 
 std::size_t skipped_by(const base::Json& output) {
@@ -146,14 +159,14 @@ Result<void> Transaction::done(const Record& record) {
     case Phase::Preflight:
         // Warnings and facts of a preflight group do not name their steps, so they are stored as output of
         // the group's first step. The output of this step's apply replaces them; apply repeats the warnings
-        // that still apply.
+        // that still apply. Notes stay, because they are about the preflight itself.
         if (record.output.is_object() && !preflights_[step_].empty())
             outputs_[preflights_[step_].front()] = record.output;
         preflight_ended();
         break;
     case Phase::Apply:
         states_[step_] = StepState::Done;
-        outputs_[step_] = record.output;
+        outputs_[step_] = with_notes_of(outputs_[step_], record.output);
         for (std::size_t step = step_ + 1; step < std::min(following, states_.size()); ++step)
             states_[step] = StepState::Skipped;
         skip_kinds(base::strings_or_empty(record.output, "skip_kinds"));

@@ -194,7 +194,7 @@ Result<base::Json> compute(StepContext& context, const base::Json& args) {
     }
     // Skips the computation at boot, where the fabric manager starts only after this step.
     if (!computed && computed.error().code == Errc::Busy && !fabric) {
-        context.progress(-1, "computation skipped: the GPUs wait for nvidia-fabricmanager");
+        context.note("no computation on the GPUs: they wait for nvidia-fabricmanager");
         return base::Json{{"waits", "fabric"}};
     }
     GPUHOST_TRY(gpus, std::move(computed));

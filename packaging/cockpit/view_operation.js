@@ -23,12 +23,21 @@ export function styleOfState(state) {
     return ["running", "undoing"].includes(state) ? "bold" : "warn";
 }
 
-const STEP_STYLES = { done: "good", failed: "bad", "undo-failed": "bad", pending: "dim", skipped: "dim" };
+const STEP_STYLES = {
+    done: "good",
+    failed: "bad",
+    "undo-failed": "bad",
+    pending: "dim",
+    skipped: "dim",
+    "not needed": "dim",
+};
 
-// Returns {number, text, state, style} of each step. A plan's steps have no state.
+// Returns {number, text, state, style} of each step. A plan's steps have no state. After the end, a step that has
+// only an undo was not needed.
 export function stepRows(document) {
     return list(document, "steps").map((step, i) => {
-        const state = text(step, "state");
+        const unused = text(step, "state") === "done" && step.undo_only === true && !isRunning(document);
+        const state = unused ? "not needed" : text(step, "state");
         return {
             number: i + 1,
             text: text(step, "summary"),
@@ -64,6 +73,10 @@ function failedStep(operation) {
 
 export function warningsOf(operation) {
     return list(operation, "outputs").flatMap((output) => strings(output, "warnings"));
+}
+
+function notesOf(operation) {
+    return list(operation, "outputs").flatMap((output) => strings(output, "notes"));
 }
 
 function causeFacts(operation, loaded) {
@@ -114,6 +127,7 @@ export function operationView(operation, loaded, nowUs) {
             fact("Asked by", askedBy(member(operation, "subject"))),
             fact("Began", `${time(began)}, ${ago(began, nowUs)}`),
             ...(ended >= began && ended !== 0 ? [fact("Took", span(ended - began))] : []),
+            ...notesOf(operation).map((note) => fact("Note", note)),
         ],
         steps: stepRows(operation),
         problems: problemRows(list(operation, "problems")),

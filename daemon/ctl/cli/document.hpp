@@ -52,6 +52,11 @@ using base::list_of;
     return strings_of_outputs(operation, "warnings");
 }
 
+/// Returns the notes of an operation's steps: checks that were left out.
+[[nodiscard]] inline std::vector<std::string> notes_of(const base::Json& operation) {
+    return strings_of_outputs(operation, "notes");
+}
+
 /// Returns the processes that the operation terminated, one text for each unit, container or pod.
 [[nodiscard]] inline std::vector<std::string> terminated_by(const base::Json& operation) {
     return strings_of_outputs(operation, "terminated");

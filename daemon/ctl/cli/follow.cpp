@@ -246,6 +246,7 @@ Result<Ran> check_request(Session& session, const client::Request& request, cons
         return Ran{Ran::Kind::Operation, std::move(operation)};
     plan["problems"] = problems;
     plan["warnings"] = warnings_of(operation);
+    plan["notes"] = notes_of(operation);
     plan["checked"] = true;
     plan["outputs"] = list_of(operation, "outputs");
     constexpr std::string_view check = "check: ";

@@ -64,13 +64,17 @@ std::optional<std::size_t> failed_step(const Json& operation) {
     return std::nullopt;
 }
 
-/// Returns the word for the state of step `i`. After the end, no step is pending, and the step that failed is
-/// marked although it was undone.
+/// Returns the word for the state of step `i`. After the end, no step is pending, a step that has only an
+/// undo was not needed, and the step that failed is marked although it was undone.
 std::string state_of_step(const Json& operation, std::size_t i) {
-    const std::string state = text_of(list_of(operation, "steps")[i], "state");
+    const Json& step = list_of(operation, "steps")[i];
+    const std::string state = text_of(step, "state");
     const std::string outcome = text_of(operation, "state");
-    if (state == "pending" && outcome != "running" && outcome != "undoing")
+    const bool ended = outcome != "running" && outcome != "undoing";
+    if (state == "pending" && ended)
         return "not run";
+    if (state == "done" && ended && base::bool_or(step, "undo_only", false))
+        return "not needed";
     const bool failed = outcome == "refused" || outcome == "rolled-back" || outcome == "failed" ||
                         outcome == "reboot-required";
     return state == "undone" && failed && failed_step(operation) == i ? "failed, undone" : state;
@@ -87,7 +91,9 @@ Style style_of_step(std::string_view state) {
         return Style::Good;
     if (state == "failed" || state == "failed, undone" || state == "undo-failed")
         return Style::Bad;
-    return state == "pending" || state == "not run" || state == "skipped" ? Style::Dim : Style::Warn;
+    return state == "pending" || state == "not run" || state == "not needed" || state == "skipped"
+               ? Style::Dim
+               : Style::Warn;
 }
 
 std::string headline(std::string_view state, bool changes_host) {
@@ -222,19 +228,21 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     };
     return facts.render(screen) +
            (problems.empty() ? "" : "\nProblems:\n" + render_problems(screen, problems)) +
-           section("Warnings", warnings_of(operation)) + section("Terminated", terminated_by(operation)) +
-           "\nSteps:\n" + render_steps(screen, operation);
+           section("Warnings", warnings_of(operation)) + section("Notes", notes_of(operation)) +
+           section("Terminated", terminated_by(operation)) + "\nSteps:\n" + render_steps(screen, operation);
 }
 
 std::string render_success(const Screen& screen, const Json& operation, std::string_view kernel, bool next) {
     const std::uint64_t began = number_of(operation, "began_us");
     const std::uint64_t ended = number_of(operation, "ended_us");
     const bool worth_saying = ended > began && ended - began >= 100'000;
-    return fit(screen, text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
-                           (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
-                           lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
-                           lines_of(terminated_by(operation), "Terminated: ") + what_came_in(operation) +
-                           (next ? next_commands(operation, kernel) : ""));
+    return fit(screen,
+               text_of(operation, "title") + ": " + screen.paint(Style::Good, "done") +
+                   (worth_saying ? " in " + human_span(ended - began) : "") + "\n" +
+                   lines_of(warnings_of(operation), screen.paint(Style::Warn, "Warning:") + " ") +
+                   lines_of(screen.quiet ? std::vector<std::string>() : notes_of(operation), "Note: ") +
+                   lines_of(terminated_by(operation), "Terminated: ") + what_came_in(operation) +
+                   (next ? next_commands(operation, kernel) : ""));
 }
 
 std::string render_failure(const Screen& screen, const Json& operation, std::string_view running_driver) {
@@ -252,6 +260,8 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
         facts.add("  Failed", "in " + named_step(operation, *step));
     if (const std::string cause = text_of(error, "message"); !cause.empty() && cause != state)
         facts.add("  Cause", cause);
+    for (const std::string& note : notes_of(operation))
+        facts.add("  Note", printable(note));
     for (const std::string& processes : terminated_by(operation))
         facts.add("  Terminated", printable(processes));
     if (!running_driver.empty() && changes_host(operation) && state != "refused")

@@ -93,6 +93,8 @@ std::string render_plan(const Screen& screen, const Json& plan) {
         out += "\nFiles, space and holders of the driver are checked at the start, before any change.\n";
     for (const std::string& warning : base::strings_or_empty(plan, "warnings"))
         out += screen.paint(Style::Warn, "Warning:") + " " + printable(warning) + "\n";
+    for (const std::string& note : base::strings_or_empty(plan, "notes"))
+        out += screen.quiet ? "" : "Note: " + printable(note) + "\n";
     const std::string undecided = undecided_of(screen, plan);
     return fit(screen, out + (undecided.empty() ? "" : "\n" + undecided));
 }

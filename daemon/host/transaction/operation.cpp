@@ -31,10 +31,13 @@ Json to_json(const Operation& operation) {
     const core::Transaction& transaction = operation.transaction;
     const core::Plan& plan = transaction.plan();
     Json steps = Json::array();
-    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         steps.push_back({{"kind", plan.steps[i].kind},
                          {"summary", plan.steps[i].summary},
                          {"state", core::name(transaction.states()[i])}});
+        if (plan.steps[i].undo_only)
+            steps.back()["undo_only"] = true;
+    }
     Json value{{"id", operation.id},
                {"kind", plan.kind},
                {"title", title(operation)},

@@ -114,13 +114,26 @@ Result<core::JobRequest> read_request(const base::Root& root, const core::StepCo
     return request;
 }
 
+/// Limits "journalctl -k" in a hint to the time of the step that failed, because the undo starts the previous
+/// driver, which writes to the kernel's log, too.
+void limit_kernel_log(std::string& hint, std::uint64_t began_us, std::uint64_t ended_us) {
+    constexpr std::string_view command = "journalctl -k";
+    constexpr std::uint64_t second = 1'000'000;
+    if (const std::size_t at = hint.find(command); at != std::string::npos)
+        hint.insert(at + command.size(), " --since '" + base::local_text(began_us / second) + "' --until '" +
+                                             base::local_text(ended_us / second + 1) + "'");
+}
+
 /// Runs the apply or undo of the step at `index`, or the preflight of all steps.
 core::JobResult run(const core::StepCodes& codes, const core::JobRequest& request, std::size_t index,
                     core::StepContext& context) {
     core::JobResult result;
+    const std::uint64_t began_us = base::realtime_us();
     std::vector<std::string> warnings;
+    std::vector<std::string> notes;
     base::Json facts;
     context.warn = [&warnings](const std::string& said) { warnings.push_back(said); };
+    context.note = [&notes](const std::string& said) { notes.push_back(said); };
     context.describe = [&facts](const base::Json& found) { facts.update(found); };
     const core::Step& step = request.steps[index];
     const core::StepCode& code = *codes.find(step.kind);
@@ -135,6 +148,10 @@ core::JobResult run(const core::StepCodes& codes, const core::JobRequest& reques
         result.output = std::move(facts);
     if (!warnings.empty())
         result.output["warnings"] = warnings;
+    if (!notes.empty())
+        result.output["notes"] = notes;
+    if (result.error)
+        limit_kernel_log(result.error->hint, began_us, base::realtime_us());
     return result;
 }
 

@@ -114,6 +114,20 @@ TEST(Transaction, RunsEveryStepInOrder) {
     EXPECT_FALSE(result.error);
 }
 
+TEST(Transaction, NotesOfPreflightStayAfterApply) {
+    Transaction transaction = begun(1);
+    EXPECT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
+    Record checked = done(Phase::Preflight, 0);
+    checked.output = {{"notes", {"not checked"}}, {"warnings", {"old"}}};
+    EXPECT_TRUE(transaction.feed(checked));
+    EXPECT_TRUE(transaction.feed(start(Phase::Apply, 0)));
+    Record applied = done(Phase::Apply, 0);
+    applied.output = {{"loaded", 1}, {"notes", {"not computed"}}};
+    EXPECT_TRUE(transaction.feed(applied));
+    EXPECT_EQ(transaction.outputs()[0],
+              (base::Json{{"loaded", 1}, {"notes", {"not checked", "not computed"}}}));
+}
+
 /// Returns a transaction whose first step skipped the next `steps`.
 Transaction skipping(std::int64_t steps) {
     Transaction transaction = begun(3);

@@ -24,6 +24,32 @@ TEST(OperationView, WarningsAreShown) {
               std::string::npos);
 }
 
+TEST(OperationView, NotesAreShownUnlessQuiet) {
+    auto operation = swap_operation("committed", {"done", "done", "done"});
+    operation["outputs"] = Json::array({nullptr, {{"notes", {"symbol versions are not checked"}}}, nullptr});
+    EXPECT_EQ(render_success({}, operation, ""), "swap driver 535.261.03 → 550.163.01: done in 12 s\n"
+                                                 "Note: symbol versions are not checked\n");
+    Screen quiet;
+    quiet.quiet = true;
+    EXPECT_EQ(render_success(quiet, operation, ""), "swap driver 535.261.03 → 550.163.01: done in 12 s\n");
+    EXPECT_NE(render_operation({}, operation, 0).find("\nNotes:\n  symbol versions are not checked\n"),
+              std::string::npos);
+    operation["state"] = "rolled-back";
+    EXPECT_NE(render_failure({}, operation, "").find("  Note: symbol versions are not checked\n"),
+              std::string::npos);
+}
+
+TEST(OperationView, StepThatHasOnlyUndoIsNotNeeded) {
+    auto operation = swap_operation("committed", {"done", "done", "done"});
+    operation["steps"][1]["undo_only"] = true;
+    EXPECT_NE(render_steps({}, operation).find("  2. not needed  load nvidia"), std::string::npos);
+    operation["state"] = "running"; // it may still be needed
+    EXPECT_NE(render_steps({}, operation).find("  2. done        load nvidia"), std::string::npos);
+    operation["state"] = "rolled-back";
+    operation["steps"][1]["state"] = "undone";
+    EXPECT_EQ(render_steps({}, operation).find("not needed"), std::string::npos);
+}
+
 TEST(OperationView, TerminatedProcessesAreShown) {
     auto operation = swap_operation("committed", {"done", "done", "done"});
     operation["outputs"] =

@@ -82,6 +82,8 @@ TEST(PlanView, WarningsOfChecksAreShownLast) {
     const auto at = text.find("\nChecked on this host: no problems found.\nWarning: the kubelet deletes ");
     EXPECT_NE(at, std::string::npos) << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << "escape sequences are replaced";
+    with["notes"] = Json::array({"symbol versions are not checked"});
+    EXPECT_NE(render_plan({}, with).find("Note: symbol versions are not checked\n"), std::string::npos);
     EXPECT_EQ(plan_exit_status(with), 0);
 }
 

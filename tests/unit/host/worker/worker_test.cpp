@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/core/job.hpp"
 #include "daemon/host/worker/job_files.hpp"
@@ -83,6 +84,36 @@ TEST_F(WorkerTest, WarningsAreOutputOfTheirPhase) {
     EXPECT_EQ(base::strings_or_empty(run(core::Phase::Undo, {"a"}).output, "warnings"),
               (std::vector<std::string>{"first", "second"}));
     EXPECT_FALSE(run(core::Phase::Apply, {"a"}).output.contains("warnings"));
+}
+
+TEST_F(WorkerTest, NotesAreOutputBesideFacts) {
+    add("a").preflight = [](core::StepContext& context,
+                            const base::Json&) -> base::Result<std::vector<core::Problem>> {
+        context.note("no symbol versions");
+        context.describe({{"version", "550"}});
+        return std::vector<core::Problem>();
+    };
+    codes.add(code);
+    EXPECT_EQ(run(core::Phase::Preflight, {"a"}).output,
+              (base::Json{{"version", "550"}, {"notes", {"no symbol versions"}}}));
+}
+
+TEST_F(WorkerTest, KernelLogHintHasTheStepsTimes) {
+    ::setenv("TZ", "UTC", 1);
+    add("a").apply = [](core::StepContext&, const base::Json&) -> base::Result<base::Json> {
+        return base::fail(Errc::Failed, "no GPU", "See the kernel's log: journalctl -k -g 'NVRM|nvidia'.");
+    };
+    codes.add(code);
+    const std::string before = base::local_text(base::realtime_us() / 1'000'000);
+    const std::string hint = run(core::Phase::Apply, {"a"}).error->hint;
+    const std::string after = base::local_text(base::realtime_us() / 1'000'000 + 1);
+    constexpr std::size_t since = 43; // where the first time begins
+    ASSERT_EQ(hint.size(), std::string("See the kernel's log: journalctl -k -g 'NVRM|nvidia'.").size() + 62);
+    EXPECT_EQ(hint.substr(0, since), "See the kernel's log: journalctl -k --since '");
+    EXPECT_GE(hint.substr(since, before.size()), before);
+    EXPECT_EQ(hint.substr(since + before.size(), 11), "' --until '");
+    EXPECT_LE(hint.substr(since + before.size() + 11, after.size()), after);
+    EXPECT_EQ(hint.substr(hint.size() - 21), "' -g 'NVRM|nvidia'.");
 }
 
 TEST_F(WorkerTest, PreflightCollectsProblemsOfAllSteps) {

@@ -772,6 +772,16 @@ TEST(DriverPlanArgs, RequestOverridesTheHolderPolicy) {
     EXPECT_EQ(step(plan, "modules.converge").args["policy"], "terminate");
 }
 
+TEST(DriverPlanArgs, StepsForTheUndoSaySo) {
+    const core::Settings settings({driver_setting_keys()});
+    std::vector<std::string> names;
+    for (const core::Step& step : driver_plan({settings, swap("550.163.01")}, serving_535()).steps)
+        if (step.undo_only)
+            names.push_back(step.kind + ": " + step.summary);
+    EXPECT_EQ(names, (std::vector<std::string>{"driver.devices: restore device nodes if the swap is undone",
+                                               "units.quiesce: stop client units if the swap is undone"}));
+}
+
 TEST(DriverPlan, WaitForHoldersIsPassive) {
     const core::Plan plan = plan_of(
         serving_535(), {{"driver", {{"request", "swap"}, {"version", "550.163.01"}, {"holders", "wait"}}}});
