@@ -40,6 +40,7 @@ class Bus(PrivateBus):
         for operation in operations:
             self.operation(operation)
         self.tell("answer", "Driver.LoadedVersion", "535.261.03")
+        self.tell("answer", "Manager.Describe", json.dumps(HOST))
         self.tell("own")
 
     def wait_for(self, wanted):
@@ -265,7 +266,7 @@ def requests(bus, directory):
     expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints 0 when nothing is to do", 0, out="0\n")
     bus.tell("answer", "Driver.Plan", json.dumps({**PLAN, "steps": []}))
     expect(run(bus, "driver", "swap", "1.2"), "a swap without steps prints the reason", 0,
-           out="Nothing to do: loaded 535.261.03\n")
+           out="Nothing to do: loaded 535.261.03\nOK: this host .*\n")
     bus.tell("start", "12")
     expect(run(bus, "driver", "swap", "1.2", "--no-wait"), "--no-wait prints the operation's number", 0, out="12\n")
     T.equal(json.loads(run(bus, "driver", "swap", "1.2", "--no-wait", "--json").out), {"id": 12},
@@ -316,7 +317,7 @@ def dry_runs(bus):
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run with a problem prints it", 7,
            out="swap driver .*1 problem blocks this:\n  held by python3\n  Hint: stop it\n")
     result = run(bus, "driver", "swap", "1.2", "--dry-run", "--json")
-    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "outputs": [], "checked": True},
+    T.equal(json.loads(result.out), {**PLAN, "problems": problems, "warnings": [], "notes": [], "outputs": [], "checked": True},
             "a dry run's JSON is the plan with problems")
     bus.operation(swap("refused", "pending", "pending", "pending", error=FAILED))
     expect(run(bus, "driver", "swap", "1.2", "--dry-run"), "a dry run whose checks fail is an error", 1, err=".*No such device.*")
@@ -446,12 +447,12 @@ def operations(bus):
     bus.operation(swap("running", "done", "running", "pending"))
     bus.operation(COMMITTED)
     expect(started.end(), "a swap prints steps on stderr, result on stdout", 0,
-           out="swap driver 535.261.03 → 550.163.01: done in 12 s\n",
+           out="swap driver 535.261.03 → 550.163.01: done in 12 s\nOK: this host .*\n",
            err="1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n")
     started = follow(bus, "--quiet")
     bus.operation(swap("running", "done", "running", "pending"))
     bus.operation(COMMITTED)
-    expect(started.end(), "a swap with --quiet prints only its result", 0, out="swap .*: done in 12 s\n")
+    expect(started.end(), "a swap with --quiet prints only its result", 0, out="swap .*: done in 12 s\nOK: .*\n")
     started = follow(bus, "--json")
     bus.operation(COMMITTED)
     result = started.end()
@@ -510,7 +511,7 @@ def restarts(bus):
     started.wait_for("gpuhostd stopped")
     bus.start_service(RUNNING)
     bus.operation(COMMITTED)
-    expect(started.end(), "a swap continues to wait across a daemon restart", 0, out=".*: done in 12 s\n",
+    expect(started.end(), "a swap continues to wait across a daemon restart", 0, out=".*: done in 12 s\nOK: .*\n",
            err=".*gpuhostd stopped; .*")
 
 
@@ -526,7 +527,8 @@ def terminal(bus):
     T.ok(" 10% [==>" in screen.text, "a terminal shows a progress bar", repr(screen.text))
     bus.operation(COMMITTED)
     status = screen.end()
-    T.ok(screen.text.endswith("\r\033[Kswap driver 535.261.03 → 550.163.01: \033[32mdone\033[0m in 12 s\r\n"),
+    T.ok(screen.text.endswith("\r\033[Kswap driver 535.261.03 → 550.163.01: \033[32mdone\033[0m in 12 s\r\n"
+                              "\033[32mOK:\033[0m this host has no NVIDIA GPU for a driver\r\n"),
          "the result replaces the progress bar", repr(screen.text))
     T.equal(status, 0, "a committed swap on a terminal exits with 0")
     screen = on_terminal(bus, "operation", "list", NO_COLOR="1")

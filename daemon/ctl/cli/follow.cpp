@@ -202,6 +202,18 @@ Result<Json> follow_operation(Session& session, std::uint64_t id, const Deadline
     return Follower(session, *client, id, deadline).run();
 }
 
+Result<void> wait_until_idle(Session& session) {
+    GPUHOST_TRY(client, session.client());
+    for (;;) {
+        GPUHOST_TRY(host, client->describe_host());
+        const std::uint64_t id = number_of(host, "operation");
+        if (id == 0)
+            return {};
+        session.note("Waiting for operation " + std::to_string(id) + ", which is running.\n");
+        GPUHOST_CHECK(follow_operation(session, id));
+    }
+}
+
 int report_operation(Session& session, const Json& operation, bool next) {
     const int status = operation_exit_status(operation);
     if (session.wants_json())

@@ -58,6 +58,8 @@ void print_operation_id(const Session& session, std::uint64_t id);
 /// at the deadline; the operation itself continues.
 [[nodiscard]] base::Result<base::Json> follow_operation(Session& session, std::uint64_t id,
                                                         const Deadline& deadline = {});
+/// Waits until no operation runs, with progress and a note on stderr.
+[[nodiscard]] base::Result<void> wait_until_idle(Session& session);
 /// Prints how an operation ended and returns the matching exit status. With `next`, also the command that
 /// uses what was imported or built.
 [[nodiscard]] int report_operation(Session& session, const base::Json& operation, bool next = true);

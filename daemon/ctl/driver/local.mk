@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/content/crypto daemon/core daemon/ctl/cli images/bundle kmod
-#   kmod/module kmod/store
+# may include: daemon/base daemon/client daemon/content/crypto daemon/core daemon/ctl/cli daemon/ctl/host
+#   images/bundle kmod kmod/module kmod/store
 daemon_ctl_libctl_a_SOURCES += \
     %D%/adopt.cpp \
     %D%/build.cpp \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client/driver_call.hpp"
-#include "daemon/ctl/cli/follow.hpp"
 #include "daemon/ctl/cli/holders.hpp"
 #include "daemon/ctl/driver/verbs.hpp"
+#include "daemon/ctl/host/verdict.hpp"
 
 #include <array>
 
@@ -14,7 +14,7 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(session, client::request_of(client::driver_call("Rollback"), policy));
+    return run_operation_with_verdict(session, client::request_of(client::driver_call("Rollback"), policy));
 }
 
 constexpr std::array examples{Example{"driver rollback", "return to the previous driver"}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/client/driver_call.hpp"
-#include "daemon/ctl/cli/follow.hpp"
 #include "daemon/ctl/cli/holders.hpp"
 #include "daemon/ctl/driver/verbs.hpp"
+#include "daemon/ctl/host/verdict.hpp"
 
 #include <array>
 
@@ -14,7 +14,7 @@ constexpr std::array options{option::holders, option::holder_timeout, option::dr
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(policy, holder_options(session.arguments()));
-    return run_operation(
+    return run_operation_with_verdict(
         session, client::request_of(client::driver_call("Swap", {session.arguments().words()[0]}), policy));
 }
 
@@ -32,8 +32,8 @@ const Verb driver_swap_verb{
     "Changes the running driver without a reboot. All checks run first, while the host serves, and all "
     "problems are listed at once. Then the swap stops the driver's clients, unloads its modules, loads those "
     "of VERSION, switches the host to its libraries, tools and firmware, and validates the result. If a step "
-    "fails, the steps before it are undone and the previous driver runs again. The version must be in the "
-    "store, with modules for the running kernel.",
+    "fails, the steps before it are undone and the previous driver runs again. Ends with the first line of "
+    "status. The version must be in the store, with modules for the running kernel.",
     1,
     1,
     options,

@@ -2,6 +2,7 @@
 #include "daemon/ctl/host/verdict.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/ctl/cli/follow.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 
@@ -16,6 +17,25 @@ Verdict verdict_of(const Json& host, const Json& operation) {
     verdict.text = printable(verdict.text);
     verdict.hint = printable(verdict.hint);
     return verdict;
+}
+
+base::Result<Verdict> final_verdict(Session& session) {
+    GPUHOST_CHECK(wait_until_idle(session));
+    GPUHOST_TRY(client, session.client());
+    GPUHOST_TRY(host, client->describe_host());
+    return verdict_of(host, Json());
+}
+
+base::Result<int> run_operation_with_verdict(Session& session, const client::Request& request) {
+    GPUHOST_TRY(status, run_operation(session, request));
+    const Arguments& given = session.arguments();
+    if (status != 0 || given.has(option::dry_run) || given.has(option::no_wait) || session.wants_json())
+        return status;
+    if (const auto verdict = final_verdict(session))
+        session.print(render_verdict(session.out(), *verdict));
+    else
+        session.note("The verdict is not known: " + printable(verdict.error().message) + "\n");
+    return status;
 }
 
 Json to_json(const Verdict& verdict) {

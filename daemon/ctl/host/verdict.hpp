@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints whether this host is in order: the first line of 'status'.
+// Prints whether this host is in order: the first line of 'status', and the last one of verbs that change the
+// running driver.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"
+#include "daemon/client/request.hpp"
 #include "daemon/client/verdict.hpp"
-#include "daemon/ctl/cli/terminal.hpp"
+#include "daemon/ctl/cli/session.hpp"
 
 #include <string>
 
@@ -17,6 +19,11 @@ using client::Verdict;
 
 /// Returns the verdict of client::verdict_of(), printable.
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
+/// Waits until no operation runs, and returns the verdict.
+[[nodiscard]] base::Result<Verdict> final_verdict(Session& session);
+/// Does what run_operation() does. If the operation succeeded, then prints the verdict. Returns the exit
+/// status of the operation.
+[[nodiscard]] base::Result<int> run_operation_with_verdict(Session& session, const client::Request& request);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
 /// Returns one line: "OK: …" or "NOT OK: … HINT".
 [[nodiscard]] std::string render_verdict(const Screen& screen, const Verdict& verdict);

@@ -13,7 +13,7 @@ Result<int> Upgrade::dry_run() {
 }
 
 Result<int> Upgrade::check_parts() {
-    GPUHOST_CHECK(wait_for_others());
+    GPUHOST_CHECK(wait_until_idle(session_));
     if (input_.kind != UpgradeInput::Kind::Bundle)
         GPUHOST_CHECK(choose());
     GPUHOST_TRY(status, check_import());

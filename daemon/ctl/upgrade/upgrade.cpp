@@ -11,7 +11,7 @@ using base::Result;
 Result<int> Upgrade::run() {
     GPUHOST_CHECK(client_.subscribe());
     session_.set_continuation(continuation());
-    GPUHOST_CHECK(wait_for_others());
+    GPUHOST_CHECK(wait_until_idle(session_)); // for example for an earlier 'upgrade' that was interrupted
     if (const Result<int> status = check_first(); !status || *status != 0)
         return stop(Part::Import, status);
     for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest}) {
@@ -19,9 +19,8 @@ Result<int> Upgrade::run() {
         if (!status || *status != 0)
             return stop(part, status);
     }
-    GPUHOST_CHECK(wait_for_others());
-    GPUHOST_TRY(host, client_.describe_host());
-    return outcome_.finish(verdict_of(host, Json()));
+    GPUHOST_TRY(verdict, final_verdict(session_));
+    return outcome_.finish(verdict);
 }
 
 /// Checks what can be checked before the first change: the bundle, and the choice of the version.
@@ -49,7 +48,7 @@ Result<int> Upgrade::run_part(Part part) {
     session_.set_continuation(continuation());
     if (!concerns(part))
         return 0;
-    GPUHOST_CHECK(wait_for_others());
+    GPUHOST_CHECK(wait_until_idle(session_));
     Result<int> status = part == Part::Import ? import() : run_later_part(part);
     if (!status || *status != 0)
         return status;
@@ -83,18 +82,6 @@ Result<int> Upgrade::run_later_part(Part part) {
     if (status == 0)
         outcome_.add_done(part == Part::Build ? "the build of the modules of " + *version_ : noun(part));
     return status;
-}
-
-/// Waits until no operation runs. It may be the one of an earlier 'upgrade' that was interrupted.
-Result<void> Upgrade::wait_for_others() {
-    for (;;) {
-        GPUHOST_TRY(host, client_.describe_host());
-        const std::uint64_t id = number_of(host, "operation");
-        if (id == 0)
-            return {};
-        session_.note("Waiting for operation " + std::to_string(id) + ", which is running.\n");
-        GPUHOST_CHECK(follow_operation(session_, id));
-    }
 }
 
 std::string Upgrade::noun(Part part) const {

@@ -32,7 +32,6 @@ class Upgrade {
     [[nodiscard]] base::Result<int> run_part(Part part);
     [[nodiscard]] int stop(Part at, const base::Result<int>& status);
     [[nodiscard]] base::Result<int> run_later_part(Part part);
-    [[nodiscard]] base::Result<void> wait_for_others();
     [[nodiscard]] bool concerns(Part part) const;
     [[nodiscard]] std::string noun(Part part) const;
     [[nodiscard]] std::string continuation() const;
