@@ -92,32 +92,31 @@ def write_config(machine, text):
 
 @contextlib.contextmanager
 def monitored(node):
-    """Runs what is scraped, and Prometheus, which is a gate of the policy."""
+    """Runs what is scraped, and Prometheus, which is a gate of the policy. At the end undoes each part, whatever
+    becomes of the others."""
     machine, plane = node.machine, node.controlplane
     machine.admin = Session(plane, "admin")  # the server may have closed the former connection
-    services = [Exporter(node, LEADER, machine.host.address), Exporter(node, OTHER, node.daemon.bus.address), Prometheus(node)]
     with open(machine.host.path("/etc/gpuhost/gpuhostd.conf"), encoding="utf-8") as file:
         former = file.read()
-    write_config(machine, former.replace("[Cluster]\n", f"[Cluster]\nMetricsListen={LEADER}:{CLUSTER}\n"))
     podman = machine.host.path("/usr/bin/podman")  # a runtime, of which only the version is asked
-    machine.write("/usr/bin/podman", "#!/bin/sh\necho podman version 5.2.0\n")
-    os.chmod(podman, 0o755)
-    machine.host.ctl("apply", check=0)
-    node.daemon.ctl("bundle", "import", node.site.bundle("monitored", 1, {f"{SITE}/team/monitored:v1": "monitored-1"}))
-    plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gpuhost-policy", "namespace": "gpuhost"},
-                 "data": {"policy.yaml": json.dumps({"rollout": {"gates": [GATE]}})}})
-    try:
-        for service in services:
-            service.run()
-        yield services[-1]
-    finally:
-        for service in reversed(services):
-            service.end()
-        plane.kubectl("delete", "configmap", "gpuhost-policy", "-n", "gpuhost")
-        node.daemon.ctl("bundle", "remove", "monitored")
-        os.unlink(podman)
+    with contextlib.ExitStack() as undo:
+        undo.callback(write_config, machine, former)
+        write_config(machine, former.replace("[Cluster]\n", f"[Cluster]\nMetricsListen={LEADER}:{CLUSTER}\n"))
+        undo.callback(machine.host.ctl, "apply", check=0)
+        machine.write("/usr/bin/podman", "#!/bin/sh\necho podman version 5.2.0\n")
+        undo.callback(os.unlink, podman)
+        os.chmod(podman, 0o755)
         machine.host.ctl("apply", check=0)
-        write_config(machine, former)
+        bundle = node.site.bundle("monitored", 1, {f"{SITE}/team/monitored:v1": "monitored-1"})
+        node.daemon.ctl("bundle", "import", bundle)
+        undo.callback(node.daemon.ctl, "bundle", "remove", "monitored")
+        plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gpuhost-policy", "namespace": "gpuhost"},
+                     "data": {"policy.yaml": json.dumps({"rollout": {"gates": [GATE]}})}})
+        undo.callback(plane.kubectl, "delete", "configmap", "gpuhost-policy", "-n", "gpuhost")
+        for service in (Exporter(node, LEADER, machine.host.address), Exporter(node, OTHER, node.daemon.bus.address), Prometheus(node)):
+            service.run()
+            undo.callback(service.end)
+        yield service
 
 
 class Upgrades:
