@@ -51,6 +51,7 @@ EXTRA_DIST += \
     %D%/scenarios/install.py \
     %D%/scenarios/kernels.py \
     %D%/scenarios/kubernetes.py \
+    %D%/scenarios/own_driver.py \
     %D%/scenarios/package.py \
     %D%/scenarios/rescue.py \
     %D%/scenarios/runtimes.py \

@@ -148,6 +148,8 @@ def test_cases(tap):
         case.case(name, start, makes=makes)(test_pins)
     case.restrict_to("c")
     tap.equal([one.name for one in case.unreached()], ["a", "b", "c"], "a case is left with those that make its state")
+    case.remove("made")
+    tap.equal(case.unreached(), [], "a removed state takes along what builds on it")
 
 
 def test_samples(tap):

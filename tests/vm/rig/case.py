@@ -57,6 +57,14 @@ def restrict_to(name):
     restrict(lambda one: name in one.name or one.makes in states)
 
 
+def remove(state):
+    """Removes the cases that make this state, and all that build on it."""
+    restrict(lambda one: one.makes != state)
+    for made in {one.makes for one in _waiting if one.start == state and one.makes}:
+        remove(made)
+    restrict(lambda one: one.start != state)
+
+
 class Sample:
     """Chooses the next of the `wanted` cases. Without `minutes` all run, in their order. With a limit the
     independent cases run last, in an order that SEED decides; report() names those that did not fit.

@@ -70,7 +70,7 @@ def make_pod(directory, tools):
 
 def make_payload(system, deb, next_deb, work, tools, toolkits=()):
     files = {"gpuhostd.deb": deb, "gpuhostd-next.deb": next_deb}
-    for version in modules.VERSIONS:
+    for version in system.versions():
         built = modules.driver(system, version)
         files[f"modules/{version}"] = built / "modules"
         files[f"stuckexit/{version}.ko"] = built / "stuckexit.ko"
