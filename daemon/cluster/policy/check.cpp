@@ -119,7 +119,7 @@ class File {
         const std::string name = kind + " " + string_or(metadata, "name", "");
         const std::size_t line = line_of(lines, outer(above));
         if (kind == "ConfigMap")
-            add_config_map(object, lines, above + "data." + config_map_key, line);
+            add_config_map(object, lines, above, line);
         else if (kind == "ClusterPolicy")
             add_cluster_policy(object, lines, above + "spec.", line);
         else if (kind == "NVIDIADriver")
@@ -129,7 +129,8 @@ class File {
             add_policy(lines, line);
     }
 
-    void add_config_map(const Json& object, const Lines& lines, const std::string& path, std::size_t line) {
+    void add_config_map(const Json& object, const Lines& lines, const std::string& above, std::size_t line) {
+        const std::string path = above + "data." + config_map_key;
         const Json& metadata = member(object, "metadata");
         const std::string space = string_or(metadata, "namespace", "gpuhost");
         if (string_or(metadata, "name", "") != config_map)
@@ -138,6 +139,10 @@ class File {
         if (space != "gpuhost")
             return add_problem(name + ": gpuhost-cluster reads only namespace gpuhost", "metadata.namespace",
                                line);
+        if (member(metadata, "namespace").is_null())
+            add_problem("ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current "
+                        "one, and gpuhost-cluster reads only namespace gpuhost",
+                        "metadata.namespace", line_of(lines, above + "metadata"));
         if (!texts_.config_map.is_null())
             return add_problem(name + ": is in the file twice", "", line);
         texts_.config_map = object;

@@ -79,7 +79,8 @@ TEST(PolicyCheck, MistakesOfClusterPolicyAndJsonHaveLines) {
                                  "number from 0, or a percentage such as \"25%\", not \"most\""});
     EXPECT_EQ(
         problems("{\"kind\": \"List\", \"items\": [\n{\"kind\": \"ConfigMap\",\n\"metadata\": {\"name\": "
-                 "\"gpuhost-policy\"},\n\"data\": {\n\"policy.yaml\": \"rollout:\\n  retries: x\\n\"}}]}\n"),
+                 "\"gpuhost-policy\", \"namespace\": \"gpuhost\"},\n\"data\": {\n\"policy.yaml\": "
+                 "\"rollout:\\n  retries: x\\n\"}}]}\n"),
         std::vector<std::string>{"5 ConfigMap gpuhost/gpuhost-policy: rollout.retries must be a whole number "
                                  "from 0, not \"x\""});
 }
@@ -139,6 +140,10 @@ TEST(PolicyCheck, ObjectsThatHostsDoNotReadAreNamed) {
     EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy, namespace: default}\n"),
               std::vector<std::string>{
                   "1 ConfigMap default/gpuhost-policy: gpuhost-cluster reads only namespace gpuhost"});
+    EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\ndata: {policy.yaml: '{}'}\n"),
+              std::vector<std::string>{
+                  "2 ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current one, "
+                  "and gpuhost-cluster reads only namespace gpuhost"});
     EXPECT_EQ(problems(config_map_text + "    {}\n---\n" + config_map_text + "    {}\n"),
               std::vector<std::string>{"10 ConfigMap gpuhost/gpuhost-policy: is in the file twice"});
 }
@@ -148,7 +153,7 @@ TEST(PolicyCheck, FilesWithoutPolicyAreRefused) {
          {"", "[]", "text", "kind: Namespace\n", "kind: ConfigMap\nmetadata: {name: other}\n"})
         EXPECT_EQ(refusal(text), "x.yaml: has no policy that gpuhost-cluster reads") << text;
     EXPECT_EQ(refusal("a: b\n---\na: [\n").substr(0, 15), "x.yaml: line 4:") << "all documents are parsed";
-    EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\ndata: {}\n"),
+    EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy, namespace: gpuhost}\ndata: {}\n"),
               std::vector<std::string>{"3 ConfigMap gpuhost/gpuhost-policy: has no 'policy.yaml'"});
 }
 
@@ -157,7 +162,7 @@ TEST(PolicyCheck, SyntaxErrorOfConfigMapHasItsLine) {
     ASSERT_EQ(literal.size(), 1U);
     EXPECT_EQ(literal[0].substr(0, 36), "8 ConfigMap gpuhost/gpuhost-policy: ");
     EXPECT_EQ(literal[0].find("line"), std::string::npos) << literal[0];
-    const auto quoted = problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\n"
+    const auto quoted = problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy, namespace: gpuhost}\n"
                                  "data: {policy.yaml: \"a: 1\\na: 1\"}\n");
     EXPECT_EQ(quoted,
               std::vector<std::string>{"3 ConfigMap gpuhost/gpuhost-policy: line 2: has the key 'a' twice "
@@ -177,8 +182,9 @@ TEST(PolicyCheck, ItemWithoutKindIsNoPolicy) {
 }
 
 TEST(PolicyCheck, LongListIsReadInLinearTime) {
-    std::string list = "kind: List\nitems:\n- {kind: ConfigMap, metadata: {name: gpuhost-policy}, data: "
-                       "{policy.yaml: '{}'}}\n";
+    std::string list =
+        "kind: List\nitems:\n- {kind: ConfigMap, metadata: {name: gpuhost-policy, namespace: gpuhost}, data: "
+        "{policy.yaml: '{}'}}\n";
     for (int i = 0; i < 15'000; ++i)
         list += "- {kind: ConfigMap, a: b}\n";
     const auto begin = std::chrono::steady_clock::now();
