@@ -221,9 +221,9 @@ class Upgrade {
 
     /// Removes the state label, because the policy requires no upgrade of this host.
     [[nodiscard]] UpgradeDecision forget() const {
-        const std::string why = has_desired_version() && !runs_wanted()
-                                    ? "the policy sets version " + policy_.version + "; autoUpgrade is off"
-                                    : "";
+        const std::string version = runs_wanted() ? "has " : "the policy sets version ";
+        const std::string why =
+            has_desired_version() ? version + policy_.version + "; autoUpgrade is off" : std::string();
         if (node_.state == Unknown && !record_.cordoned)
             return stay(UpgradeAct::None, why);
         UpgradeDecision next = give_back(to(Unknown, {}, why));

@@ -149,9 +149,9 @@ def without_controller(node):
         fleet.hosts("--swap-ms=300")
         eventually("no host has a label", lambda: set(fleet.states().values()) == {""})
         fleet.set_policy(NEW, auto=False)
-        eventually("each host reports that autoUpgrade is off", lambda: all("autoUpgrade is off" in fleet.reason(name) for name in fleet.names))
+        eventually("each host reports that autoUpgrade is off", lambda: {fleet.reason(name) for name in fleet.names} == {f"the policy sets version {NEW}; autoUpgrade is off"})
         fleet.plane.kubectl("label", "node", "sim0003", f"{STATE}=upgrade-required")
-        eventually("the labelled host has upgraded", lambda: not fleet.reason("sim0003") and fleet.states()["sim0003"] == "")
+        eventually("the labelled host has upgraded", lambda: fleet.reason("sim0003") == f"has {NEW}; autoUpgrade is off" and fleet.states()["sim0003"] == "")
         assert "autoUpgrade is off" in fleet.reason("sim0001"), fleet.reason("sim0001")
 
 

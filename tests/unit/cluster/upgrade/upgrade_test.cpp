@@ -531,6 +531,7 @@ TEST(Upgrade, WithoutAutoUpgradeHostWaitsForALabel) {
     rig.settle();
     EXPECT_EQ(rig.driver.running, wanted);
     EXPECT_EQ(rig.state(), "") << "done, without a label as without the controller";
+    EXPECT_EQ(rig.annotation(key::reason), "has 550.163.01; autoUpgrade is off");
     EXPECT_FALSE(rig.cordoned());
 }
 
@@ -608,6 +609,7 @@ TEST(Upgrade, PauseInAnyStateReleasesOrFinishesHosts) {
         rig.policy.mode = UpgradeMode::Controlled;
         rig.settle();
         EXPECT_EQ(rig.state(), "upgrade-done") << at;
+        EXPECT_EQ(rig.annotation(key::reason), "") << at;
         EXPECT_FALSE(rig.cordoned()) << at;
         EXPECT_EQ(rig.annotation(key::was_unschedulable), "") << at;
     }
