@@ -205,6 +205,37 @@ def check_lines(t, site):
         t.equal(end(following, signal.SIGTERM), -signal.SIGTERM, "--follow runs until SIGTERM")
 
 
+RENEWING = r"""#!/bin/sh
+# Prints a document, and loses its access until it is started again.
+document() { echo "{\"server\": \"s\", \"leader\": null, \"policy_problems\": [], \"nodes\": [], \"pools\": [{\"name\": \"p\", \"hosts\": 2, \"done\": $1}]}"; }
+count=$(cat starts 2>/dev/null || echo 0)
+echo $((count + 1)) >starts
+case $count in
+0) document 1; echo '{"error": {"code": "access-denied", "message": "expired"}}'; exec sleep 60 ;;
+1) echo '{"error": {"code": "access-denied", "message": "still expired"}}'; exit 1 ;;
+*) document 2; exec sleep 60 ;;
+esac
+"""
+
+
+def check_renewed(t, site):
+    """--watch starts gpuhost-cluster again, as the same user, if the API server refuses its credentials."""
+    directory = os.path.join(site.directory, "renewing")
+    write(f"{directory}/gpuhost-cluster", RENEWING)
+    os.chmod(f"{directory}/gpuhost-cluster", 0o755)
+    more = site.environment | {"PATH": f"{directory}:{site.environment['PATH']}"}
+    with open(os.path.join(site.directory, "renewed"), "w+", encoding="utf-8") as out:
+        following = start([*site.command, "--watch"], env=more, cwd=directory, stdout=out, stderr=out)
+        deadline = time.monotonic() + PATIENCE
+        text = ""
+        while "2 of 2 done" not in text and time.monotonic() < deadline:
+            time.sleep(0.1)
+            out.seek(0)
+            text = out.read()
+        t.ok(text.endswith("problem: expired\nproblem: still expired\npool p: 2 of 2 done\n"), "--watch reads renewed credentials", text)
+        t.equal(end(following, signal.SIGTERM), -signal.SIGTERM, "--watch runs on after an error of access")
+
+
 def check_policy(t, site):
     """A changed policy is used while --follow runs."""
     with open(os.path.join(site.directory, "json"), "w+", encoding="utf-8") as out:
@@ -350,7 +381,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_table, check_hostile, check_lines, check_policy, check_terminal, check_reader_gone, check_plugin, check_leader, check_errors):
+        for check in (check_table, check_hostile, check_lines, check_renewed, check_policy, check_terminal, check_reader_gone, check_plugin, check_leader, check_errors):
             check(t, site)
     finally:
         site.close()

@@ -10,11 +10,14 @@
 #include "daemon/ctl/fleet/view.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace gpuhost::ctl {
@@ -34,6 +37,8 @@ constexpr std::array options{all_option, watch_option, kubeconfig_option, root_o
 
 constexpr auto patience = 60s; ///< longer than the timeouts of gpuhost-cluster --fleet
 constexpr auto redraw = 1s;    ///< interval in which the column AGE is updated
+/// Least time between two starts of gpuhost-cluster by --watch.
+constexpr auto between_starts = 10s;
 
 /// Adds a hint to NotFound: only root can read this host's credentials.
 base::Error explained(const base::Error& error) {
@@ -44,10 +49,13 @@ base::Error explained(const base::Error& error) {
 
 class FleetShow {
   public:
-    FleetShow(Session& session, FleetSource source)
-        : session_(session), source_(std::move(source)), all_(session.arguments().has(all_option)) {}
+    using Start = std::function<Result<FleetSource>()>;
+
+    FleetShow(Session& session, Start start)
+        : session_(session), start_(std::move(start)), all_(session.arguments().has(all_option)) {}
 
     Result<int> once() {
+        GPUHOST_CHECK(start());
         GPUHOST_TRY(event, wait(patience));
         if (event == FleetSource::Event::Timeout)
             return base::fail(base::Errc::Timeout, "gpuhost-cluster does not answer",
@@ -64,24 +72,52 @@ class FleetShow {
     }
 
     Result<int> watch() {
+        GPUHOST_CHECK(start());
         for (;;) {
-            GPUHOST_TRY(event, wait(redraw));
-            if (event == FleetSource::Event::Document)
+            const auto event = wait(redraw);
+            if (!event && !is_denied_)
+                return base::fail(event.error());
+            if (!event)
+                lose(event.error());
+            else if (*event == FleetSource::Event::Document)
                 take();
+            if (is_denied_ && std::chrono::steady_clock::now() >= started_ + between_starts)
+                if (const auto again = start(); !again)
+                    lose(again.error());
             if (session_.out().terminal && !session_.wants_json() && !document_.is_null())
                 paint();
         }
     }
 
   private:
+    /// Starts gpuhost-cluster, in place of the one that runs.
+    Result<void> start() {
+        started_ = std::chrono::steady_clock::now();
+        GPUHOST_TRY(source, start_());
+        source_.emplace(std::move(source));
+        return {};
+    }
+
+    /// Shows why the document is out of date, until the next gpuhost-cluster has access.
+    void lose(const base::Error& error) {
+        source_.reset();
+        show_problem(error.message);
+    }
+
     Result<FleetSource::Event> wait(std::chrono::milliseconds most) {
-        auto event = source_->wait(most, interrupt_->fd());
+        auto event = source_ ? source_->wait(most, interrupt_->fd()) : wait_for_interrupt(most);
         if (event && *event == FleetSource::Event::Interrupted) {
             screen_.reset();
             source_.reset();
             interrupt_->die();
         }
         return event;
+    }
+
+    [[nodiscard]] Result<FleetSource::Event> wait_for_interrupt(std::chrono::milliseconds most) const {
+        pollfd polled{interrupt_->fd(), POLLIN, 0};
+        return ::poll(&polled, 1, static_cast<int>(most.count())) > 0 ? FleetSource::Event::Interrupted
+                                                                      : FleetSource::Event::Timeout;
     }
 
     [[nodiscard]] std::string text(std::size_t rows) const {
@@ -108,19 +144,31 @@ class FleetShow {
         const Json& error = base::member(news, "error");
         if (error.is_object() && document_.is_null())
             return; // gpuhost-cluster exits after this error
-        problem_ = text_of(error, "message");
-        const Json before = error.is_null() ? std::exchange(document_, news) : document_;
+        // gpuhost-cluster runs without root's rights, so it may be unable to read renewed credentials.
+        is_denied_ = base::error_from_json(error).code == base::Errc::AccessDenied;
         if (session_.wants_json())
             session_.print(base::dump(news) + "\n"); // one line a document
-        else if (!session_.out().terminal && error.is_object())
-            session_.print("problem: " + problem_ + "\n");
-        else if (!session_.out().terminal)
+        if (error.is_object())
+            return show_problem(text_of(error, "message"));
+        problem_.clear();
+        const Json before = std::exchange(document_, news);
+        if (!session_.wants_json() && !session_.out().terminal)
             session_.print(before.is_null() ? text(0) : fleet_changes(before, document_));
         (void)std::fflush(stdout);
     }
 
+    void show_problem(const std::string& problem) {
+        const std::string before = std::exchange(problem_, printable(problem));
+        if (problem_ != before && !session_.wants_json() && !session_.out().terminal)
+            session_.print("problem: " + problem_ + "\n");
+        (void)std::fflush(stdout);
+    }
+
     Session& session_;
-    std::optional<FleetSource> source_;
+    Start start_;
+    std::optional<FleetSource> source_; ///< empty: gpuhost-cluster has ended
+    std::chrono::steady_clock::time_point started_;
+    bool is_denied_ = false; ///< the API server refuses the credentials in use
     bool all_;
     Json document_;
     std::string problem_; ///< why `document_` may be out of date; empty: it is current
@@ -136,8 +184,7 @@ Result<int> run(Session& session) {
                           "Name the file below the directory.");
     GPUHOST_TRY(root, given_root(session.arguments()));
     const std::string kubeconfig = given ? std::filesystem::absolute(*given).string() : std::string();
-    GPUHOST_TRY(source, FleetSource::start(root.directory(), kubeconfig, watch));
-    FleetShow show(session, std::move(source));
+    FleetShow show(session, [&] { return FleetSource::start(root.directory(), kubeconfig, watch); });
     auto shown = watch ? show.watch() : show.once();
     if (!shown && !given)
         return base::fail(explained(shown.error()));
