@@ -134,17 +134,26 @@ def check_node(t, site):
 
 
 def check_settings(t, site):
-    site.agent.stop()
-    write(site.host.path("/etc/gpuhost/gpuhostd.conf"),
-          "[Cluster]\nNodeName=gpu02\nStartupTaints=readiness.k8s.io/gpu\nTaintWhenNotReady=yes\nReadyWhen=driver\n")
+    conf = site.host.path("/etc/gpuhost/gpuhostd.conf")
+    write(conf, "[Cluster]\nNodeName=gpu02\nStartupTaints=readiness.k8s.io/gpu\nTaintWhenNotReady=yes\nReadyWhen=driver\n")
+    time.sleep(1)
+    t.equal(site.api.conditions("gpu02"), {}, "a changed file has no effect before the reload")
     t.equal(site.host.ctl("reload").returncode, 0, "reload accepts the section [Cluster]")
-    site.agent.start()
-    site.eventually(t, lambda: site.api.conditions("gpu02") == READY, "NodeName= selects the Node")
+    site.eventually(t, lambda: site.api.conditions("gpu02") == READY, "NodeName= selects the Node after the reload")
     t.equal(site.api.taints("gpu02"), [TAINT], "a taint that StartupTaints= omits is kept")
     site.host.kill_daemon()
     site.eventually(t, lambda: site.api.taints("gpu02") == [TAINT, "readiness.k8s.io/gpu"], "TaintWhenNotReady= taints a host without gpuhostd")
     site.host.start_daemon()
     site.eventually(t, lambda: site.api.taints("gpu02") == [TAINT], "TaintWhenNotReady= removes the taint of a ready host")
+    with open(conf, "a", encoding="utf-8") as file:
+        file.write("Manage=perhaps\nCandidate=yes\n")
+    t.equal(site.host.ctl("reload", check=None).returncode, 9, "reload reports an invalid value in [Cluster]")
+    time.sleep(2)
+    t.ok("leader" not in site.agent.status(), "gpuhost-cluster keeps its settings with an invalid value", site.agent.status())
+    write(conf, read(conf).replace("Manage=perhaps\n", ""))
+    site.host.ctl("reload")
+    site.eventually(t, lambda: "leader" in site.agent.status(), "Candidate= takes effect after the reload")
+    t.ok(site.agent.process.poll() is None, "gpuhost-cluster runs on after a reload")
     site.agent.stop()
     os.unlink(site.host.path("/etc/gpuhost/gpuhostd.conf"))
 

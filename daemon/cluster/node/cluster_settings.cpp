@@ -70,4 +70,13 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     return values;
 }
 
+ClusterSettings read_cluster_settings(const base::Root& root) {
+    return cluster_settings(core::load_settings(root, {cluster_setting_keys()}).settings);
+}
+
+ClusterSettings reread_cluster_settings(const base::Root& root, const ClusterSettings& current) {
+    const core::LoadedSettings loaded = core::load_settings(root, {cluster_setting_keys()});
+    return loaded.rejected.empty() ? cluster_settings(loaded.settings) : current;
+}
+
 } // namespace gpuhost::cluster

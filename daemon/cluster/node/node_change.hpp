@@ -17,6 +17,8 @@ struct NodeDesired {
     std::vector<std::string> taints;   ///< keys of taints that keep pods off the Node until the host is ready
     bool taint_when_not_ready = false; ///< also add the first of `taints` whenever the host is not ready
     std::vector<std::string> ready;    ///< types of the conditions that make the host ready
+
+    bool operator==(const NodeDesired&) const = default;
 };
 
 struct NodePatch {

@@ -31,8 +31,8 @@ const Verb reload_verb{
     "reload",
     "",
     "make the daemon read its configuration again",
-    "Makes the daemon read its configuration again. Invalid assignments are printed and keep their old "
-    "values; the exit status is then 9.",
+    "Makes the daemon read its configuration again, and gpuhost-cluster its section [Cluster]. Invalid "
+    "assignments are printed and keep their old values; the exit status is then 9.",
     0,
     0,
     {},

@@ -2,6 +2,7 @@
 #include "daemon/host/manager/manager.hpp"
 
 #include "config.h"
+#include "daemon/base/clock.hpp"
 #include "daemon/base/messages.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/host/manager/kubelet_files.hpp"
@@ -94,6 +95,7 @@ Result<void> Manager::start(Mode mode) {
 
 void Manager::load_settings() {
     cluster_.load();
+    config_read_us_ = base::realtime_us();
     auto loaded = core::load_settings(root_, keys_);
     problems_.clear();
     for (const core::SettingsProblem& problem : loaded.problems) {
@@ -353,6 +355,7 @@ Json Manager::describe() {
             {"state", state()},
             {"ready", ready_},
             {"config_problems", problems_},
+            {"config_read_us", config_read_us_},
             {"cluster", cluster_.document()},
             {"operation", running ? Json(running->id) : Json()},
             {"components", std::move(components)}};

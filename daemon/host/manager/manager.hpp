@@ -102,6 +102,7 @@ class Manager {
     ClusterSide cluster_;
     History history_;
     core::Settings settings_;
+    std::uint64_t config_read_us_ = 0;  ///< CLOCK_REALTIME of the last load of the configuration
     std::vector<std::string> problems_; ///< lines about the configuration files, from the last load
     std::map<const core::Component*, base::Result<core::Observation>> seen_;
     std::optional<std::uint64_t> seen_in_turn_;

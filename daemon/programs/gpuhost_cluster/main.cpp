@@ -63,6 +63,16 @@ void log_line(const std::string& line) {
     base::log::info(line);
 }
 
+/// Returns the name of this host's Node: the configured one, or the kubelet's default.
+Result<std::string> node_name(const base::Root& root, const cluster::ClusterSettings& settings) {
+    if (!settings.node.empty())
+        return settings.node;
+    GPUHOST_TRY(name, root.read_line("/proc/sys/kernel/hostname"));
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return name;
+}
+
 /// Requests a certificate for this host, and waits until an administrator approves it.
 Result<void> join(const base::Root& root, const std::string& node, StatusFile& status) {
     GPUHOST_TRY(api, cluster::Api::open(root, cluster::bootstrap_kubeconfig));
@@ -111,16 +121,6 @@ Result<int> check(cluster::Api& api, const std::string& node) {
     return 0;
 }
 
-/// Returns the name of this host's Node: the configured one, or the kubelet's default.
-Result<std::string> node_name(const base::Root& root, const cluster::ClusterSettings& settings) {
-    if (!settings.node.empty())
-        return settings.node;
-    GPUHOST_TRY(name, root.read_line("/proc/sys/kernel/hostname"));
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return name;
-}
-
 /// Returns true if this host has a certificate of its own that has not expired. An expired certificate cannot
 /// request its successor.
 bool has_own_certificate(const base::Root& root) {
@@ -130,9 +130,8 @@ bool has_own_certificate(const base::Root& root) {
     return until && *until > base::realtime_us() / 1'000'000;
 }
 
-/// Returns the path of the kubeconfig to use. If there is none yet, joins the cluster first.
-Result<std::string> kubeconfig(const base::Root& root, const Options& options, const std::string& node,
-                               StatusFile& status) {
+/// Returns the path of the kubeconfig to use. Empty: the service must join the cluster first.
+Result<std::string> kubeconfig(const base::Root& root, const Options& options) {
     if (!options.kubeconfig.empty())
         return options.kubeconfig;
     if (root.exists(cluster::given_kubeconfig))
@@ -145,8 +144,7 @@ Result<std::string> kubeconfig(const base::Root& root, const Options& options, c
     if (!options.is_service())
         return base::fail(Errc::NotFound, "this host has no certificate yet",
                           "Check its request with: gpuhostctl cluster status");
-    GPUHOST_CHECK(join(root, node, status));
-    return std::string(cluster::own_kubeconfig);
+    return std::string();
 }
 
 /// Becomes the user of the service, or `nobody` on a machine without this user.
@@ -155,33 +153,54 @@ Result<void> drop_root() {
     return !became && became.error().code == Errc::NotFound ? base::become("nobody") : became;
 }
 
+void log_notes(const cluster::Api& api) {
+    for (const std::string& note : api.notes())
+        base::log::warning(note);
+}
+
+/// Runs the service until an error occurs. Begins again when gpuhostd has read other settings, as after a
+/// restart.
+Result<void> serve(const base::Root& root, const Options& options) {
+    StatusFile status(root, cluster::status_file);
+    for (;;) {
+        GPUHOST_TRY(path, kubeconfig(root, options));
+        if (path.empty()) { // the approval may take days, in which the settings may change
+            GPUHOST_TRY(joining, node_name(root, cluster::read_cluster_settings(root)));
+            GPUHOST_CHECK(join(root, joining, status));
+            path = cluster::own_kubeconfig;
+        }
+        const auto settings = cluster::read_cluster_settings(root);
+        GPUHOST_TRY(node, node_name(root, settings));
+        GPUHOST_TRY(api, cluster::Api::open(root, path));
+        log_notes(api);
+        GPUHOST_TRY(daemon, client::AsyncClient::connect());
+        const bool renews = path == cluster::own_kubeconfig;
+        GPUHOST_CHECK(ClusterProgram(root, daemon, api, node, settings, renews, status).run());
+        log_line("section [Cluster] of the configuration has changed: starting again with it");
+    }
+}
+
 Result<int> run(const Options& options) {
     const bool is_root = options.fleet && ::geteuid() == 0 && options.root == "/";
     if (is_root && options.kubeconfig.empty())
         GPUHOST_CHECK(drop_root());
     GPUHOST_TRY(root, base::Root::open(options.root));
-    const auto settings =
-        cluster::cluster_settings(core::load_settings(root, {cluster::cluster_setting_keys()}).settings);
-    GPUHOST_TRY(node, node_name(root, settings));
-    StatusFile status(root, cluster::status_file);
-    GPUHOST_TRY(path, kubeconfig(root, options, node, status));
+    if (options.is_service()) {
+        GPUHOST_CHECK(serve(root, options));
+        return 0;
+    }
+    GPUHOST_TRY(node, node_name(root, cluster::read_cluster_settings(root)));
+    GPUHOST_TRY(path, kubeconfig(root, options));
     GPUHOST_TRY(api, cluster::Api::open(root, path));
     if (is_root && !options.kubeconfig.empty()) // only root may be able to read an administrator's file
         GPUHOST_CHECK(drop_root());
-    for (const std::string& note : api.notes())
-        base::log::warning(note);
+    log_notes(api);
     if (options.check)
         return check(api, node);
-    if (options.fleet) {
-        const bool is_own = options.kubeconfig.empty();
-        const char* const hint = is_own ? "Check this host's own state with: gpuhostctl cluster status"
-                                        : "Check the server with: kubectl get nodes";
-        GPUHOST_CHECK(show_fleet(is_own ? &root : nullptr, api, options.follow, hint));
-        return 0;
-    }
-    GPUHOST_TRY(daemon, client::AsyncClient::connect());
-    GPUHOST_CHECK(
-        ClusterProgram(root, daemon, api, node, settings, path == cluster::own_kubeconfig, status).run());
+    const bool is_own = options.kubeconfig.empty();
+    const char* const hint = is_own ? "Check this host's own state with: gpuhostctl cluster status"
+                                    : "Check the server with: kubectl get nodes";
+    GPUHOST_CHECK(show_fleet(is_own ? &root : nullptr, api, options.follow, hint));
     return 0;
 }
 

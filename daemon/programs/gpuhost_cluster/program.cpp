@@ -82,9 +82,9 @@ void Renewal::plan() {
 ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
                                const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                                StatusFile& status)
-    : daemon_(daemon), api_(api), status_(status), policy_file_(root, cluster::policy_status_file),
-      metrics_file_(root, cluster::metrics_file), refresh_at_(cluster::now() + between_stats),
-      policy_(api, &root, log_line), desired_(daemon, log_line),
+    : root_(root), daemon_(daemon), api_(api), settings_(settings), status_(status),
+      policy_file_(root, cluster::policy_status_file), metrics_file_(root, cluster::metrics_file),
+      refresh_at_(cluster::now() + between_stats), policy_(api, &root, log_line), desired_(daemon, log_line),
       observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
           [this](const DaemonState& state) { on_observed(state); }),
@@ -98,7 +98,6 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
       }()) {
     if (renews)
         renewal_.emplace(root, api, node);
-    metrics_listen_ = settings.metrics_listen;
     if (settings.candidate) {
         gates_.emplace(root, log_line);
         leader_.emplace(api, *gates_, node, log_line);
@@ -115,7 +114,7 @@ Result<void> ClusterProgram::run() {
     GPUHOST_CHECK(daemon_.subscribe());
     lose_daemon(); // the bus then reports whether gpuhostd runs
     host::notify::ready("");
-    for (;;) {
+    while (!outdated_) {
         observe();
         turn();
         refresh();
@@ -125,14 +124,15 @@ Result<void> ClusterProgram::run() {
         if (metrics_server_)
             metrics_server_->turn();
     }
+    return {};
 }
 
 /// Starts the metrics server. If that fails, logs the error once and continues without metrics; refresh()
 /// tries again, because the port may become free.
 void ClusterProgram::listen() {
-    if (metrics_listen_.empty() || metrics_server_)
+    if (settings_.metrics_listen.empty() || metrics_server_)
         return;
-    auto server = cluster::metrics_socket(metrics_listen_).and_then([this](base::UniqueFd socket) {
+    auto server = cluster::metrics_socket(settings_.metrics_listen).and_then([this](base::UniqueFd socket) {
         return metrics::Server::start(std::move(socket), [this]() -> const std::string& { return metrics_; });
     });
     if (!server) {
@@ -145,7 +145,7 @@ void ClusterProgram::listen() {
     }
     metrics_server_ = std::move(*server);
     watch(metrics_server_->descriptor());
-    log_line("serves metrics at http://" + metrics_listen_ + "/metrics");
+    log_line("serves metrics at http://" + settings_.metrics_listen + "/metrics");
 }
 
 /// Adds a descriptor to epoll. Adding a descriptor again changes nothing; the kernel removes closed
@@ -239,8 +239,20 @@ void ClusterProgram::observe() {
     on_observed(state);
 }
 
+/// Returns true if the files have other settings than when this program began. Reads them only after gpuhostd
+/// has read them, so that a file takes effect in both at the same time.
+bool ClusterProgram::has_other_settings(const Json& host) {
+    const Json& read = base::member(host, "config_read_us");
+    if (read == config_read_)
+        return false;
+    config_read_ = read;
+    return cluster::reread_cluster_settings(root_, settings_) != settings_;
+}
+
 void ClusterProgram::on_observed(const DaemonState& state) {
     const auto& host = state.host;
+    if (host && has_other_settings(*host))
+        outdated_ = true;
     if (!host) // ask again soon: a gpuhostd that hung sends no signal when it continues
         observe_at_ = std::min(observe_at_, cluster::now() + daemon_restarts);
     if (host)

@@ -62,7 +62,8 @@ class ClusterProgram {
                    const std::string& node, const cluster::ClusterSettings& settings, bool renews,
                    StatusFile& status);
 
-    /// Runs until an error occurs, which it returns.
+    /// Runs until an error occurs, which it returns, or until gpuhostd has read other settings for this
+    /// program.
     [[nodiscard]] base::Result<void> run();
 
   private:
@@ -74,14 +75,19 @@ class ClusterProgram {
     void watch(int descriptor);
     void observe();
     void on_observed(const DaemonState& state);
+    [[nodiscard]] bool has_other_settings(const base::Json& host);
     void refresh();
     void on_policy();
     void turn();
     void publish_desired();
     void report();
 
+    const base::Root& root_;
     client::AsyncClient& daemon_;
     cluster::Api& api_;
+    cluster::ClusterSettings settings_;
+    base::Json config_read_; ///< when gpuhostd read its configuration; null: not known
+    bool outdated_ = false;  ///< the files have other settings than settings_
     StatusFile& status_;
     StatusFile policy_file_;
     StatusFile metrics_file_;
@@ -101,7 +107,6 @@ class ClusterProgram {
     std::optional<cluster::GateKeeper> gates_;
     std::optional<cluster::Leader> leader_;
     std::uint64_t certificate_until_; ///< of the credentials in use, seconds since 1970; 0: no certificate
-    std::string metrics_listen_;
     std::string listen_trouble_;
     std::string metrics_;
     std::unique_ptr<metrics::Server> metrics_server_;
