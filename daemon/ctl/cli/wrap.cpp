@@ -30,8 +30,11 @@ bool begins_command(std::string_view word, std::string_view before) {
     return has(programs, word) || (has(ambiguous, word) && base::ends_with(before, ":"));
 }
 
-bool ends_command(std::string_view word) {
-    return !word.empty() && std::string_view(".,;:)'").find(word.back()) != std::string_view::npos;
+/// Returns true if a command ends with this word. `quoted`: the command is in quotes. In another one, a quote
+/// ends an argument.
+bool ends_command(std::string_view word, bool quoted) {
+    const std::string_view ends = quoted ? ".,;:)'" : ".,;:)";
+    return !word.empty() && ends.find(word.back()) != std::string_view::npos;
 }
 
 constexpr std::array units{"s", "min", "h", "day", "days"};
@@ -50,13 +53,18 @@ std::vector<std::string> pieces_of(std::string_view text) {
     std::vector<std::string> pieces;
     std::string before; // the previous word
     bool in_command = false;
+    bool quoted = false;
     for (const std::string& word : base::split_words(text)) {
         in_command = in_command && word.front() != '('; // a remark after the command
         if (in_command || is_in_duration(before, word))
             pieces.back() += " " + word;
         else
             pieces.push_back(word);
-        in_command = (in_command || begins_command(word, before)) && !ends_command(word);
+        if (!in_command && begins_command(word, before)) {
+            in_command = true;
+            quoted = word.front() == '\'';
+        }
+        in_command = in_command && !ends_command(word, quoted);
         before = word;
     }
     return pieces;

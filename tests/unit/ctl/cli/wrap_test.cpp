@@ -20,6 +20,8 @@ TEST(Wrap, KeepsCommandWhole) {
               "build them:\n          gpuhostctl driver build 550.163.01 --kernel 6.1.0-50-amd64");
     EXPECT_EQ(wrap("say 'gpuhostctl apply', then wait for it", 24, 0, 2),
               "say 'gpuhostctl apply',\n  then wait for it");
+    EXPECT_EQ(wrap("see: journalctl -k --since '2026-11-28 18:29:25' -g 'NVRM|nvidia'. Then wait", 65, 0, 2),
+              "see:\n  journalctl -k --since '2026-11-28 18:29:25' -g 'NVRM|nvidia'.\n  Then wait");
 }
 
 TEST(Wrap, ProgramMayBeAnotherWord) {
