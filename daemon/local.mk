@@ -11,5 +11,6 @@ include daemon/host/local.mk
 include daemon/http/local.mk
 include daemon/metrics/local.mk
 include daemon/programs/local.mk
+include daemon/rpc/local.mk
 include daemon/runtime/local.mk
 include daemon/settings/local.mk

@@ -107,8 +107,8 @@ release: deb $(helm_archive)
 # For developers: format corrects the format; tidy runs clang-tidy on all sources, or on $TIDY_FILES.
 format:
 	cd $(top_srcdir) && $(CLANG_FORMAT) -i $$(find $(sources) tests -path tests/vm/guest -prune -o -name '*.[ch]pp' -print)
-tidy: config.h
+tidy: config.h $(kubelet_headers)
 	cd $(top_srcdir) && printf '%s\n' $${TIDY_FILES:-$$(find $(sources) -name '*.cpp')} | \
 	    xargs -P $${TIDY_JOBS:-2} -I '{}' $(CLANG_TIDY) --quiet --warnings-as-errors='*' '{}' -- \
 	    -std=c++20 $(DEFS) $(AM_CPPFLAGS) $(installed_cppflags) -iquote $(abs_top_builddir) $(SYSTEMD_CFLAGS) $(KMOD_CFLAGS) \
-	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS)
+	    $(ARCHIVE_CFLAGS) $(CRYPTO_CFLAGS) -isystem $(abs_top_builddir)/daemon/rpc

@@ -30,6 +30,8 @@ LIBRARIES = {
     r"systemd/sd-daemon\.h": ("daemon/host", "daemon/programs"),
     r"systemd/sd-(?!daemon).*": ("daemon/host", "daemon/bus", "daemon/client/client_bus.hpp"),
     r"yaml-cpp/.*": ("daemon/base/yaml.cpp",),
+    r"nghttp2/.*": ("daemon/rpc/http2.hpp",),
+    r"google/protobuf/.*": ("daemon/rpc/kubelet",),
     r"ncurses\.h": ("daemon/ctl/dashboard/screen.cpp",),
     r"date/tz\.h": ("daemon/cluster/policy/windows.cpp",),
     r"toml\+\+/.*": ("daemon/runtime/toml/toml.cpp",),
@@ -156,6 +158,8 @@ main(
         "YAML in the check of a specification": {"daemon/runtime/cdi/check.cpp": "#include <yaml-cpp/yaml.h>\n"},
         "TOML in the merge of files": {"daemon/runtime/inspect/containerd_merge.cpp": "#include <toml++/toml.h>\n"},
         "ncurses in a model": {"daemon/ctl/dashboard/model.cpp": "#include <ncurses.h>\n"},
+        "HTTP/2 in a public header": {"daemon/rpc/server.hpp": "#include <nghttp2/nghttp2.h>\n"},
+        "protobuf in the server": {"daemon/rpc/server.cpp": "#include <google/protobuf/message_lite.h>\n"},
         "libarchive in kmod": {"kmod/a.cpp": "#include <archive_entry.h>\n"},
     }),
 )

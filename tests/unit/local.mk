@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on
 # a simulated network and clock.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/exporter-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/rpc-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/exporter-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -60,6 +60,18 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 %C%_http_tests_CPPFLAGS = $(test_cppflags)
 %C%_http_tests_LDADD = $(test_libs) $(test_inputs) $(http_libs) $(content_libs)
 %C%_http_tests_SOURCES = %D%/http/client_test.cpp
+
+%C%_rpc_tests_CPPFLAGS = $(test_cppflags) $(kubelet_cppflags)
+%C%_rpc_tests_LDADD = $(test_libs) $(kubelet_libs)
+%C%_rpc_tests_SOURCES = \
+    %D%/rpc/client_session_test.cpp \
+    %D%/rpc/frames.hpp \
+    %D%/rpc/kubelet/codec_test.cpp \
+    %D%/rpc/message_test.cpp \
+    %D%/rpc/server_session_test.cpp \
+    %D%/rpc/server_test.cpp \
+    %D%/rpc/sessions.hpp
+$(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range
