@@ -18,6 +18,7 @@ fuzz_programs = \
     %D%/fuzz-json \
     %D%/fuzz-keys \
     %D%/fuzz-kubeconfig \
+    %D%/fuzz-kubelet \
     %D%/fuzz-makeself \
     %D%/fuzz-manifest \
     %D%/fuzz-mig \
@@ -28,6 +29,8 @@ fuzz_programs = \
     %D%/fuzz-procfs \
     %D%/fuzz-redact \
     %D%/fuzz-registry \
+    %D%/fuzz-rpc_client \
+    %D%/fuzz-rpc_server \
     %D%/fuzz-rpm \
     %D%/fuzz-run_manifest \
     %D%/fuzz-settings \
@@ -135,6 +138,12 @@ endif
 %C%_fuzz_kubeconfig_LDADD = $(fuzz_main) $(cluster_libs)
 %C%_fuzz_kubeconfig_SOURCES = %D%/kubeconfig.cpp
 
+%C%_fuzz_kubelet_CPPFLAGS = $(fuzz_cppflags) $(kubelet_cppflags)
+%C%_fuzz_kubelet_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_kubelet_LDADD = $(fuzz_main) $(kubelet_libs)
+%C%_fuzz_kubelet_SOURCES = %D%/kubelet.cpp
+$(%C%_fuzz_kubelet_OBJECTS): | $(kubelet_headers)
+
 %C%_fuzz_makeself_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_makeself_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_makeself_LDADD = $(fuzz_main) $(content_libs)
@@ -184,6 +193,16 @@ endif
 %C%_fuzz_registry_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_registry_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_registry_SOURCES = %D%/registry.cpp
+
+%C%_fuzz_rpc_client_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_rpc_client_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_rpc_client_LDADD = $(fuzz_main) $(rpc_libs)
+%C%_fuzz_rpc_client_SOURCES = %D%/rpc_client.cpp
+
+%C%_fuzz_rpc_server_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_rpc_server_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_rpc_server_LDADD = $(fuzz_main) $(rpc_libs)
+%C%_fuzz_rpc_server_SOURCES = %D%/rpc_server.cpp
 
 %C%_fuzz_rpm_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_rpm_LDFLAGS = $(fuzz_flags)
@@ -326,6 +345,14 @@ fuzz_corpus = \
     %D%/corpus/kubeconfig/tag-newline.yaml \
     %D%/corpus/kubeconfig/token.json \
     %D%/corpus/kubeconfig/twice.yaml \
+    %D%/corpus/kubelet/allocate \
+    %D%/corpus/kubelet/allocated \
+    %D%/corpus/kubelet/cut \
+    %D%/corpus/kubelet/pods \
+    %D%/corpus/kubelet/preferred \
+    %D%/corpus/kubelet/status \
+    %D%/corpus/kubelet/unknown \
+    %D%/corpus/kubelet/utf8 \
     %D%/corpus/makeself/huge \
     %D%/corpus/makeself/nvidia \
     %D%/corpus/makeself/own \
@@ -366,6 +393,21 @@ fuzz_corpus = \
     %D%/corpus/registry/page \
     %D%/corpus/registry/range \
     %D%/corpus/registry/referrers \
+    %D%/corpus/rpc_client/answer \
+    %D%/corpus/rpc_client/bytes \
+    %D%/corpus/rpc_client/error \
+    %D%/corpus/rpc_client/goaway \
+    %D%/corpus/rpc_client/http1 \
+    %D%/corpus/rpc_client/reset \
+    %D%/corpus/rpc_client/status \
+    %D%/corpus/rpc_server/bytes \
+    %D%/corpus/rpc_server/compressed \
+    %D%/corpus/rpc_server/echo \
+    %D%/corpus/rpc_server/http1 \
+    %D%/corpus/rpc_server/large \
+    %D%/corpus/rpc_server/later \
+    %D%/corpus/rpc_server/reset \
+    %D%/corpus/rpc_server/watch \
     %D%/corpus/rpm/climbing.rpm \
     %D%/corpus/rpm/gzip.rpm \
     %D%/corpus/rpm/index.rpm \
