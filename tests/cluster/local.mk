@@ -44,6 +44,12 @@ EXTRA_DIST += \
     %D%/modules/prometheus/stubs/azidentity/go.mod \
     %D%/modules/prometheus/stubs/sigv4/go.mod \
     %D%/modules/prometheus/stubs/sigv4/sigv4.go \
+    %D%/modules/rpc/go.mod \
+    %D%/modules/rpc/go.sum \
+    %D%/modules/rpc/peer/client.go \
+    %D%/modules/rpc/peer/golden.go \
+    %D%/modules/rpc/peer/main.go \
+    %D%/modules/rpc/peer/server.go \
     %D%/modules/toolkit/go.mod \
     %D%/modules/toolkit/go.sum \
     %D%/modules/toolkit/tools.go \
@@ -98,6 +104,7 @@ EXTRA_DIST += \
     %D%/scenarios/policies.py \
     %D%/scenarios/registry.py \
     %D%/scenarios/rights.py \
+    %D%/scenarios/rpc.py \
     %D%/scenarios/runtime.py \
     %D%/scenarios/runtime_change.py \
     %D%/scenarios/runtime_hosts.py \
@@ -105,9 +112,16 @@ EXTRA_DIST += \
     %D%/scenarios/upgrades.py
 
 .PHONY: check-cluster
-check-cluster: $(helm_archive) gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
+check-cluster: tests/cluster/rpc/rpc-probe $(helm_archive) gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
 
 check_PROGRAMS += %D%/fleet/fleet
 %C%_fleet_fleet_SOURCES = %D%/fleet/fleet.cpp
 %C%_fleet_fleet_LDADD = $(cluster_libs)
+
+# daemon/rpc, for tests and figures beside grpc-go.
+check_PROGRAMS += %D%/rpc/rpc-probe
+%C%_rpc_rpc_probe_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS) $(kubelet_cppflags)
+%C%_rpc_rpc_probe_SOURCES = %D%/rpc/probe.cpp
+%C%_rpc_rpc_probe_LDADD = $(kubelet_libs) $(host_libs)
+$(%C%_rpc_rpc_probe_OBJECTS): | $(kubelet_headers)

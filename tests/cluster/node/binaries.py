@@ -95,6 +95,8 @@ TOOLKIT = Module(
 PROMETHEUS = Module("prometheus", ("./prometheus",), {}, "github.com/prometheus/prometheus",
                     added={"prometheus/unittest.go": "cmd/promtool/unittest.go"})
 
+# The other end of daemon/rpc: grpc-go with the kubelet's stubs.
+RPC = Module("rpc", ("./peer",), {}, "k8s.io/kubelet")
 # The baseline of tests/bench/rollout; not used elsewhere.
 UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
 
@@ -217,7 +219,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, PROMETHEUS):
+    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, PROMETHEUS, RPC):
         built(module)
     definitions()
     debian_containerd()
