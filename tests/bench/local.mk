@@ -2,7 +2,7 @@
 # Figures, each beside a baseline of the same run. Not part of make check, which must pass on a busy machine.
 # make bench-vm: tests/vm.
 EXTRA_DIST += %D%/bundle %D%/cdi %D%/cluster_loop \
-    %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/run_import %D%/rollout \
+    %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/rpc %D%/run_import %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
     %D%/rollouts/audit.py \
@@ -41,5 +41,6 @@ bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan %D%/loop-watch.so
 	$(PYTHON) $(top_srcdir)/tests/bench/cluster_loop
 
 # Needs root and Go, as make check-cluster does.
-bench-cluster: gpuhost-cluster tests/cluster/fleet/fleet %D%/admission
+bench-cluster: gpuhost-cluster tests/cluster/fleet/fleet tests/cluster/rpc/rpc-probe %D%/admission
+	top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/rpc
 	$(PYTHON) $(top_srcdir)/tests/bench/rollout --build .
