@@ -9,6 +9,7 @@ nobase_dist_docs_DATA = \
     %D%/design/driver.md \
     %D%/design/gpuhostctl.md \
     %D%/design/one-swap.md \
+    %D%/design/rpc.md \
     %D%/design/runtimes.md \
     %D%/design/tests.md \
     %D%/design/transactions.md \
