@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gpuhostd tells gpuhost-devices to offer to the kubelet: the file offer_path, which gpuhostd's workers
+// replace atomically. Without the file nothing is offered. gpuhost-devices answers in the file answer_path.
+//
+//   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
+//            "withdrawn": "…", "gpus": to_json(gpus)}
+//   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
+//            "error": ""}]}
+#pragma once
+
+#include "daemon/devices/inventory.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::devices {
+
+inline constexpr std::string_view offer_directory = "/run/gpuhost/devices";
+inline constexpr std::string_view offer_path = "/run/gpuhost/devices/offer.json";
+inline constexpr std::string_view answer_path = "/run/gpuhost-devices/answer.json";
+inline constexpr std::size_t largest_offer = 1U << 20; ///< bytes
+
+/// How MIG instances are offered, with the meanings of NVIDIA's device plugin.
+enum class MigStrategy {
+    none,   ///< not at all: GPUs as a whole
+    single, ///< as the resource of whole GPUs; all GPUs must be split into instances of one profile
+    mixed,  ///< as a resource for each profile: nvidia.com/mig-1g.10gb
+};
+[[nodiscard]] std::string_view name_of(MigStrategy strategy);
+[[nodiscard]] std::optional<MigStrategy> mig_strategy(std::string_view name);
+
+struct Offer {
+    std::string id;       ///< differs in each offer; the answer repeats it
+    std::string resource; ///< of whole GPUs: "nvidia.com/gpu"
+    MigStrategy mig = MigStrategy::none;
+    std::string withdrawn; ///< why no device may be allocated now; empty: they may be
+    std::vector<Gpu> gpus;
+    friend bool operator==(const Offer&, const Offer&) = default;
+};
+
+[[nodiscard]] std::string to_text(const Offer& offer);
+/// Fails with BadContent if the text is not an offer, and with Unsupported for another version.
+[[nodiscard]] base::Result<Offer> parse_offer(std::string_view text);
+
+/// A resource that gpuhost-devices serves.
+struct Served {
+    std::string name;       ///< "nvidia.com/gpu"
+    std::size_t devices = 0;
+    bool connected = false; ///< a kubelet watches the devices
+    std::string error;      ///< why the kubelet did not take the plugin; empty: none
+    friend bool operator==(const Served&, const Served&) = default;
+};
+
+struct Answer {
+    std::string id; ///< of the offer that all connected kubelets have received
+    std::vector<Served> resources;
+    friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+[[nodiscard]] std::string to_text(const Answer& answer);
+[[nodiscard]] base::Result<Answer> parse_answer(std::string_view text);
+
+} // namespace gpuhost::devices
