@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuhost-nvml: lists the GPUs and their MIG instances, which only NVIDIA's management library (NVML) knows.
+// gpuhost-nvml: describes the GPUs and their MIG instances, with facts that only NVIDIA's management library
+// (NVML) knows.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
 #include "daemon/base/json.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <optional>
 
 namespace {
 
@@ -18,8 +22,32 @@ using runtime::NvmlInstance;
 using runtime::NvmlLibrary;
 namespace nvml = runtime::nvml;
 
-constexpr std::size_t uuid_buffer = 96;                ///< the size that nvml.h requires
+constexpr std::size_t text_buffer = 96;                ///< the size that nvml.h requires of UUIDs and names
 constexpr std::array graphics_profiles{10U, 11U, 12U}; ///< the profiles that nvml.h calls …_SLICE_GFX
+constexpr unsigned last_profile = 31;                  ///< nvml.h has fewer; unknown ones are refused
+
+using Buffer = std::array<char, text_buffer>;
+
+/// Returns a text of the library as printable ASCII, so that it is valid JSON.
+std::string text_of(const char* text, std::size_t size) {
+    std::string printable(text, ::strnlen(text, size));
+    for (char& c : printable)
+        if (c < ' ' || c > '~')
+            c = '?';
+    return printable;
+}
+
+/// Returns a bus ID of NVML as sysfs writes it: "0000:06:00.0" for "00000000:06:00.0". A domain has at least
+/// four digits.
+std::string address_of(const nvml::PciInfo& info) {
+    std::string address = text_of(info.bus_id, sizeof info.bus_id);
+    for (char& c : address)
+        if (c >= 'A' && c <= 'F')
+            c = static_cast<char>(c - 'A' + 'a');
+    while (address.find(':') > 4 && address.find(':') != std::string::npos && address.front() == '0')
+        address.erase(0, 1);
+    return address;
+}
 
 class Question {
   public:
@@ -35,6 +63,7 @@ class Question {
             if (library_.device_by_index(index, &device) != nvml::success ||
                 library_.minor_number(device, &gpu.minor) != nvml::success)
                 continue;
+            add_facts(device, gpu);
             if (const auto described = describe(device, gpu); !described)
                 gpu.problem = described.error().message;
             gpus.push_back(std::move(gpu));
@@ -47,6 +76,30 @@ class Question {
         if (error == nvml::success)
             return {};
         return base::fail(Errc::Failed, library_.describe(function, error));
+    }
+
+    /// Adds what describes a GPU. A fact that the library does not know stays empty.
+    void add_facts(nvml::Device device, NvmlGpu& gpu) const {
+        Buffer text{};
+        if (library_.uuid(device, text.data(), text.size() - 1) == nvml::success)
+            gpu.uuid = text_of(text.data(), text.size());
+        text = {};
+        if (library_.name(device, text.data(), text.size() - 1) == nvml::success)
+            gpu.model = text_of(text.data(), text.size());
+        nvml::PciInfo pci{};
+        if (library_.pci_info(device, &pci) == nvml::success)
+            gpu.address = address_of(pci);
+        gpu.memory_mib = memory_of(device) >> 20U;
+        int major = 0;
+        int minor = 0;
+        if (library_.compute_capability(device, &major, &minor) == nvml::success)
+            gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
+    }
+
+    /// Returns the memory of a GPU in bytes; 0 if it is unknown.
+    [[nodiscard]] std::uint64_t memory_of(nvml::Device device) const {
+        nvml::Memory memory{};
+        return library_.memory(device, &memory) == nvml::success ? memory.total : 0;
     }
 
     [[nodiscard]] Result<void> describe(nvml::Device device, NvmlGpu& gpu) const {
@@ -83,32 +136,44 @@ class Question {
 
     [[nodiscard]] Result<NvmlInstance> describe(nvml::Device device, nvml::Device instance) const {
         NvmlInstance described;
-        std::array<char, uuid_buffer> uuid{};
+        Buffer uuid{};
         GPUHOST_CHECK(check("nvmlDeviceGetUUID", library_.uuid(instance, uuid.data(), uuid.size() - 1)));
         described.uuid = uuid.data();
         GPUHOST_CHECK(
             check("nvmlDeviceGetGpuInstanceId", library_.gpu_instance_id(instance, &described.gpu_instance)));
         GPUHOST_CHECK(check("nvmlDeviceGetComputeInstanceId",
                             library_.compute_instance_id(instance, &described.compute_instance)));
-        described.graphics = can_draw(device, described.gpu_instance);
+        // A library that is too old for these functions has no graphics instances.
+        if (const auto profile = profile_of(device, described.gpu_instance)) {
+            described.graphics = std::find(graphics_profiles.begin(), graphics_profiles.end(), *profile) !=
+                                 graphics_profiles.end();
+            described.profile = name_of(device, instance, *profile);
+        }
         return described;
     }
 
-    /// Returns true if an instance supports graphics. Returns false if the library is too old to report it,
-    /// because such a library has no graphics instances.
-    [[nodiscard]] bool can_draw(nvml::Device device, unsigned id) const {
+    /// Returns the number that nvml.h gives the profile of a GPU instance.
+    [[nodiscard]] std::optional<unsigned> profile_of(nvml::Device device, unsigned id) const {
         nvml::GpuInstance instance = nullptr;
         nvml::GpuInstanceInfo info{};
         if (library_.gpu_instance_by_id(device, id, &instance) != nvml::success ||
             library_.gpu_instance_info(instance, &info) != nvml::success)
-            return false;
-        for (const unsigned profile : graphics_profiles) {
+            return std::nullopt;
+        for (unsigned profile = 0; profile <= last_profile; ++profile) {
             nvml::GpuInstanceProfileInfo of_profile{};
             if (library_.gpu_instance_profile(device, profile, &of_profile) == nvml::success &&
                 of_profile.id == info.profile_id)
-                return true;
+                return profile;
         }
-        return false;
+        return std::nullopt;
+    }
+
+    [[nodiscard]] std::string name_of(nvml::Device device, nvml::Device instance, unsigned profile) const {
+        nvml::Attributes attributes{};
+        if (library_.attributes(instance, &attributes) != nvml::success)
+            return {};
+        return runtime::mig_profile_name(profile, {attributes.gpu_slice_count, attributes.compute_slice_count,
+                                                   attributes.memory_size_mb, memory_of(device)});
     }
 
     const NvmlLibrary& library_;

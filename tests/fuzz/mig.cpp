@@ -20,10 +20,12 @@ void check(const runtime::MigMinors& minors) {
 void check(const std::vector<runtime::NvmlGpu>& gpus) {
     const auto again = runtime::parse_nvml_answer(base::dump(runtime::to_json(gpus)));
     fuzz::require(again && *again == gpus, "an answer is its own normal form");
-    for (const runtime::NvmlGpu& gpu : gpus)
+    for (const runtime::NvmlGpu& gpu : gpus) {
+        fuzz::require(gpu.model.find_first_of("\n\t\x1b") == std::string::npos, "a model is one line");
         for (const runtime::NvmlInstance& one : gpu.instances)
             fuzz::require(one.uuid.find_first_of("/=: \n.") == std::string::npos,
                           "a UUID is valid as a device's name");
+    }
 }
 
 } // namespace

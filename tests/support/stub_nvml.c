@@ -10,6 +10,7 @@
 //   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID
 //                                      a MIG instance, with NVML's number of the profile
 //   broken DEVICE NUMBER               the error of all functions for MIG
+//   lost DEVICE                        the functions that describe the device fail
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const char* value_or(const char* name, const char* fallback) {
     return value ? value : fallback;
 }
 
-enum { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6 };
+enum { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6, gpu_is_lost = 15 };
 enum { most_devices = 16, most_instances = 32 };
 /* Handles: a device's is its index plus 1; the others' are the number of their instance plus one of these. */
 enum { mig_handle = 0x1000, gpu_instance_handle = 0x2000, compute_instance_handle = 0x3000 };
@@ -37,6 +38,7 @@ static unsigned instance_count;
 static int is_split[most_devices];
 static int given_devices = -1;
 static int broken[most_devices];
+static int is_lost[most_devices];
 
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
@@ -59,6 +61,8 @@ static int read_line(const char* line) {
         given_devices = (int)number;
     else if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
         is_split[number] = 1;
+    else if (sscanf(line, "lost %u", &number) == 1 && number < most_devices)
+        is_lost[number] = 1;
     else if (sscanf(line, "broken %u %u", &number, &one.index) == 2 && number < most_devices)
         broken[number] = (int)one.index;
     else if (instance_count < most_instances &&
@@ -81,6 +85,7 @@ static int read_file(void) {
     instance_count = 0;
     memset(is_split, 0, sizeof is_split);
     memset(broken, 0, sizeof broken);
+    memset(is_lost, 0, sizeof is_lost);
     while (result == success && fgets(line, sizeof line, file))
         result = read_line(line);
     fclose(file);
@@ -129,6 +134,10 @@ static unsigned index_of(const void* device) {
     return (unsigned)(size_t)device - 1;
 }
 
+static int state_of(const void* device) {
+    return index_of(device) < most_devices && is_lost[index_of(device)] ? gpu_is_lost : success;
+}
+
 /* Returns NULL if the handle is not of `kind`. */
 static const struct instance* instance_of(const void* handle, unsigned kind) {
     const size_t number = (size_t)handle - kind;
@@ -166,13 +175,12 @@ int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
         return success;
     }
     write_uuid(index_of(device), uuid, length);
-    return 0;
+    return state_of(device);
 }
 
 int nvmlDeviceGetName(void* device, char* name, unsigned length) {
-    (void)device;
     snprintf(name, length, "NVIDIA H100 80GB HBM3");
-    return 0;
+    return state_of(device);
 }
 
 int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
@@ -184,7 +192,13 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
     memset(info, 0, sizeof *info);
     info->bus = 0x10 + index_of(device);
     snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
-    return 0;
+    return state_of(device);
+}
+
+int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
+    *major = 9;
+    *minor = 0;
+    return state_of(device);
 }
 
 int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
@@ -318,14 +332,24 @@ int nvmlGpuInstanceGetComputeInstanceProfileInfo(void* handle, unsigned profile,
 }
 
 int nvmlDeviceGetAttributes_v2(void* device, struct attributes* attributes) {
+    const struct instance* const one = instance_of(device, mig_handle);
     memset(attributes, 0, sizeof *attributes);
-    attributes->memory_mb = 9856;
-    return instance_of(device, mig_handle) ? success : not_supported;
+    if (!one)
+        return not_supported;
+    attributes->gpu_slices = one->profile < 4 ? one->profile + 1 : one->profile == 4 ? 7 : 1;
+    attributes->compute_slices = attributes->gpu_slices;
+    for (unsigned i = 0; i < instance_count; ++i) /* a second compute instance shares the GPU instance */
+        if (&instances[i] != one && instances[i].device == one->device &&
+            instances[i].gpu_instance == one->gpu_instance)
+            attributes->compute_slices = 1;
+    attributes->memory_mb = attributes->gpu_slices == 7  ? 80896
+                            : attributes->gpu_slices > 2 ? 40448
+                                                         : 9856 * attributes->gpu_slices;
+    return success;
 }
 
 int nvmlDeviceGetMemoryInfo(void* device, struct memory* memory) {
-    (void)device;
     memset(memory, 0, sizeof *memory);
     memory->total = 85520809984ULL;
-    return success;
+    return state_of(device);
 }

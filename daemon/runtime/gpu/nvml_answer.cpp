@@ -7,6 +7,7 @@
 #include "daemon/runtime/inspect/trusted_program.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <unistd.h>
 
@@ -28,12 +29,25 @@ Result<unsigned> get_number(const Json& object, const char* key) {
     return static_cast<unsigned>(number);
 }
 
-/// Returns true if the text is safe as the name of a device that people type.
-bool is_mig_uuid(const std::string& uuid) {
-    return base::starts_with(uuid, "MIG-") && uuid.size() > 4 && uuid.size() < 100 && uuid.back() != '-' &&
-           std::all_of(uuid.begin(), uuid.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+constexpr std::int64_t largest_memory = std::int64_t{1} << 40U; ///< MiB
+constexpr std::size_t longest_text = 100;
+
+bool consists_of(const std::string& text, std::string_view more) {
+    return text.size() < longest_text && std::all_of(text.begin(), text.end(), [&](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      more.find(c) != std::string_view::npos;
            });
+}
+
+/// Returns true if the text is safe as the name of a device that people type.
+bool is_uuid(const std::string& uuid, std::string_view prefix) {
+    return base::starts_with(uuid, prefix) && uuid.size() > prefix.size() && uuid.back() != '-' &&
+           consists_of(uuid, "-");
+}
+
+bool is_line(const std::string& text) {
+    return text.size() < longest_text &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 Result<NvmlInstance> read_instance(const Json& value) {
@@ -42,10 +56,35 @@ Result<NvmlInstance> read_instance(const Json& value) {
     GPUHOST_TRY(uuid, base::get_string(value, "uuid"));
     GPUHOST_TRY(gpu_instance, get_number(value, "gpu_instance"));
     GPUHOST_TRY(compute_instance, get_number(value, "compute_instance"));
-    if (!is_mig_uuid(uuid))
+    if (!is_uuid(uuid, "MIG-"))
         return base::fail(Errc::BadContent, "NVML's answer has an invalid MIG UUID");
-    return NvmlInstance{index, std::move(uuid), gpu_instance, compute_instance,
-                        base::bool_or(value, "graphics", false)};
+    std::string profile = base::string_or(value, "profile", "");
+    if (!consists_of(profile, ".+-"))
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid MIG profile");
+    return NvmlInstance{index,
+                        std::move(uuid),
+                        gpu_instance,
+                        compute_instance,
+                        base::bool_or(value, "graphics", false),
+                        std::move(profile)};
+}
+
+/// Reads what describes a GPU. Each member may be absent or empty.
+Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
+    gpu.uuid = base::string_or(value, "uuid", "");
+    gpu.address = base::string_or(value, "address", "");
+    gpu.model = base::string_or(value, "model", "");
+    gpu.compute_capability = base::string_or(value, "compute_capability", "");
+    if ((!gpu.uuid.empty() && !is_uuid(gpu.uuid, "GPU-")) || !consists_of(gpu.address, ":.") ||
+        !is_line(gpu.model) || !consists_of(gpu.compute_capability, "."))
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid UUID, address or name of a GPU");
+    if (!value.contains("memory_mib"))
+        return {};
+    GPUHOST_TRY(memory, base::get_int(value, "memory_mib"));
+    if (memory < 0 || memory > largest_memory)
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid memory_mib");
+    gpu.memory_mib = static_cast<std::uint64_t>(memory);
+    return {};
 }
 
 Result<NvmlGpu> read_gpu(const Json& value) {
@@ -54,6 +93,7 @@ Result<NvmlGpu> read_gpu(const Json& value) {
     gpu.minor = minor;
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
+    GPUHOST_CHECK(read_facts(value, gpu));
     for (const Json& element : base::member(value, "instances")) {
         GPUHOST_TRY(instance, read_instance(element));
         gpu.instances.push_back(std::move(instance));
@@ -61,7 +101,47 @@ Result<NvmlGpu> read_gpu(const Json& value) {
     return gpu;
 }
 
+/// Returns what a profile has beyond slices and memory. The numbers are those of nvml.h.
+std::string_view suffix_of(unsigned profile) {
+    switch (profile) {
+    case 0x7: // 1_SLICE_REV1
+    case 0x8: // 2_SLICE_REV1
+        return "+me";
+    case 0xa: // 1_SLICE_GFX
+    case 0xb: // 2_SLICE_GFX
+    case 0xc: // 4_SLICE_GFX
+        return "+gfx";
+    case 0xd: // 1_SLICE_NO_ME
+    case 0xe: // 2_SLICE_NO_ME
+        return "-me";
+    case 0xf:  // 1_SLICE_ALL_ME
+    case 0x10: // 2_SLICE_ALL_ME
+        return "+me.all";
+    default:
+        return "";
+    }
+}
+
+/// Returns the memory of an instance in GiB as it is written: the share of the GPU in eighths, rounded up, of
+/// the GPU's memory in GiB, rounded up.
+std::uint64_t written_memory(const MigSize& size) {
+    constexpr std::uint64_t gib = std::uint64_t{1} << 30U;
+    const double share = std::ldexp(static_cast<double>(size.memory_mib), 20) / double(size.total_bytes);
+    const double whole = double((size.total_bytes + gib - 1) / gib);
+    return static_cast<std::uint64_t>(std::llround(std::ceil(share * 8) / 8 * whole));
+}
+
 } // namespace
+
+std::string mig_profile_name(unsigned profile, const MigSize& size) {
+    if (size.gpu_slices == 0 || size.compute_slices == 0 || size.memory_mib == 0 || size.total_bytes == 0)
+        return {};
+    std::string name;
+    if (size.compute_slices != size.gpu_slices)
+        name = std::to_string(size.compute_slices) + "c.";
+    return name + std::to_string(size.gpu_slices) + "g." + std::to_string(written_memory(size)) + "gb" +
+           std::string(suffix_of(profile));
+}
 
 Json to_json(const std::vector<NvmlGpu>& gpus) {
     Json list = Json::array();
@@ -72,11 +152,17 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                                  {"uuid", one.uuid},
                                  {"gpu_instance", one.gpu_instance},
                                  {"compute_instance", one.compute_instance},
-                                 {"graphics", one.graphics}});
+                                 {"graphics", one.graphics},
+                                 {"profile", one.profile}});
         list.push_back({{"minor", gpu.minor},
                         {"split", gpu.split},
                         {"instances", std::move(instances)},
-                        {"problem", gpu.problem}});
+                        {"problem", gpu.problem},
+                        {"uuid", gpu.uuid},
+                        {"address", gpu.address},
+                        {"model", gpu.model},
+                        {"memory_mib", gpu.memory_mib},
+                        {"compute_capability", gpu.compute_capability}});
     }
     return {{"gpus", std::move(list)}};
 }

@@ -6,6 +6,7 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct NvmlInstance {
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
     bool graphics = false; ///< supports graphics
+    std::string profile;   ///< as NVIDIA writes it: "1g.10gb", "1g.5gb+me", "1c.3g.20gb"; empty: unknown
     friend bool operator==(const NvmlInstance&, const NvmlInstance&) = default;
 };
 
@@ -26,9 +28,25 @@ struct NvmlGpu {
     unsigned minor = 0;
     bool split = false; ///< MIG is on, even without instances
     std::vector<NvmlInstance> instances;
-    std::string problem; ///< why the list is incomplete; empty: it is complete
+    std::string problem;            ///< why the facts are incomplete; empty: they are complete
+    std::string uuid;               ///< "GPU-…"; empty: unknown, as all of the following
+    std::string address;            ///< PCI, as in sysfs: "0000:06:00.0"
+    std::string model;              ///< "NVIDIA H100 80GB HBM3"
+    std::uint64_t memory_mib = 0;   ///< 0: unknown
+    std::string compute_capability; ///< "9.0"
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
+
+/// Returns the name of a MIG profile as NVIDIA's programs write it. `profile` is the number that NVML gives the
+/// profile of the GPU instance (nvml.h: NVML_GPU_INSTANCE_PROFILE_…). The slices and the memory are those of
+/// the instance; `total_bytes` is the memory of the GPU. Empty if a number is 0.
+struct MigSize {
+    unsigned gpu_slices = 0;
+    unsigned compute_slices = 0;
+    std::uint64_t memory_mib = 0;
+    std::uint64_t total_bytes = 0;
+};
+[[nodiscard]] std::string mig_profile_name(unsigned profile, const MigSize& size);
 
 [[nodiscard]] base::Json to_json(const std::vector<NvmlGpu>& gpus);
 /// Parses the output of gpuhost-nvml: its last line, because NVML may print lines too. Fails with the error

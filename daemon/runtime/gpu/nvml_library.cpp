@@ -36,6 +36,11 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlDeviceGetHandleByIndex_v2", loaded.device_by_index);
     find(library, "nvmlDeviceGetMinorNumber", loaded.minor_number);
     find(library, "nvmlDeviceGetUUID", loaded.uuid);
+    find(library, "nvmlDeviceGetName", loaded.name);
+    find(library, "nvmlDeviceGetPciInfo_v3", loaded.pci_info);
+    find(library, "nvmlDeviceGetMemoryInfo", loaded.memory);
+    find(library, "nvmlDeviceGetCudaComputeCapability", loaded.compute_capability);
+    find(library, "nvmlDeviceGetAttributes_v2", loaded.attributes);
     find(library, "nvmlDeviceGetMigMode", loaded.mig_mode);
     find(library, "nvmlDeviceGetMaxMigDeviceCount", loaded.max_mig_devices);
     find(library, "nvmlDeviceGetMigDeviceHandleByIndex", loaded.mig_device_by_index);

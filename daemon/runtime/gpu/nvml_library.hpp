@@ -36,6 +36,36 @@ struct GpuInstanceProfileInfo {
     unsigned long long memory_size_mb;
 };
 
+/// The bus ID is the last member: "00000000:06:00.0".
+struct PciInfo {
+    char bus_id_legacy[16];
+    unsigned domain;
+    unsigned bus;
+    unsigned device;
+    unsigned device_id;
+    unsigned subsystem_id;
+    char bus_id[32];
+};
+
+struct Memory {
+    unsigned long long total; ///< bytes
+    unsigned long long free;
+    unsigned long long used;
+};
+
+/// The resources of a MIG device.
+struct Attributes {
+    unsigned multiprocessor_count;
+    unsigned copy_engine_count;
+    unsigned decoder_count;
+    unsigned encoder_count;
+    unsigned jpeg_count;
+    unsigned ofa_count;
+    unsigned gpu_slice_count;
+    unsigned compute_slice_count;
+    unsigned long long memory_size_mb;
+};
+
 constexpr int success = 0;
 constexpr int invalid_argument = 2;
 constexpr int not_supported = 3;
@@ -60,6 +90,11 @@ class NvmlLibrary {
     int (*device_by_index)(unsigned, nvml::Device*) = nullptr;
     int (*minor_number)(nvml::Device, unsigned*) = nullptr;
     int (*uuid)(nvml::Device, char*, unsigned) = nullptr;
+    int (*name)(nvml::Device, char*, unsigned) = nullptr;
+    int (*pci_info)(nvml::Device, nvml::PciInfo*) = nullptr;
+    int (*memory)(nvml::Device, nvml::Memory*) = nullptr;
+    int (*compute_capability)(nvml::Device, int* major, int* minor) = nullptr;
+    int (*attributes)(nvml::Device, nvml::Attributes*) = nullptr; ///< of a MIG device
     /// Gets the present MIG mode, and the MIG mode after a reset of the GPU.
     int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr;
     int (*max_mig_devices)(nvml::Device, unsigned*) = nullptr;

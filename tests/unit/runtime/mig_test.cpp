@@ -42,8 +42,17 @@ TEST(MigMinors, InvalidLinesAreRefused) {
 }
 
 TEST(NvmlAnswer, LastLineIsReadBack) {
-    const std::vector<NvmlGpu> gpus{{0, true, {{3, "MIG-a1-b2", 5, 1, true}, {4, "MIG-c", 6, 0, false}}, ""},
-                                    {7, false, {}, "GPU is lost"}};
+    const std::vector<NvmlGpu> gpus{
+        {0,
+         true,
+         {{3, "MIG-a1-b2", 5, 1, true, "1g.10gb+gfx"}, {4, "MIG-c", 6, 0, false, ""}},
+         "",
+         "GPU-a",
+         "0000:06:00.0",
+         "NVIDIA H100 80GB HBM3",
+         81559,
+         "9.0"},
+        {7, false, {}, "GPU is lost", "", "", "", 0, ""}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, gpus);
@@ -60,15 +69,51 @@ TEST(NvmlAnswer, ErrorsAndInvalidAnswersFail) {
     const std::string good = R"("index": 0, "gpu_instance": 1, "compute_instance": 0, "uuid": )";
     EXPECT_TRUE(parse_nvml_answer(instance(good + R"("MIG-a")")));
     for (const std::string& text :
-         {std::string(), std::string("[]"), std::string("{}"), std::string(R"({"gpus": 1})"),
-          std::string(R"({"gpus": [7]})"), std::string(R"({"gpus": [{"minor": -1}]})"), instance(""),
-          std::string(R"({"gpus": [{"minor": 0, "instances": "no"}]})"), instance(good + "0"),
-          instance(good + R"("GPU-a")"), instance(good + R"("MIG-")"), instance(good + R"("MIG-a/1/0")"),
-          instance(good + "\"MIG-" + std::string(200, 'a') + "\"")}) {
+         {std::string(),
+          std::string("[]"),
+          std::string("{}"),
+          std::string(R"({"gpus": 1})"),
+          std::string(R"({"gpus": [7]})"),
+          std::string(R"({"gpus": [{"minor": -1}]})"),
+          instance(""),
+          std::string(R"({"gpus": [{"minor": 0, "instances": "no"}]})"),
+          instance(good + "0"),
+          instance(good + R"("GPU-a")"),
+          instance(good + R"("MIG-")"),
+          instance(good + R"("MIG-a/1/0")"),
+          instance(good + "\"MIG-" + std::string(200, 'a') + "\""),
+          instance(good + R"("MIG-a", "profile": "1g 10gb")"),
+          std::string(R"({"gpus": [{"minor": 0, "uuid": "MIG-a"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "address": "0000/06"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "model": "a\nb"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "compute_capability": "9 0"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "memory_mib": -1}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "memory_mib": "7"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "memory_mib": 1099511627777}]})")}) {
         const auto answer = parse_nvml_answer(text);
         ASSERT_FALSE(answer) << text;
         EXPECT_EQ(answer.error().code, Errc::BadContent) << text;
     }
+}
+
+/// The sizes are those of an A100 40GB, an A100 80GB and an H100 80GB.
+TEST(MigProfile, NamesAreThoseOfNvidia) {
+    constexpr std::uint64_t a100 = 42505273344ULL;
+    constexpr std::uint64_t a100_80 = 85899345920ULL;
+    constexpr std::uint64_t h100 = 85520809984ULL;
+    EXPECT_EQ(mig_profile_name(0, {1, 1, 4864, a100}), "1g.5gb");
+    EXPECT_EQ(mig_profile_name(7, {1, 1, 4864, a100}), "1g.5gb+me");
+    EXPECT_EQ(mig_profile_name(1, {2, 2, 9856, a100}), "2g.10gb");
+    EXPECT_EQ(mig_profile_name(2, {3, 1, 19968, a100}), "1c.3g.20gb");
+    EXPECT_EQ(mig_profile_name(4, {7, 7, 40192, a100}), "7g.40gb");
+    EXPECT_EQ(mig_profile_name(0, {1, 1, 9728, a100_80}), "1g.10gb");
+    EXPECT_EQ(mig_profile_name(9, {1, 1, 20096, h100}), "1g.20gb");
+    EXPECT_EQ(mig_profile_name(10, {1, 1, 9856, h100}), "1g.10gb+gfx");
+    EXPECT_EQ(mig_profile_name(14, {2, 2, 20096, h100}), "2g.20gb-me");
+    EXPECT_EQ(mig_profile_name(16, {2, 2, 20096, h100}), "2g.20gb+me.all");
+    for (const MigSize& unknown :
+         {MigSize{0, 1, 1, 1}, MigSize{1, 0, 1, 1}, MigSize{1, 1, 0, 1}, MigSize{1, 1, 1, 0}})
+        EXPECT_EQ(mig_profile_name(0, unknown), "");
 }
 
 /// NVML is not queried for another root, so a split GPU is omitted with the reason.
