@@ -27,10 +27,10 @@ struct Gpu {
     std::string address; ///< PCI: "0000:06:00.0"
     unsigned minor = 0;  ///< N of /dev/nvidiaN
     std::optional<unsigned> numa;
-    std::string model;                ///< as NVML names it: "NVIDIA H100 80GB HBM3"; empty: unknown
-    std::uint64_t memory_mib = 0;     ///< 0: unknown
-    std::string compute_capability;   ///< "9.0"; empty: unknown
-    bool split = false;               ///< MIG is on, even without instances
+    std::string model;              ///< as NVML names it: "NVIDIA H100 80GB HBM3"; empty: unknown
+    std::uint64_t memory_mib = 0;   ///< 0: unknown
+    std::string compute_capability; ///< "9.0"; empty: unknown
+    bool split = false;             ///< MIG is on, even without instances
     std::vector<Instance> instances;
     std::string problem; ///< why the facts are incomplete; empty: they are complete
     friend bool operator==(const Gpu&, const Gpu&) = default;

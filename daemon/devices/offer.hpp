@@ -23,7 +23,7 @@ inline constexpr std::size_t largest_offer = 1U << 20; ///< bytes
 
 /// How MIG instances are offered, with the meanings of NVIDIA's device plugin.
 enum class MigStrategy {
-    none,   ///< not at all: GPUs as a whole
+    none,   ///< not at all; GPUs that are split are left out
     single, ///< as the resource of whole GPUs; all GPUs must be split into instances of one profile
     mixed,  ///< as a resource for each profile: nvidia.com/mig-1g.10gb
 };
@@ -45,7 +45,7 @@ struct Offer {
 
 /// A resource that gpuhost-devices serves.
 struct Served {
-    std::string name;       ///< "nvidia.com/gpu"
+    std::string name; ///< "nvidia.com/gpu"
     std::size_t devices = 0;
     bool connected = false; ///< a kubelet watches the devices
     std::string error;      ///< why the kubelet did not take the plugin; empty: none

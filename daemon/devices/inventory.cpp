@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/inventory.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::int64_t last_number = 0xffff; ///< upper limit of minors, indices and ids
+constexpr std::size_t longest_id = 63;       ///< of a device: the kubelet refuses longer ones
+
+/// Returns true if the text is safe as the name of a device that people and the kubelet use.
+bool is_uuid(const std::string& text, std::string_view prefix) {
+    return base::starts_with(text, prefix) && text.size() > prefix.size() && text.size() <= longest_id &&
+           std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+           });
+}
+
+base::Error bad(const std::string& what) {
+    return {Errc::BadContent, "the list of GPUs has " + what, ""};
+}
+
+Result<unsigned> number_of(const Json& object, std::string_view key) {
+    GPUHOST_TRY(number, base::get_int(object, key));
+    if (number < 0 || number > last_number)
+        return base::fail(bad("an invalid " + std::string(key)));
+    return static_cast<unsigned>(number);
+}
+
+Json to_json(const Instance& instance) {
+    return {{"uuid", instance.uuid},
+            {"profile", instance.profile},
+            {"index", instance.index},
+            {"gpu_instance", instance.gpu_instance},
+            {"compute_instance", instance.compute_instance}};
+}
+
+Json to_json(const Gpu& gpu) {
+    Json instances = Json::array();
+    for (const Instance& instance : gpu.instances)
+        instances.push_back(to_json(instance));
+    return {{"uuid", gpu.uuid},
+            {"address", gpu.address},
+            {"minor", gpu.minor},
+            {"numa", gpu.numa ? Json(*gpu.numa) : Json()},
+            {"model", gpu.model},
+            {"memory_mib", gpu.memory_mib},
+            {"compute_capability", gpu.compute_capability},
+            {"split", gpu.split},
+            {"instances", std::move(instances)},
+            {"problem", gpu.problem}};
+}
+
+Result<Instance> instance_from_json(const Json& value) {
+    GPUHOST_TRY(uuid, base::get_string(value, "uuid"));
+    if (!is_uuid(uuid, "MIG-"))
+        return base::fail(bad("an invalid UUID of a MIG instance"));
+    GPUHOST_TRY(index, number_of(value, "index"));
+    GPUHOST_TRY(gpu_instance, number_of(value, "gpu_instance"));
+    GPUHOST_TRY(compute_instance, number_of(value, "compute_instance"));
+    return Instance{std::move(uuid), base::string_or(value, "profile", ""), index, gpu_instance,
+                    compute_instance};
+}
+
+Result<Gpu> gpu_from_json(const Json& value) {
+    GPUHOST_TRY(uuid, base::get_string(value, "uuid"));
+    if (!is_uuid(uuid, "GPU-"))
+        return base::fail(bad("an invalid UUID of a GPU"));
+    GPUHOST_TRY(address, base::get_string(value, "address"));
+    GPUHOST_TRY(minor, number_of(value, "minor"));
+    Gpu gpu;
+    gpu.uuid = std::move(uuid);
+    gpu.address = std::move(address);
+    gpu.minor = minor;
+    if (!base::member(value, "numa").is_null()) {
+        GPUHOST_TRY(numa, number_of(value, "numa"));
+        gpu.numa = numa;
+    }
+    gpu.model = base::string_or(value, "model", "");
+    gpu.memory_mib =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::int_or(value, "memory_mib", 0)));
+    gpu.compute_capability = base::string_or(value, "compute_capability", "");
+    gpu.split = base::bool_or(value, "split", false);
+    gpu.problem = base::string_or(value, "problem", "");
+    for (const Json& element : base::list_of(value, "instances")) {
+        GPUHOST_TRY(instance, instance_from_json(element));
+        gpu.instances.push_back(std::move(instance));
+    }
+    return gpu;
+}
+
+} // namespace
+
+Json to_json(const std::vector<Gpu>& gpus) {
+    Json list = Json::array();
+    for (const Gpu& gpu : gpus)
+        list.push_back(to_json(gpu));
+    return list;
+}
+
+Result<std::vector<Gpu>> gpus_from_json(const Json& list) {
+    if (!list.is_array())
+        return base::fail(Errc::BadContent, "the list of GPUs is missing");
+    std::vector<Gpu> gpus;
+    std::set<std::string> uuids;
+    for (const Json& element : list) {
+        GPUHOST_TRY(gpu, gpu_from_json(element));
+        bool unique = uuids.insert(gpu.uuid).second;
+        for (const Instance& instance : gpu.instances)
+            unique = uuids.insert(instance.uuid).second && unique;
+        if (!unique)
+            return base::fail(bad("a UUID twice"));
+        gpus.push_back(std::move(gpu));
+    }
+    return gpus;
+}
+
+} // namespace gpuhost::devices

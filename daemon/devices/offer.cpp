@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/offer.hpp"
+
+#include "daemon/base/json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::int64_t version = 1;
+constexpr std::array strategies{std::pair{MigStrategy::none, std::string_view("none")},
+                                std::pair{MigStrategy::single, std::string_view("single")},
+                                std::pair{MigStrategy::mixed, std::string_view("mixed")}};
+
+} // namespace
+
+std::string_view name_of(MigStrategy strategy) {
+    return std::find_if(strategies.begin(), strategies.end(),
+                        [&](const auto& one) { return one.first == strategy; })
+        ->second;
+}
+
+std::optional<MigStrategy> mig_strategy(std::string_view name) {
+    const auto* const found = std::find_if(strategies.begin(), strategies.end(),
+                                           [&](const auto& one) { return one.second == name; });
+    return found == strategies.end() ? std::nullopt : std::optional(found->first);
+}
+
+std::string to_text(const Offer& offer) {
+    return base::dump_pretty({{"version", version},
+                              {"id", offer.id},
+                              {"resource", offer.resource},
+                              {"mig_strategy", name_of(offer.mig)},
+                              {"withdrawn", offer.withdrawn},
+                              {"gpus", to_json(offer.gpus)}});
+}
+
+Result<Offer> parse_offer(std::string_view text) {
+    GPUHOST_TRY(document, base::parse_json(text, offer_path));
+    GPUHOST_TRY(found, base::get_int(document, "version"));
+    if (found != version)
+        return base::fail(Errc::Unsupported,
+                          std::string(offer_path) + " has the unknown version " + std::to_string(found),
+                          "Restart gpuhost-devices.service: it is from another version of gpuhostd.");
+    Offer offer;
+    GPUHOST_TRY(id, base::get_string(document, "id"));
+    GPUHOST_TRY(resource, base::get_string(document, "resource"));
+    GPUHOST_TRY(strategy, base::get_string(document, "mig_strategy"));
+    const auto mig = mig_strategy(strategy);
+    if (!mig)
+        return base::fail(Errc::BadContent,
+                          std::string(offer_path) + " has the unknown mig_strategy '" + strategy + "'");
+    GPUHOST_TRY(gpus, gpus_from_json(base::member(document, "gpus")));
+    return Offer{std::move(id), std::move(resource), *mig, base::string_or(document, "withdrawn", ""),
+                 std::move(gpus)};
+}
+
+std::string to_text(const Answer& answer) {
+    Json resources = Json::array();
+    for (const Served& served : answer.resources)
+        resources.push_back({{"name", served.name},
+                             {"devices", served.devices},
+                             {"connected", served.connected},
+                             {"error", served.error}});
+    return base::dump_pretty({{"id", answer.id}, {"resources", std::move(resources)}});
+}
+
+Result<Answer> parse_answer(std::string_view text) {
+    GPUHOST_TRY(document, base::parse_json(text, answer_path));
+    GPUHOST_TRY(id, base::get_string(document, "id"));
+    Answer answer{std::move(id), {}};
+    for (const Json& element : base::list_of(document, "resources")) {
+        GPUHOST_TRY(name, base::get_string(element, "name"));
+        const auto devices = std::max<std::int64_t>(0, base::int_or(element, "devices", 0));
+        answer.resources.push_back({std::move(name), static_cast<std::size_t>(devices),
+                                    base::bool_or(element, "connected", false),
+                                    base::string_or(element, "error", "")});
+    }
+    return answer;
+}
+
+} // namespace gpuhost::devices

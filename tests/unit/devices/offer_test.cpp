@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
+#include "daemon/devices/offer.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::devices {
+namespace {
+
+using base::Errc;
+using base::Json;
+
+Offer example() {
+    Gpu split;
+    split.uuid = "GPU-1";
+    split.address = "0000:06:00.0";
+    split.minor = 1;
+    split.numa = 1;
+    split.model = "NVIDIA H100 80GB HBM3";
+    split.memory_mib = 81559;
+    split.compute_capability = "9.0";
+    split.split = true;
+    split.instances = {{"MIG-1", "1g.10gb", 0, 7, 0}, {"MIG-2", "", 3, 8, 0}};
+    Gpu unknown;
+    unknown.uuid = "GPU-2";
+    unknown.address = "0000:07:00.0";
+    unknown.problem = "nvmlDeviceGetName: Unknown Error";
+    return {"1", "nvidia.com/gpu", MigStrategy::mixed, "the driver is being replaced", {split, unknown}};
+}
+
+/// Parses the example with one change: `path` is a JSON pointer.
+base::Result<Offer> changed(const char* path, const Json& value) {
+    Json document = Json::parse(to_text(example()));
+    document[Json::json_pointer(path)] = value;
+    return parse_offer(document.dump());
+}
+
+TEST(Offer, TextHasAllValues) {
+    const auto parsed = parse_offer(to_text(example()));
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(*parsed, example());
+}
+
+TEST(Offer, OtherVersionIsUnsupported) {
+    const auto parsed = changed("/version", 2);
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().code, Errc::Unsupported);
+    EXPECT_NE(parsed.error().hint, "");
+}
+
+TEST(Offer, RefusesInvalidValues) {
+    for (const auto& [path, value] :
+         std::initializer_list<std::pair<const char*, Json>>{{"/id", 1},
+                                                             {"/resource", nullptr},
+                                                             {"/mig_strategy", "all"},
+                                                             {"/gpus", nullptr},
+                                                             {"/gpus/0/uuid", "MIG-1"},
+                                                             {"/gpus/0/uuid", "GPU-"},
+                                                             {"/gpus/0/uuid", "GPU-a/b"},
+                                                             {"/gpus/0/uuid", "GPU-" + std::string(60, 'a')},
+                                                             {"/gpus/0/address", 6},
+                                                             {"/gpus/0/minor", -1},
+                                                             {"/gpus/0/minor", 65536},
+                                                             {"/gpus/0/numa", "0"},
+                                                             {"/gpus/0/instances/0/uuid", "GPU-3"},
+                                                             {"/gpus/0/instances/0/index", -1},
+                                                             {"/gpus/0/instances/0/gpu_instance", "7"}}) {
+        const auto parsed = changed(path, value);
+        ASSERT_FALSE(parsed) << path << ": " << value;
+        EXPECT_EQ(parsed.error().code, Errc::BadContent) << path;
+    }
+}
+
+TEST(Offer, RefusesAUuidTwice) {
+    EXPECT_FALSE(changed("/gpus/1/uuid", "GPU-1"));
+    EXPECT_FALSE(changed("/gpus/0/instances/1/uuid", "MIG-1"));
+}
+
+TEST(Offer, RefusesWhatIsNoJsonObject) {
+    for (const char* text : {"", "[]", "1", "{\"version\": 1"})
+        EXPECT_FALSE(parse_offer(text)) << text;
+}
+
+TEST(Offer, AnswerHasAllValues) {
+    const Answer answer{"7",
+                        {{"nvidia.com/gpu", 2, true, ""}, {"nvidia.com/mig-1g.10gb", 0, false, "refused"}}};
+    const auto parsed = parse_answer(to_text(answer));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(*parsed, answer);
+    EXPECT_FALSE(parse_answer("{}"));
+}
+
+TEST(Offer, StrategiesHaveNames) {
+    for (const MigStrategy strategy : {MigStrategy::none, MigStrategy::single, MigStrategy::mixed})
+        EXPECT_EQ(mig_strategy(name_of(strategy)), strategy);
+    EXPECT_EQ(mig_strategy("None"), std::nullopt);
+}
+
+} // namespace
+} // namespace gpuhost::devices
