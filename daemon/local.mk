@@ -6,6 +6,7 @@ include daemon/cluster/local.mk
 include daemon/content/local.mk
 include daemon/core/local.mk
 include daemon/ctl/local.mk
+include daemon/devices/local.mk
 include daemon/exporter/local.mk
 include daemon/host/local.mk
 include daemon/http/local.mk

@@ -38,6 +38,11 @@ gpuhost_cluster_SOURCES = \
     %D%/gpuhost_cluster/program.hpp
 gpuhost_cluster_LDADD = $(cluster_libs) $(metrics_libs) $(client_libs) $(host_libs)
 
+sbin_PROGRAMS += gpuhost-devices
+gpuhost_devices_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+gpuhost_devices_SOURCES = %D%/gpuhost_devices.cpp
+gpuhost_devices_LDADD = $(plugin_libs)
+
 # Only this program and gpuhost-cluster link an HTTP client.
 gpuhost_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_fetch_SOURCES = %D%/gpuhost_fetch.cpp

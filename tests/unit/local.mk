@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One program per subsystem; PATH/FOO_test.cpp tests PATH/FOO.cpp. rollout-tests runs the cluster's agents on
 # a simulated network and clock.
-unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/rpc-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/exporter-tests %D%/ctl-tests
+unit_programs = %D%/base-tests %D%/core-tests %D%/content-tests %D%/http-tests %D%/rpc-tests %D%/devices-tests %D%/images-tests %D%/kmod-tests %D%/runtime-tests %D%/cluster-tests %D%/rollout-tests %D%/host-tests %D%/exporter-tests %D%/ctl-tests
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 sync_seam = -Wl,--wrap=fsync -Wl,--wrap=fdatasync
@@ -72,6 +72,14 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/rpc/server_test.cpp \
     %D%/rpc/sessions.hpp
 $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
+
+%C%_devices_tests_CPPFLAGS = $(test_cppflags) $(kubelet_cppflags) $(SYSTEMD_CFLAGS)
+%C%_devices_tests_LDADD = $(test_libs) $(plugin_libs)
+%C%_devices_tests_SOURCES = \
+    %D%/devices/offer_test.cpp \
+    %D%/devices/plugin_test.cpp \
+    %D%/devices/resources_test.cpp
+$(%C%_devices_tests_OBJECTS): | $(kubelet_headers)
 
 %C%_images_tests_CPPFLAGS = $(test_cppflags)
 %C%_images_tests_LDFLAGS = $(AM_LDFLAGS) $(sync_seam) $(read_seam) -Wl,--wrap=clock_gettime -Wl,--wrap=posix_fadvise -Wl,--wrap=sync_file_range

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# may include: daemon/base
+noinst_LIBRARIES += %D%/libdevices.a
+%C%_libdevices_a_SOURCES = \
+    %D%/inventory.cpp \
+    %D%/inventory.hpp \
+    %D%/offer.cpp \
+    %D%/offer.hpp \
+    %D%/resources.cpp \
+    %D%/resources.hpp
+include daemon/devices/plugin/local.mk

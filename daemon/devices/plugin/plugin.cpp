@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/plugin/plugin.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/rpc/kubelet/codec.hpp"
+#include "daemon/rpc/server.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <kubelet/deviceplugin.pb.h>
+#include <kubelet/pluginregistration.pb.h>
+#include <sys/epoll.h>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+/// Time between the end of a kubelet's connection and a new registration. The kubelet looks for changed
+/// sockets once a second; until 1.36 it would take the end of the old connection for that of a new one.
+constexpr std::chrono::seconds between_registrations{2};
+
+std::string file_name(std::string resource) {
+    std::replace(resource.begin(), resource.end(), '/', '_');
+    return resource;
+}
+
+template <class Ids>
+std::set<std::string> set_of(const Ids& ids) {
+    return {ids.begin(), ids.end()};
+}
+
+} // namespace
+
+struct Plugin::State {
+    host::Event& event;
+    PluginOptions options;
+    Resource resource;
+    std::string withdrawn;
+    std::string error; ///< of the last registration
+    rpc::Watchers watchers;
+    std::optional<rpc::Server> server;
+    std::optional<rpc::Server> registration;
+    host::Source server_source;
+    host::Source registration_source;
+    host::Source again;
+
+    State(host::Event& loop, PluginOptions given) : event(loop), options(std::move(given)) {
+        resource.name = options.resource;
+    }
+
+    [[nodiscard]] Result<void> listen(std::optional<rpc::Server>& kept, host::Source& source,
+                                      std::string path, rpc::Service service) {
+        const auto report = [name = options.resource](const std::string& problem) {
+            base::log::warning(name + ": " + problem);
+        };
+        GPUHOST_TRY(
+            started,
+            rpc::Server::start({std::move(path), {std::move(service)}, {}, options.allow_own_user, report}));
+        kept.emplace(std::move(started));
+        GPUHOST_TRY(watched, event.on_io(kept->descriptor(), EPOLLIN, [&kept] { kept->work(); }));
+        source = std::move(watched);
+        return {};
+    }
+
+    /// Serves under a new name at each start: since 1.37 the kubelet refuses the path of a former connection.
+    [[nodiscard]] Result<void> serve() {
+        const std::string name = file_name(options.resource) + "-" + std::to_string(base::monotonic_us());
+        return listen(server, server_source, options.sockets + "/" + name + ".sock", device_service());
+    }
+
+    [[nodiscard]] Result<void> register_plugin() {
+        return listen(registration, registration_source,
+                      options.registry + "/" + file_name(options.resource) + ".sock", registration_service());
+    }
+
+    [[nodiscard]] rpc::Service registration_service();
+    [[nodiscard]] rpc::Service device_service();
+    void connected(const rpc::Call& call);
+    void disconnected();
+    [[nodiscard]] std::string list() const;
+    [[nodiscard]] Result<v1beta1::AllocateResponse> allocate(const v1beta1::AllocateRequest& request) const;
+    [[nodiscard]] Result<v1beta1::PreferredAllocationResponse>
+    prefer(const v1beta1::PreferredAllocationRequest& request) const;
+};
+
+rpc::Service Plugin::State::registration_service() {
+    rpc::Service service{"pluginregistration.Registration", {}};
+    service.methods["GetInfo"] = rpc::unary<pluginregistration::InfoRequest>([this](const auto&) {
+        pluginregistration::PluginInfo info;
+        info.set_type("DevicePlugin");
+        info.set_name(options.resource);
+        info.set_endpoint(server->path());
+        info.add_supported_versions("v1beta1");
+        return Result<pluginregistration::PluginInfo>(info);
+    });
+    service.methods["NotifyRegistrationStatus"] =
+        rpc::unary<pluginregistration::RegistrationStatus>([this](const auto& status) {
+            error = status.plugin_registered() ? "" : "the kubelet refuses the plugin: " + status.error();
+            if (!error.empty())
+                base::log::warning(options.resource + ": " + error);
+            options.on_change();
+            return Result<pluginregistration::RegistrationStatusResponse>({});
+        });
+    return service;
+}
+
+rpc::Service Plugin::State::device_service() {
+    rpc::Service service{"v1beta1.DevicePlugin", {}};
+    service.methods["GetDevicePluginOptions"] = rpc::unary<v1beta1::Empty>([](const auto&) {
+        v1beta1::DevicePluginOptions offered;
+        offered.set_get_preferred_allocation_available(true);
+        return Result<v1beta1::DevicePluginOptions>(offered);
+    });
+    service.methods["ListAndWatch"] =
+        rpc::deferred<v1beta1::Empty>([this](const auto&, const rpc::Call& call) { connected(call); });
+    service.methods["Allocate"] =
+        rpc::unary<v1beta1::AllocateRequest>([this](const auto& request) { return allocate(request); });
+    service.methods["GetPreferredAllocation"] = rpc::unary<v1beta1::PreferredAllocationRequest>(
+        [this](const auto& request) { return prefer(request); });
+    service.methods["PreStartContainer"] = rpc::unary<v1beta1::PreStartContainerRequest>(
+        [](const auto&) { return Result<v1beta1::PreStartContainerResponse>({}); });
+    return service;
+}
+
+void Plugin::State::connected(const rpc::Call& call) {
+    call.send(list());
+    call.on_cancel([this] { disconnected(); });
+    watchers.add(call);
+    base::log::info(options.resource + ": the kubelet watches " + std::to_string(resource.devices.size()) +
+                    " devices");
+    options.on_change();
+}
+
+/// The kubelet never dials a device plugin again, but takes a registration socket that is made anew.
+void Plugin::State::disconnected() {
+    base::log::info(options.resource + ": the kubelet's connection has ended");
+    if (watchers.count() > 0)
+        return;
+    auto removal = event.soon([this] {
+        registration_source.reset();
+        registration.reset();
+        options.on_change();
+        auto timer = event.after(between_registrations, [this] {
+            if (const auto done = register_plugin(); !done)
+                base::log::error(options.resource + ": " + done.error().message);
+        });
+        if (timer)
+            again = std::move(*timer);
+    });
+    if (removal)
+        again = std::move(*removal);
+}
+
+std::string Plugin::State::list() const {
+    v1beta1::ListAndWatchResponse response;
+    for (const ResourceDevice& device : resource.devices) {
+        auto* listed = response.add_devices();
+        listed->set_id(device.id);
+        listed->set_health(withdrawn.empty() ? "Healthy" : "Unhealthy");
+        if (device.numa)
+            listed->mutable_topology()->add_nodes()->set_id(*device.numa);
+    }
+    return rpc::bytes_of(response);
+}
+
+Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::AllocateRequest& request) const {
+    if (!withdrawn.empty())
+        return base::fail(Errc::Busy, withdrawn);
+    v1beta1::AllocateResponse response;
+    for (const auto& container : request.container_requests()) {
+        auto* made = response.add_container_responses();
+        for (const auto& id : container.devices_ids()) {
+            const auto known = std::any_of(resource.devices.begin(), resource.devices.end(),
+                                           [&id](const ResourceDevice& device) { return device.id == id; });
+            if (!known)
+                return base::fail(Errc::NotFound, "this host has no device " + id);
+            made->add_cdi_devices()->set_name("nvidia.com/gpu=" + id);
+        }
+    }
+    return response;
+}
+
+Result<v1beta1::PreferredAllocationResponse>
+Plugin::State::prefer(const v1beta1::PreferredAllocationRequest& request) const {
+    v1beta1::PreferredAllocationResponse response;
+    for (const auto& container : request.container_requests()) {
+        auto* made = response.add_container_responses();
+        const auto size = static_cast<std::size_t>(std::max(0, container.allocation_size()));
+        for (auto& id : devices::prefer(resource, set_of(container.available_deviceids()),
+                                        set_of(container.must_include_deviceids()), size))
+            made->add_deviceids(std::move(id));
+    }
+    return response;
+}
+
+Result<Plugin> Plugin::start(host::Event& event, PluginOptions options) {
+    auto state = std::make_unique<State>(event, std::move(options));
+    GPUHOST_CHECK(state->serve());
+    GPUHOST_CHECK(state->register_plugin());
+    return Plugin(std::move(state));
+}
+
+Plugin::Plugin(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Plugin::~Plugin() = default;
+Plugin::Plugin(Plugin&&) noexcept = default;
+Plugin& Plugin::operator=(Plugin&&) noexcept = default;
+
+void Plugin::offer(Resource resource, std::string withdrawn) {
+    if (resource == state_->resource && withdrawn == state_->withdrawn)
+        return;
+    state_->resource = std::move(resource);
+    state_->withdrawn = std::move(withdrawn);
+    state_->watchers.send(state_->list());
+    state_->server->work(); // sends now, so that an answer to gpuhostd is true
+}
+
+Served Plugin::served() const {
+    const bool connected = state_->watchers.count() > 0;
+    std::string error = state_->error.empty() ? state_->resource.problem : state_->error;
+    return {state_->resource.name, state_->resource.devices.size(), connected, std::move(error)};
+}
+
+} // namespace gpuhost::devices

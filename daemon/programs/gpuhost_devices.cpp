@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuhost-devices: offers GPUs to the kubelet as gpuhostd tells it to; see daemon/devices/offer.hpp. It asks
+// neither NVML nor gpuhostd, and does nothing while nothing changes.
+#include "daemon/base/arguments.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/devices/plugin/plugin.hpp"
+#include "daemon/host/event.hpp"
+#include "daemon/host/notify.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <span>
+
+#include <sys/inotify.h>
+
+namespace {
+
+using namespace gpuhost; // NOLINT: this file only
+using base::Errc;
+using base::Result;
+using devices::Offer;
+using devices::Plugin;
+
+constexpr const char* usage = R"(gpuhost-devices [OPTIONS]
+
+Offers the GPUs of this host to the kubelet, as a device plugin. Started by systemd; see gpuhost-devices(8).
+
+  --root=DIR   use the tree below DIR (default: /)
+  -h, --help   print this
+  --version    print the version
+)";
+
+constexpr std::string_view sockets = "/run/gpuhost-devices";
+constexpr std::string_view registry = "/run/gpuhost-devices/registry"; ///< the unit binds the kubelet's here
+
+class Devices {
+  public:
+    Devices(const base::Root& root, host::Event& event) : root_(root), event_(event) {}
+
+    /// Serves until gpuhostd removes the offer or the service manager ends the program.
+    Result<int> run() {
+        GPUHOST_TRY(directory, root_.open_file(devices::offer_directory, O_RDONLY | O_DIRECTORY));
+        const auto changes =
+            event_.on_inotify(directory.get(), IN_MOVED_TO | IN_DELETE, [this] { follow(); });
+        const auto ending = event_.on_signal(SIGTERM, [this] { event_.exit(0); });
+        if (!changes || !ending)
+            return base::fail(Errc::Failed, "watching for offers and signals");
+        GPUHOST_CHECK(load());
+        host::notify::ready("serving");
+        GPUHOST_TRY(code, event_.run());
+        host::notify::stopping();
+        plugins_.clear();
+        GPUHOST_CHECK(root_.remove(devices::answer_path));
+        return code;
+    }
+
+  private:
+    void follow() {
+        if (const auto done = load(); !done) {
+            base::log::error(done.error().message);
+            if (!done.error().hint.empty())
+                base::log::error(done.error().hint);
+        }
+    }
+
+    /// Serves the present offer. Keeps the former one if the file can't be used.
+    [[nodiscard]] Result<void> load() {
+        const auto text = root_.read(devices::offer_path, devices::largest_offer);
+        if (!text && text.error().code == Errc::NotFound) {
+            base::log::info("gpuhostd offers no devices: ending");
+            event_.exit(0);
+            return {};
+        }
+        if (!text)
+            return base::fail(text.error());
+        GPUHOST_TRY(offer, devices::parse_offer(*text));
+        GPUHOST_CHECK(serve(offer));
+        id_ = offer.id;
+        return answer();
+    }
+
+    [[nodiscard]] Result<void> serve(const Offer& offer) {
+        std::vector<devices::Resource> resources = devices::resources_of(offer);
+        const auto unwanted = [&](const auto& plugin) {
+            return std::none_of(resources.begin(), resources.end(),
+                                [&](const auto& resource) { return resource.name == plugin.first; });
+        };
+        std::erase_if(plugins_, unwanted);
+        for (devices::Resource& resource : resources) {
+            auto found = plugins_.find(resource.name);
+            if (found == plugins_.end()) {
+                GPUHOST_TRY(plugin, start(resource.name));
+                found = plugins_.emplace(resource.name, std::move(plugin)).first;
+            }
+            found->second.offer(std::move(resource), offer.withdrawn);
+        }
+        return {};
+    }
+
+    [[nodiscard]] Result<Plugin> start(const std::string& resource) {
+        devices::PluginOptions options{resource, root_.host_path(registry), root_.host_path(sockets)};
+        options.on_change = [this] {
+            if (const auto done = answer(); !done)
+                base::log::error(done.error().message);
+        };
+        options.allow_own_user = !root_.is_host();
+        return Plugin::start(event_, std::move(options));
+    }
+
+    /// Tells gpuhostd what is served.
+    [[nodiscard]] Result<void> answer() {
+        devices::Answer answer{id_, {}};
+        for (const auto& [name, plugin] : plugins_)
+            answer.resources.push_back(plugin.served());
+        return root_.write_atomic(devices::answer_path, to_text(answer));
+    }
+
+    const base::Root& root_;
+    host::Event& event_;
+    std::map<std::string, Plugin> plugins_; ///< by resource
+    std::string id_;                        ///< of the offer that is served
+};
+
+Result<int> run(const std::string& directory) {
+    GPUHOST_TRY(root, base::Root::open(directory));
+    GPUHOST_TRY(event, host::Event::create());
+    return Devices(root, event).run();
+}
+
+} // namespace
+
+int main(int argc, char* argv[]) {
+    std::string root = "/";
+    if (const auto status = base::parse_arguments(std::span(argv, static_cast<std::size_t>(argc)),
+                                                  {"gpuhost-devices", usage}, {{"--root=", &root}}))
+        return *status;
+    const auto code = run(root);
+    if (code)
+        return *code;
+    base::log::error(code.error().message);
+    if (!code.error().hint.empty())
+        base::log::error(code.error().hint);
+    return base::info(code.error().code).exit_code;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/plugin/plugin.hpp"
+#include "daemon/rpc/client.hpp"
+#include "daemon/rpc/kubelet/codec.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <filesystem>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <kubelet/deviceplugin.pb.h>
+#include <kubelet/pluginregistration.pb.h>
+#include <sys/epoll.h>
+
+namespace gpuhost::devices {
+namespace {
+
+using base::Errc;
+using base::Result;
+
+class PluginTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        PluginOptions options{"nvidia.com/gpu", directory.path(), directory.path()};
+        options.on_change = [this] { ++changes; };
+        options.allow_own_user = true;
+        plugin.emplace(*Plugin::start(event, std::move(options)));
+        plugin->offer(two, "");
+    }
+
+    template <class Answer, class Request>
+    Result<Answer> call(const std::string& socket, const std::string& method, const Request& request) {
+        GPUHOST_TRY(started, rpc::UnaryCall::start(socket, {method, rpc::bytes_of(request)}));
+        std::optional<Result<std::string>> answer;
+        const auto watched = event.on_io(started.descriptor(), EPOLLIN, [&] { answer = started.work(); });
+        (void)event.run_until([&] { return answer.has_value(); });
+        GPUHOST_TRY(bytes, *answer);
+        return rpc::parse<Answer>(bytes);
+    }
+
+    Result<pluginregistration::PluginInfo> information() {
+        return call<pluginregistration::PluginInfo>(registration, "/pluginregistration.Registration/GetInfo",
+                                                    pluginregistration::InfoRequest());
+    }
+
+    Result<v1beta1::AllocateResponse> allocate(const std::string& id) {
+        v1beta1::AllocateRequest request;
+        request.add_container_requests()->add_devices_ids(id);
+        return call<v1beta1::AllocateResponse>(information()->endpoint(), "/v1beta1.DevicePlugin/Allocate",
+                                               request);
+    }
+
+    tests::TempDir directory;
+    std::string registration = directory.path("nvidia.com_gpu.sock");
+    host::Event event = *host::Event::create();
+    Resource two{"nvidia.com/gpu", {{"GPU-1", "GPU-1", 0}, {"GPU-2", "GPU-2", 1}}, ""};
+    int changes = 0;
+    std::optional<Plugin> plugin;
+};
+
+TEST_F(PluginTest, RegistrationNamesTheServingSocket) {
+    const auto info = information();
+    ASSERT_TRUE(info) << info.error().message;
+    EXPECT_EQ(info->type(), "DevicePlugin");
+    EXPECT_EQ(info->name(), "nvidia.com/gpu");
+    EXPECT_EQ(info->supported_versions(0), "v1beta1");
+    EXPECT_TRUE(std::filesystem::exists(info->endpoint()));
+    EXPECT_NE(info->endpoint(), registration);
+}
+
+TEST_F(PluginTest, AllocationNamesTheCdiDevice) {
+    const auto answer = allocate("GPU-2");
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_EQ(answer->container_responses(0).cdi_devices_size(), 1);
+    EXPECT_EQ(answer->container_responses(0).cdi_devices(0).name(), "nvidia.com/gpu=GPU-2");
+}
+
+TEST_F(PluginTest, AllocationRefusesUnknownDevices) {
+    const auto answer = allocate("GPU-3");
+    ASSERT_FALSE(answer);
+    EXPECT_NE(answer.error().message.find("GPU-3"), std::string::npos);
+}
+
+TEST_F(PluginTest, AllocationSaysWhyDevicesAreWithdrawn) {
+    plugin->offer(two, "the driver is being replaced");
+    const auto answer = allocate("GPU-1");
+    ASSERT_FALSE(answer);
+    EXPECT_NE(answer.error().message.find("the driver is being replaced"), std::string::npos);
+}
+
+TEST_F(PluginTest, PrefersDevicesOfOneNode) {
+    v1beta1::PreferredAllocationRequest request;
+    auto* container = request.add_container_requests();
+    container->add_available_deviceids("GPU-1");
+    container->add_available_deviceids("GPU-2");
+    container->add_must_include_deviceids("GPU-2");
+    container->set_allocation_size(-1);
+    request.add_container_requests()->CopyFrom(*container);
+    request.mutable_container_requests(1)->set_allocation_size(1);
+    const auto answer = call<v1beta1::PreferredAllocationResponse>(
+        information()->endpoint(), "/v1beta1.DevicePlugin/GetPreferredAllocation", request);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->container_responses(0).deviceids_size(), 0);
+    ASSERT_EQ(answer->container_responses(1).deviceids_size(), 1);
+    EXPECT_EQ(answer->container_responses(1).deviceids(0), "GPU-2");
+}
+
+TEST_F(PluginTest, ReportsThatTheKubeletRefuses) {
+    pluginregistration::RegistrationStatus status;
+    status.set_error("name conflict");
+    ASSERT_TRUE(call<pluginregistration::RegistrationStatusResponse>(
+        registration, "/pluginregistration.Registration/NotifyRegistrationStatus", status));
+    EXPECT_NE(plugin->served().error.find("name conflict"), std::string::npos);
+    EXPECT_FALSE(plugin->served().connected);
+    EXPECT_GT(changes, 0);
+}
+
+TEST_F(PluginTest, RegistersAgainAfterTheKubeletHasLeft) {
+    rpc::UnaryRequest request{"/v1beta1.DevicePlugin/ListAndWatch", rpc::bytes_of(v1beta1::Empty())};
+    std::optional<rpc::UnaryCall> watcher =
+        *rpc::UnaryCall::start(information()->endpoint(), std::move(request));
+    const auto watched = event.on_io(watcher->descriptor(), EPOLLIN, [&] { (void)watcher->work(); });
+    (void)event.run_until([&] { return plugin->served().connected; });
+    EXPECT_EQ(plugin->served().devices, 2U);
+    watcher.reset();
+    (void)event.run_until([&] { return !std::filesystem::exists(registration); });
+    EXPECT_FALSE(plugin->served().connected);
+    (void)event.run_until([&] { return std::filesystem::exists(registration); });
+    EXPECT_TRUE(information());
+}
+
+TEST_F(PluginTest, EndRemovesItsSockets) {
+    plugin.reset();
+    EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+} // namespace
+} // namespace gpuhost::devices
