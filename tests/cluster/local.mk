@@ -68,6 +68,7 @@ EXTRA_DIST += \
     %D%/node/controlplane.py \
     %D%/node/cri.py \
     %D%/node/crio.py \
+    %D%/node/devices.py \
     %D%/node/docker.py \
     %D%/node/faulty.py \
     %D%/node/gpuhost.py \
@@ -88,6 +89,7 @@ EXTRA_DIST += \
     %D%/scenarios/cdi.py \
     %D%/scenarios/chart.py \
     %D%/scenarios/dashboard.py \
+    %D%/scenarios/devices.py \
     %D%/scenarios/drained.py \
     %D%/scenarios/evict.py \
     %D%/scenarios/examples.py \

@@ -6,12 +6,15 @@ import json
 import signal
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
 
 from . import sandbox
 from .service import Service
 from .waiting import eventually
 
 PORT = 10255  # always free, because the run has its own network
+# Which pods have which devices. The path does not depend on --root-dir.
+CHECKPOINT = Path("/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint")
 POLICIES = ("Always", "IfNotPresent", "Never")
 
 
@@ -46,6 +49,14 @@ class Pod:
         """Waits until the container runs; returns its status."""
         return eventually(lambda: f"{self.name} runs: {self.container()}",
                           lambda: self.container() if self.container().get("state", {}).get("running") else None)
+
+    def refusal(self):
+        """Waits until the kubelet has refused the pod; returns its reason and message."""
+        def refused():
+            status = (self.document() or {}).get("status", {})
+            return status if status.get("phase") == "Failed" else None
+        status = eventually(lambda: f"{self.name} is refused: {self.document()}", refused)
+        return f"{status['reason']}: {status['message']}"
 
     def output(self):
         """Waits for the container's first line of output; returns it."""
@@ -128,6 +139,10 @@ class Kubelet(Service):
         with urllib.request.urlopen(f"http://127.0.0.1:{PORT}{path}", timeout=10) as answer:
             return answer.read().decode()
 
+    def restart(self):
+        self.end()
+        self.run()
+
     @contextmanager
     def suspended(self):
         self.process.send_signal(signal.SIGSTOP)
@@ -140,8 +155,8 @@ class Kubelet(Service):
         return json.loads(self.get("/pods")).get("items") or []
 
     @contextmanager
-    def pod(self, image, policy):
-        """Runs a pod of this image; waits at the end until it has ended."""
+    def pod(self, image, policy, **limits):
+        """Runs a pod of this image with limits of resources; waits at the end until it has ended."""
         pod = Pod(self, next(self.names))
         manifest = self.manifests / f"{pod.name}.json"
         manifest.write_text(json.dumps({
@@ -149,7 +164,7 @@ class Kubelet(Service):
             "metadata": {"name": pod.name, "namespace": "default"},
             "spec": {"hostNetwork": True, "terminationGracePeriodSeconds": 1, "automountServiceAccountToken": False,
                      "enableServiceLinks": False,
-                     "containers": [{"name": "main", "image": image, "imagePullPolicy": policy}]}}))
+                     "containers": [{"name": "main", "image": image, "imagePullPolicy": policy, "resources": {"limits": limits}}]}}))
         try:
             yield pod
         finally:
@@ -172,6 +187,7 @@ class MemberKubelet(Kubelet):
         self.configuration.write_text(json.dumps(self.settings))
 
     def run(self):
+        CHECKPOINT.unlink(missing_ok=True)  # of another node
         self.start([self.program, "--config", self.configuration, "--root-dir", self.root, "--hostname-override", self.node,
                     "--node-ip", sandbox.ADDRESS, "--kubeconfig", self.kubeconfig])
         return self

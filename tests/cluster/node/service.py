@@ -27,6 +27,9 @@ class Service:
         if self.process.poll() is not None:
             raise RuntimeError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
 
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
     def tail(self):
         rows = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join([f"--- the end of {self.log.name}", *(row[:300] for row in rows[-TAIL:])])

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpuhost-devices gives pods GPUs: a real kubelet finds it, and containerd resolves the CDI devices."""
+
+import json
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import programs
+from node.devices import Devices
+from node.site import PAUSE
+from node.waiting import eventually
+from rig.case import case
+
+SPEC = Path("/run/cdi/devices.json")
+GPU = "nvidia.com/gpu"
+SLICE = "nvidia.com/mig-1g.10gb"
+VARIABLE = "GPUHOST_TEST_DEVICES"
+
+
+def gpu(number, **more):
+    return {"uuid": f"GPU-00000000-0000-0000-0000-{number:012}", "address": f"0000:1{number}:00.0", "minor": number, "numa": 0,
+            "instances": [], "split": False} | more
+
+
+def instance(number):
+    return {"uuid": f"MIG-00000000-0000-0000-0000-{number:012}", "profile": "1g.10gb", "index": number, "gpu_instance": 7 + number,
+            "compute_instance": 0}
+
+
+TWO = [gpu(0), gpu(1)]
+SPLIT = [gpu(0), gpu(1, split=True, instances=[instance(0), instance(1)])]
+
+
+def names(gpus):
+    return [one["uuid"] for one in gpus] + [part["uuid"] for one in gpus for part in one["instances"]]
+
+
+def write_spec(gpus):
+    """Each device is a variable, so that a container shows which devices it has."""
+    devices = [{"name": name, "containerEdits": {"env": [f"{VARIABLE}_{name[-1]}={name}"]}} for name in names(gpus)]
+    SPEC.parent.mkdir(exist_ok=True)
+    SPEC.write_text(json.dumps({"cdiVersion": "0.6.0", "kind": GPU, "devices": devices}))
+
+
+@contextmanager
+def serving(host, gpus, **more):
+    devices = Devices(host.daemon.tree, host.place, host.kubelet)
+    write_spec(SPLIT)
+    try:
+        devices.offer(gpus, **more)
+        devices.run().connected()
+        yield devices
+    finally:
+        devices.end()
+        SPEC.unlink()
+        programs.run(["rm", "-r", devices.root, devices.registry])
+
+
+def given(host, pod):
+    """Returns the devices of a pod's container."""
+    container = pod.runs()["containerID"].rpartition("/")[2]
+    row = next(row for row in host.containerd.ctr("tasks", "ls").splitlines() if row.startswith(container))
+    variables = Path("/proc", row.split()[1], "environ").read_text().split("\0")
+    return {variable.partition("=")[2] for variable in variables if variable.startswith(VARIABLE)}
+
+
+def pod(host, count=1, resource=GPU):
+    return host.kubelet.pod(PAUSE, "Never", **{resource: str(count)})
+
+
+@case("the kubelet gives pods the GPUs that gpuhost-devices offers", start="node")
+def served(host):
+    with serving(host, TWO), pod(host) as one, pod(host) as two:
+        assert sorted([*given(host, one), *given(host, two)]) == names(TWO)
+        with pod(host) as third:
+            assert "Requested: 1, Available: 0" in third.refusal(), third.refusal()
+
+
+@case("one pod gets all GPUs", start="node")
+def together(host):
+    with serving(host, TWO), pod(host, 2) as one:
+        assert sorted(given(host, one)) == names(TWO)
+
+
+@case("withdrawn GPUs refuse pods, and running pods keep theirs", start="node")
+def withdrawn(host):
+    with serving(host, TWO) as devices, pod(host) as one:
+        before = given(host, one)
+        devices.offer(TWO, withdrawn="the driver is being replaced")
+        with pod(host) as refused:
+            assert "no healthy devices present" in refused.refusal(), refused.refusal()
+        devices.offer(TWO)
+        with pod(host) as two:
+            assert sorted([*before, *given(host, two)]) == names(TWO)
+        assert given(host, one) == before
+
+
+@case("pods keep their GPUs when the kubelet restarts", start="node")
+def kubelet_restart(host):
+    with serving(host, TWO) as devices, pod(host) as one:
+        before = given(host, one)
+        host.kubelet.restart()
+        devices.connected()
+        with pod(host) as two:
+            assert sorted([*before, *given(host, two)]) == names(TWO)
+        assert one.runs()["restartCount"] == 0 and given(host, one) == before
+
+
+@case("the kubelet finds gpuhost-devices again after it was killed", start="node")
+def plugin_restart(host):
+    with serving(host, TWO) as devices, pod(host) as one:
+        before = given(host, one)
+        devices.process.send_signal(signal.SIGKILL)
+        programs.wait(devices.process)
+        devices.answer_file.unlink()
+        devices.run().connected()
+        with pod(host) as two:
+            assert sorted([*before, *given(host, two)]) == names(TWO)
+
+
+@case("MIG instances are a resource of their profile", start="node")
+def mixed(host):
+    with serving(host, SPLIT, mig="mixed"), pod(host) as whole, pod(host, 2, SLICE) as parts:
+        assert given(host, whole) == {SPLIT[0]["uuid"]}
+        assert sorted(given(host, parts)) == [part["uuid"] for part in SPLIT[1]["instances"]]
+
+
+@case("gpuhost-devices ends without an offer, and the GPUs are gone", start="node")
+def ended(host):
+    with serving(host, TWO) as devices:
+        devices.offer_file.unlink()
+        eventually("it ends", lambda: not devices.is_running())
+        assert not list(devices.registry.iterdir()) and not devices.answer_file.exists()
+        with pod(host) as refused:
+            assert refused.refusal()
