@@ -4,6 +4,7 @@ man_sources = \
     %D%/gpuhost-bundle.5.scd \
     %D%/gpuhost-cdi-hook.8.scd \
     %D%/gpuhost-cluster.8.scd \
+    %D%/gpuhost-devices.8.scd \
     %D%/gpuhost-exporter.8.scd \
     %D%/gpuhost-peers.8.scd \
     %D%/gpuhost-policy.5.scd \

@@ -15,10 +15,10 @@ dist_dbusinterfaces_DATA = %D%/org.gpuhost1.xml
 
 systemd_units = %D%/gpuhostd.service %D%/gpuhost-ready.service %D%/gpuhost-registry.service %D%/gpuhost-scrub.service %D%/gpuhost-images.service \
     %D%/gpuhost-peers.service %D%/gpuhost-fetch.service %D%/gpuhost-cdi.service %D%/gpuhost-runtime.service %D%/gpuhost-cluster.service \
-    %D%/gpuhost-metrics.service %D%/gpuhost-textfile.service
+    %D%/gpuhost-metrics.service %D%/gpuhost-textfile.service %D%/gpuhost-devices.service
 dist_systemdunit_DATA = %D%/gpuhost-registry.socket %D%/gpuhost-scrub.timer %D%/gpuhost-images.path %D%/gpuhost-cdi.path %D%/gpuhost-cdi.timer \
     %D%/gpuhost-runtime.path %D%/gpuhost-runtime.timer %D%/gpuhost-images.timer %D%/gpuhost-peers.socket %D%/gpuhost-fetch.socket %D%/gpuhost-fetch.timer \
-    %D%/gpuhost-metrics.socket %D%/gpuhost-textfile.timer
+    %D%/gpuhost-metrics.socket %D%/gpuhost-textfile.timer %D%/gpuhost-devices.path
 nodist_systemdunit_DATA = $(systemd_units)
 EXTRA_DIST += $(systemd_units:=.in)
 CLEANFILES += $(systemd_units)

@@ -129,7 +129,8 @@ def main():
     tap.ok(not problems, "the pages of gpuhostctl have the verbs and options of --help", *problems)
     problems = list(compare_examples(own, texts))
     tap.ok(not problems, "the pages of gpuhostctl have examples of known verbs", *problems)
-    for program, name in (("gpuhostd", "gpuhostd.8.scd"), ("gpuhost-registry", "gpuhost-registry.8.scd"), ("gpuhost-exporter", "gpuhost-exporter.8.scd")):
+    for program, name in (("gpuhostd", "gpuhostd.8.scd"), ("gpuhost-registry", "gpuhost-registry.8.scd"), ("gpuhost-exporter", "gpuhost-exporter.8.scd"),
+                          ("gpuhost-devices", "gpuhost-devices.8.scd")):
         problems = compare_options(options(program_help(program)), page(name))
         tap.ok(not problems, f"{program}(8) has the options of {program} --help", *problems)
 

@@ -12,7 +12,8 @@ from tap import TOP_BUILDDIR, TOP_SRCDIR, Tap
 
 EXPOSURE = {"gpuhostd.service": 30, "gpuhost-registry.service": 15, "gpuhost-peers.service": 15,
             "gpuhost-fetch.service": 15, "gpuhost-cluster.service": 15, "gpuhost-scrub.service": 15, "gpuhost-cdi.service": 15,
-            "gpuhost-runtime.service": 15, "gpuhost-metrics.service": 15, "gpuhost-textfile.service": 15}  # tenths, of `systemd-analyze security`
+            "gpuhost-runtime.service": 15, "gpuhost-metrics.service": 15, "gpuhost-textfile.service": 15,
+            "gpuhost-devices.service": 15}  # tenths, of `systemd-analyze security`
 
 
 def analyze(*arguments):
@@ -57,7 +58,7 @@ def check_tasks(tap):
 def check_openat2(tap):
     """RestrictSUIDSGID=, which DynamicUser= implies, makes openat2(2) fail: a filter of system calls can't
     read its argument."""
-    for name in ("gpuhost-cluster", "gpuhost-textfile"):
+    for name in ("gpuhost-cluster", "gpuhost-textfile", "gpuhost-devices"):
         with open(os.path.join(TOP_SRCDIR, f"systemd/{name}.service.in"), encoding="utf-8") as file:
             tap.ok(not re.search(r"^(RestrictSUIDSGID|DynamicUser)=(yes|true|on|1)", file.read(), flags=re.M), f"the sandbox of {name} permits openat2(2)")
 
