@@ -26,6 +26,7 @@ fuzz_programs = \
     %D%/fuzz-module \
     %D%/fuzz-node \
     %D%/fuzz-oci \
+    %D%/fuzz-offer \
     %D%/fuzz-procfs \
     %D%/fuzz-redact \
     %D%/fuzz-registry \
@@ -173,6 +174,11 @@ $(%C%_fuzz_kubelet_OBJECTS): | $(kubelet_headers)
 %C%_fuzz_oci_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_oci_LDADD = $(fuzz_main) $(images_libs)
 %C%_fuzz_oci_SOURCES = %D%/oci.cpp
+
+%C%_fuzz_offer_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_offer_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_offer_LDADD = $(fuzz_main) daemon/devices/libdevices.a $(base_libs)
+%C%_fuzz_offer_SOURCES = %D%/offer.cpp
 
 %C%_fuzz_modprobe_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_modprobe_LDFLAGS = $(fuzz_flags)
@@ -378,6 +384,10 @@ fuzz_corpus = \
     %D%/corpus/oci/manifest.json \
     %D%/corpus/oci/name \
     %D%/corpus/oci/name-digest \
+    %D%/corpus/offer/answer \
+    %D%/corpus/offer/mixed \
+    %D%/corpus/offer/single \
+    %D%/corpus/offer/twice \
     %D%/corpus/procfs/cgroup-old \
     %D%/corpus/procfs/cgroup-pod \
     %D%/corpus/procfs/devices \
