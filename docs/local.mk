@@ -6,6 +6,7 @@ nobase_dist_docs_DATA = \
     %D%/design/bundles.md \
     %D%/design/cdi.md \
     %D%/design/cluster.md \
+    %D%/design/devices.md \
     %D%/design/driver.md \
     %D%/design/gpuhostctl.md \
     %D%/design/one-swap.md \
