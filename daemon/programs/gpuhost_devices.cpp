@@ -36,6 +36,12 @@ Offers the GPUs of this host to the kubelet, as a device plugin. Started by syst
 constexpr std::string_view sockets = "/run/gpuhost-devices";
 constexpr std::string_view registry = "/run/gpuhost-devices/registry"; ///< the unit binds the kubelet's here
 
+void log(const base::Error& error) {
+    base::log::error(error.message);
+    if (!error.hint.empty())
+        base::log::error(error.hint);
+}
+
 class Devices {
   public:
     Devices(const base::Root& root, host::Event& event) : root_(root), event_(event) {}
@@ -59,11 +65,8 @@ class Devices {
 
   private:
     void follow() {
-        if (const auto done = load(); !done) {
-            base::log::error(done.error().message);
-            if (!done.error().hint.empty())
-                base::log::error(done.error().hint);
-        }
+        if (const auto done = load(); !done)
+            log(done.error());
     }
 
     /// Serves the present offer. Keeps the former one if the file can't be used.
@@ -101,10 +104,18 @@ class Devices {
     }
 
     [[nodiscard]] Result<Plugin> start(const std::string& resource) {
-        devices::PluginOptions options{resource, root_.host_path(registry), root_.host_path(sockets)};
+        devices::PluginOptions options;
+        options.resource = resource;
+        options.registry = root_.host_path(registry);
+        options.sockets = root_.host_path(sockets);
         options.on_change = [this] {
             if (const auto done = answer(); !done)
-                base::log::error(done.error().message);
+                log(done.error());
+        };
+        options.on_failure = [this](const base::Error& error) {
+            log(error);
+            event_.exit(
+                base::info(error.code).exit_code); // systemd starts it again, with the present directory
         };
         options.allow_own_user = !root_.is_host();
         return Plugin::start(event_, std::move(options));
@@ -140,8 +151,6 @@ int main(int argc, char* argv[]) {
     const auto code = run(root);
     if (code)
         return *code;
-    base::log::error(code.error().message);
-    if (!code.error().hint.empty())
-        base::log::error(code.error().hint);
+    log(code.error());
     return base::info(code.error().code).exit_code;
 }

@@ -149,7 +149,7 @@ void Plugin::State::disconnected() {
         options.on_change();
         auto timer = event.after(between_registrations, [this] {
             if (const auto done = register_plugin(); !done)
-                base::log::error(options.resource + ": " + done.error().message);
+                options.on_failure(done.error());
         });
         if (timer)
             again = std::move(*timer);

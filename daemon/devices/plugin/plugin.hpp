@@ -13,11 +13,13 @@
 namespace gpuhost::devices {
 
 struct PluginOptions {
-    std::string resource; ///< name of the resource
-    std::string registry; ///< directory for the registration socket, which the kubelet watches
-    std::string sockets;  ///< directory for the serving socket, at the same path for the kubelet
-    std::function<void()> on_change = {}; ///< served() has changed
-    bool allow_own_user = false;          ///< not only root may connect; for tests
+    std::string resource;            ///< name of the resource
+    std::string registry;            ///< directory for the registration socket, which the kubelet watches
+    std::string sockets;             ///< directory for the serving socket, at the same path for the kubelet
+    std::function<void()> on_change; ///< served() has changed
+    /// The plugin can't register again, for example because the kubelet's directory was removed.
+    std::function<void(const base::Error&)> on_failure;
+    bool allow_own_user = false; ///< not only root may connect; for tests
 };
 
 class Plugin {

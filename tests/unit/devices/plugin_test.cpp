@@ -21,8 +21,13 @@ using base::Result;
 class PluginTest : public testing::Test {
   protected:
     void SetUp() override {
-        PluginOptions options{"nvidia.com/gpu", directory.path(), directory.path()};
+        std::filesystem::create_directory(directory.path("registry"));
+        PluginOptions options;
+        options.resource = "nvidia.com/gpu";
+        options.registry = directory.path("registry");
+        options.sockets = directory.path();
         options.on_change = [this] { ++changes; };
+        options.on_failure = [this](const base::Error& error) { failure = error.message; };
         options.allow_own_user = true;
         plugin.emplace(*Plugin::start(event, std::move(options)));
         plugin->offer(two, "");
@@ -50,11 +55,22 @@ class PluginTest : public testing::Test {
                                                request);
     }
 
+    /// Watches the devices as the kubelet does, and ends the connection.
+    void connect_and_leave() {
+        rpc::UnaryRequest request{"/v1beta1.DevicePlugin/ListAndWatch", rpc::bytes_of(v1beta1::Empty())};
+        std::optional<rpc::UnaryCall> watcher =
+            *rpc::UnaryCall::start(information()->endpoint(), std::move(request));
+        const auto watched = event.on_io(watcher->descriptor(), EPOLLIN, [&] { (void)watcher->work(); });
+        (void)event.run_until([&] { return plugin->served().connected; });
+        EXPECT_EQ(plugin->served().devices, 2U);
+    }
+
     tests::TempDir directory;
-    std::string registration = directory.path("nvidia.com_gpu.sock");
+    std::string registration = directory.path("registry/nvidia.com_gpu.sock");
     host::Event event = *host::Event::create();
     Resource two{"nvidia.com/gpu", {{"GPU-1", "GPU-1", 0}, {"GPU-2", "GPU-2", 1}}, ""};
     int changes = 0;
+    std::string failure;
     std::optional<Plugin> plugin;
 };
 
@@ -116,22 +132,25 @@ TEST_F(PluginTest, ReportsThatTheKubeletRefuses) {
 }
 
 TEST_F(PluginTest, RegistersAgainAfterTheKubeletHasLeft) {
-    rpc::UnaryRequest request{"/v1beta1.DevicePlugin/ListAndWatch", rpc::bytes_of(v1beta1::Empty())};
-    std::optional<rpc::UnaryCall> watcher =
-        *rpc::UnaryCall::start(information()->endpoint(), std::move(request));
-    const auto watched = event.on_io(watcher->descriptor(), EPOLLIN, [&] { (void)watcher->work(); });
-    (void)event.run_until([&] { return plugin->served().connected; });
-    EXPECT_EQ(plugin->served().devices, 2U);
-    watcher.reset();
+    connect_and_leave();
     (void)event.run_until([&] { return !std::filesystem::exists(registration); });
     EXPECT_FALSE(plugin->served().connected);
     (void)event.run_until([&] { return std::filesystem::exists(registration); });
     EXPECT_TRUE(information());
+    EXPECT_EQ(failure, "");
+}
+
+TEST_F(PluginTest, ReportsThatItCannotRegisterAgain) {
+    connect_and_leave();
+    std::filesystem::remove_all(directory.path("registry"));
+    (void)event.run_until([&] { return !failure.empty(); });
+    EXPECT_NE(failure.find(registration), std::string::npos) << failure;
 }
 
 TEST_F(PluginTest, EndRemovesItsSockets) {
     plugin.reset();
-    EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.path("registry")));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 } // namespace
