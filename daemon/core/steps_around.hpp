@@ -8,8 +8,11 @@
 namespace gpuhost::core {
 
 /// Steps of other subsystems in a plan that changes the driver, such as those that remove and write CDI
-/// specifications. Both lists converge, so a plan may include only one of them.
+/// specifications. The lists converge, so a plan may include only some of them.
 struct StepsAround {
+    /// Run before anything waits for processes that use the driver or ends them, so that no new ones start
+    /// meanwhile. The undo of these steps adapts to the driver that runs when the undo begins.
+    std::vector<Step> first;
     /// Run after the units that use the driver have stopped and before the driver is unloaded, so that no
     /// container starts with the old driver. The undo of these steps adapts to the driver that runs when the
     /// undo begins.

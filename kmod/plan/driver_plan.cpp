@@ -184,6 +184,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
         // This step is first, because it may last minutes, and its result does not become outdated.
         {change.files == Files::Select,
          initramfs_steps(change.settings, observed.initramfs, observed.kernel)},
+        {swaps, around.first},
         {swaps && change.settings.holder_policy == "wait",
          {{"holders.wait", "wait until no process holds the driver", holder_args(change), false, true}}},
         {writes, {{"driver.prepare", "prepare firmware and module index of " + version, selection}}},

@@ -353,17 +353,27 @@ core::Plan plan_of(const Observed& observed, const Json& request) {
     return driver_plan({settings, request}, observed);
 }
 
-/// Plans with steps of another subsystem: kind "a" before, "b" after.
+/// Plans with steps of another subsystem: kind "first", "a" before, "b" after.
 std::string kinds_around(const Observed& observed, const Json& request) {
     const core::Settings settings({driver_setting_keys()});
-    return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
+    return kinds(
+        driver_plan({settings, request}, observed, {{{"first", "", {}}}, {{"a", "", {}}}, {{"b", "", {}}}}));
 }
 
 TEST(DriverPlanAround, OuterStepsFollowUnitsStopAndPrecedeStart) {
-    EXPECT_EQ(kinds_around(serving_535(), swap("550.163.01")),
-              "driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
-              "units.quiesce driver.select "
-              "driver.devices driver.validate autoload.unblock b units.start b");
+    EXPECT_EQ(
+        kinds_around(serving_535(), swap("550.163.01")),
+        "first driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
+        "units.quiesce driver.select "
+        "driver.devices driver.validate autoload.unblock b units.start b");
+}
+
+TEST(DriverPlanAround, FirstStepsPrecedeTheWaitForHolders) {
+    core::Settings settings({driver_setting_keys()});
+    ASSERT_TRUE(settings.set("Driver", "HolderPolicy", "wait", "test"));
+    const std::string steps =
+        kinds(driver_plan({settings, swap("550.163.01")}, serving_535(), {{{"first", "", {}}}, {}, {}}));
+    EXPECT_EQ(steps.find("first holders.wait "), 0U) << steps;
 }
 
 /// The inputs that decide which steps a plan has.
@@ -423,7 +433,8 @@ std::string planned_kinds(const Situation& s) {
     const Json request = s.request == Situation::Request::Apply           ? Json::object()
                          : s.request == Situation::Request::SwapToTheSame ? swap("535.261.03")
                                                                           : swap("550.163.01");
-    return kinds(driver_plan({settings, request}, observed, {{{"a", "", {}}}, {{"b", "", {}}}}));
+    return kinds(
+        driver_plan({settings, request}, observed, {{{"first", "", {}}}, {{"a", "", {}}}, {{"b", "", {}}}}));
 }
 
 /// Returns the steps that a plan must have. This restates the order independently of the planner.
@@ -444,6 +455,7 @@ std::string expected_kinds(const Situation& s) {
     const bool changes = modules || files || s.nodes_missing || s.autoload_blocked;
     const std::pair<const char*, bool> order[] = {
         {"initramfs.clear", selects && s.extras},
+        {"first", unloads},
         {"holders.wait", unloads && s.extras},
         {"driver.prepare", files},
         {"autoload.block", guarded},
@@ -490,6 +502,7 @@ TEST(DriverPlan, AutoloadUnblockIsThePointOfNoReturn) {
 TEST(DriverPlanAround, FirstDriverHasNoStepsBefore) {
     const std::string steps = kinds_around(fresh_host(), swap("550.163.01"));
     EXPECT_EQ(steps.find(" a "), std::string::npos);
+    EXPECT_EQ(steps.find("first"), std::string::npos) << "no driver is unloaded";
     EXPECT_NE(steps.find("driver.validate autoload.unblock b"), std::string::npos) << steps;
     EXPECT_EQ(kinds_around(serving_535(), Json::object()), "") << "nothing changes";
 }
