@@ -367,4 +367,17 @@ Result<DriverFiles> find_driver(const Root& host, const std::string& driver_root
     return std::move(files);
 }
 
+Result<DriverFiles> present_driver(const Root& host) {
+    GPUHOST_TRY(userland, selected_userland(host));
+    return userland ? read_userland(host, *userland) : find_driver(host, "/");
+}
+
+Result<std::string> nvml_library(const DriverFiles& driver) {
+    const std::string name = "/libnvidia-ml.so." + driver.version;
+    for (const DriverFile& library : driver.libraries)
+        if (base::ends_with(library.host, name))
+            return library.host;
+    return base::fail(Errc::NotFound, "the driver has no NVML library");
+}
+
 } // namespace gpuhost::runtime

@@ -54,4 +54,9 @@ struct DriverFiles {
 /// none.
 [[nodiscard]] base::Result<DriverFiles> find_driver(const base::Root& host, const std::string& driver_root);
 
+/// Returns the files of the userland that gpuhostd has selected, else of a driver below "/".
+[[nodiscard]] base::Result<DriverFiles> present_driver(const base::Root& host);
+/// Returns the path of NVIDIA's management library on the host. Fails with NotFound if the driver has none.
+[[nodiscard]] base::Result<std::string> nvml_library(const DriverFiles& driver);
+
 } // namespace gpuhost::runtime

@@ -19,10 +19,7 @@ constexpr const char* mig_hint =
 Result<DriverFiles> read_driver(const Root& host, const CdiSources& sources) {
     if (sources.driver_root)
         return find_driver(host, *sources.driver_root);
-    GPUHOST_TRY(userland, selected_userland(host));
-    if (userland)
-        return read_userland(host, *userland);
-    return find_driver(host, "/");
+    return present_driver(host);
 }
 
 } // namespace

@@ -7,7 +7,6 @@
 
 namespace gpuhost::runtime {
 
-using base::Errc;
 using base::Result;
 using base::Root;
 
@@ -20,11 +19,8 @@ std::optional<unsigned> minor_of(const std::string& instance) {
 }
 
 Result<std::vector<NvmlGpu>> ask(const Root& host, const DriverFiles& driver) {
-    const std::string name = "/libnvidia-ml.so." + driver.version;
-    for (const DriverFile& library : driver.libraries)
-        if (base::ends_with(library.host, name))
-            return ask_nvml(host, library.host);
-    return base::fail(Errc::NotFound, "the driver has no NVML library");
+    GPUHOST_TRY(library, nvml_library(driver));
+    return ask_nvml(host, library);
 }
 
 Result<MigMinors> read_minors(const Root& host) {

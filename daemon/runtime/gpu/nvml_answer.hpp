@@ -37,15 +37,14 @@ struct NvmlGpu {
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 
-/// Returns the name of a MIG profile as NVIDIA's programs write it. `profile` is the number that NVML gives the
-/// profile of the GPU instance (nvml.h: NVML_GPU_INSTANCE_PROFILE_…). The slices and the memory are those of
-/// the instance; `total_bytes` is the memory of the GPU. Empty if a number is 0.
 struct MigSize {
     unsigned gpu_slices = 0;
     unsigned compute_slices = 0;
-    std::uint64_t memory_mib = 0;
-    std::uint64_t total_bytes = 0;
+    std::uint64_t memory_mib = 0;  ///< of the instance
+    std::uint64_t total_bytes = 0; ///< of the GPU's memory
 };
+/// Returns the name of a MIG profile as NVIDIA's programs write it. `profile` is the number that nvml.h gives
+/// the profile of the GPU instance (NVML_GPU_INSTANCE_PROFILE_…). Empty if a number of `size` is 0.
 [[nodiscard]] std::string mig_profile_name(unsigned profile, const MigSize& size);
 
 [[nodiscard]] base::Json to_json(const std::vector<NvmlGpu>& gpus);
