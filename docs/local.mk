@@ -127,6 +127,7 @@ dist_schemas_DATA = \
     %D%/reference/schemas/cluster-status.schema.json \
     %D%/reference/schemas/common.schema.json \
     %D%/reference/schemas/component-cdi.schema.json \
+    %D%/reference/schemas/component-devices.schema.json \
     %D%/reference/schemas/component-driver.schema.json \
     %D%/reference/schemas/component-images.schema.json \
     %D%/reference/schemas/component-runtime.schema.json \
@@ -144,6 +145,7 @@ dist_schemas_DATA = \
     %D%/reference/schemas/driver-show.schema.json \
     %D%/reference/schemas/fleet-error.schema.json \
     %D%/reference/schemas/fleet-status.schema.json \
+    %D%/reference/schemas/gpu-list.schema.json \
     %D%/reference/schemas/host.schema.json \
     %D%/reference/schemas/image-list.schema.json \
     %D%/reference/schemas/image-placement.schema.json \

@@ -9,3 +9,4 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/resources.cpp \
     %D%/resources.hpp
 include daemon/devices/plugin/local.mk
+include daemon/devices/publish/local.mk

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/components.hpp"
 
+#include "daemon/devices/offer.hpp"
+#include "daemon/devices/publish/component.hpp"
+#include "daemon/devices/publish/steps.hpp"
 #include "daemon/runtime/cdi/component.hpp"
 #include "daemon/runtime/cdi/steps.hpp"
 #include "daemon/runtime/configure/component.hpp"
@@ -17,6 +20,8 @@
 #include "kmod/plan/step_kinds.hpp"
 #include "kmod/store/unpack_bundle.hpp"
 
+#include <iterator>
+
 namespace gpuhost {
 
 namespace {
@@ -31,6 +36,22 @@ std::vector<core::Step> bundle_import_steps() {
     return steps;
 }
 
+void append(std::vector<core::Step>& steps, std::vector<core::Step> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(steps));
+}
+
+/// Returns the steps that other subsystems add to a plan that changes the driver. The kubelet gets the GPUs
+/// last, because its pods need the CDI specifications.
+core::StepsAround steps_around_driver(const base::Root& root, const core::Settings& settings) {
+    core::StepsAround around = runtime::cdi_steps_around(settings);
+    core::StepsAround of_devices =
+        devices::devices_steps_around(devices::devices_settings(settings), root.exists(devices::offer_path));
+    append(around.first, std::move(of_devices.first));
+    append(around.before, std::move(of_devices.before));
+    append(around.after, std::move(of_devices.after));
+    return around;
+}
+
 } // namespace
 
 core::StepKinds step_kinds() {
@@ -38,6 +59,7 @@ core::StepKinds step_kinds() {
     kinds.add(kmod::step_kinds());
     kinds.add(images::bundle_step_kinds());
     kinds.add(runtime::cdi_step_kinds());
+    kinds.add(devices::devices_step_kinds());
     kinds.add(runtime::toolkit_step_kinds());
     kinds.add(runtime::runtime_step_kind());
     return kinds;
@@ -48,10 +70,13 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
     components.push_back(std::make_unique<images::ImagesComponent>(
         root, bundle_import_steps(),
         [&root](const core::Settings& settings) { return kmod::driver_filter(root, settings); }));
-    components.push_back(std::make_unique<kmod::DriverComponent>(root, runtime::cdi_steps_around));
+    components.push_back(std::make_unique<kmod::DriverComponent>(
+        root, [&root](const core::Settings& settings) { return steps_around_driver(root, settings); }));
     // The component cdi follows the driver, because the CDI specifications describe the driver's devices.
     components.push_back(
         std::make_unique<runtime::CdiComponent>(root, std::vector<core::Step>{kmod::driver_devices_step()}));
+    // The kubelet gets the GPUs by the names in the CDI specifications.
+    components.push_back(std::make_unique<devices::DevicesComponent>(root));
     // The toolkit precedes the component for runtimes, because the runtime classes of the runtimes run
     // programs of the toolkit.
     components.push_back(std::make_unique<runtime::ToolkitComponent>(root));

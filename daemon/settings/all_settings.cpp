@@ -3,6 +3,7 @@
 
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/node/cluster_settings.hpp"
+#include "daemon/devices/publish/devices_settings.hpp"
 #include "daemon/runtime/cdi_settings.hpp"
 #include "daemon/runtime/runtime_settings.hpp"
 #include "daemon/runtime/toolkit_settings.hpp"
@@ -37,11 +38,11 @@ std::string comment(const core::SettingKey& key) {
 } // namespace
 
 std::vector<std::span<const core::SettingKey>> setting_keys() {
-    return {kmod::driver_setting_keys(),     images::images_setting_keys(),
-            images::mirror_setting_keys(),   images::registry_setting_keys(),
-            images::peers_setting_keys(),    images::repository_setting_keys(),
-            runtime::cdi_setting_keys(),     runtime::runtime_setting_keys(),
-            runtime::toolkit_setting_keys(), cluster::cluster_setting_keys()};
+    return {
+        kmod::driver_setting_keys(),     images::images_setting_keys(),   images::mirror_setting_keys(),
+        images::registry_setting_keys(), images::peers_setting_keys(),    images::repository_setting_keys(),
+        runtime::cdi_setting_keys(),     devices::devices_setting_keys(), runtime::runtime_setting_keys(),
+        runtime::toolkit_setting_keys(), cluster::cluster_setting_keys()};
 }
 
 std::string default_settings_file() {

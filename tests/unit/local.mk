@@ -74,10 +74,11 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
 $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
 
 %C%_devices_tests_CPPFLAGS = $(test_cppflags) $(kubelet_cppflags) $(SYSTEMD_CFLAGS)
-%C%_devices_tests_LDADD = $(test_libs) $(plugin_libs)
+%C%_devices_tests_LDADD = $(test_libs) $(plugin_libs) $(devices_libs)
 %C%_devices_tests_SOURCES = \
     %D%/devices/offer_test.cpp \
     %D%/devices/plugin_test.cpp \
+    %D%/devices/publish/component_test.cpp \
     %D%/devices/resources_test.cpp
 $(%C%_devices_tests_OBJECTS): | $(kubelet_headers)
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/component.hpp"
+
+#include "daemon/devices/publish/other_servers.hpp"
+#include "daemon/devices/publish/state.hpp"
+#include "daemon/devices/publish/steps.hpp"
+
+namespace gpuhost::devices {
+
+using base::Json;
+using core::Plan;
+
+base::Result<core::Observation> DevicesComponent::observe(const core::Settings& settings) {
+    return observe_devices(root_, devices_settings(settings));
+}
+
+Plan DevicesComponent::plan(const core::Desired& desired, const core::Observation& observation) const {
+    const auto& observed = std::any_cast<const Json&>(observation);
+    const DevicesSettings settings = devices_settings(desired.settings);
+    const bool exists = base::bool_or(observed, "exists", false);
+    // If the plan changes the driver, the steps from devices_steps_around() write the offer.
+    if (!desired.request.empty() || (desired.driver_changes && (settings.serve || exists)))
+        return {};
+    const bool is_none = !settings.serve || observed_driver(observed).empty();
+    Plan plan;
+    plan.kind = "devices.converge";
+    plan.title = is_none ? "no longer offer GPUs to the kubelet"
+                         : "offer the GPUs to the kubelet as " + settings.resource;
+    if (settings.serve && !settings.mistake.empty()) {
+        plan.problems.push_back({base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake,
+                                 "Correct it in gpuhostd.conf, then: gpuhostctl reload."});
+        return plan;
+    }
+    plan.reasons = offer_reasons(settings, observed);
+    if (const auto others = base::strings_or_empty(observed, "others"); !is_none && !others.empty()) {
+        base::Error error = other_server_error(others.front());
+        plan.undecided = core::Problem{error.code, std::move(error.message), std::move(error.hint)};
+        plan.reasons.clear();
+        return plan;
+    }
+    if (!plan.reasons.empty())
+        plan.steps.push_back(devices_publish_step(settings, plan.title));
+    return plan;
+}
+
+} // namespace gpuhost::devices

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/devices_settings.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::devices {
+
+using base::Json;
+using core::SettingKey;
+using core::SettingType;
+
+namespace {
+
+constexpr std::size_t longest_domain = 253;
+constexpr std::size_t longest_name = 63;
+constexpr std::size_t longest_root = 60; ///< so that the path of a socket below it is not too long
+
+bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Returns true if the text begins and ends with a letter or digit, and has only these and `more` between.
+bool is_label(std::string_view text, std::string_view more) {
+    return !text.empty() && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+           std::all_of(text.begin(), text.end(),
+                       [&](char c) { return is_alphanumeric(c) || more.find(c) != std::string_view::npos; });
+}
+
+bool is_domain(std::string_view text) {
+    const bool is_lower = std::none_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    const auto labels = base::split(text, '.');
+    return is_lower && text.size() <= longest_domain &&
+           std::all_of(labels.begin(), labels.end(),
+                       [](const std::string& one) { return is_label(one, "-"); });
+}
+
+/// Kubernetes' rules for the names of extended resources.
+std::string resource_mistake(std::string_view value) {
+    const auto slash = value.find('/');
+    const std::string_view domain = value.substr(0, slash);
+    if (slash == std::string_view::npos || !is_domain(domain) || value.size() - slash - 1 > longest_name ||
+        !is_label(value.substr(slash + 1), "-_."))
+        return "is not a resource name of the form DOMAIN/NAME";
+    if (domain == "kubernetes.io" || base::ends_with(domain, ".kubernetes.io") ||
+        base::starts_with(domain, "requests."))
+        return "is reserved for Kubernetes";
+    return "";
+}
+
+std::string root_mistake(std::string_view value) {
+    const auto parts = base::split(value, '/');
+    if (!base::starts_with(value, "/") || value.size() < 2 || base::ends_with(value, "/") ||
+        std::any_of(parts.begin() + 1, parts.end(),
+                    [](const std::string& part) { return part.empty() || part == "." || part == ".."; }))
+        return "is not an absolute path without '//', '.', '..' and a '/' at its end";
+    if (value.size() > longest_root)
+        return "is longer than " + std::to_string(longest_root) + " characters";
+    return "";
+}
+
+constexpr std::array keys{
+    SettingKey{"Devices", "Serve", SettingType::Choice, "off", "off plugin",
+               "whether gpuhostd offers the GPUs to the kubelet, as a device plugin"},
+    SettingKey{"Devices", "ResourceName", SettingType::String, "nvidia.com/gpu", "",
+               "name by which pods request a GPU", "", resource_mistake},
+    SettingKey{"Devices", "KubeletRoot", SettingType::String, "/var/lib/kubelet", "",
+               "root directory of the kubelet", "", root_mistake},
+    SettingKey{"Devices", "MigStrategy", SettingType::Choice, "none", "none single mixed",
+               "how MIG instances are offered"},
+};
+
+} // namespace
+
+std::span<const SettingKey> devices_setting_keys() {
+    return keys;
+}
+
+DevicesSettings devices_settings(const core::Settings& settings) {
+    DevicesSettings values{
+        settings.string("Devices", "Serve") == "plugin",
+        settings.string("Devices", "ResourceName"),
+        settings.string("Devices", "KubeletRoot"),
+        mig_strategy(settings.string("Devices", "MigStrategy")).value_or(MigStrategy::none),
+        {}};
+    if (const std::string why = resource_mistake(values.resource); !why.empty())
+        values.mistake = "ResourceName=" + values.resource + " " + why;
+    else if (const std::string of_root = root_mistake(values.kubelet_root); !of_root.empty())
+        values.mistake = "KubeletRoot=" + values.kubelet_root + " " + of_root;
+    return values;
+}
+
+Json to_json(const DevicesSettings& settings) {
+    return {{"serve", settings.serve},
+            {"resource", settings.resource},
+            {"kubelet_root", settings.kubelet_root},
+            {"mig_strategy", name_of(settings.mig)}};
+}
+
+DevicesSettings devices_settings_from_json(const Json& value) {
+    return {base::bool_or(value, "serve", false),
+            base::string_or(value, "resource", "nvidia.com/gpu"),
+            base::string_or(value, "kubelet_root", "/var/lib/kubelet"),
+            mig_strategy(base::string_or(value, "mig_strategy", "none")).value_or(MigStrategy::none),
+            {}};
+}
+
+} // namespace gpuhost::devices

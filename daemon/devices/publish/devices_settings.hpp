@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Section [Devices] of gpuhostd.conf(5).
+#pragma once
+
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/core/settings.hpp"
+#include "daemon/devices/offer.hpp"
+
+#include <span>
+#include <string>
+
+namespace gpuhost::devices {
+
+struct DevicesSettings {
+    bool serve = false;       ///< Serve=plugin
+    std::string resource;     ///< "nvidia.com/gpu"
+    std::string kubelet_root; ///< "/var/lib/kubelet"
+    MigStrategy mig = MigStrategy::none;
+    /// Why a value can't be used; empty: all can.
+    std::string mistake;
+};
+
+[[nodiscard]] std::span<const core::SettingKey> devices_setting_keys();
+[[nodiscard]] DevicesSettings devices_settings(const core::Settings& settings);
+
+/// The settings as args of a step.
+[[nodiscard]] base::Json to_json(const DevicesSettings& settings);
+[[nodiscard]] DevicesSettings devices_settings_from_json(const base::Json& value);
+
+} // namespace gpuhost::devices

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/offer_files.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/local_users.hpp"
+
+#include <cerrno>
+#include <thread>
+
+#include <unistd.h>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+using base::Root;
+
+namespace {
+
+// Not in offer_directory, which gpuhost-devices watches.
+constexpr std::string_view record_path = "/run/gpuhost/devices.json";
+constexpr std::string_view saved_path = "/run/gpuhost/devices-before.json";
+constexpr std::string_view runtime_directory = "/run/gpuhost-devices"; ///< exists while gpuhost-devices runs
+constexpr const char* user = "gpuhost-devices";
+constexpr std::chrono::milliseconds poll_interval{50};
+
+Result<Json> read_json(const Root& root, std::string_view path) {
+    GPUHOST_TRY(text, root.read(path, largest_offer));
+    return base::parse_json(text, path);
+}
+
+Result<void> give_away(const Root& root, const std::string& directory) {
+    GPUHOST_TRY(opened, root.open_file(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (::fchmod(opened.get(), 0700) != 0)
+        return base::fail_errno("changing the mode of '" + directory + "'", errno);
+    if (!root.is_host())
+        return {};
+    const auto owner = base::find_local_user(user);
+    if (!owner)
+        return base::fail(Errc::NotFound, std::string("user ") + user + ": not found",
+                          "Create it: systemd-sysusers.");
+    if (::fchown(opened.get(), owner->uid, owner->gid) != 0)
+        return base::fail_errno("changing the owner of '" + directory + "'", errno);
+    return {};
+}
+
+std::string registry_of(const std::string& kubelet_root) {
+    return kubelet_root + "/plugins_registry/gpuhost";
+}
+
+template <class Condition>
+bool wait_until(Condition reached, std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!reached()) {
+        if (std::chrono::steady_clock::now() >= end)
+            return false;
+        std::this_thread::sleep_for(poll_interval);
+    }
+    return true;
+}
+
+} // namespace
+
+std::optional<Offer> read_offer(const Root& root) {
+    const auto text = root.read(offer_path, largest_offer);
+    auto offer = text ? parse_offer(*text) : base::fail(text.error());
+    return offer ? std::optional(*std::move(offer)) : std::nullopt;
+}
+
+std::optional<Answer> read_answer(const Root& root) {
+    const auto text = root.read(answer_path, largest_offer);
+    auto answer = text ? parse_answer(*text) : base::fail(text.error());
+    return answer ? std::optional(*std::move(answer)) : std::nullopt;
+}
+
+bool is_served(const Root& root) {
+    return root.exists(runtime_directory);
+}
+
+Result<std::string> write_offer(const Root& root, Offer offer) {
+    offer.id = std::to_string(base::realtime_us()) + "-" + std::to_string(::getpid());
+    GPUHOST_CHECK(root.make_directories(offer_directory));
+    GPUHOST_CHECK(root.write_atomic(offer_path, to_text(offer)));
+    return offer.id;
+}
+
+Result<void> remove_offer(const Root& root) {
+    GPUHOST_CHECK(root.remove(offer_path));
+    GPUHOST_CHECK(root.remove(record_path));
+    return root.remove(registry_link);
+}
+
+std::optional<OfferRecord> read_offer_record(const Root& root) {
+    const auto value = read_json(root, record_path);
+    if (!value)
+        return std::nullopt;
+    return OfferRecord{base::string_or(*value, "id", ""), base::member(*value, "inputs"),
+                       base::string_or(*value, "problem", "")};
+}
+
+Result<void> write_offer_record(const Root& root, const OfferRecord& record) {
+    return root.write_atomic(
+        record_path,
+        base::dump(Json{{"id", record.id}, {"inputs", record.inputs}, {"problem", record.problem}}) + "\n");
+}
+
+Result<void> save_offer(const Root& root, const std::string& staging) {
+    if (const auto saved = read_json(root, saved_path); saved && base::string_or(*saved, "of", "") == staging)
+        return {};
+    const auto text = root.read(offer_path, largest_offer);
+    GPUHOST_CHECK(root.make_directories("/run/gpuhost"));
+    return root.write_atomic(
+        saved_path, base::dump(Json{{"of", staging}, {"offer", text ? Json(*text) : Json()}}) + "\n");
+}
+
+Result<void> restore_offer(const Root& root, const std::string& staging) {
+    const auto saved = read_json(root, saved_path);
+    if (!saved || base::string_or(*saved, "of", "") != staging)
+        return {};
+    const std::string text = base::string_or(*saved, "offer", "");
+    if (text.empty())
+        return remove_offer(root);
+    GPUHOST_CHECK(root.make_directories(offer_directory));
+    return root.write_atomic(offer_path, text);
+}
+
+Result<void> make_registry(const Root& root, const std::string& kubelet_root) {
+    const std::string directory = registry_of(kubelet_root);
+    GPUHOST_CHECK(root.make_directories(directory.substr(0, directory.rfind('/')), 0750)); // as the kubelet
+    GPUHOST_CHECK(root.make_directories(directory, 0700));
+    GPUHOST_CHECK(give_away(root, directory));
+    GPUHOST_CHECK(root.make_directories(offer_directory));
+    if (const auto target = root.read_link(registry_link); target && *target == directory)
+        return {};
+    return root.symlink_atomic(directory, registry_link);
+}
+
+bool registry_moves(const Root& root, const std::string& kubelet_root) {
+    const auto target = root.read_link(registry_link);
+    return target && *target != registry_of(kubelet_root);
+}
+
+bool wait_for_end(const Root& root, std::chrono::milliseconds patience) {
+    return wait_until([&] { return !is_served(root); }, patience);
+}
+
+bool wait_for_answer(const Root& root, const std::string& id, std::chrono::milliseconds patience) {
+    const auto has_answered = [&] {
+        const auto answer = read_answer(root);
+        return !is_served(root) || (answer && answer->id == id);
+    };
+    return wait_until(has_answered, patience);
+}
+
+} // namespace gpuhost::devices

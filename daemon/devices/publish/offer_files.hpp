@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files by which gpuhostd and gpuhost-devices talk (daemon/devices/offer.hpp), and gpuhostd's own record
+// of what the offer was made from, in /run.
+#pragma once
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/devices/offer.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace gpuhost::devices {
+
+/// A link to the directory below the kubelet's root in which gpuhost-devices registers.
+inline constexpr std::string_view registry_link = "/run/gpuhost/devices/registry";
+
+/// Returns nullopt if there is no offer, or none that can be read: then it is written anew.
+[[nodiscard]] std::optional<Offer> read_offer(const base::Root& root);
+[[nodiscard]] std::optional<Answer> read_answer(const base::Root& root);
+/// Returns true if gpuhost-devices runs.
+[[nodiscard]] bool is_served(const base::Root& root);
+
+/// Writes an offer with a new id, and returns the id.
+[[nodiscard]] base::Result<std::string> write_offer(const base::Root& root, Offer offer);
+[[nodiscard]] base::Result<void> remove_offer(const base::Root& root);
+
+/// The facts that the present offer was made from.
+struct OfferRecord {
+    std::string id;      ///< of the offer
+    base::Json inputs;   ///< offer_inputs()
+    std::string problem; ///< why the offer is incomplete; empty: it is complete
+};
+[[nodiscard]] std::optional<OfferRecord> read_offer_record(const base::Root& root);
+[[nodiscard]] base::Result<void> write_offer_record(const base::Root& root, const OfferRecord& record);
+
+/// Saves the present offer for restore_offer(), once in a transaction, which `staging` identifies.
+[[nodiscard]] base::Result<void> save_offer(const base::Root& root, const std::string& staging);
+/// Restores the offer that save_offer() saved. Does nothing if this transaction saved none.
+[[nodiscard]] base::Result<void> restore_offer(const base::Root& root, const std::string& staging);
+
+/// Creates the directory below the kubelet's root in which gpuhost-devices registers, and the link to it.
+[[nodiscard]] base::Result<void> make_registry(const base::Root& root, const std::string& kubelet_root);
+
+/// Returns true if the link to that directory leads elsewhere. gpuhost-devices follows it only at its start.
+[[nodiscard]] bool registry_moves(const base::Root& root, const std::string& kubelet_root);
+
+/// Waits until gpuhost-devices has ended, as it does without an offer. Returns false after `patience`.
+[[nodiscard]] bool wait_for_end(const base::Root& root, std::chrono::milliseconds patience);
+
+/// Waits until gpuhost-devices has answered the offer `id`, if it runs. Returns false after `patience`.
+[[nodiscard]] bool wait_for_answer(const base::Root& root, const std::string& id,
+                                   std::chrono::milliseconds patience);
+
+} // namespace gpuhost::devices

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/present_gpus.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+#include "daemon/runtime/cdi/driver_root.hpp"
+
+#include <algorithm>
+
+namespace gpuhost::devices {
+
+using base::Result;
+using base::Root;
+using runtime::NvmlGpu;
+
+namespace {
+
+std::optional<unsigned> numa_node(const Root& host, const std::string& address) {
+    const auto line = host.read_line("/sys/bus/pci/devices/" + address + "/numa_node");
+    const auto node = line ? base::parse_uint(*line) : std::nullopt; // "-1": the host has no such nodes
+    return node && *node <= 0xffff ? std::optional(static_cast<unsigned>(*node)) : std::nullopt;
+}
+
+/// Returns true if the driver's files have a MIG instance of the GPU.
+bool has_instances(const std::vector<std::string>& instances, unsigned minor) {
+    const std::string prefix = "gpu" + std::to_string(minor) + "/";
+    return std::any_of(instances.begin(), instances.end(),
+                       [&](const std::string& one) { return base::starts_with(one, prefix); });
+}
+
+void add_reported(const NvmlGpu& reported, Gpu& gpu) {
+    if (!reported.uuid.empty())
+        gpu.uuid = reported.uuid;
+    gpu.model = reported.model;
+    gpu.memory_mib = reported.memory_mib;
+    gpu.compute_capability = reported.compute_capability;
+    gpu.split = gpu.split || reported.split;
+    for (const runtime::NvmlInstance& one : reported.instances)
+        gpu.instances.push_back({one.uuid, one.profile, one.index, one.gpu_instance, one.compute_instance});
+    if (!reported.problem.empty())
+        gpu.problem = "NVML: " + reported.problem;
+    else if (reported.uuid.empty())
+        gpu.problem = "NVML does not describe the GPU";
+}
+
+Result<std::vector<NvmlGpu>> ask(const Root& host) {
+    GPUHOST_TRY(driver, runtime::present_driver(host));
+    GPUHOST_TRY(library, runtime::nvml_library(driver));
+    return runtime::ask_nvml(host, library);
+}
+
+} // namespace
+
+PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
+                       const Result<std::vector<NvmlGpu>>& reported) {
+    const std::vector<std::string> instances = runtime::mig_instances(host);
+    PresentGpus present;
+    for (const runtime::Gpu& found : gpus) {
+        Gpu gpu;
+        gpu.uuid = found.uuid;
+        gpu.address = found.address;
+        gpu.minor = found.minor;
+        gpu.numa = numa_node(host, found.address);
+        gpu.split = has_instances(instances, found.minor);
+        const NvmlGpu* said = nullptr;
+        if (reported)
+            for (const NvmlGpu& one : *reported)
+                if (one.minor == found.minor)
+                    said = &one;
+        if (said != nullptr)
+            add_reported(*said, gpu);
+        else
+            gpu.problem = reported ? "NVML does not report the GPU" : reported.error().message;
+        if (!gpu.problem.empty())
+            present.problems.push_back("GPU " + gpu.address + ": " + gpu.problem);
+        if (const auto valid = gpus_from_json(to_json(std::vector{gpu})); !valid)
+            present.problems.push_back("GPU " + gpu.address + " is not offered: " +
+                                       (gpu.uuid.empty() ? "its UUID is unknown" : valid.error().message));
+        else
+            present.gpus.push_back(std::move(gpu));
+    }
+    return present;
+}
+
+PresentGpus read_present_gpus(const Root& host) {
+    // NVML is asked first, because it makes the driver read the UUIDs of GPUs.
+    const auto reported = ask(host);
+    return merge_gpus(host, runtime::read_gpus(host), reported);
+}
+
+} // namespace gpuhost::devices

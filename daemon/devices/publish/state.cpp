@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/state.hpp"
+
+#include "config.h"
+#include "daemon/devices/publish/offer_files.hpp"
+#include "daemon/devices/publish/other_servers.hpp"
+#include "daemon/runtime/gpu/gpus.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuhost::devices {
+
+using base::Json;
+using base::Root;
+using Texts = std::vector<std::string>;
+
+namespace {
+
+struct Input {
+    std::string_view key;
+    std::string_view changed;
+};
+constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd made the offer"},
+                                 Input{"gpus", "the GPUs have changed"},
+                                 Input{"instances", "the MIG instances have changed"},
+                                 Input{"resource", "ResourceName= has changed"},
+                                 Input{"kubelet_root", "KubeletRoot= has changed"},
+                                 Input{"mig_strategy", "MigStrategy= has changed"}};
+
+/// Returns why an existing offer is outdated.
+Texts differences(const Json& observed, const std::string& driver) {
+    const Json& offer = base::member(observed, "offer");
+    const Json& record = base::member(observed, "record");
+    const Json& inputs = base::member(observed, "inputs");
+    const Json& then = base::member(record, "inputs");
+    Texts found;
+    if (const std::string why = base::string_or(offer, "withdrawn", ""); !why.empty())
+        return {"the GPUs are withdrawn from the kubelet: " + why};
+    if (base::string_or(offer, "id", "") != base::string_or(record, "id", ""))
+        return {"the offer to the kubelet is incomplete, or another program has changed it"};
+    if (const std::string of = base::string_or(then, "driver", ""); of != driver)
+        return {"the offer to the kubelet is for driver " + of + ", but " + driver + " is loaded"};
+    for (const auto& [key, changed] : input_names)
+        if (base::member(inputs, key) != base::member(then, key))
+            found.emplace_back(changed);
+    if (std::string problem = base::string_or(record, "problem", ""); !problem.empty())
+        found.push_back(std::move(problem));
+    return found;
+}
+
+} // namespace
+
+Json offer_inputs(const Root& root, const DevicesSettings& settings) {
+    const std::string version = root.read_line("/sys/module/nvidia/version").value_or(std::string());
+    if (version.empty())
+        return {{"driver", ""}};
+    Texts gpus = runtime::gpu_addresses(root);
+    std::sort(gpus.begin(), gpus.end());
+    return {{"driver", version},
+            {"gpuhost", PACKAGE_VERSION},
+            {"gpus", std::move(gpus)},
+            {"instances", runtime::mig_instances(root)},
+            {"resource", settings.resource},
+            {"kubelet_root", settings.kubelet_root},
+            {"mig_strategy", name_of(settings.mig)}};
+}
+
+Json observe_devices(const Root& root, const DevicesSettings& settings) {
+    Json observed{{"serve", settings.serve}, {"exists", root.exists(offer_path)}};
+    if (!settings.serve && !observed["exists"].get<bool>())
+        return observed;
+    const auto offer = read_offer(root);
+    const auto answer = read_answer(root);
+    const auto record = read_offer_record(root);
+    observed["inputs"] = offer_inputs(root, settings);
+    observed["offer"] = offer ? Json{{"id", offer->id},
+                                     {"resource", offer->resource},
+                                     {"withdrawn", offer->withdrawn},
+                                     {"gpus", offer->gpus.size()}}
+                              : Json();
+    observed["record"] =
+        record ? Json{{"id", record->id}, {"inputs", record->inputs}, {"problem", record->problem}} : Json();
+    observed["running"] = is_served(root);
+    observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
+    observed["others"] = settings.serve ? other_servers(root, settings.kubelet_root) : Texts();
+    return observed;
+}
+
+std::string observed_driver(const Json& observed) {
+    return base::string_or(base::member(observed, "inputs"), "driver", "");
+}
+
+Texts offer_reasons(const DevicesSettings& settings, const Json& observed) {
+    const bool exists = base::bool_or(observed, "exists", false);
+    const std::string driver = observed_driver(observed);
+    if (!settings.serve)
+        return exists ? Texts{"section [Devices] has Serve=off"} : Texts();
+    if (driver.empty())
+        return exists ? Texts{"no driver is loaded"} : Texts();
+    if (!base::member(observed, "offer").is_object())
+        return {"the GPUs of driver " + driver + " are not offered to the kubelet"};
+    return differences(observed, driver);
+}
+
+} // namespace gpuhost::devices

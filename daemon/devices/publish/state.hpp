@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the offer to the kubelet with the host and the settings.
+#pragma once
+
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/root.hpp"
+#include "daemon/devices/publish/devices_settings.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::devices {
+
+/// Returns the facts of the host and the settings from which an offer is made; {"driver": ""} if no driver is
+/// loaded. Asks no GPU.
+///
+///   {"driver": version, "gpuhost": version, "gpus": [PCI addresses], "instances": [MIG instances],
+///    "resource": name, "kubelet_root": directory, "mig_strategy": name}
+[[nodiscard]] base::Json offer_inputs(const base::Root& root, const DevicesSettings& settings);
+
+/// Returns the following document. Never waits for a GPU or another process.
+///
+///   {"serve": flag, "inputs": offer_inputs(), "record": the OfferRecord or null,
+///    "offer": {"id", "resource", "withdrawn", "gpus": number} or null, "exists": the file exists,
+///    "running": gpuhost-devices runs, "answer": {"id", "resources": […]} or null,
+///    "others": other_servers()}
+[[nodiscard]] base::Json observe_devices(const base::Root& root, const DevicesSettings& settings);
+
+/// Returns the version of the loaded driver; "" if none is loaded.
+[[nodiscard]] std::string observed_driver(const base::Json& observed);
+
+/// Returns the reasons to run the step devices.publish, for people to read; empty if the offer is current.
+[[nodiscard]] std::vector<std::string> offer_reasons(const DevicesSettings& settings,
+                                                     const base::Json& observed);
+
+} // namespace gpuhost::devices

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/steps.hpp"
+
+#include "daemon/devices/publish/offer_files.hpp"
+#include "daemon/devices/publish/other_servers.hpp"
+#include "daemon/devices/publish/present_gpus.hpp"
+#include "daemon/devices/publish/state.hpp"
+
+#include <utility>
+
+namespace gpuhost::devices {
+namespace {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+constexpr std::chrono::seconds patience{10}; ///< for gpuhost-devices' answer
+constexpr const char* swap_reason = "the driver is being replaced";
+
+void wait(StepContext& context, const std::string& id) {
+    context.progress(-1, "waiting for gpuhost-devices");
+    if (!wait_for_answer(context.root, id, patience))
+        context.warn("gpuhost-devices did not confirm within " + std::to_string(patience.count()) +
+                     " s that the kubelet knows of the change: journalctl -u gpuhost-devices");
+}
+
+/// Offers what is present. The offer is written before its record: if only the offer was written, the step
+/// runs again.
+Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
+    OfferRecord record{"", offer_inputs(context.root, settings), ""};
+    PresentGpus present = read_present_gpus(context.root);
+    if (!present.problems.empty()) {
+        record.problem = present.problems.front();
+        for (const std::string& problem : present.problems)
+            context.warn("the kubelet does not get complete facts of the GPUs: " + problem);
+    }
+    if (registry_moves(context.root, settings.kubelet_root)) {
+        GPUHOST_CHECK(remove_offer(context.root));
+        if (!wait_for_end(context.root, patience))
+            context.warn(
+                "gpuhost-devices still uses another KubeletRoot=: systemctl restart gpuhost-devices");
+    }
+    GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
+    const std::size_t count = present.gpus.size();
+    GPUHOST_TRY(
+        id, write_offer(context.root, {"", settings.resource, settings.mig, "", std::move(present.gpus)}));
+    record.id = id;
+    GPUHOST_CHECK(write_offer_record(context.root, record));
+    wait(context, id);
+    return Json{{"gpus", count}};
+}
+
+/// Observes the host again: an earlier step may have loaded a driver after the plan was made.
+Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
+    const Json observed = observe_devices(context.root, settings);
+    if (offer_reasons(settings, observed).empty())
+        return Json{{"gpus", base::int_or(base::member(observed, "offer"), "gpus", 0)}};
+    GPUHOST_CHECK(save_offer(context.root, context.staging));
+    if (!settings.serve || observed_driver(observed).empty()) {
+        GPUHOST_CHECK(remove_offer(context.root));
+        return Json{{"gpus", 0}};
+    }
+    if (const auto others = base::strings_or_empty(observed, "others"); !others.empty()) {
+        GPUHOST_CHECK(remove_offer(context.root));
+        return base::fail(other_server_error(others.front()));
+    }
+    return offer_present(context, settings);
+}
+
+/// Runs converge() in a plan that changes the driver.
+Result<Json> try_converge(StepContext& context, const DevicesSettings& settings) {
+    auto done = converge(context, settings);
+    if (done)
+        return done;
+    context.warn("the GPUs are not offered to the kubelet: " + done.error().message);
+    return Json{{"gpus", 0}};
+}
+
+Result<Json> publish(StepContext& context, const Json& args) {
+    const DevicesSettings settings = devices_settings_from_json(args);
+    return base::bool_or(args, "driver_changes", false) ? try_converge(context, settings)
+                                                        : converge(context, settings);
+}
+
+Result<void> undo_publish(StepContext& context, const Json& /*args*/) {
+    GPUHOST_CHECK(restore_offer(context.root, context.staging));
+    if (const auto offer = read_offer(context.root))
+        wait(context, offer->id);
+    return {};
+}
+
+Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
+    auto offer = read_offer(context.root);
+    if (!offer)
+        return Json{{"gpus", 0}};
+    const std::size_t count = offer->gpus.size();
+    std::string id = offer->id;
+    if (offer->withdrawn.empty()) {
+        offer->withdrawn = swap_reason;
+        GPUHOST_TRY(written, write_offer(context.root, *std::move(offer)));
+        id = std::move(written);
+    }
+    wait(context, id);
+    return Json{{"gpus", count}};
+}
+
+Result<void> undo_withdraw(StepContext& context, const Json& args) {
+    if (const auto offer = read_offer(context.root); !offer || offer->withdrawn.empty())
+        return {};
+    GPUHOST_CHECK(try_converge(context, devices_settings_from_json(args)));
+    return {};
+}
+
+core::Step publish_step(const DevicesSettings& settings, std::string summary, bool driver_changes) {
+    core::Step step{"devices.publish", std::move(summary), to_json(settings)};
+    step.args["driver_changes"] = driver_changes;
+    return step;
+}
+
+} // namespace
+
+std::vector<core::StepKind> devices_step_kinds() {
+    const auto deadline = std::chrono::minutes(5); // NVML initializes GPUs one after the other
+    return {{.name = "devices.withdraw",
+             .sandbox = core::Sandbox::Devices,
+             .deadline = deadline,
+             .ends_with_boot = true,
+             .has_undo = true},
+            {.name = "devices.publish",
+             .sandbox = core::Sandbox::Devices,
+             .deadline = deadline,
+             .ends_with_boot = true,
+             .has_undo = true}};
+}
+
+std::vector<core::StepCode> devices_step_code() {
+    core::StepCode withdrawing{.name = "devices.withdraw"};
+    withdrawing.apply = withdraw;
+    withdrawing.undo = undo_withdraw;
+    core::StepCode publishing{.name = "devices.publish"};
+    publishing.apply = publish;
+    publishing.undo = undo_publish;
+    return {std::move(withdrawing), std::move(publishing)};
+}
+
+core::Step devices_publish_step(const DevicesSettings& settings, std::string summary) {
+    return publish_step(settings, std::move(summary), false);
+}
+
+core::StepsAround devices_steps_around(const DevicesSettings& settings, bool offered) {
+    if (!settings.serve && !offered)
+        return {};
+    return {{{"devices.withdraw", "withdraw the GPUs from the kubelet", to_json(settings)}},
+            {},
+            {publish_step(settings,
+                          settings.serve ? "offer the GPUs to the kubelet as " + settings.resource
+                                         : "no longer offer GPUs to the kubelet",
+                          true)}};
+}
+
+} // namespace gpuhost::devices

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that offer the GPUs to the kubelet, by a file that gpuhost-devices serves (daemon/devices/offer.hpp):
+//
+//   devices.withdraw  Devices  marks the offer as withdrawn, so that the kubelet gives no GPU to another pod,
+//                              and waits until gpuhost-devices has told the kubelet. Does nothing without an
+//                              offer. Undo offers the GPUs of the driver that is loaded then.
+//   devices.publish   Devices  writes the offer for the loaded driver if it is not current, and waits as
+//                              above. Removes the offer if no driver is loaded or Serve=off. Undo restores
+//                              the previous offer.
+//
+// Obstacles in a plan that changes the driver are warnings: they must not undo a change to a working driver.
+#pragma once
+
+#include "daemon/core/step.hpp"
+#include "daemon/core/steps_around.hpp"
+#include "daemon/devices/publish/devices_settings.hpp"
+
+namespace gpuhost::devices {
+
+[[nodiscard]] std::vector<core::StepKind> devices_step_kinds();
+[[nodiscard]] std::vector<core::StepCode> devices_step_code();
+
+/// Returns the step devices.publish for a plan that does not change the driver. It fails if another device
+/// plugin serves the GPUs.
+[[nodiscard]] core::Step devices_publish_step(const DevicesSettings& settings, std::string summary);
+
+/// Returns the steps for a plan that changes the driver. `offered`: there is an offer.
+[[nodiscard]] core::StepsAround devices_steps_around(const DevicesSettings& settings, bool offered);
+
+} // namespace gpuhost::devices

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/component.hpp"
+#include "daemon/devices/publish/offer_files.hpp"
+#include "daemon/devices/publish/other_servers.hpp"
+#include "daemon/devices/publish/present_gpus.hpp"
+#include "daemon/devices/publish/state.hpp"
+#include "daemon/devices/publish/steps.hpp"
+#include "tests/support/tmpdir.hpp"
+
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace gpuhost::devices {
+namespace {
+
+using base::Errc;
+using base::Json;
+using Texts = std::vector<std::string>;
+
+/// A socket of a device plugin; listens until it is destroyed, and leaves the file.
+class Listener {
+  public:
+    explicit Listener(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        EXPECT_LT(path.size(), sizeof address.sun_path);
+        std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+        EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(socket_.get(), 1), 0);
+    }
+
+  private:
+    base::UniqueFd socket_;
+};
+
+class DevicesTest : public testing::Test {
+  protected:
+    DevicesTest() { set("Serve", "plugin"); }
+
+    void set(const std::string& key, const std::string& value) {
+        ASSERT_TRUE(settings_.set("Devices", key, value, "test"));
+    }
+    void load(const std::string& version = "550.163.01") const {
+        host_.write("/sys/module/nvidia/version", version + "\n");
+        add_gpu("0000:06:00.0", 0);
+    }
+    void add_gpu(const std::string& address, unsigned minor) const {
+        host_.write("/proc/driver/nvidia/gpus/" + address + "/information",
+                    "GPU UUID: GPU-" + std::to_string(minor) + "\nDevice Minor: " + std::to_string(minor) +
+                        "\n");
+        host_.write("/sys/bus/pci/devices/" + address + "/numa_node", "1\n");
+    }
+    [[nodiscard]] core::Plan plan(bool driver_changes = false) const {
+        DevicesComponent component(root_);
+        const auto observed = component.observe(settings_);
+        EXPECT_TRUE(observed);
+        return component.plan({settings_, Json::object(), false, driver_changes}, *observed);
+    }
+    /// Runs apply or undo of a step in the transaction `staging`.
+    base::Result<Json> run(const core::Step& step, bool undo = false, const std::string& staging = "one") {
+        const Json none = Json::object();
+        core::StepContext context{root_, none, "boot", staging, {}, [](double, std::string_view) {}};
+        context.warn = [&](const std::string& text) { warnings_.push_back(text); };
+        const core::StepCode code = *codes_.find(step.kind);
+        if (!undo)
+            return code.apply(context, step.args);
+        GPUHOST_CHECK(code.undo(context, step.args));
+        return Json();
+    }
+    [[nodiscard]] core::Step publishing() const {
+        return devices_publish_step(devices_settings(settings_), "");
+    }
+    [[nodiscard]] core::StepsAround around(bool offered = true) const {
+        return devices_steps_around(devices_settings(settings_), offered);
+    }
+    /// Makes NVML's absence no reason to publish again.
+    void forget_problem() const {
+        auto record = read_offer_record(root_);
+        ASSERT_TRUE(record);
+        record->problem.clear();
+        ASSERT_TRUE(write_offer_record(root_, *record));
+    }
+    [[nodiscard]] static core::StepCodes all_codes() {
+        core::StepCodes codes;
+        codes.add(devices_step_code());
+        return codes;
+    }
+
+    tests::TempDir host_;
+    base::Root root_ = host_.root();
+    core::Settings settings_{{devices_setting_keys()}};
+    core::StepCodes codes_ = all_codes();
+    Texts warnings_;
+};
+
+TEST_F(DevicesTest, InvalidSettingsAreNamed) {
+    EXPECT_EQ(devices_settings(settings_).mistake, "");
+    for (const char* name :
+         {"gpu", "nvidia.com/", "/gpu", "nvidia.com/a/b", "Nvidia.com/gpu", "nvidia.com/-gpu",
+          "nvidia..com/gpu", "kubernetes.io/gpu", "a.kubernetes.io/gpu", "requests.a/gpu"}) {
+        set("ResourceName", name);
+        EXPECT_NE(devices_settings(settings_).mistake, "") << name;
+    }
+    EXPECT_EQ(plan().problems.at(0).text,
+              "section [Devices]: ResourceName=requests.a/gpu is reserved for Kubernetes");
+    set("ResourceName", "example.org/h100.80gb");
+    for (const char* path : {"var/lib", "/", "/var/../etc", "/var//lib", "/var/lib/", "/a.sock/./b"}) {
+        set("KubeletRoot", path);
+        EXPECT_NE(devices_settings(settings_).mistake, "") << path;
+    }
+    set("KubeletRoot", "/var/snap/microk8s/common/var/lib/kubelet");
+    EXPECT_EQ(devices_settings(settings_).mistake, "");
+    EXPECT_FALSE(settings_.set("Devices", "Serve", "dra", "test"));
+    EXPECT_FALSE(settings_.set("Devices", "MigStrategy", "all", "test"));
+}
+
+TEST_F(DevicesTest, OnlyListeningPluginsAreOtherServers) {
+    host_.write("/k/device-plugins/kubelet_internal_checkpoint", "");
+    const std::string directory = host_.path("/k/device-plugins/");
+    { const Listener gone(directory + "nvidia-mig-1g.10gb.sock"); }
+    const Listener kubelet(directory + "kubelet.sock");
+    EXPECT_EQ(other_servers(root_, "/k"), Texts());
+    const Listener nvidia(directory + "nvidia-gpu.sock");
+    EXPECT_EQ(other_servers(root_, "/k"), Texts{"/k/device-plugins/nvidia-gpu.sock"});
+    EXPECT_EQ(other_servers(root_, "/none"), Texts());
+}
+
+TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
+    load();
+    add_gpu("0000:07:00.0", 1);
+    host_.write("/sys/bus/pci/devices/0000:07:00.0/numa_node", "-1\n");
+    std::vector<runtime::NvmlGpu> said{
+        {0, true, {{2, "MIG-a", 3, 1, false, "1c.3g.40gb"}}, "", "GPU-x", "", "H100", 81559, "9.0"}};
+    const auto merged = merge_gpus(root_, runtime::read_gpus(root_), said);
+    ASSERT_EQ(merged.gpus.size(), 2U);
+    const Gpu expected{
+        "GPU-x", "0000:06:00.0", 0, 1, "H100", 81559, "9.0", true, {{"MIG-a", "1c.3g.40gb", 2, 3, 1}}, ""};
+    EXPECT_EQ(merged.gpus[0], expected);
+    EXPECT_EQ(merged.gpus[1].uuid, "GPU-1");
+    EXPECT_EQ(merged.gpus[1].numa, std::nullopt);
+    EXPECT_EQ(merged.problems, Texts{"GPU 0000:07:00.0: NVML does not report the GPU"});
+    host_.write("/proc/driver/nvidia/capabilities/gpu1/mig/gi1/access", "");
+    host_.write("/proc/driver/nvidia/gpus/0000:06:00.0/information", "GPU UUID: GPU-??\nDevice Minor: 0\n");
+    const auto silent =
+        merge_gpus(root_, runtime::read_gpus(root_), base::fail(base::Error{Errc::Timeout, "no answer", ""}));
+    ASSERT_EQ(silent.gpus.size(), 1U) << "a GPU without UUID is left out";
+    EXPECT_TRUE(silent.gpus[0].split);
+    EXPECT_EQ(silent.problems.at(1), "GPU 0000:06:00.0 is not offered: its UUID is unknown");
+}
+
+TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
+    EXPECT_TRUE(plan().steps.empty()) << "no driver";
+    load();
+    EXPECT_EQ(plan().reasons, Texts{"the GPUs of driver 550.163.01 are not offered to the kubelet"});
+    EXPECT_TRUE(plan(true).steps.empty()) << "the driver's plan publishes";
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(plan().steps.size(), 1U) << "NVML did not answer";
+    forget_problem();
+    EXPECT_EQ(plan().reasons, Texts());
+    set("MigStrategy", "mixed");
+    add_gpu("0000:07:00.0", 1);
+    EXPECT_EQ(plan().reasons, (Texts{"the GPUs have changed", "MigStrategy= has changed"}));
+    load("560.35.03");
+    EXPECT_EQ(plan().reasons,
+              Texts{"the offer to the kubelet is for driver 550.163.01, but 560.35.03 is loaded"});
+    set("Serve", "off");
+    EXPECT_EQ(plan().title, "no longer offer GPUs to the kubelet");
+    ASSERT_TRUE(run(plan().steps.at(0)));
+    EXPECT_FALSE(root_.exists(offer_path) || root_.exists(registry_link));
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(DevicesTest, OtherPluginIsNotJoined) {
+    load();
+    host_.write("/var/lib/kubelet/device-plugins/x", "");
+    const Listener nvidia(host_.path("/var/lib/kubelet/device-plugins/nvidia-gpu.sock"));
+    const core::Plan refused = plan();
+    EXPECT_TRUE(refused.steps.empty());
+    ASSERT_TRUE(refused.undecided);
+    EXPECT_NE(refused.undecided->text.find("'/var/lib/kubelet/device-plugins/nvidia-gpu.sock'"),
+              std::string::npos);
+    EXPECT_NE(refused.undecided->hint.find("nvidia.com/gpu.deploy.device-plugin=false"), std::string::npos);
+    const auto done = run(publishing());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::Refused);
+    EXPECT_TRUE(run(around().after.at(0))) << "a working driver is not undone";
+    EXPECT_EQ(warnings_.size(), 1U);
+    EXPECT_FALSE(read_offer(root_));
+}
+
+TEST_F(DevicesTest, SwapWithdrawsAndReturnsTheGpus) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(root_.read_link(registry_link).value_or(""), "/var/lib/kubelet/plugins_registry/gpuhost");
+    EXPECT_EQ(root_.stat("/var/lib/kubelet/plugins_registry/gpuhost")->st_mode & 07777U, 0700U);
+    const Offer before = *read_offer(root_);
+    EXPECT_EQ(before.gpus.at(0).numa, 1U);
+    EXPECT_EQ(before.gpus.at(0).uuid, "GPU-0");
+    const core::Step withdrawal = around().first.at(0);
+    ASSERT_TRUE(run(withdrawal, false, "two"));
+    Offer withdrawn = *read_offer(root_);
+    EXPECT_EQ(withdrawn.withdrawn, "the driver is being replaced");
+    EXPECT_NE(withdrawn.id, before.id);
+    EXPECT_EQ(withdrawn.gpus, before.gpus);
+    ASSERT_TRUE(run(withdrawal, true, "two"));
+    EXPECT_EQ(read_offer(root_)->withdrawn, "");
+    ASSERT_TRUE(run(withdrawal, false, "two"));
+    load("560.35.03");
+    ASSERT_TRUE(run(around().after.at(0), false, "two"));
+    EXPECT_EQ(read_offer(root_)->withdrawn, "");
+    ASSERT_TRUE(run(around().after.at(0), true, "two"));
+    EXPECT_EQ(read_offer(root_)->withdrawn, "the driver is being replaced") << "as before the step";
+    ASSERT_TRUE(run(publishing(), true, "three")) << "this transaction saved nothing";
+    EXPECT_EQ(read_offer(root_)->withdrawn, "the driver is being replaced");
+}
+
+TEST_F(DevicesTest, WithoutOfferSwapsDoNothing) {
+    load();
+    ASSERT_TRUE(run(around().first.at(0)));
+    ASSERT_TRUE(run(around().first.at(0), true));
+    EXPECT_FALSE(root_.exists(offer_path));
+    set("Serve", "off");
+    EXPECT_TRUE(around(false).first.empty() && around(false).after.empty());
+    EXPECT_EQ(around(true).after.size(), 1U) << "removes what remains";
+}
+
+TEST_F(DevicesTest, UndoneFirstOfferIsRemoved) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    ASSERT_TRUE(run(publishing())) << "again after an interruption";
+    ASSERT_TRUE(run(publishing(), true));
+    EXPECT_FALSE(root_.exists(offer_path));
+}
+
+TEST_F(DevicesTest, OfferWithoutItsRecordIsWrittenAgain) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_problem();
+    Offer offer = *read_offer(root_);
+    ASSERT_TRUE(write_offer(root_, offer));
+    EXPECT_EQ(plan().reasons,
+              Texts{"the offer to the kubelet is incomplete, or another program has changed it"});
+    host_.write(offer_path, "{");
+    EXPECT_EQ(plan().steps.size(), 1U);
+}
+
+TEST_F(DevicesTest, AnswerIsAwaitedWhileTheServerRuns) {
+    EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::hours(1))) << "nobody answers";
+    host_.write(answer_path, to_text(Answer{"0", {}}));
+    EXPECT_FALSE(wait_for_answer(root_, "1", std::chrono::milliseconds(1)));
+    std::thread server([&] { host_.write(answer_path, to_text(Answer{"1", {}})); });
+    EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::seconds(30)));
+    server.join();
+}
+
+TEST_F(DevicesTest, MovedKubeletRootEndsTheServerFirst) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    set("KubeletRoot", "/k");
+    host_.write(answer_path, "");
+    std::thread server([&] {
+        while (root_.exists(offer_path))
+            std::this_thread::yield();
+        EXPECT_TRUE(root_.remove_tree("/run/gpuhost-devices"));
+    });
+    ASSERT_TRUE(run(publishing()));
+    server.join();
+    EXPECT_EQ(root_.read_link(registry_link).value_or(""), "/k/plugins_registry/gpuhost");
+    EXPECT_TRUE(read_offer(root_));
+    EXPECT_EQ(warnings_.size(), 2U) << "only that NVML did not answer, twice";
+}
+
+} // namespace
+} // namespace gpuhost::devices
