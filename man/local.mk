@@ -17,6 +17,7 @@ man_sources = \
     %D%/gpuhostctl-dashboard.1.scd \
     %D%/gpuhostctl-driver.1.scd \
     %D%/gpuhostctl-fleet.1.scd \
+    %D%/gpuhostctl-gpu.1.scd \
     %D%/gpuhostctl-image.1.scd \
     %D%/gpuhostctl-operation.1.scd \
     %D%/gpuhostctl-runtime.1.scd \

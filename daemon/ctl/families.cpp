@@ -5,6 +5,7 @@
 #include "daemon/ctl/config/verbs.hpp"
 #include "daemon/ctl/driver/verbs.hpp"
 #include "daemon/ctl/fleet/verbs.hpp"
+#include "daemon/ctl/gpu/verbs.hpp"
 #include "daemon/ctl/host/verbs.hpp"
 #include "daemon/ctl/image/verbs.hpp"
 #include "daemon/ctl/operation/verbs.hpp"
@@ -17,9 +18,10 @@
 namespace gpuhost::ctl {
 
 std::span<const Family> families() noexcept {
-    static constexpr std::array list{host_family,    config_family,  driver_family, secure_boot_family,
-                                     bundle_family,  image_family,   cdi_family,    runtime_family,
-                                     toolkit_family, cluster_family, fleet_family,  operation_family};
+    static constexpr std::array list{host_family,     config_family,  driver_family,  secure_boot_family,
+                                     bundle_family,   image_family,   cdi_family,     runtime_family,
+                                     gpu_family,      toolkit_family, cluster_family, fleet_family,
+                                     operation_family};
     return list;
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base daemon/ctl/bundle daemon/ctl/cdi daemon/ctl/cli daemon/ctl/cluster
-#   daemon/ctl/config daemon/ctl/driver daemon/ctl/fleet daemon/ctl/host daemon/ctl/image
-#   daemon/ctl/operation daemon/ctl/runtime daemon/ctl/secure_boot daemon/ctl/toolkit daemon/settings
+#   daemon/ctl/config daemon/ctl/driver daemon/ctl/fleet daemon/ctl/gpu daemon/ctl/host
+#   daemon/ctl/image daemon/ctl/operation daemon/ctl/runtime daemon/ctl/secure_boot daemon/ctl/toolkit
+#   daemon/settings
 noinst_LIBRARIES += %D%/libctl.a
 %C%_libctl_a_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 %C%_libctl_a_SOURCES = \
@@ -20,6 +21,7 @@ include daemon/ctl/dashboard/local.mk
 include daemon/ctl/doctor/local.mk
 include daemon/ctl/driver/local.mk
 include daemon/ctl/fleet/local.mk
+include daemon/ctl/gpu/local.mk
 include daemon/ctl/host/local.mk
 include daemon/ctl/image/local.mk
 include daemon/ctl/operation/local.mk

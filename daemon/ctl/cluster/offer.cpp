@@ -2,6 +2,7 @@
 #include "daemon/ctl/cluster/offer.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/ctl/cli/password_agent.hpp"
@@ -35,13 +36,15 @@ Json upgrade_by_cluster() {
 
 base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only) {
     const auto given = only.find("only");
-    if (given != only.end() && std::get<std::string>(given->second) != driver)
+    auto names = base::split_words(given == only.end() ? "" : std::get<std::string>(given->second));
+    if (given != only.end() && std::erase(names, driver) == 0)
         return ClusterOffer{};
     GPUHOST_TRY(host, client.describe_host());
     ClusterOffer offer;
     offer.driver = base::string_or(member(member(host, "cluster"), "desired"), driver, "");
-    if (!offer.driver.empty() && given == only.end())
-        offer.rest = all_but_driver(member(host, "components"));
+    if (!offer.driver.empty())
+        offer.rest =
+            given == only.end() ? all_but_driver(member(host, "components")) : base::join(names, " ");
     return offer;
 }
 

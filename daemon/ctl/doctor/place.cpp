@@ -3,6 +3,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/doctor/doctor.hpp"
+#include "daemon/ctl/gpu/view.hpp"
 
 #include <algorithm>
 
@@ -98,6 +99,22 @@ Diagnosis check_cdi(const DoctorFacts& facts) {
             others, "gpuhostctl cdi validate; repair the file, or remove it and the program that wrote it");
     const std::string good = plural(list_of(facts.cdi, "files").size(), "file", "files") + ", no problems";
     return well(has_ours && limits_memory(facts) ? good + "; gpuhostd's set no CUDA memory limits" : good);
+}
+
+Diagnosis check_kubelet(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    const Json& component = base::member(base::member(facts.host, "components"), "devices");
+    const Json& observed = base::member(component, "observed");
+    if (!observed.is_object())
+        return skipped("gpuhostd does not answer");
+    if (!base::bool_or(observed, "serve", false))
+        return skipped("Serve=off in section [Devices]");
+    if (const Json& why = base::member(base::member(component, "plan"), "undecided"); why.is_object())
+        return error(text_of(why, "text"), text_of(why, "hint"));
+    const Serving serving = serving_of(observed);
+    const std::string text = "the kubelet " + serving.text;
+    return serving.ok ? well(text) : error(text, serving.next);
 }
 
 Diagnosis check_runtimes(const DoctorFacts& facts) {

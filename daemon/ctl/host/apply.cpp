@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/host/apply.hpp"
 
+#include "daemon/base/parse.hpp"
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/follow.hpp"
 #include "daemon/ctl/cli/view.hpp"
@@ -14,13 +15,14 @@ namespace {
 
 using base::Result;
 
-constexpr Option only_option{"only", "driver|images|cdi|toolkit|runtime", "only this part of the host"};
+constexpr Option only_option{"only", "driver|images|cdi|devices|toolkit|runtime",
+                             "only this part of the host", false, true};
 constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
 
 /// Returns the option as gpuhostd's methods expect it.
 client::Options only_given(const Arguments& given) {
-    const auto only = given.value(only_option);
-    return only ? client::Options{{"only", *only}} : client::Options{};
+    const auto only = given.values(only_option);
+    return only.empty() ? client::Options() : client::Options{{"only", base::join(only, " ")}};
 }
 
 /// Prints the plan. A driver that the cluster offers is its member "upgrade", because gpuhost-cluster, not

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/client daemon/ctl/cli daemon/ctl/cluster daemon/ctl/runtime
-#   daemon/ctl/toolkit
+# may include: daemon/base daemon/client daemon/ctl/cli daemon/ctl/cluster daemon/ctl/gpu
+#   daemon/ctl/runtime daemon/ctl/toolkit
 daemon_ctl_libctl_a_SOURCES += \
     %D%/apply.cpp \
     %D%/apply.hpp \

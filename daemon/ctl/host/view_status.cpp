@@ -3,6 +3,7 @@
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/gpu/view.hpp"
 #include "daemon/ctl/runtime/view_runtime_change.hpp"
 #include "daemon/ctl/toolkit/view.hpp"
 
@@ -20,9 +21,9 @@ struct ComponentLines {
 };
 /// The components with lines in 'status', in the order of display.
 constexpr std::array component_lines{
-    ComponentLines{"driver", add_driver_lines}, ComponentLines{"cdi", add_cdi_lines},
-    ComponentLines{"toolkit", add_toolkit_lines}, ComponentLines{"runtime", add_runtime_lines},
-    ComponentLines{"images", add_image_lines}};
+    ComponentLines{"driver", add_driver_lines},   ComponentLines{"cdi", add_cdi_lines},
+    ComponentLines{"devices", add_devices_lines}, ComponentLines{"toolkit", add_toolkit_lines},
+    ComponentLines{"runtime", add_runtime_lines}, ComponentLines{"images", add_image_lines}};
 
 Style style_of_host(std::string_view state) {
     if (state == "idle")
