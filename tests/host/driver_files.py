@@ -80,8 +80,9 @@ def deb(package, version, files):
     return out
 
 
-def write_driver(directory, version, kernel=KERNEL, flavour="open"):
-    """Writes the modules and packages of one version. Returns their paths as (modules, packages)."""
+def write_driver(directory, version, kernel=KERNEL, flavour="open", nvml=None):
+    """Writes the modules and packages of one version. Returns their paths as (modules, packages). `nvml` is the
+    content of NVML's library."""
     os.makedirs(directory, exist_ok=True)
     written = []
 
@@ -97,7 +98,7 @@ def write_driver(directory, version, kernel=KERNEL, flavour="open"):
         write(f"{package}.deb", deb(package, version, files))
         for package, files in {
             "nvidia-smi": {"usr/bin/nvidia-smi": (f"#!/bin/sh\necho {version}\n".encode(), 0o755)},
-            "libnvidia-ml1": {f"usr/lib/{TRIPLET}/libnvidia-ml.so.{version}": (library("libnvidia-ml.so.1"), 0o644)},
+            "libnvidia-ml1": {f"usr/lib/{TRIPLET}/libnvidia-ml.so.{version}": (nvml or library("libnvidia-ml.so.1"), 0o644)},
             "libcuda1": {f"usr/lib/{TRIPLET}/libcuda.so.{version}": (library("libcuda.so.1"), 0o644)},
             "firmware-nvidia-gsp": {f"lib/firmware/nvidia/{version}/gsp_ga10x.bin": (version.encode(), 0o644)},
         }.items()

@@ -217,13 +217,13 @@ class FakeHost:
         return next(mount["hostPath"].rpartition(".so.")[2] for mount in mounts if "/libcuda.so." in mount["hostPath"])
 
 
-def prepare(host):
-    """Installs a host with the old driver loaded and both drivers in the store."""
+def prepare(host, **files):
+    """Installs a host with the old driver loaded and both drivers in the store. `files`: see write_driver()."""
     host.install()
     host.start_daemon()
     host.settle()
     for version in (OLD, NEW):
-        modules, packages = write_driver(os.path.join(host.scratch, version), version)
+        modules, packages = write_driver(os.path.join(host.scratch, version), version, **files)
         host.ctl("driver", "import", *packages, check=0)
         host.ctl("driver", "import", *modules, check=0)
     host.ctl("driver", "swap", OLD, check=0)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The offer to the kubelet: served, withdrawn in swaps, returned after them, removed. A thread answers in place of
+gpuhost-devices."""
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+
+import tap
+from fake_host import NEW, OLD, prepare, read, run_checks, write
+from gates import Gates
+
+OFFER, ANSWER, REGISTRY = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json", "/run/gpuhost/devices/registry"
+MIG = "MIG-00000000-0000-0000-0000-0000000000a0"
+
+
+class Server:
+    """Answers each offer as gpuhost-devices does, and records why GPUs were withdrawn."""
+
+    def __init__(self, host):
+        self.host, self.withdrawn, self.ending = host, [], False
+        os.makedirs(os.path.dirname(host.path(ANSWER)), exist_ok=True)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        last = None
+        while not self.ending:
+            current = offer(self.host)
+            if current and current["id"] != last:
+                last = current["id"]
+                self.withdrawn.append(current["withdrawn"])
+                resources = [{"name": current["resource"], "devices": len(current["gpus"]), "connected": True, "error": ""}]
+                write(self.host.path(ANSWER) + ".new", json.dumps({"id": last, "resources": resources}))
+                os.rename(self.host.path(ANSWER) + ".new", self.host.path(ANSWER))
+            time.sleep(0.01)
+
+    def close(self):
+        self.ending = True
+        self.thread.join()
+        shutil.rmtree(os.path.dirname(self.host.path(ANSWER)))
+
+
+def offer(host):
+    text = read(host.path(OFFER))
+    return json.loads(text) if text else None
+
+
+def configure(host, text):
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/devices.conf"), text)
+    assert host.ctl("reload").returncode in (0, 9)
+
+
+def prepare_with_nvml(host):
+    """Installs drivers with a stub of NVML, and gpuhost-nvml in the worker's directory."""
+    with open(os.path.join(tap.TOP_BUILDDIR, "tests/unit/stub-nvml.so"), "rb") as file:
+        prepare(host, nvml=file.read())
+    place = os.path.dirname(json.loads(read(host.path("/run/cdi/nvidia.yaml")))["containerEdits"]["hooks"][0]["path"])
+    os.makedirs(host.path(place))
+    os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))
+    write(host.path("/stub-nvml"), "devices 2\n")
+
+
+def check_other_server(t, host):
+    directory = host.path("/var/lib/kubelet/device-plugins")
+    os.makedirs(directory)
+    with socket.socket(socket.AF_UNIX) as nvidia:
+        here = os.getcwd()
+        os.chdir(directory)  # the path of a socket is short
+        nvidia.bind("nvidia-gpu.sock")
+        os.chdir(here)
+        nvidia.listen()
+        configure(host, "[Devices]\nServe=plugin\n")
+        run = host.ctl("apply")
+        t.ok(run.returncode == 8 and "device-plugins/nvidia-gpu.sock'" in run.stdout + run.stderr and "gpu.deploy.device-plugin=false" in run.stdout + run.stderr and not offer(host),
+             "apply does not join another device plugin", run.returncode, run.stdout, run.stderr)
+        t.ok("nvidia-gpu.sock" in host.ctl("apply", "--dry-run").stdout, "the plan names the other plugin's socket")
+    plan = host.plan()
+    t.equal([step["kind"] for step in plan["steps"]], ["devices.publish"],
+            "a socket without a listener prevents nothing")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and len(offer(host)["gpus"]) == 2, "apply offers the GPUs", run.stderr)
+
+
+def check_offer(t, host):
+    gpu = offer(host)["gpus"][0]
+    t.equal((gpu["address"], gpu["model"], gpu["memory_mib"], gpu["compute_capability"], gpu["split"]),
+            ("0000:01:00.0", "NVIDIA H100 80GB HBM3", 81559, "9.0", False), "the offer describes a GPU")
+    t.equal(os.readlink(host.path(REGISTRY)), "/var/lib/kubelet/plugins_registry/gpuhost",
+            "the registry link leads to the kubelet")
+    mode = os.stat(host.path("/var/lib/kubelet/plugins_registry/gpuhost")).st_mode & 0o7777
+    t.equal(mode, 0o700, "only its owner may enter the registry")
+    t.equal(host.plan()["steps"], [], "the plan is empty after the offer")
+    text = host.ctl("gpu", "list", "--root", host.root).stdout
+    t.ok(gpu["uuid"] in text and "80 GiB" in text and "nvidia.com/gpu, kubelet not connected" in text,
+         "gpu list shows that no kubelet is connected", text)
+    t.ok("gpuhost-devices does not run" in host.ctl("status").stdout, "status shows that nobody serves", host.ctl("status").stdout)
+
+
+def check_swap(t, host):
+    server = Server(host)
+    seen = {}
+
+    def decide(where, _count):
+        seen[where] = (offer(host) or {}).get("withdrawn")
+        return "go"
+
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", NEW)
+    gates.close()
+    t.ok(run.returncode == 0 and offer(host)["withdrawn"] == "" and host.loaded()["nvidia"] == NEW,
+         "a swap returns the GPUs", run.stderr, offer(host))
+    early = [where for where, why in seen.items() if not why and where.startswith(("apply units.stop", "apply modules.converge"))]
+    t.ok("the driver is being replaced" in server.withdrawn and not early and seen, "GPUs are withdrawn before clients end", early, seen)
+    t.ok("gets 2 of nvidia.com/gpu" in host.ctl("status").stdout, "status shows what the kubelet gets", host.ctl("status").stdout)
+    table = host.ctl("gpu", "list", "--root", host.root).stdout
+    t.ok("not connected" not in table and "nvidia.com/gpu" in table, "gpu list shows a connected kubelet", table)
+    write(host.path("/fake-kernel/control"), f"load nvidia_uvm@{OLD} errno 22\n")
+    server.withdrawn.clear()
+    run = host.ctl("driver", "swap", OLD)
+    os.unlink(host.path("/fake-kernel/control"))
+    t.ok(run.returncode != 0 and "the driver is being replaced" in server.withdrawn and offer(host)["withdrawn"] == "",
+         "an undone swap returns the GPUs", run.stderr, offer(host))
+    t.equal(host.plan()["steps"], [], "the plan is empty after an undone swap")
+    server.close()
+
+
+def check_mig(t, host):
+    write(host.path("/stub-nvml"), f"devices 2\nsplit 1\ninstance 1 0 1 0 0 {MIG}\n")
+    write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access"), "")
+    configure(host, "[Devices]\nServe=plugin\nMigStrategy=mixed\n")
+    plan = host.plan("--only", "devices")
+    t.equal(plan["reasons"], ["the MIG instances have changed", "MigStrategy= has changed"], "the plan says what has changed")
+    host.ctl("apply", "--only", "cdi", "--only", "devices", check=0)
+    instance = host.json("gpu", "list", "--root", host.root)["gpus"][0]["instances"][0]
+    t.equal((instance["uuid"], instance["profile"], instance["resource"]), (MIG, "1g.10gb", "nvidia.com/mig-1g.10gb"),
+            "a MIG instance is a resource of its profile")
+    write(host.path("/stub-nvml"), "error 18\n")
+    configure(host, "[Devices]\nServe=plugin\n")
+    run = host.ctl("apply", "--only", "devices")
+    t.ok(run.returncode == 0 and "version mismatch" in host.ctl("status").stdout, "status shows why facts are missing",
+         run.stderr, host.ctl("status").stdout)
+    write(host.path("/stub-nvml"), "devices 2\n")
+    shutil.rmtree(host.path("/proc/driver/nvidia/capabilities/gpu0"))
+    host.ctl("apply", check=0)
+
+
+def check_off(t, host):
+    configure(host, "[Devices]\nServe=yes\nResourceName=gpu\n")
+    run = host.ctl("config", "check", "--root", host.root)
+    t.ok(run.returncode == 9 and "Serve" in run.stdout + run.stderr and "DOMAIN/NAME" in run.stdout + run.stderr,
+         "config check names wrong values", run.stdout, run.stderr)
+    configure(host, "[Devices]\nServe=plugin\nResourceName=gpu\n")
+    run = host.ctl("apply", "--only", "devices")
+    t.ok(run.returncode == 2 and "DOMAIN/NAME" in run.stderr, "apply refuses an invalid resource name", run.returncode, run.stderr)
+    configure(host, "")
+    run = host.ctl("apply")
+    t.ok(run.returncode == 0 and not offer(host) and not os.path.lexists(host.path(REGISTRY)), "Serve=off removes the offer", run.stderr)
+    t.equal(host.plan()["steps"], [], "the plan is empty with Serve=off")
+    t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
+
+
+run_checks(check_other_server, check_offer, check_swap, check_mig, check_off, make=prepare_with_nvml)
