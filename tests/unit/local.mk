@@ -334,6 +334,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/driver/view_history_test.cpp \
     %D%/ctl/driver/view_test.cpp \
     %D%/ctl/fleet/view_test.cpp \
+    %D%/ctl/gpu/view_test.cpp \
     %D%/ctl/host/verdict_test.cpp \
     %D%/ctl/host/view_status_test.cpp \
     %D%/ctl/report/newest_first_test.cpp \

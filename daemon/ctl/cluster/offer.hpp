@@ -20,7 +20,8 @@ struct ClusterOffer {
     std::string rest;
 };
 
-/// Returns the cluster's offer. `only` is the option --only. If it does not name "driver", the result is empty.
+/// Returns the cluster's offer. `only` is the option --only. If that does not name "driver", the result is
+/// empty.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
 
 /// Requests the upgrade to the offered version from gpuhost-cluster, and prints what follows.

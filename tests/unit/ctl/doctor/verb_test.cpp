@@ -22,6 +22,12 @@ DoctorFacts healthy() {
     DoctorFacts facts;
     facts.host = {
         {"version", "1"}, {"state", "idle"}, {"operation", nullptr}, {"config_problems", Json::array()}};
+    facts.host["components"]["devices"]["observed"] = {
+        {"serve", true},
+        {"running", true},
+        {"offer", {{"id", "7"}, {"withdrawn", ""}}},
+        {"answer",
+         {{"id", "7"}, {"resources", {{{"name", "nvidia.com/gpu"}, {"devices", 1}, {"connected", true}}}}}}};
     facts.client_version = "1";
     facts.workers.emplace();
     facts.operation = {{"id", 7}, {"state", "committed"}, {"title", "swap"}};
@@ -179,6 +185,13 @@ INSTANTIATE_TEST_SUITE_P(
                  f.cdi["files"].push_back({{"path", "/etc/cdi/b.json"}, {"ours", false}, {"stale", {"y"}}});
              }},
         Harm{"NoCdi", "cdi", "warning", "no CDI file", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
+        Harm{"UnservedKubelet", "kubelet", "error", "the kubelet gets no GPU: gpuhost-devices does not run",
+             [](auto& f) { f.host["components"]["devices"]["observed"]["running"] = false; }},
+        Harm{"OtherDevicePlugin", "kubelet", "error", "a process listens",
+             [](auto& f) {
+                 f.host["components"]["devices"]["plan"]["undecided"] = {{"text", "a process listens"},
+                                                                         {"hint", "Remove it."}};
+             }},
         Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesNotInspected", "runtimes", "warning", "have not been inspected yet",
@@ -351,6 +364,14 @@ TEST(Doctor, WorkerWithoutDaemonIsNotAnError) {
     facts.workers->push_back("gpuhost-worker-7-1-1.service");
     facts.host["operation"] = 7;
     EXPECT_EQ(result_of(facts, "workers").at("result"), "ok");
+}
+
+TEST(Doctor, KubeletIsSkippedWithServeOff) {
+    DoctorFacts facts = healthy();
+    facts.host["components"]["devices"]["observed"] = {{"serve", false}, {"exists", false}};
+    EXPECT_EQ(result_of(facts, "kubelet").at("result"), "skipped");
+    facts.host = nullptr;
+    EXPECT_EQ(result_of(facts, "kubelet").at("text"), "gpuhostd does not answer");
 }
 
 TEST(Doctor, OwnCdiFilesPrecedeOthers) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/base/json.hpp"
+#include "daemon/ctl/gpu/view.hpp"
+#include "daemon/devices/publish/documents.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost::ctl {
+namespace {
+
+using base::Json;
+using devices::Answer;
+using devices::Gpu;
+using devices::MigStrategy;
+using devices::Offer;
+
+Offer offer() {
+    const Gpu split{
+        "GPU-a", "0000:06:00.0", 0, 0, "NVIDIA H100", 81559, "9.0", true, {{"MIG-a", "1g.10gb", 0, 1, 0}},
+        ""};
+    const Gpu whole{"GPU-b", "0000:07:00.0", 1, std::nullopt, "", 0, "", false, {}, "GPU is lost"};
+    return {"7", "nvidia.com/gpu", MigStrategy::mixed, "", {split, whole}};
+}
+
+std::string rendered(const Offer& made, const std::optional<Answer>& answer) {
+    return render_gpus({}, devices::list_gpus(made, answer));
+}
+
+TEST(GpuView, EachDeviceShowsItsResource) {
+    const Answer answer{
+        "7", {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, false, "name conflict"}}};
+    EXPECT_EQ(
+        rendered(offer(), answer),
+        "GPU      ADDRESS       MODEL        MEMORY  NUMA  KUBELET\n"
+        "GPU-a    0000:06:00.0  NVIDIA H100  80 GiB     0  MIG\n"
+        "  MIG-a                1g.10gb                    nvidia.com/mig-1g.10gb, kubelet not connected\n"
+        "GPU-b    0000:07:00.0                             nvidia.com/gpu\n"
+        "nvidia.com/mig-1g.10gb: name conflict\n"
+        "GPU-b: GPU is lost\n");
+    EXPECT_EQ(rendered(offer(), Answer{"6", answer.resources}), rendered(offer(), std::nullopt))
+        << "an answer to an earlier offer";
+}
+
+TEST(GpuView, WithdrawnAndLeftOutDevicesHaveReasons) {
+    Offer made = offer();
+    made.withdrawn = "the driver is being replaced";
+    made.mig = MigStrategy::none;
+    const std::string text = rendered(made, std::nullopt);
+    EXPECT_NE(text.find("1g.10gb                    not offered\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("withdrawn\nWithdrawn: the driver is being replaced\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("nvidia.com/gpu: MIG is on for GPU-a"), std::string::npos) << text;
+    EXPECT_EQ(render_gpus({}, devices::list_gpus(std::nullopt, std::nullopt)), "");
+}
+
+/// Returns what serving_of() says after changes of a document in which all is well.
+template <class Change>
+Serving serving(Change change) {
+    Json observed{{"serve", true},
+                  {"running", true},
+                  {"offer", {{"id", "7"}, {"withdrawn", ""}}},
+                  {"answer",
+                   {{"id", "7"},
+                    {"resources",
+                     {{{"name", "nvidia.com/gpu"}, {"devices", 2}, {"connected", true}, {"error", ""}}}}}}};
+    change(observed);
+    return serving_of(observed);
+}
+
+TEST(GpuView, ServingNamesTheFirstObstacle) {
+    const Serving well = serving([](Json&) {});
+    EXPECT_TRUE(well.ok);
+    EXPECT_EQ(well.text, "gets 2 of nvidia.com/gpu");
+    const auto why = [](auto change) {
+        const Serving found = serving(change);
+        EXPECT_FALSE(found.ok);
+        EXPECT_NE(found.next, "");
+        return found.text;
+    };
+    EXPECT_EQ(why([](Json& o) { o["offer"] = nullptr; }), "gets no GPU: they are not offered");
+    EXPECT_EQ(why([](Json& o) { o["offer"]["withdrawn"] = "swap"; }), "gets no GPU: swap");
+    EXPECT_EQ(why([](Json& o) { o["running"] = false; }), "gets no GPU: gpuhost-devices does not run");
+    EXPECT_EQ(why([](Json& o) { o["answer"] = nullptr; }), "does not know of the last change");
+    EXPECT_EQ(why([](Json& o) { o["answer"]["resources"][0]["error"] = "taken"; }),
+              "refused nvidia.com/gpu: taken");
+    EXPECT_EQ(why([](Json& o) { o["answer"]["resources"][0]["connected"] = false; }),
+              "is not connected for nvidia.com/gpu");
+}
+
+TEST(GpuView, StatusHasALineUnlessServeIsOff) {
+    const auto line = [](const Json& observed) {
+        Facts facts;
+        add_devices_lines(facts, {}, observed);
+        return facts.render({});
+    };
+    EXPECT_EQ(line({{"serve", false}, {"exists", false}}), "");
+    EXPECT_EQ(line({{"serve", true}, {"offer", nullptr}}), "Kubelet: gets no GPU: they are not offered\n");
+}
+
+} // namespace
+} // namespace gpuhost::ctl
