@@ -30,9 +30,16 @@ Result<Json> read_json(const Root& root, std::string_view path) {
     return base::parse_json(text, path);
 }
 
+/// Gives the directory to gpuhost-devices. Works by name below its parent, which only root can write: the
+/// worker may change the directory of another user, but not open it.
 Result<void> give_away(const Root& root, const std::string& directory) {
-    GPUHOST_TRY(opened, root.open_file(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (::fchmod(opened.get(), 0700) != 0)
+    GPUHOST_TRY(found, root.lstat(directory));
+    if (!S_ISDIR(found.st_mode))
+        return base::fail(Errc::BadContent, "'" + directory + "' is not a directory", "Remove it.");
+    const std::size_t slash = directory.rfind('/');
+    const std::string name = directory.substr(slash + 1);
+    GPUHOST_TRY(parent, root.open_file(directory.substr(0, slash), O_RDONLY | O_DIRECTORY));
+    if (::fchmodat(parent.get(), name.c_str(), 0700, 0) != 0)
         return base::fail_errno("changing the mode of '" + directory + "'", errno);
     if (!root.is_host())
         return {};
@@ -40,7 +47,7 @@ Result<void> give_away(const Root& root, const std::string& directory) {
     if (!owner)
         return base::fail(Errc::NotFound, std::string("user ") + user + ": not found",
                           "Create it: systemd-sysusers.");
-    if (::fchown(opened.get(), owner->uid, owner->gid) != 0)
+    if (::fchownat(parent.get(), name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) != 0)
         return base::fail_errno("changing the owner of '" + directory + "'", errno);
     return {};
 }
