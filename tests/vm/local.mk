@@ -40,6 +40,7 @@ EXTRA_DIST += \
     %D%/scenarios/bundle.py \
     %D%/scenarios/containers.py \
     %D%/scenarios/crash.py \
+    %D%/scenarios/devices.py \
     %D%/scenarios/documents.py \
     %D%/scenarios/downgrade.py \
     %D%/scenarios/expect.py \

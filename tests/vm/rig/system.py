@@ -23,11 +23,11 @@ class System:
 
 
 DEBIAN_12 = System("debian-12", "bookworm", "6.1.0-50-amd64",
-                   libraries="libarchive13 libcurl4 libmicrohttpd12 libssl3 libyaml-cpp0.7")
+                   libraries="libarchive13 libcurl4 libmicrohttpd12 libprotobuf-lite32 libssl3 libyaml-cpp0.7")
 # Neither driver of VERSIONS compiles for a kernel whose headers Debian 13's archive has: since Linux 6.12.97
 # this function has an argument for BARs that stay where they are. 0 names none, as before.
 DEBIAN_13 = System("debian-13", "trixie", "6.12.117+deb13-amd64",
-                   libraries="libarchive13t64 libcurl4t64 libmicrohttpd12t64 libssl3t64 libyaml-cpp0.8",
+                   libraries="libarchive13t64 libcurl4t64 libmicrohttpd12t64 libprotobuf-lite32t64 libssl3t64 libyaml-cpp0.8",
                    compiler="gcc libc6-dev libelf1t64 make",
                    corrections=(("nvidia/nv-pci.c", "pci_resize_resource(pci_dev, NV_GPU_BAR1, requested_size)",
                                  "pci_resize_resource(pci_dev, NV_GPU_BAR1, requested_size, 0)"),),
