@@ -14,7 +14,6 @@ from fake_host import CLIENT, FakeHost, write
 OLD, NEW = "535.261.03", "550.163.01"
 T = tap.Tap()
 VERDICT = r"\n(NOT )?OK: [^\n]*\n"
-TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 
 
 def expect(host, name, arguments, status=0, out="", err=""):
@@ -89,7 +88,7 @@ def failure(host):
     misbehave(host, f"load nvidia@{NEW} no-gpu")
     expect(host, "a swap whose driver finds no GPU is undone", ["driver", "swap", NEW], 15,
            err=rf".*undoing: load nvidia {NEW}.*failed and was rolled back.*Failed: in step .*load nvidia {NEW}.*"
-               rf"Runs now: driver {OLD}\nHint: .*journalctl -k --since '{TIME}' --until '{TIME}' -g .*")
+               rf"Runs now: driver {OLD}\nHint: .*journalctl -k --until @\d+ -g .*")
     T.equal(host.loaded()["nvidia"], OLD, "the old driver is loaded after an undone swap")
     expect(host, "status reports the rolled-back operation", ["status"], out=r".*Last: operation \d+, swap .*: rolled-back, .*GPU.*")
     expect(host, "operation show prints the undone steps", ["operation", "show"], out=r".*State: rolled-back\n.*failed, undone .*not run  .*")

@@ -18,6 +18,7 @@ WRITTEN = ("ini", "yaml", "toml")
 PROGRESS = re.compile(r"\d+/\d+ ")  # on a terminal these lines are a bar that disappears
 # Text that differs from run to run, and what both sides have instead of it.
 VARYING = [(re.compile(pattern), name) for pattern, name in (
+    (r"--until @\d+", "--until @TIME"),
     (r"(\w{3} )?\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( ?[A-Z]+)?", "TIME"),
     (r"\b\w{3} \d\d \d\d:\d\d:\d\d\b", "TIME"),
     (r"\b\d\d:\d\d(:\d\d)?\b(?!\.)", "TIME"),

@@ -114,21 +114,20 @@ Result<core::JobRequest> read_request(const base::Root& root, const core::StepCo
     return request;
 }
 
-/// Limits "journalctl -k" in a hint to the time of the step that failed, because the undo starts the previous
-/// driver, which writes to the kernel's log, too.
-void limit_kernel_log(std::string& hint, std::uint64_t began_us, std::uint64_t ended_us) {
+/// Limits "journalctl -k" in a hint to the time until a step failed, because the undo starts the previous driver,
+/// which writes to the kernel's log, too. The start is that of the boot, because the cause may be older than the
+/// step: a validation also fails for what earlier steps logged.
+void limit_kernel_log(std::string& hint, std::uint64_t ended_us) {
     constexpr std::string_view command = "journalctl -k";
     constexpr std::uint64_t second = 1'000'000;
     if (const std::size_t at = hint.find(command); at != std::string::npos)
-        hint.insert(at + command.size(), " --since '" + base::local_text(began_us / second) + "' --until '" +
-                                             base::local_text(ended_us / second + 1) + "'");
+        hint.insert(at + command.size(), " --until @" + std::to_string(ended_us / second + 1));
 }
 
 /// Runs the apply or undo of the step at `index`, or the preflight of all steps.
 core::JobResult run(const core::StepCodes& codes, const core::JobRequest& request, std::size_t index,
                     core::StepContext& context) {
     core::JobResult result;
-    const std::uint64_t began_us = base::realtime_us();
     std::vector<std::string> warnings;
     std::vector<std::string> notes;
     base::Json facts;
@@ -151,7 +150,7 @@ core::JobResult run(const core::StepCodes& codes, const core::JobRequest& reques
     if (!notes.empty())
         result.output["notes"] = notes;
     if (result.error)
-        limit_kernel_log(result.error->hint, began_us, base::realtime_us());
+        limit_kernel_log(result.error->hint, base::realtime_us());
     return result;
 }
 

@@ -355,8 +355,16 @@ TEST(Width, EachViewFitsTheTerminal) {
             }
 }
 
-/// The lists with the content of a usual host.
-const View usual_lists[] = {
+/// Lists and hints with the content of a usual host.
+const View usual_views[] = {
+    {"hint of the kernel's log",
+     [](const Screen& s) {
+         Json failed = operation("rolled-back");
+         failed["error"]["hint"] =
+             "See the kernel's log: journalctl -k --until @1795877840 -g 'NVRM|nvidia'.";
+         const std::string rendered = render_failure(s, failed, version);
+         return rendered.substr(rendered.find("Hint:"));
+     }},
     {"operations",
      [](const Screen& s) {
          client::OperationRow row;
@@ -426,11 +434,11 @@ const View usual_lists[] = {
      }},
 };
 
-TEST(Width, UsualListsHaveOneLinePerRow) {
-    for (const View& list : usual_lists)
+TEST(Width, UsualViewsHaveOneLinePerRow) {
+    for (const View& view : usual_views)
         for (const std::size_t columns : {80U, 120U}) {
             const Screen screen{true, false, columns, 24};
-            const std::string rendered = list.render(screen);
+            const std::string rendered = view.render(screen);
             EXPECT_EQ(rendered.find("\n "), std::string::npos) << rendered;
             for (const std::string& line : base::split(rendered, '\n'))
                 EXPECT_LE(visible_width(line), columns) << line;
