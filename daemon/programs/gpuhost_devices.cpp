@@ -114,8 +114,9 @@ class Devices {
         };
         options.on_failure = [this](const base::Error& error) {
             log(error);
-            event_.exit(
-                base::info(error.code).exit_code); // systemd starts it again, with the present directory
+            // systemd starts it again. If the kubelet's directory was removed, each start fails until
+            // 'gpuhostctl apply' or gpuhost-cdi.timer has made it again.
+            event_.exit(base::info(error.code).exit_code);
         };
         options.allow_own_user = !root_.is_host();
         return Plugin::start(event_, std::move(options));

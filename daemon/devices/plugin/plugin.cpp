@@ -7,13 +7,17 @@
 #include "daemon/rpc/server.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
 
+#include <fcntl.h>
 #include <kubelet/deviceplugin.pb.h>
 #include <kubelet/pluginregistration.pb.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 namespace gpuhost::devices {
 
@@ -49,6 +53,7 @@ struct Plugin::State {
     std::optional<rpc::Server> registration;
     host::Source server_source;
     host::Source registration_source;
+    host::Source registry_source; ///< sees that the registration socket is removed
     host::Source again;
 
     State(host::Event& loop, PluginOptions given) : event(loop), options(std::move(given)) {
@@ -76,10 +81,15 @@ struct Plugin::State {
     }
 
     [[nodiscard]] Result<void> register_plugin() {
-        return listen(registration, registration_source,
-                      options.registry + "/" + file_name(options.resource) + ".sock", registration_service());
+        GPUHOST_CHECK(watch_registry());
+        return listen(registration, registration_source, registration_path(), registration_service());
+    }
+    [[nodiscard]] std::string registration_path() const {
+        return options.registry + "/" + file_name(options.resource) + ".sock";
     }
 
+    [[nodiscard]] Result<void> watch_registry();
+    void register_again();
     [[nodiscard]] rpc::Service registration_service();
     [[nodiscard]] rpc::Service device_service();
     void connected(const rpc::Call& call);
@@ -89,6 +99,20 @@ struct Plugin::State {
     [[nodiscard]] Result<v1beta1::PreferredAllocationResponse>
     prefer(const v1beta1::PreferredAllocationRequest& request) const;
 };
+
+/// Another program may remove the socket, for example "kubeadm reset" with the whole directory.
+/// IN_DELETE_SELF does not occur while the directory is mounted or open.
+Result<void> Plugin::State::watch_registry() {
+    const base::UniqueFd directory(::open(options.registry.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+        return base::fail_errno("opening '" + options.registry + "'", errno);
+    GPUHOST_TRY(watched, event.on_inotify(directory.get(), IN_DELETE | IN_MOVED_FROM, [this] {
+        if (registration && ::access(registration_path().c_str(), F_OK) != 0)
+            register_again();
+    }));
+    registry_source = std::move(watched);
+    return {};
+}
 
 rpc::Service Plugin::State::registration_service() {
     rpc::Service service{"pluginregistration.Registration", {}};
@@ -141,8 +165,11 @@ void Plugin::State::connected(const rpc::Call& call) {
 /// The kubelet never dials a device plugin again, but takes a registration socket that is made anew.
 void Plugin::State::disconnected() {
     base::log::info(options.resource + ": the kubelet's connection has ended");
-    if (watchers.count() > 0)
-        return;
+    if (watchers.count() == 0)
+        register_again();
+}
+
+void Plugin::State::register_again() {
     auto removal = event.soon([this] {
         registration_source.reset();
         registration.reset();
@@ -151,11 +178,13 @@ void Plugin::State::disconnected() {
             if (const auto done = register_plugin(); !done)
                 options.on_failure(done.error());
         });
-        if (timer)
-            again = std::move(*timer);
+        if (!timer)
+            return options.on_failure(timer.error());
+        again = std::move(*timer);
     });
-    if (removal)
-        again = std::move(*removal);
+    if (!removal)
+        return options.on_failure(removal.error());
+    again = std::move(*removal);
 }
 
 std::string Plugin::State::list() const {

@@ -56,6 +56,15 @@ std::string registry_of(const std::string& kubelet_root) {
     return kubelet_root + "/plugins_registry/gpuhost";
 }
 
+/// Returns true if gpuhost-devices may write the directory. Outside a host, only the directory counts.
+bool is_given_away(const Root& root, const std::string& directory) {
+    const auto found = root.lstat(directory);
+    if (!found || !S_ISDIR(found->st_mode))
+        return false;
+    const auto owner = root.is_host() ? base::find_local_user(user) : std::nullopt;
+    return !root.is_host() || (owner && found->st_uid == owner->uid);
+}
+
 template <class Condition>
 bool wait_until(Condition reached, std::chrono::milliseconds patience) {
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -143,9 +152,10 @@ Result<void> make_registry(const Root& root, const std::string& kubelet_root) {
     return root.symlink_atomic(directory, registry_link);
 }
 
-bool registry_moves(const Root& root, const std::string& kubelet_root) {
+bool has_registry(const Root& root, const std::string& kubelet_root) {
+    const std::string directory = registry_of(kubelet_root);
     const auto target = root.read_link(registry_link);
-    return target && *target != registry_of(kubelet_root);
+    return target && *target == directory && is_given_away(root, directory);
 }
 
 bool wait_for_end(const Root& root, std::chrono::milliseconds patience) {

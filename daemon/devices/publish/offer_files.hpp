@@ -43,8 +43,9 @@ struct OfferRecord {
 /// Creates the directory below the kubelet's root in which gpuhost-devices registers, and the link to it.
 [[nodiscard]] base::Result<void> make_registry(const base::Root& root, const std::string& kubelet_root);
 
-/// Returns true if the link to that directory leads elsewhere. gpuhost-devices follows it only at its start.
-[[nodiscard]] bool registry_moves(const base::Root& root, const std::string& kubelet_root);
+/// Returns true if the link leads to that directory, and gpuhost-devices owns it. gpuhost-devices follows the
+/// link only at its start, so it must end before the directory is created again or elsewhere.
+[[nodiscard]] bool has_registry(const base::Root& root, const std::string& kubelet_root);
 
 /// Waits until gpuhost-devices has ended, as it does without an offer. Returns false after `patience`.
 [[nodiscard]] bool wait_for_end(const base::Root& root, std::chrono::milliseconds patience);

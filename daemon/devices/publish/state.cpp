@@ -39,6 +39,8 @@ Texts differences(const Json& observed, const std::string& driver) {
         return {"the GPUs are withdrawn from the kubelet: " + why};
     if (base::string_or(offer, "id", "") != base::string_or(record, "id", ""))
         return {"the offer to the kubelet is incomplete, or another program has changed it"};
+    if (!base::bool_or(observed, "registry", false))
+        return {"the directory below KubeletRoot= in which gpuhost-devices registers was removed or changed"};
     if (const std::string of = base::string_or(then, "driver", ""); of != driver)
         return {"the offer to the kubelet is for driver " + of + ", but " + driver + " is loaded"};
     for (const auto& [key, changed] : input_names)
@@ -81,6 +83,7 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
                               : Json();
     observed["record"] =
         record ? Json{{"id", record->id}, {"inputs", record->inputs}, {"problem", record->problem}} : Json();
+    observed["registry"] = has_registry(root, settings.kubelet_root);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
     observed["others"] = settings.serve ? other_servers(root, settings.kubelet_root) : Texts();

@@ -22,8 +22,8 @@ namespace gpuhost::devices {
 ///
 ///   {"serve": flag, "inputs": offer_inputs(), "record": the OfferRecord or null,
 ///    "offer": {"id", "resource", "withdrawn", "gpus": number} or null, "exists": the file exists,
-///    "running": gpuhost-devices runs, "answer": {"id", "resources": […]} or null,
-///    "others": other_servers()}
+///    "registry": has_registry(), "running": gpuhost-devices runs,
+///    "answer": {"id", "resources": […]} or null, "others": other_servers()}
 [[nodiscard]] base::Json observe_devices(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the version of the loaded driver; "" if none is loaded.

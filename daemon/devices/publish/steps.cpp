@@ -35,11 +35,10 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
         for (const std::string& problem : present.problems)
             context.warn("the kubelet does not get complete facts of the GPUs: " + problem);
     }
-    if (registry_moves(context.root, settings.kubelet_root)) {
+    if (context.root.exists(registry_link) && !has_registry(context.root, settings.kubelet_root)) {
         GPUHOST_CHECK(remove_offer(context.root));
         if (!wait_for_end(context.root, patience))
-            context.warn(
-                "gpuhost-devices still uses another KubeletRoot=: systemctl restart gpuhost-devices");
+            context.warn("gpuhost-devices still uses a former directory: systemctl restart gpuhost-devices");
     }
     GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
     const std::size_t count = present.gpus.size();

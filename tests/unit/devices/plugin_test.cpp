@@ -144,7 +144,20 @@ TEST_F(PluginTest, ReportsThatItCannotRegisterAgain) {
     connect_and_leave();
     std::filesystem::remove_all(directory.path("registry"));
     (void)event.run_until([&] { return !failure.empty(); });
-    EXPECT_NE(failure.find(registration), std::string::npos) << failure;
+    EXPECT_NE(failure.find(directory.path("registry")), std::string::npos) << failure;
+}
+
+TEST_F(PluginTest, RegistersAgainAfterItsSocketWasRemoved) {
+    std::filesystem::remove(registration);
+    (void)event.run_until([&] { return std::filesystem::exists(registration); });
+    EXPECT_TRUE(information());
+    EXPECT_EQ(failure, "");
+}
+
+TEST_F(PluginTest, ReportsRemovedDirectoryWithoutAKubelet) {
+    std::filesystem::remove_all(directory.path("registry"));
+    (void)event.run_until([&] { return !failure.empty(); });
+    EXPECT_NE(failure.find(directory.path("registry")), std::string::npos) << failure;
 }
 
 TEST_F(PluginTest, EndRemovesItsSockets) {

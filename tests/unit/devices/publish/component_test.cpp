@@ -248,6 +248,20 @@ TEST_F(DevicesTest, OfferWithoutItsRecordIsWrittenAgain) {
     EXPECT_EQ(plan().steps.size(), 1U);
 }
 
+TEST_F(DevicesTest, RemovedRegistryIsMadeAgain) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_problem();
+    ASSERT_TRUE(plan().steps.empty());
+    ASSERT_TRUE(root_.remove_tree("/var/lib/kubelet"));
+    ASSERT_EQ(plan().steps.size(), 1U);
+    EXPECT_NE(plan().reasons.at(0).find("KubeletRoot="), std::string::npos);
+    ASSERT_TRUE(run(plan().steps.at(0), false, "two"));
+    EXPECT_TRUE(root_.exists("/var/lib/kubelet/plugins_registry/gpuhost"));
+    forget_problem();
+    EXPECT_TRUE(plan().steps.empty());
+}
+
 TEST_F(DevicesTest, AnswerIsAwaitedWhileTheServerRuns) {
     EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::hours(1))) << "nobody answers";
     host_.write(answer_path, to_text(Answer{"0", {}}));
