@@ -114,9 +114,9 @@ Result<core::JobRequest> read_request(const base::Root& root, const core::StepCo
     return request;
 }
 
-/// Limits "journalctl -k" in a hint to the time until a step failed, because the undo starts the previous driver,
-/// which writes to the kernel's log, too. The start is that of the boot, because the cause may be older than the
-/// step: a validation also fails for what earlier steps logged.
+/// Limits "journalctl -k" in a hint to the time until the step failed, because the undo starts the previous
+/// driver, which writes to the kernel's log, too. The log begins with the boot, because the cause may precede
+/// the step: a validation also fails for what earlier steps logged.
 void limit_kernel_log(std::string& hint, std::uint64_t ended_us) {
     constexpr std::string_view command = "journalctl -k";
     constexpr std::uint64_t second = 1'000'000;
