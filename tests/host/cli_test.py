@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -13,7 +14,6 @@ from fake_host import CLIENT, FakeHost, write
 
 OLD, NEW = "535.261.03", "550.163.01"
 T = tap.Tap()
-VERDICT = r"\n(NOT )?OK: [^\n]*\n"
 
 
 def expect(host, name, arguments, status=0, out="", err=""):
@@ -55,8 +55,8 @@ def bring_in(host):
 def swap(host):
     expect(host, "driver swap --dry-run prints the plan", ["driver", "swap", OLD, "--dry-run"], out=rf"load driver {OLD}\n.*steps:\n.*no problems found\.\nNote: symbol versions are not checked: .*\n")
     T.equal(host.loaded(), {}, "driver swap --dry-run loads nothing")
-    expect(host, "driver swap loads the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*{VERDICT}", err=r"(\d+/\d+ .*\n)+")
-    expect(host, "driver swap replaces the loaded driver", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*{VERDICT}", err=r"(\d+/\d+ .*\n)+")
+    expect(host, "driver swap loads the first driver", ["driver", "swap", OLD], out=rf"load driver {OLD}: done.*\nOK: driver {OLD} serves 2 GPUs\n", err=r"(\d+/\d+ .*\n)+")
+    expect(host, "driver swap replaces the loaded driver", ["driver", "swap", NEW], out=rf"swap driver {OLD} → {NEW}: done.*\nOK: driver {NEW} serves 2 GPUs\n", err=r"(\d+/\d+ .*\n)+")
     expect(host, "operation show names steps that were not needed", ["operation", "show"], out=r".* not needed  stop client units if the swap is undone\n.*")
     T.equal([step["state"] for step in host.json("operation", "show")["steps"] if step.get("undo_only")], ["done"] * 2,
             "operation show --json has the state of these steps")
@@ -67,7 +67,7 @@ def swap(host):
     expect(host, "status prints the loaded and selected driver", ["status"],
            out=rf".*Host: idle, kernel.*Driver: {NEW} loaded: .*Selected: {NEW}, previous {OLD}\n.*Pending: nothing\n.*committed.*")
     expect(host, "removing the loaded driver is refused", ["driver", "remove", NEW], 7, err=r".*refused, nothing was changed; 2 problems:\n.*")
-    expect(host, "driver rollback swaps to the previous driver", ["driver", "rollback"], out=rf"swap driver {NEW} → {OLD}: done.*{VERDICT}", err=".*")
+    expect(host, "driver rollback swaps to the previous driver", ["driver", "rollback"], out=rf"swap driver {NEW} → {OLD}: done.*\nOK: driver {OLD} serves 2 GPUs\n", err=".*")
     expect(host, "driver verify finds an intact store", ["driver", "verify"], out=r"verify .*: done.*", err=".*")
 
 
@@ -115,6 +115,26 @@ def interrupted(host):
     misbehave(host)
 
 
+def followed(host):
+    """Begins another operation before the client of a swap sees that the swap ended."""
+    misbehave(host, "load nvidia delay 1500")
+    swapping = programs.start([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "driver", "swap", OLD],
+                              env=host.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not (number := host.json("status")["operation"]):
+        time.sleep(0.1)
+    swapping.send_signal(signal.SIGSTOP)
+    host.ctl("operation", "wait", str(number), check=0)
+    misbehave(host, "load nvidia delay 3000")
+    other = host.ctl("driver", "rollback", "--no-wait", check=0).stdout.strip()
+    swapping.send_signal(signal.SIGCONT)
+    out, err = programs.outputs(swapping)
+    T.ok(swapping.returncode == 0 and "OK:" not in out and f"Operation {other} runs: see gpuhostctl status.\n" in err,
+         "swap names another operation instead of a verdict", out, err)
+    T.equal(host.json("status")["operation"], int(other), "swap does not wait for another operation")
+    host.ctl("operation", "wait", other, check=0)
+    misbehave(host)
+
+
 def configuration(host):
     write(host.path("/etc/gpuhost/gpuhostd.conf"), "[Driver]\nHolderPolicy=maybe\nFoo=1\n")
     expect(host, "reload reports configuration errors with file and line", ["reload"], 9,
@@ -154,7 +174,7 @@ def main():
         host.start_daemon()
         expect(host, "wait-ready returns on a host without a driver", ["wait-ready", "--converged", "--timeout=30s"])
         T.ok(CLIENT in host.ctl("status").stdout, "status lists the units that use the driver")
-        for part in (bring_in, swap, holders, failure, interrupted, configuration, console):
+        for part in (bring_in, swap, holders, failure, interrupted, followed, configuration, console):
             part(host)
     finally:
         host.close()

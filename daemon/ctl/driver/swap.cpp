@@ -32,8 +32,10 @@ const Verb driver_swap_verb{
     "Changes the running driver without a reboot. All checks run first, while the host serves, and all "
     "problems are listed at once. Then the swap stops the driver's clients, unloads its modules, loads those "
     "of VERSION, switches the host to its libraries, tools and firmware, and validates the result. If a step "
-    "fails, the steps before it are undone and the previous driver runs again. Ends with the first line of "
-    "status. The version must be in the store, with modules for the running kernel.",
+    "fails, the steps before it are undone and the previous driver runs again. The version must be in the "
+    "store, with modules for the running kernel. After a success, prints the first line of status, but not "
+    "with --json, --no-wait or --dry-run. The exit status is that of the operation, also if the line says "
+    "NOT OK.",
     1,
     1,
     options,

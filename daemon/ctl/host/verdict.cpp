@@ -31,10 +31,14 @@ base::Result<int> run_operation_with_verdict(Session& session, const client::Req
     const Arguments& given = session.arguments();
     if (status != 0 || given.has(option::dry_run) || given.has(option::no_wait) || session.wants_json())
         return status;
-    if (const auto verdict = final_verdict(session))
-        session.print(render_verdict(session.out(), *verdict));
+    GPUHOST_TRY(client, session.client());
+    const auto host = client->describe_host();
+    if (!host)
+        session.note("The verdict is not known: " + printable(host.error().message) + "\n");
+    else if (const Json& other = base::member(*host, "operation"); other.is_number())
+        session.note("Operation " + other.dump() + " runs: see gpuhostctl status.\n");
     else
-        session.note("The verdict is not known: " + printable(verdict.error().message) + "\n");
+        session.print(render_verdict(session.out(), verdict_of(*host, Json())));
     return status;
 }
 

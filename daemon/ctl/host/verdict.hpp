@@ -21,8 +21,8 @@ using client::Verdict;
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
 /// Waits until no operation runs, and returns the verdict.
 [[nodiscard]] base::Result<Verdict> final_verdict(Session& session);
-/// Does what run_operation() does. If the operation succeeded, then prints the verdict. Returns the exit
-/// status of the operation.
+/// Does what run_operation() does. If the operation succeeded, then prints the verdict, or a note if another
+/// operation already runs. Returns the exit status of the operation.
 [[nodiscard]] base::Result<int> run_operation_with_verdict(Session& session, const client::Request& request);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
 /// Returns one line: "OK: …" or "NOT OK: … HINT".
