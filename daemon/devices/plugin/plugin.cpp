@@ -252,8 +252,7 @@ void Plugin::offer(Resource resource, std::string withdrawn) {
 
 Served Plugin::served() const {
     const bool connected = state_->watchers.count() > 0;
-    std::string error = state_->error.empty() ? state_->resource.problem : state_->error;
-    return {state_->resource.name, state_->resource.devices.size(), connected, std::move(error)};
+    return {state_->resource.name, state_->resource.devices.size(), connected, state_->error};
 }
 
 } // namespace gpuhost::devices
