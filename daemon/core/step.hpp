@@ -36,8 +36,8 @@ struct Step {
     /// result. After such a step has begun, no step is undone. The operation continues after a reboot, and
     /// later steps run even if one fails.
     bool forward = false;
-    /// True if the step only waits: as long as no other step has begun, nothing was changed, so a failure is
-    /// a refusal.
+    /// True if the step only waits, or its undo leaves no trace: as long as no other step has begun, a
+    /// failure is a refusal. Its undo runs as for other steps.
     bool passive = false;
     /// True if the step has work only in its undo.
     bool undo_only = false;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The offer to the kubelet: served, withdrawn in swaps, returned after them, removed. A thread answers in place of
 gpuhost-devices."""
+import contextlib
 import json
 import os
 import shutil
@@ -63,15 +64,24 @@ def prepare_with_nvml(host):
     write(host.path("/stub-nvml"), "devices 2\n")
 
 
-def check_other_server(t, host):
-    directory = host.path("/var/lib/kubelet/device-plugins")
-    os.makedirs(directory)
+@contextlib.contextmanager
+def listening(directory):
+    """Listens as NVIDIA's device plugin does, and leaves the socket."""
+    here = os.getcwd()
     with socket.socket(socket.AF_UNIX) as nvidia:
-        here = os.getcwd()
         os.chdir(directory)  # the path of a socket is short
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("nvidia-gpu.sock")
         nvidia.bind("nvidia-gpu.sock")
         os.chdir(here)
         nvidia.listen()
+        yield
+
+
+def check_other_server(t, host):
+    directory = host.path("/var/lib/kubelet/device-plugins")
+    os.makedirs(directory)
+    with listening(directory):
         configure(host, "[Devices]\nServe=plugin\n")
         run = host.ctl("apply")
         t.ok(run.returncode == 8 and "device-plugins/nvidia-gpu.sock'" in run.stdout + run.stderr and "gpu.deploy.device-plugin=false" in run.stdout + run.stderr and not offer(host),
@@ -112,8 +122,9 @@ def check_swap(t, host):
     gates.close()
     t.ok(run.returncode == 0 and offer(host)["withdrawn"] == "" and host.loaded()["nvidia"] == NEW,
          "a swap returns the GPUs", run.stderr, offer(host))
-    early = [where for where, why in seen.items() if not why and where.startswith(("apply units.stop", "apply modules.converge"))]
-    t.ok("the driver is being replaced" in server.withdrawn and not early and seen, "GPUs are withdrawn before clients end", early, seen)
+    clients = {where: why for where, why in seen.items() if where.startswith(("apply units.stop", "apply modules.converge"))}
+    early = [where for where, why in clients.items() if not why]
+    t.ok("the driver is being replaced" in server.withdrawn and not early and clients, "GPUs are withdrawn before clients end", early, seen)
     t.ok("gets 2 of nvidia.com/gpu" in host.ctl("status").stdout, "status shows what the kubelet gets", host.ctl("status").stdout)
     table = host.ctl("gpu", "list", "--root", host.root).stdout
     t.ok("not connected" not in table and "nvidia.com/gpu" in table, "gpu list shows a connected kubelet", table)
@@ -125,6 +136,30 @@ def check_swap(t, host):
          "an undone swap returns the GPUs", run.stderr, offer(host))
     t.equal(host.plan()["steps"], [], "the plan is empty after an undone swap")
     server.close()
+
+
+def check_refusal(t, host):
+    """The wait for a holder ends without a swap."""
+    os.makedirs(host.path("/proc/4242/fd"))
+    os.symlink("../../../dev/nvidiactl", host.path("/proc/4242/fd/3"))
+    write(host.path("/proc/4242/comm"), "trainer\n")
+    server = Server(host)
+    run = host.ctl("driver", "swap", NEW, "--holders=wait", "--holder-timeout=1s")
+    shutil.rmtree(host.path("/proc/4242"))
+    t.ok(run.returncode == 7 and "nothing was changed" in run.stderr and "the driver is being replaced" in server.withdrawn,
+         "a swap that waited in vain is refused", run.returncode, run.stderr, server.withdrawn)
+    t.equal((offer(host)["withdrawn"], host.plan()["steps"]), ("", []), "a refused swap returns the GPUs")
+    server.close()
+
+
+def check_later_server(t, host):
+    directory = host.path("/var/lib/kubelet/device-plugins")
+    with listening(directory):
+        run = host.ctl("apply")
+        t.ok(run.returncode == 8 and not offer(host), "apply removes the offer beside another device plugin", run.returncode, run.stdout, run.stderr)
+        t.equal(host.plan()["steps"], [], "the plan is empty after the removal")
+    host.ctl("apply", check=0)
+    t.ok(offer(host), "apply offers the GPUs after the other plugin has ended")
 
 
 def check_mig(t, host):
@@ -140,11 +175,12 @@ def check_mig(t, host):
     write(host.path("/stub-nvml"), "error 18\n")
     configure(host, "[Devices]\nServe=plugin\n")
     run = host.ctl("apply", "--only", "devices")
-    t.ok(run.returncode == 0 and "version mismatch" in host.ctl("status").stdout, "status shows why facts are missing",
-         run.stderr, host.ctl("status").stdout)
+    t.ok(run.returncode == 0 and "version mismatch" in offer(host)["withdrawn"] and "version mismatch" in host.ctl("status").stdout,
+         "GPUs are withdrawn if NVML fails", run.stderr, offer(host), host.ctl("status").stdout)
     write(host.path("/stub-nvml"), "devices 2\n")
     shutil.rmtree(host.path("/proc/driver/nvidia/capabilities/gpu0"))
     host.ctl("apply", check=0)
+    t.equal((offer(host)["withdrawn"], host.plan()["steps"]), ("", []), "GPUs return when NVML answers again")
 
 
 def check_off(t, host):
@@ -154,7 +190,8 @@ def check_off(t, host):
          "config check names wrong values", run.stdout, run.stderr)
     configure(host, "[Devices]\nServe=plugin\nResourceName=gpu\n")
     run = host.ctl("apply", "--only", "devices")
-    t.ok(run.returncode == 2 and "DOMAIN/NAME" in run.stderr, "apply refuses an invalid resource name", run.returncode, run.stderr)
+    t.ok(run.returncode == 2 and "DOMAIN/NAME" in run.stdout + run.stderr and offer(host),
+         "apply with an invalid resource name changes nothing", run.returncode, run.stdout, run.stderr)
     configure(host, "")
     run = host.ctl("apply")
     t.ok(run.returncode == 0 and not offer(host) and not os.path.lexists(host.path(REGISTRY)), "Serve=off removes the offer", run.stderr)
@@ -162,4 +199,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_swap, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_swap, check_mig, check_off, make=prepare_with_nvml)

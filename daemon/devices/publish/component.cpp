@@ -18,8 +18,7 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     const auto& observed = std::any_cast<const Json&>(observation);
     const DevicesSettings settings = devices_settings(desired.settings);
     const bool exists = base::bool_or(observed, "exists", false);
-    // If the plan changes the driver, the steps from devices_steps_around() write the offer.
-    if (!desired.request.empty() || (desired.driver_changes && (settings.serve || exists)))
+    if (!desired.request.empty())
         return {};
     const bool is_none = !settings.serve || observed_driver(observed).empty();
     Plan plan;
@@ -27,15 +26,24 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     plan.title = is_none ? "no longer offer GPUs to the kubelet"
                          : "offer the GPUs to the kubelet as " + settings.resource;
     if (settings.serve && !settings.mistake.empty()) {
-        plan.problems.push_back({base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake,
-                                 "Correct it in gpuhostd.conf, then: gpuhostctl reload."});
+        plan.undecided = core::Problem{base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake,
+                                       "Correct it in gpuhostd.conf, then: gpuhostctl reload."};
         return plan;
     }
+    // If the plan changes the driver, the steps from devices_steps_around() write the offer.
+    if (desired.driver_changes && (settings.serve || exists))
+        return {};
     plan.reasons = offer_reasons(settings, observed);
     if (const auto others = base::strings_or_empty(observed, "others"); !is_none && !others.empty()) {
         base::Error error = other_server_error(others.front());
+        if (exists) {
+            plan.title = "no longer offer GPUs to the kubelet";
+            plan.reasons = {error.message};
+            plan.steps.push_back(devices_publish_step(settings, plan.title));
+        } else {
+            plan.reasons.clear();
+        }
         plan.undecided = core::Problem{error.code, std::move(error.message), std::move(error.hint)};
-        plan.reasons.clear();
         return plan;
     }
     if (!plan.reasons.empty())

@@ -97,15 +97,15 @@ Json to_json(const DevicesSettings& settings) {
     return {{"serve", settings.serve},
             {"resource", settings.resource},
             {"kubelet_root", settings.kubelet_root},
-            {"mig_strategy", name_of(settings.mig)}};
+            {"mig_strategy", name_of(settings.mig)},
+            {"mistake", settings.mistake}};
 }
 
 DevicesSettings devices_settings_from_json(const Json& value) {
-    return {base::bool_or(value, "serve", false),
-            base::string_or(value, "resource", "nvidia.com/gpu"),
+    return {base::bool_or(value, "serve", false), base::string_or(value, "resource", "nvidia.com/gpu"),
             base::string_or(value, "kubelet_root", "/var/lib/kubelet"),
             mig_strategy(base::string_or(value, "mig_strategy", "none")).value_or(MigStrategy::none),
-            {}};
+            base::string_or(value, "mistake", "")};
 }
 
 } // namespace gpuhost::devices

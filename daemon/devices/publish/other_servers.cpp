@@ -29,8 +29,8 @@ bool is_served(int directory, const std::string& name) {
 
 } // namespace
 
-std::vector<std::string> other_servers(const base::Root& root, const std::string& kubelet_root) {
-    const std::string directory = kubelet_root + "/device-plugins";
+std::vector<std::string> other_servers(const base::Root& root) {
+    const std::string directory = "/var/lib/kubelet/device-plugins"; // whatever the kubelet's --root-dir is
     std::vector<std::string> found;
     const auto names = root.list(directory);
     const auto opened = root.open_file(directory, O_PATH | O_DIRECTORY);

@@ -55,6 +55,8 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                        const Result<std::vector<NvmlGpu>>& reported) {
     const std::vector<std::string> instances = runtime::mig_instances(host);
     PresentGpus present;
+    if (!reported)
+        present.failure = reported.error().message;
     for (const runtime::Gpu& found : gpus) {
         Gpu gpu;
         gpu.uuid = found.uuid;
@@ -69,8 +71,8 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                     said = &one;
         if (said != nullptr)
             add_reported(*said, gpu);
-        else
-            gpu.problem = reported ? "NVML does not report the GPU" : reported.error().message;
+        else if (reported)
+            gpu.problem = "NVML does not report the GPU";
         if (!gpu.problem.empty())
             present.problems.push_back("GPU " + gpu.address + ": " + gpu.problem);
         if (const auto valid = gpus_from_json(to_json(std::vector{gpu})); !valid)

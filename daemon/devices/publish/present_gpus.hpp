@@ -15,6 +15,7 @@ struct PresentGpus {
     std::vector<Gpu> gpus;
     /// Sentences about GPUs that are left out, or whose facts are incomplete.
     std::vector<std::string> problems;
+    std::string failure; ///< why NVML describes no GPU; empty: it does
 };
 
 /// Merges what the driver's files and what NVML say. A GPU that NVML does not describe keeps the facts of the

@@ -86,7 +86,7 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
     observed["registry"] = has_registry(root, settings.kubelet_root);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
-    observed["others"] = settings.serve ? other_servers(root, settings.kubelet_root) : Texts();
+    observed["others"] = settings.serve ? other_servers(root) : Texts();
     return observed;
 }
 

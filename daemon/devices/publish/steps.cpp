@@ -25,8 +25,8 @@ void wait(StepContext& context, const std::string& id) {
                      " s that the kubelet knows of the change: journalctl -u gpuhost-devices");
 }
 
-/// Offers what is present. The offer is written before its record: if only the offer was written, the step
-/// runs again.
+/// Offers what is present. The offer is withdrawn if NVML fails as a whole: containers could not use the GPUs.
+/// The offer is written before its record: if only the offer was written, the step runs again.
 Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
     OfferRecord record{"", offer_inputs(context.root, settings), ""};
     PresentGpus present = read_present_gpus(context.root);
@@ -35,6 +35,8 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
         for (const std::string& problem : present.problems)
             context.warn("the kubelet does not get complete facts of the GPUs: " + problem);
     }
+    if (!present.failure.empty())
+        context.warn("the GPUs stay withdrawn from the kubelet: " + present.failure);
     if (context.root.exists(registry_link) && !has_registry(context.root, settings.kubelet_root)) {
         GPUHOST_CHECK(remove_offer(context.root));
         if (!wait_for_end(context.root, patience))
@@ -42,8 +44,8 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
     }
     GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
     const std::size_t count = present.gpus.size();
-    GPUHOST_TRY(
-        id, write_offer(context.root, {"", settings.resource, settings.mig, "", std::move(present.gpus)}));
+    GPUHOST_TRY(id, write_offer(context.root, {"", settings.resource, settings.mig,
+                                               std::move(present.failure), std::move(present.gpus)}));
     record.id = id;
     GPUHOST_CHECK(write_offer_record(context.root, record));
     wait(context, id);
@@ -52,17 +54,24 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
 
 /// Observes the host again: an earlier step may have loaded a driver after the plan was made.
 Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
+    if (settings.serve && !settings.mistake.empty())
+        return base::fail(base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake);
     const Json observed = observe_devices(context.root, settings);
-    if (offer_reasons(settings, observed).empty())
+    const auto others = base::strings_or_empty(observed, "others");
+    if (others.empty() && offer_reasons(settings, observed).empty())
         return Json{{"gpus", base::int_or(base::member(observed, "offer"), "gpus", 0)}};
     GPUHOST_CHECK(save_offer(context.root, context.staging));
     if (!settings.serve || observed_driver(observed).empty()) {
         GPUHOST_CHECK(remove_offer(context.root));
         return Json{{"gpus", 0}};
     }
-    if (const auto others = base::strings_or_empty(observed, "others"); !others.empty()) {
-        GPUHOST_CHECK(remove_offer(context.root));
-        return base::fail(other_server_error(others.front()));
+    if (!others.empty()) {
+        base::Error error = other_server_error(others.front());
+        if (!context.root.exists(offer_path))
+            return base::fail(std::move(error));
+        GPUHOST_CHECK(remove_offer(context.root)); // a failure here would restore the offer
+        context.warn("the GPUs are no longer offered to the kubelet: " + error.message);
+        return Json{{"gpus", 0}};
     }
     return offer_present(context, settings);
 }
@@ -150,7 +159,9 @@ core::Step devices_publish_step(const DevicesSettings& settings, std::string sum
 core::StepsAround devices_steps_around(const DevicesSettings& settings, bool offered) {
     if (!settings.serve && !offered)
         return {};
-    return {{{"devices.withdraw", "withdraw the GPUs from the kubelet", to_json(settings)}},
+    core::Step withdrawal{"devices.withdraw", "withdraw the GPUs from the kubelet", to_json(settings)};
+    withdrawal.passive = true; // its undo returns the GPUs
+    return {{std::move(withdrawal)},
             {},
             {publish_step(settings,
                           settings.serve ? "offer the GPUs to the kubelet as " + settings.resource

@@ -20,8 +20,8 @@ namespace gpuhost::devices {
 [[nodiscard]] std::vector<core::StepKind> devices_step_kinds();
 [[nodiscard]] std::vector<core::StepCode> devices_step_code();
 
-/// Returns the step devices.publish for a plan that does not change the driver. It fails if another device
-/// plugin serves the GPUs.
+/// Returns the step devices.publish for a plan that does not change the driver. If another device
+/// plugin serves the GPUs, it removes the offer; without an offer it fails.
 [[nodiscard]] core::Step devices_publish_step(const DevicesSettings& settings, std::string summary);
 
 /// Returns the steps for a plan that changes the driver. `offered`: there is an offer.

@@ -5,6 +5,7 @@
 #include "daemon/devices/publish/present_gpus.hpp"
 #include "daemon/devices/publish/state.hpp"
 #include "daemon/devices/publish/steps.hpp"
+#include "daemon/runtime/cdi/driver_root.hpp"
 #include "tests/support/tmpdir.hpp"
 
 #include <cstring>
@@ -77,12 +78,18 @@ class DevicesTest : public testing::Test {
     [[nodiscard]] core::StepsAround around(bool offered = true) const {
         return devices_steps_around(devices_settings(settings_), offered);
     }
-    /// Makes NVML's absence no reason to publish again.
-    void forget_problem() const {
+    /// Offers the GPUs as if NVML had answered.
+    void forget_failure() const {
+        auto offer = read_offer(root_);
         auto record = read_offer_record(root_);
-        ASSERT_TRUE(record);
-        record->problem.clear();
+        ASSERT_TRUE(offer && record);
+        offer->withdrawn.clear();
+        record->id = *write_offer(root_, *offer);
         ASSERT_TRUE(write_offer_record(root_, *record));
+    }
+    /// Returns true if NVML's failure is the reason why the GPUs are withdrawn: no library exists here.
+    [[nodiscard]] bool only_nvml_fails() const {
+        return read_offer(root_)->withdrawn == runtime::present_driver(root_).error().message;
     }
     [[nodiscard]] static core::StepCodes all_codes() {
         core::StepCodes codes;
@@ -105,8 +112,9 @@ TEST_F(DevicesTest, InvalidSettingsAreNamed) {
         set("ResourceName", name);
         EXPECT_NE(devices_settings(settings_).mistake, "") << name;
     }
-    EXPECT_EQ(plan().problems.at(0).text,
+    EXPECT_EQ(plan().undecided->text,
               "section [Devices]: ResourceName=requests.a/gpu is reserved for Kubernetes");
+    EXPECT_EQ(plan(true).undecided->code, Errc::InvalidArgument);
     set("ResourceName", "example.org/h100.80gb");
     for (const char* path : {"var/lib", "/", "/var/../etc", "/var//lib", "/var/lib/", "/a.sock/./b"}) {
         set("KubeletRoot", path);
@@ -119,14 +127,15 @@ TEST_F(DevicesTest, InvalidSettingsAreNamed) {
 }
 
 TEST_F(DevicesTest, OnlyListeningPluginsAreOtherServers) {
-    host_.write("/k/device-plugins/kubelet_internal_checkpoint", "");
-    const std::string directory = host_.path("/k/device-plugins/");
+    EXPECT_EQ(other_servers(root_), Texts());
+    const std::string path = "/var/lib/kubelet/device-plugins/";
+    host_.write(path + "kubelet_internal_checkpoint", "");
+    const std::string directory = host_.path(path);
     { const Listener gone(directory + "nvidia-mig-1g.10gb.sock"); }
     const Listener kubelet(directory + "kubelet.sock");
-    EXPECT_EQ(other_servers(root_, "/k"), Texts());
+    EXPECT_EQ(other_servers(root_), Texts());
     const Listener nvidia(directory + "nvidia-gpu.sock");
-    EXPECT_EQ(other_servers(root_, "/k"), Texts{"/k/device-plugins/nvidia-gpu.sock"});
-    EXPECT_EQ(other_servers(root_, "/none"), Texts());
+    EXPECT_EQ(other_servers(root_), Texts{path + "nvidia-gpu.sock"});
 }
 
 TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
@@ -149,7 +158,8 @@ TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
         merge_gpus(root_, runtime::read_gpus(root_), base::fail(base::Error{Errc::Timeout, "no answer", ""}));
     ASSERT_EQ(silent.gpus.size(), 1U) << "a GPU without UUID is left out";
     EXPECT_TRUE(silent.gpus[0].split);
-    EXPECT_EQ(silent.problems.at(1), "GPU 0000:06:00.0 is not offered: its UUID is unknown");
+    EXPECT_EQ(silent.problems, Texts{"GPU 0000:06:00.0 is not offered: its UUID is unknown"});
+    EXPECT_EQ(silent.failure, "no answer");
 }
 
 TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
@@ -158,8 +168,10 @@ TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
     EXPECT_EQ(plan().reasons, Texts{"the GPUs of driver 550.163.01 are not offered to the kubelet"});
     EXPECT_TRUE(plan(true).steps.empty()) << "the driver's plan publishes";
     ASSERT_TRUE(run(publishing()));
-    EXPECT_EQ(plan().steps.size(), 1U) << "NVML did not answer";
-    forget_problem();
+    EXPECT_TRUE(only_nvml_fails());
+    EXPECT_EQ(plan().reasons.at(0),
+              "the GPUs are withdrawn from the kubelet: " + read_offer(root_)->withdrawn);
+    forget_failure();
     EXPECT_EQ(plan().reasons, Texts());
     set("MigStrategy", "mixed");
     add_gpu("0000:07:00.0", 1);
@@ -192,9 +204,40 @@ TEST_F(DevicesTest, OtherPluginIsNotJoined) {
     EXPECT_FALSE(read_offer(root_));
 }
 
+TEST_F(DevicesTest, LaterOtherPluginEndsTheOffer) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_failure();
+    host_.write("/var/lib/kubelet/device-plugins/x", "");
+    const Listener nvidia(host_.path("/var/lib/kubelet/device-plugins/nvidia-gpu.sock"));
+    const core::Plan removal = plan();
+    EXPECT_EQ(removal.title, "no longer offer GPUs to the kubelet");
+    EXPECT_TRUE(removal.undecided && !removal.reasons.empty());
+    ASSERT_EQ(removal.steps.size(), 1U);
+    warnings_.clear();
+    EXPECT_TRUE(run(removal.steps[0])) << "a failure would restore the offer";
+    EXPECT_EQ(warnings_.size(), 1U);
+    EXPECT_FALSE(root_.exists(offer_path));
+    EXPECT_TRUE(plan().steps.empty() && plan().undecided);
+}
+
+TEST_F(DevicesTest, SwapWithInvalidSettingsPublishesNothing) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    const Offer before = *read_offer(root_);
+    set("ResourceName", "gpu");
+    load("560.35.03");
+    warnings_.clear();
+    ASSERT_TRUE(run(around().after.at(0)));
+    EXPECT_EQ(read_offer(root_), before);
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_NE(warnings_[0].find("ResourceName=gpu"), std::string::npos) << warnings_[0];
+}
+
 TEST_F(DevicesTest, SwapWithdrawsAndReturnsTheGpus) {
     load();
     ASSERT_TRUE(run(publishing()));
+    forget_failure();
     EXPECT_EQ(root_.read_link(registry_link).value_or(""), "/var/lib/kubelet/plugins_registry/gpuhost");
     EXPECT_EQ(root_.stat("/var/lib/kubelet/plugins_registry/gpuhost")->st_mode & 07777U, 0700U);
     const Offer before = *read_offer(root_);
@@ -206,12 +249,14 @@ TEST_F(DevicesTest, SwapWithdrawsAndReturnsTheGpus) {
     EXPECT_EQ(withdrawn.withdrawn, "the driver is being replaced");
     EXPECT_NE(withdrawn.id, before.id);
     EXPECT_EQ(withdrawn.gpus, before.gpus);
+    EXPECT_TRUE(withdrawal.passive);
     ASSERT_TRUE(run(withdrawal, true, "two"));
-    EXPECT_EQ(read_offer(root_)->withdrawn, "");
+    EXPECT_TRUE(only_nvml_fails());
+    forget_failure();
     ASSERT_TRUE(run(withdrawal, false, "two"));
     load("560.35.03");
     ASSERT_TRUE(run(around().after.at(0), false, "two"));
-    EXPECT_EQ(read_offer(root_)->withdrawn, "");
+    EXPECT_TRUE(only_nvml_fails());
     ASSERT_TRUE(run(around().after.at(0), true, "two"));
     EXPECT_EQ(read_offer(root_)->withdrawn, "the driver is being replaced") << "as before the step";
     ASSERT_TRUE(run(publishing(), true, "three")) << "this transaction saved nothing";
@@ -239,7 +284,7 @@ TEST_F(DevicesTest, UndoneFirstOfferIsRemoved) {
 TEST_F(DevicesTest, OfferWithoutItsRecordIsWrittenAgain) {
     load();
     ASSERT_TRUE(run(publishing()));
-    forget_problem();
+    forget_failure();
     Offer offer = *read_offer(root_);
     ASSERT_TRUE(write_offer(root_, offer));
     EXPECT_EQ(plan().reasons,
@@ -251,14 +296,14 @@ TEST_F(DevicesTest, OfferWithoutItsRecordIsWrittenAgain) {
 TEST_F(DevicesTest, RemovedRegistryIsMadeAgain) {
     load();
     ASSERT_TRUE(run(publishing()));
-    forget_problem();
+    forget_failure();
     ASSERT_TRUE(plan().steps.empty());
     ASSERT_TRUE(root_.remove_tree("/var/lib/kubelet"));
     ASSERT_EQ(plan().steps.size(), 1U);
     EXPECT_NE(plan().reasons.at(0).find("KubeletRoot="), std::string::npos);
     ASSERT_TRUE(run(plan().steps.at(0), false, "two"));
     EXPECT_TRUE(root_.exists("/var/lib/kubelet/plugins_registry/gpuhost"));
-    forget_problem();
+    forget_failure();
     EXPECT_TRUE(plan().steps.empty());
 }
 
