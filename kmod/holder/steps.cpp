@@ -89,15 +89,21 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     return base::Json{{"terminated", std::move(ended)}};
 }
 
-/// With policy "refuse", returns one problem for each pod, container or unit that has holders.
+/// For each pod, container or unit that has holders, returns a problem with policy "refuse", and warns with
+/// policy "terminate".
 PreflightResult clear_preflight(StepContext& context, const base::Json& args) {
     std::vector<Problem> problems;
-    if (is_policy(args, "refuse"))
-        for (const HolderGroup& group : group_by_origin(foreign_holders(context, args)))
-            problems.push_back(
-                {Errc::InUse,
-                 describe_group(group) + (group.size() == 1 ? " holds the driver" : " hold the driver"),
-                 std::string(how_to_free), group_to_json(group)});
+    const bool refuses = is_policy(args, "refuse");
+    if (!refuses && !is_policy(args, "terminate"))
+        return problems;
+    for (const HolderGroup& group : group_by_origin(foreign_holders(context, args))) {
+        const std::string held =
+            describe_group(group) + (group.size() == 1 ? " holds the driver" : " hold the driver");
+        if (refuses)
+            problems.push_back({Errc::InUse, held, std::string(how_to_free), group_to_json(group)});
+        else
+            context.warn(held + " and is terminated");
+    }
     return problems;
 }
 

@@ -79,6 +79,8 @@ def holders(host):
     os.symlink(host.path("/dev/nvidiactl"), f"{process}/fd/3")
     expect(host, "a swap is refused and names the holder", ["driver", "swap", NEW], 7,
            err=r"gpuhostctl: .*refused, nothing was changed\n.*4242 \(python3\) of train\.service.*\n +Hint: .*--holders=.*\n")
+    expect(host, "a dry run names what --holders=terminate would end", ["driver", "swap", NEW, "--dry-run", "--holders=terminate"],
+           out=r".*4242 \(python3\) of train\.service holds the driver and is terminated\n.*", err=".*")
     expect(host, "--holders=wait times out and refuses the swap", ["driver", "swap", NEW, "--holders=wait", "--holder-timeout=1s"], 7,
            err=r".*refused, nothing was changed\n +Cause: the driver is still held after 1 s by .*4242 .*\nHint: .*--holders=terminate\.\n")
     shutil.rmtree(process)
