@@ -126,7 +126,7 @@ def followed(host):
         time.sleep(0.1)
     swapping.send_signal(signal.SIGSTOP)
     host.ctl("operation", "wait", str(number), check=0)
-    misbehave(host, "load nvidia delay 3000")
+    misbehave(host, "load nvidia delay 6000")
     other = host.ctl("driver", "rollback", "--no-wait", check=0).stdout.strip()
     swapping.send_signal(signal.SIGCONT)
     out, err = programs.outputs(swapping)
