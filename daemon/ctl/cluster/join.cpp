@@ -162,8 +162,10 @@ Result<int> run(Session& session) {
     }
     GPUHOST_CHECK(control_cluster_service({"enable"}));
     GPUHOST_CHECK(control_cluster_service({"restart", "--no-block"}));
-    if (session.arguments().has(no_wait_option))
+    if (session.arguments().has(no_wait_option)) {
+        session.note("This host requests a certificate; see: gpuhostctl cluster status\n");
         return 0;
+    }
     GPUHOST_TRY(joined, follow(session, root));
     for (const char* used : {cluster::bootstrap_kubeconfig, cluster::bootstrap_authorities})
         GPUHOST_CHECK(root.remove(used)); // the bootstrap token is no longer needed
