@@ -92,15 +92,23 @@ class Devices {
                                 [&](const auto& resource) { return resource.name == plugin.first; });
         };
         std::erase_if(plugins_, unwanted);
+        // Plugins that run are updated first: GPUs are withdrawn also if another plugin can't start.
+        for (const devices::Resource& resource : resources)
+            if (const auto found = plugins_.find(resource.name); found != plugins_.end())
+                found->second.offer(resource, offer.withdrawn);
+        Result<void> done;
         for (devices::Resource& resource : resources) {
-            auto found = plugins_.find(resource.name);
-            if (found == plugins_.end()) {
-                GPUHOST_TRY(plugin, start(resource.name));
-                found = plugins_.emplace(resource.name, std::move(plugin)).first;
+            if (plugins_.count(resource.name) != 0)
+                continue;
+            auto plugin = start(resource.name);
+            if (plugin) {
+                plugin->offer(resource, offer.withdrawn);
+                plugins_.emplace(resource.name, *std::move(plugin));
+            } else if (done) {
+                done = base::fail(plugin.error());
             }
-            found->second.offer(std::move(resource), offer.withdrawn);
         }
-        return {};
+        return done;
     }
 
     [[nodiscard]] Result<Plugin> start(const std::string& resource) {
