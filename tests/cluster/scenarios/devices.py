@@ -133,4 +133,4 @@ def ended(host):
         eventually("it ends", lambda: not devices.is_running())
         assert not list(devices.registry.iterdir()) and not devices.answer_file.exists()
         with pod(host) as refused:
-            assert refused.refusal()
+            assert GPU in refused.refusal(), refused.refusal()
