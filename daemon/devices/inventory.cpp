@@ -26,6 +26,15 @@ bool is_uuid(const std::string& text, std::string_view prefix) {
            });
 }
 
+/// Returns true if the text has the form "0000:06:00.0".
+bool is_address(std::string_view text) {
+    constexpr std::string_view form = "xxxx:xx:xx.x";
+    return text.size() == form.size() &&
+           std::equal(text.begin(), text.end(), form.begin(), [](char c, char of) {
+               return of == 'x' ? (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') : c == of;
+           });
+}
+
 base::Error bad(const std::string& what) {
     return {Errc::BadContent, "the list of GPUs has " + what, ""};
 }
@@ -77,6 +86,8 @@ Result<Gpu> gpu_from_json(const Json& value) {
     if (!is_uuid(uuid, "GPU-"))
         return base::fail(bad("an invalid UUID of a GPU"));
     GPUHOST_TRY(address, base::get_string(value, "address"));
+    if (!is_address(address))
+        return base::fail(bad("an invalid PCI address"));
     GPUHOST_TRY(minor, number_of(value, "minor"));
     Gpu gpu;
     gpu.uuid = std::move(uuid);

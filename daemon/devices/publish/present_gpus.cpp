@@ -75,11 +75,13 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
             gpu.problem = "NVML does not report the GPU";
         if (!gpu.problem.empty())
             present.problems.push_back("GPU " + gpu.address + ": " + gpu.problem);
-        if (const auto valid = gpus_from_json(to_json(std::vector{gpu})); !valid)
+        // Checks the UUIDs together with those of earlier GPUs.
+        present.gpus.push_back(gpu);
+        if (const auto valid = gpus_from_json(to_json(present.gpus)); !valid) {
+            present.gpus.pop_back();
             present.problems.push_back("GPU " + gpu.address + " is not offered: " +
                                        (gpu.uuid.empty() ? "its UUID is unknown" : valid.error().message));
-        else
-            present.gpus.push_back(std::move(gpu));
+        }
     }
     return present;
 }
