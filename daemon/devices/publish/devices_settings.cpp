@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t longest_domain = 253;
 constexpr std::size_t longest_name = 63;
-constexpr std::size_t longest_root = 60; ///< so that the path of a socket below it is not too long
+constexpr std::size_t longest_root = 60;
+constexpr std::size_t longest_path = 107; ///< of a socket: sun_path without its end
 
 bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -62,6 +63,18 @@ std::string root_mistake(std::string_view value) {
     return "";
 }
 
+/// Returns the length of the longest path by which the kubelet connects to gpuhost-devices.
+std::size_t longest_socket(const DevicesSettings& settings) {
+    constexpr std::string_view mig = "mig-1c.4g.141gb.me.all";
+    constexpr std::string_view number = "-1234567890123456"; // CLOCK_MONOTONIC in microseconds
+    std::size_t name = settings.resource.size();
+    if (settings.mig == MigStrategy::mixed)
+        name = std::max(name, settings.resource.find('/') + 1 + mig.size());
+    return name + sizeof ".sock" - 1 +
+           std::max(settings.kubelet_root.size() + sizeof "/plugins_registry/gpuhost/" - 1,
+                    sizeof "/run/gpuhost-devices/" - 1 + number.size());
+}
+
 constexpr std::array keys{
     SettingKey{"Devices", "Serve", SettingType::Choice, "off", "off plugin",
                "whether gpuhostd offers the GPUs to the kubelet, as a device plugin"},
@@ -90,6 +103,9 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         values.mistake = "ResourceName=" + values.resource + " " + why;
     else if (const std::string of_root = root_mistake(values.kubelet_root); !of_root.empty())
         values.mistake = "KubeletRoot=" + values.kubelet_root + " " + of_root;
+    else if (const std::size_t length = longest_socket(values); length > longest_path)
+        values.mistake = "ResourceName= and KubeletRoot= make a socket's path of " + std::to_string(length) +
+                         " characters; the limit is " + std::to_string(longest_path);
     return values;
 }
 

@@ -24,21 +24,47 @@ constexpr std::string_view saved_path = "/run/gpuhost/devices-before.json";
 constexpr std::string_view runtime_directory = "/run/gpuhost-devices"; ///< exists while gpuhost-devices runs
 constexpr const char* user = "gpuhost-devices";
 constexpr std::chrono::milliseconds poll_interval{50};
+constexpr std::chrono::seconds longest_end{10};  ///< of gpuhost-devices, after its offer was removed
+constexpr std::chrono::seconds longest_start{5}; ///< of gpuhost-devices, after its offer was written
+/// Exists if systemd starts gpuhost-devices for an offer.
+constexpr std::string_view path_unit = "/etc/systemd/system/paths.target.wants/gpuhost-devices.path";
 
 Result<Json> read_json(const Root& root, std::string_view path) {
     GPUHOST_TRY(text, root.read(path, largest_offer));
     return base::parse_json(text, path);
 }
 
-/// Gives the directory to gpuhost-devices. Works by name below its parent, which only root can write: the
-/// worker may change the directory of another user, but not open it.
-Result<void> give_away(const Root& root, const std::string& directory) {
-    GPUHOST_TRY(found, root.lstat(directory));
+/// Opens a directory below `parent`, and creates it if it does not exist. Follows no link. On a host, fails
+/// if another user than root could replace what is in it.
+Result<base::UniqueFd> enter(const Root& root, const base::UniqueFd& parent, const std::string& name,
+                             const std::string& path) {
+    if (::mkdirat(parent.get(), name.c_str(), 0750) != 0 && errno != EEXIST) // as the kubelet
+        return base::fail_errno("creating '" + path + "'", errno);
+    base::UniqueFd directory(
+        ::openat(parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory && (errno == ENOTDIR || errno == ELOOP))
+        return base::fail(Errc::Refused, "'" + path + "' is a link or not a directory",
+                          "Set KubeletRoot= to a path without links: realpath " + path + ".");
+    struct stat found {};
+    if (!directory || ::fstat(directory.get(), &found) != 0)
+        return base::fail_errno("opening '" + path + "'", errno);
+    if (root.is_host() && (found.st_uid != 0 || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0))
+        return base::fail(Errc::Refused, "users other than root can write '" + path + "'",
+                          "Run: chown root " + path + " && chmod go-w " + path + ".");
+    return directory;
+}
+
+/// Makes a directory for gpuhost-devices below `parent`, which only root can write. Works by name: the worker
+/// may change the directory of another user, but not open it.
+Result<void> give_away(const Root& root, const base::UniqueFd& parent, const std::string& name,
+                       const std::string& directory) {
+    struct stat found {};
+    if (::mkdirat(parent.get(), name.c_str(), 0700) != 0 && errno != EEXIST)
+        return base::fail_errno("creating '" + directory + "'", errno);
+    if (::fstatat(parent.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0)
+        return base::fail_errno("reading '" + directory + "'", errno);
     if (!S_ISDIR(found.st_mode))
         return base::fail(Errc::BadContent, "'" + directory + "' is not a directory", "Remove it.");
-    const std::size_t slash = directory.rfind('/');
-    const std::string name = directory.substr(slash + 1);
-    GPUHOST_TRY(parent, root.open_file(directory.substr(0, slash), O_RDONLY | O_DIRECTORY));
     if (::fchmodat(parent.get(), name.c_str(), 0700, 0) != 0)
         return base::fail_errno("changing the mode of '" + directory + "'", errno);
     if (!root.is_host())
@@ -125,9 +151,14 @@ Result<void> save_offer(const Root& root, const std::string& staging) {
     if (const auto saved = read_json(root, saved_path); saved && base::string_or(*saved, "of", "") == staging)
         return {};
     const auto text = root.read(offer_path, largest_offer);
+    const auto record = root.read(record_path, largest_offer);
     GPUHOST_CHECK(root.make_directories("/run/gpuhost"));
-    return root.write_atomic(
-        saved_path, base::dump(Json{{"of", staging}, {"offer", text ? Json(*text) : Json()}}) + "\n");
+    return root.write_atomic(saved_path,
+                             base::dump(Json{{"of", staging},
+                                             {"offer", text.value_or("")},
+                                             {"record", record.value_or("")},
+                                             {"link", root.read_link(registry_link).value_or("")}}) +
+                                 "\n");
 }
 
 Result<void> restore_offer(const Root& root, const std::string& staging) {
@@ -138,14 +169,28 @@ Result<void> restore_offer(const Root& root, const std::string& staging) {
     if (text.empty())
         return remove_offer(root);
     GPUHOST_CHECK(root.make_directories(offer_directory));
-    return root.write_atomic(offer_path, text);
+    const std::string link = base::string_or(*saved, "link", "");
+    if (root.read_link(registry_link).value_or("") != link) {
+        GPUHOST_CHECK(remove_offer(root)); // gpuhost-devices follows the link at its start
+        (void)wait_for_end(root, longest_end);
+    }
+    if (!link.empty())
+        GPUHOST_CHECK(root.symlink_atomic(link, registry_link));
+    GPUHOST_CHECK(root.write_atomic(offer_path, text));
+    const std::string record = base::string_or(*saved, "record", "");
+    return record.empty() ? root.remove(record_path) : root.write_atomic(record_path, record);
 }
 
 Result<void> make_registry(const Root& root, const std::string& kubelet_root) {
     const std::string directory = registry_of(kubelet_root);
-    GPUHOST_CHECK(root.make_directories(directory.substr(0, directory.rfind('/')), 0750)); // as the kubelet
-    GPUHOST_CHECK(root.make_directories(directory, 0700));
-    GPUHOST_CHECK(give_away(root, directory));
+    GPUHOST_TRY(parent, root.open_file("/", O_PATH | O_DIRECTORY));
+    std::size_t begin = 1;
+    for (std::size_t end = 0; (end = directory.find('/', begin)) != std::string::npos; begin = end + 1) {
+        GPUHOST_TRY(next,
+                    enter(root, parent, directory.substr(begin, end - begin), directory.substr(0, end)));
+        parent = std::move(next);
+    }
+    GPUHOST_CHECK(give_away(root, parent, directory.substr(begin), directory));
     GPUHOST_CHECK(root.make_directories(offer_directory));
     if (const auto target = root.read_link(registry_link); target && *target == directory)
         return {};
@@ -163,9 +208,13 @@ bool wait_for_end(const Root& root, std::chrono::milliseconds patience) {
 }
 
 bool wait_for_answer(const Root& root, const std::string& id, std::chrono::milliseconds patience) {
+    const bool starts = root.exists(path_unit);
+    const auto latest_start = std::chrono::steady_clock::now() + longest_start;
     const auto has_answered = [&] {
         const auto answer = read_answer(root);
-        return !is_served(root) || (answer && answer->id == id);
+        if (!is_served(root))
+            return !starts || std::chrono::steady_clock::now() >= latest_start;
+        return answer && answer->id == id;
     };
     return wait_until(has_answered, patience);
 }

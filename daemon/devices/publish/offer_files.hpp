@@ -37,10 +37,12 @@ struct OfferRecord {
 
 /// Saves the present offer for restore_offer(), once in a transaction, which `staging` identifies.
 [[nodiscard]] base::Result<void> save_offer(const base::Root& root, const std::string& staging);
-/// Restores the offer that save_offer() saved. Does nothing if this transaction saved none.
+/// Restores the offer that save_offer() saved, with its record and the link. Does nothing if this transaction
+/// saved none.
 [[nodiscard]] base::Result<void> restore_offer(const base::Root& root, const std::string& staging);
 
 /// Creates the directory below the kubelet's root in which gpuhost-devices registers, and the link to it.
+/// Fails with Refused if a user other than root could replace a part of the path, or a part is a link.
 [[nodiscard]] base::Result<void> make_registry(const base::Root& root, const std::string& kubelet_root);
 
 /// Returns true if the link leads to that directory, and gpuhost-devices owns it. gpuhost-devices follows the
@@ -50,7 +52,8 @@ struct OfferRecord {
 /// Waits until gpuhost-devices has ended, as it does without an offer. Returns false after `patience`.
 [[nodiscard]] bool wait_for_end(const base::Root& root, std::chrono::milliseconds patience);
 
-/// Waits until gpuhost-devices has answered the offer `id`, if it runs. Returns false after `patience`.
+/// Waits until gpuhost-devices has answered the offer `id`, if it runs or systemd starts it within seconds.
+/// Returns false after `patience`.
 [[nodiscard]] bool wait_for_answer(const base::Root& root, const std::string& id,
                                    std::chrono::milliseconds patience);
 

@@ -25,7 +25,7 @@ void wait(StepContext& context, const std::string& id) {
                      " s that the kubelet knows of the change: journalctl -u gpuhost-devices");
 }
 
-/// Offers what is present. The offer is withdrawn if NVML fails as a whole: containers could not use the GPUs.
+/// Offers what is present; as withdrawn if NVML fails as a whole, because containers can't use the GPUs then.
 /// The offer is written before its record: if only the offer was written, the step runs again.
 Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
     OfferRecord record{"", offer_inputs(context.root, settings), ""};

@@ -122,6 +122,15 @@ TEST_F(DevicesTest, InvalidSettingsAreNamed) {
     }
     set("KubeletRoot", "/var/snap/microk8s/common/var/lib/kubelet");
     EXPECT_EQ(devices_settings(settings_).mistake, "");
+    set("ResourceName", "nvidia.com/gpu");
+    set("MigStrategy", "mixed");
+    EXPECT_EQ(devices_settings(settings_).mistake, "");
+    set("KubeletRoot", "/var/snap/microk8s/common/longer/var/lib/kubelet");
+    EXPECT_NE(devices_settings(settings_).mistake.find("characters; the limit is 107"), std::string::npos);
+    set("MigStrategy", "none");
+    EXPECT_EQ(devices_settings(settings_).mistake, "");
+    set("ResourceName", "example.org/" + std::string(40, 'a'));
+    EXPECT_NE(devices_settings(settings_).mistake, "");
     EXPECT_FALSE(settings_.set("Devices", "Serve", "dra", "test"));
     EXPECT_FALSE(settings_.set("Devices", "MigStrategy", "all", "test"));
 }
@@ -160,6 +169,10 @@ TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
     EXPECT_TRUE(silent.gpus[0].split);
     EXPECT_EQ(silent.problems, Texts{"GPU 0000:06:00.0 is not offered: its UUID is unknown"});
     EXPECT_EQ(silent.failure, "no answer");
+    said.push_back({1, false, {}, "", "GPU-x", "", "H100", 81559, "9.0"});
+    const auto twice = merge_gpus(root_, runtime::read_gpus(root_), said);
+    ASSERT_EQ(twice.gpus.size(), 1U);
+    EXPECT_EQ(twice.problems, Texts{"GPU 0000:07:00.0 is not offered: the list of GPUs has a UUID twice"});
 }
 
 TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
@@ -291,6 +304,44 @@ TEST_F(DevicesTest, OfferWithoutItsRecordIsWrittenAgain) {
               Texts{"the offer to the kubelet is incomplete, or another program has changed it"});
     host_.write(offer_path, "{");
     EXPECT_EQ(plan().steps.size(), 1U);
+}
+
+TEST_F(DevicesTest, UndoRestoresOfferRecordAndLink) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_failure();
+    const Offer offer = *read_offer(root_);
+    set("KubeletRoot", "/k");
+    ASSERT_TRUE(run(publishing(), false, "two"));
+    ASSERT_NE(*read_offer(root_), offer);
+    ASSERT_TRUE(run(publishing(), true, "two"));
+    EXPECT_EQ(*read_offer(root_), offer);
+    EXPECT_EQ(read_offer_record(root_)->id, offer.id);
+    EXPECT_EQ(root_.read_link(registry_link).value_or(""), "/var/lib/kubelet/plugins_registry/gpuhost");
+}
+
+TEST_F(DevicesTest, RegistryIsNotMadeThroughLinks) {
+    load();
+    ASSERT_TRUE(root_.make_directories("/var/lib"));
+    ASSERT_TRUE(root_.make_directories("/elsewhere"));
+    ASSERT_TRUE(root_.symlink_atomic("/elsewhere", "/var/lib/kubelet"));
+    const auto done = run(publishing());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::Refused);
+    EXPECT_NE(done.error().hint.find("realpath /var/lib/kubelet"), std::string::npos);
+    EXPECT_EQ(root_.list("/elsewhere").value(), Texts());
+    EXPECT_FALSE(root_.exists(offer_path));
+}
+
+TEST_F(DevicesTest, AStartingServerIsAwaited) {
+    host_.write("/etc/systemd/system/paths.target.wants/gpuhost-devices.path", "");
+    std::thread server([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        host_.write(answer_path, to_text(Answer{"1", {}}));
+    });
+    EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::seconds(30)));
+    EXPECT_TRUE(root_.exists(answer_path)) << "it did not wait";
+    server.join();
 }
 
 TEST_F(DevicesTest, RemovedRegistryIsMadeAgain) {
