@@ -108,8 +108,7 @@ struct SettingsProblem {
 struct LoadedSettings {
     Settings settings;
     std::vector<SettingsProblem> problems; ///< in the order of the files and their lines
-    /// Keys for which the last value in the files is invalid. When a running daemon reloads, it keeps their
-    /// current values.
+    /// Keys for which the last value in the files is invalid.
     std::vector<const SettingKey*> rejected;
 };
 
@@ -120,5 +119,9 @@ struct LoadedSettings {
 /// Loads all files of a host.
 [[nodiscard]] LoadedSettings load_settings(const base::Root& root,
                                            const std::vector<std::span<const SettingKey>>& keys);
+/// Loads all files of a host again. A rejected key keeps its value in `current`.
+[[nodiscard]] LoadedSettings reload_settings(const base::Root& root,
+                                             const std::vector<std::span<const SettingKey>>& keys,
+                                             const Settings& current);
 
 } // namespace gpuhost::core

@@ -139,4 +139,14 @@ LoadedSettings load_settings(const Root& root, const std::vector<std::span<const
     return load_settings(settings_files(root), keys);
 }
 
+LoadedSettings reload_settings(const Root& root, const std::vector<std::span<const SettingKey>>& keys,
+                               const Settings& current) {
+    LoadedSettings loaded = load_settings(root, keys);
+    for (const SettingKey* key : loaded.rejected) {
+        const Setting& kept = current.get(key->section, key->key);
+        (void)loaded.settings.set(key->section, key->key, kept.value, kept.source);
+    }
+    return loaded;
+}
+
 } // namespace gpuhost::core

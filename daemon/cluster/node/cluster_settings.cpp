@@ -70,13 +70,12 @@ ClusterSettings cluster_settings(const core::Settings& settings) {
     return values;
 }
 
-ClusterSettings read_cluster_settings(const base::Root& root) {
-    return cluster_settings(core::load_settings(root, {cluster_setting_keys()}).settings);
+core::Settings load_cluster_settings(const base::Root& root) {
+    return core::load_settings(root, {cluster_setting_keys()}).settings;
 }
 
-ClusterSettings reread_cluster_settings(const base::Root& root, const ClusterSettings& current) {
-    const core::LoadedSettings loaded = core::load_settings(root, {cluster_setting_keys()});
-    return loaded.rejected.empty() ? cluster_settings(loaded.settings) : current;
+core::Settings reload_cluster_settings(const base::Root& root, const core::Settings& current) {
+    return core::reload_settings(root, {cluster_setting_keys()}, current).settings;
 }
 
 } // namespace gpuhost::cluster

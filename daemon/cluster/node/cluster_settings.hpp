@@ -24,9 +24,10 @@ struct ClusterSettings {
 };
 
 [[nodiscard]] ClusterSettings cluster_settings(const core::Settings& settings);
-/// Reads the settings from the files of a host. An invalid value is that of an earlier file, or the default.
-[[nodiscard]] ClusterSettings read_cluster_settings(const base::Root& root);
-/// Reads the settings again. Returns `current` if one is invalid, as gpuhostd keeps its values then.
-[[nodiscard]] ClusterSettings reread_cluster_settings(const base::Root& root, const ClusterSettings& current);
+/// Loads the section from the files of a host. For an invalid value, the key has that of an earlier file, or
+/// the default.
+[[nodiscard]] core::Settings load_cluster_settings(const base::Root& root);
+/// Loads the section again. For an invalid value, the key keeps its value in `current`, as in gpuhostd.
+[[nodiscard]] core::Settings reload_cluster_settings(const base::Root& root, const core::Settings& current);
 
 } // namespace gpuhost::cluster

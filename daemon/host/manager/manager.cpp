@@ -96,19 +96,15 @@ Result<void> Manager::start(Mode mode) {
 void Manager::load_settings() {
     cluster_.load();
     config_read_us_ = base::realtime_us();
-    auto loaded = core::load_settings(root_, keys_);
+    // A rejected value does not reset its key. At start, the key keeps the value that the files set before
+    // the rejected one. Later, the key keeps the value in effect.
+    auto loaded =
+        started_ ? core::reload_settings(root_, keys_, settings_) : core::load_settings(root_, keys_);
     problems_.clear();
     for (const core::SettingsProblem& problem : loaded.problems) {
         problems_.push_back(core::to_string(problem));
         log::event(log::Level::Warning, base::message::config_problem, {}, problems_.back());
     }
-    // A rejected value does not reset its key. At start, the key keeps the value that the files set before
-    // the rejected one. Later, the key keeps the value in effect.
-    if (started_)
-        for (const core::SettingKey* key : loaded.rejected) {
-            const core::Setting& old = settings_.get(key->section, key->key);
-            (void)loaded.settings.set(key->section, key->key, old.value, old.source);
-        }
     settings_ = std::move(loaded.settings);
     seen_.clear();
     runner_.set_settings(settings_.to_json());
@@ -117,7 +113,7 @@ void Manager::load_settings() {
 Result<Json> Manager::kubelet_files() const {
     if (settings_.string("Cluster", "EvictAs") == "own")
         return base::fail(Errc::Refused, "the kubelet's credentials are not lent with EvictAs=own",
-                          "Let gpuhost-cluster read the setting: systemctl restart gpuhost-cluster");
+                          "Correct section [Cluster], then run: gpuhostctl reload.");
     return read_kubelet_files(root_, settings_.words("Cluster", "KubeletFiles"));
 }
 

@@ -64,9 +64,9 @@ void log_line(const std::string& line) {
 }
 
 /// Returns the name of this host's Node: the configured one, or the kubelet's default.
-Result<std::string> node_name(const base::Root& root, const cluster::ClusterSettings& settings) {
-    if (!settings.node.empty())
-        return settings.node;
+Result<std::string> node_name(const base::Root& root, const core::Settings& settings) {
+    if (std::string configured = cluster::cluster_settings(settings).node; !configured.empty())
+        return configured;
     GPUHOST_TRY(name, root.read_line("/proc/sys/kernel/hostname"));
     std::transform(name.begin(), name.end(), name.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -162,14 +162,15 @@ void log_notes(const cluster::Api& api) {
 /// restart.
 Result<void> serve(const base::Root& root, const Options& options) {
     StatusFile status(root, cluster::status_file);
+    core::Settings settings = cluster::load_cluster_settings(root);
     for (;;) {
         GPUHOST_TRY(path, kubeconfig(root, options));
         if (path.empty()) { // the approval may take days, in which the settings may change
-            GPUHOST_TRY(joining, node_name(root, cluster::read_cluster_settings(root)));
+            GPUHOST_TRY(joining, node_name(root, settings));
             GPUHOST_CHECK(join(root, joining, status));
             path = cluster::own_kubeconfig;
+            settings = cluster::reload_cluster_settings(root, settings);
         }
-        const auto settings = cluster::read_cluster_settings(root);
         GPUHOST_TRY(node, node_name(root, settings));
         GPUHOST_TRY(api, cluster::Api::open(root, path));
         log_notes(api);
@@ -189,7 +190,7 @@ Result<int> run(const Options& options) {
         GPUHOST_CHECK(serve(root, options));
         return 0;
     }
-    GPUHOST_TRY(node, node_name(root, cluster::read_cluster_settings(root)));
+    GPUHOST_TRY(node, node_name(root, cluster::load_cluster_settings(root)));
     GPUHOST_TRY(path, kubeconfig(root, options));
     GPUHOST_TRY(api, cluster::Api::open(root, path));
     if (is_root && !options.kubeconfig.empty()) // only root may be able to read an administrator's file

@@ -80,25 +80,26 @@ void Renewal::plan() {
 }
 
 ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
-                               const std::string& node, const cluster::ClusterSettings& settings, bool renews,
+                               const std::string& node, core::Settings& settings, bool renews,
                                StatusFile& status)
-    : root_(root), daemon_(daemon), api_(api), settings_(settings), status_(status),
+    : root_(root), daemon_(daemon), api_(api), loaded_(settings),
+      settings_(cluster::cluster_settings(settings)), status_(status),
       policy_file_(root, cluster::policy_status_file), metrics_file_(root, cluster::metrics_file),
       refresh_at_(cluster::now() + between_stats), policy_(api, &root, log_line), desired_(daemon, log_line),
       observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
           [this](const DaemonState& state) { on_observed(state); }),
       certificate_until_(cluster::expiry_of(api.credentials())),
-      agent_(api, node, settings.desired, log_line, [&]() -> cluster::NodeAuthor* {
-          if (!settings.upgrades)
+      agent_(api, node, settings_.desired, log_line, [&]() -> cluster::NodeAuthor* {
+          if (!settings_.upgrades)
               return nullptr;
-          host_.emplace(daemon, root, node, log_line, settings.evicts_as_own ? &api : nullptr);
+          host_.emplace(daemon, root, node, log_line, settings_.evicts_as_own ? &api : nullptr);
           upgrade_.emplace(api, node, *host_, log_line);
           return &*upgrade_;
       }()) {
     if (renews)
         renewal_.emplace(root, api, node);
-    if (settings.candidate) {
+    if (settings_.candidate) {
         gates_.emplace(root, log_line);
         leader_.emplace(api, *gates_, node, log_line);
     }
@@ -246,7 +247,8 @@ bool ClusterProgram::has_other_settings(const Json& host) {
     if (read == config_read_)
         return false;
     config_read_ = read;
-    return cluster::reread_cluster_settings(root_, settings_) != settings_;
+    loaded_ = cluster::reload_cluster_settings(root_, loaded_);
+    return cluster::cluster_settings(loaded_) != settings_;
 }
 
 void ClusterProgram::on_observed(const DaemonState& state) {

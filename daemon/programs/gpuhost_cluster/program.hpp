@@ -57,10 +57,9 @@ class Renewal {
 class ClusterProgram {
   public:
     /// All arguments must outlive this object. `renews` is true if this program requested its certificate
-    /// itself, and must renew it.
+    /// itself, and must renew it. `settings` become those that gpuhostd has read.
     ClusterProgram(const base::Root& root, client::AsyncClient& daemon, cluster::Api& api,
-                   const std::string& node, const cluster::ClusterSettings& settings, bool renews,
-                   StatusFile& status);
+                   const std::string& node, core::Settings& settings, bool renews, StatusFile& status);
 
     /// Runs until an error occurs, which it returns, or until gpuhostd has read other settings for this
     /// program.
@@ -85,7 +84,8 @@ class ClusterProgram {
     const base::Root& root_;
     client::AsyncClient& daemon_;
     cluster::Api& api_;
-    cluster::ClusterSettings settings_;
+    core::Settings& loaded_; ///< as last loaded
+    const cluster::ClusterSettings settings_;
     base::Json config_read_; ///< when gpuhostd read its configuration; null: not known
     bool outdated_ = false;  ///< the files have other settings than settings_
     StatusFile& status_;

@@ -160,6 +160,17 @@ TEST_F(SettingsTest, MistakeOfTheRightTypeTakesEffect) {
     EXPECT_TRUE(load().rejected.empty());
 }
 
+TEST_F(SettingsTest, RejectedKeyKeepsItsCurrentValue) {
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[CDI]\nManage=no\n[Log]\nSize=20\n");
+    const Settings current = load().settings;
+    directory_.write("/etc/gpuhost/gpuhostd.conf", "[CDI]\nManage=perhaps\n[Log]\nSize=30\n");
+    EXPECT_TRUE(load().settings.boolean("CDI", "Manage")) << "the default";
+    const Settings again = reload_settings(root_, {keys}, current).settings;
+    EXPECT_FALSE(again.boolean("CDI", "Manage"));
+    EXPECT_EQ(again.get("CDI", "Manage").source, "/etc/gpuhost/gpuhostd.conf:2");
+    EXPECT_EQ(again.number("Log", "Size"), 30U);
+}
+
 TEST_F(SettingsTest, MeaningDecidesWhetherValueIsDefault) {
     directory_.write("/etc/gpuhost/gpuhostd.conf",
                      "[Driver]\nHolderTimeout=600s\nModules=nvidia  nvidia_uvm\nVersion=1.1\n"
