@@ -217,6 +217,8 @@ std::string render_operation(const Screen& screen, const Json& operation, std::u
     facts.add("Began", human_time(began) + ", " + human_ago(began, now_us));
     if (ended >= began && ended != 0)
         facts.add("Took", human_span(ended - began));
+    if (const std::string text = text_of(operation, "text"); ended == 0 && !text.empty())
+        facts.add("Now", text);
     if (error.is_object()) {
         facts.add("Cause", text_of(error, "message"));
         if (const std::string hint = text_of(error, "hint"); !hint.empty())

@@ -208,6 +208,15 @@ TEST(OperationView, ShowsStepsAndTheSubject) {
               "  3. not run        point libraries at 550.163.01\n");
 }
 
+TEST(OperationView, RunningOperationShowsItsActivity) {
+    const Json running = {{"title", "swap"}, {"began_us", 1}, {"text", "waiting for process 7 (sleep)"}};
+    EXPECT_NE(render_operation({}, running, 2).find("Now: waiting for process 7 (sleep)\n"),
+              std::string::npos);
+    Json ended = running;
+    ended["ended_us"] = 2;
+    EXPECT_EQ(render_operation({}, ended, 3).find("Now:"), std::string::npos);
+}
+
 TEST(OperationView, StepsArePendingOnlyUntilTheEnd) {
     EXPECT_EQ(render_steps({}, swap_operation("undoing", {"undone", "undone", "pending"})),
               "  1. undone      stop nvidia-persistenced.service\n"
