@@ -88,10 +88,11 @@ std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<s
             below.push_back({{i}, further_indent, true});
         return columns_[i].below;
     });
-    leave_out_spare(screen, all, widths);
-    std::vector<Line> lines{all};
-    if (!fits(all) && !shrinks(screen, all, widths))
-        lines = split_line(screen, all, widths);
+    Line spared = all;
+    leave_out_spare(screen, spared, widths);
+    std::vector<Line> lines{spared};
+    if (!fits(spared) && !shrinks(screen, spared, widths))
+        lines = split_line(screen, all, widths); // then no column is left out
     for (const Line& line : below)
         if (!fits(line))
             (void)shrinks(screen, line, widths);

@@ -9,9 +9,10 @@
 namespace gpuhost::ctl {
 
 /// Renders aligned columns under a header, which Screen::legend omits. Omits columns without any text. Never
-/// truncates a text, because users copy from tables. On a terminal that is too narrow for a row, first uses
-/// Column::below and Column::spare. If that does not suffice, wraps the widest column; if little is left for
-/// it, each row gets further lines, with the columns that do not fit.
+/// truncates a cell, because users copy from tables; callers shorten only digests, with digest_of(). On a
+/// terminal that is too narrow for a row, first uses Column::below and Column::spare. If that does not
+/// suffice, wraps the widest column; if little is left for it, each row gets further lines, with the columns
+/// that do not fit, and no column is left out.
 class Table {
   public:
     enum class Align { Left, Right };

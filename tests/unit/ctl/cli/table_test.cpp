@@ -64,6 +64,17 @@ TEST(Table, SpareColumnsAreLeftOutInTheirOrder) {
     EXPECT_EQ(with_spare_columns().render({}), with_spare_columns().render({true, false, 80}));
 }
 
+TEST(Table, SplitRowKeepsItsSpareColumns) {
+    EXPECT_EQ(with_spare_columns().render({true, false, 8}), "ID\n"
+                                                             "    AGO\n"
+                                                             "    KERNEL\n"
+                                                             "    STATE\n"
+                                                             "7\n"
+                                                             "    1 min ago\n"
+                                                             "    6.1.0-50\n"
+                                                             "    done\n");
+}
+
 TEST(Table, TextBelowItsRowIsIndented) {
     Table table({{"ID"}, {"STATE"}, {"CAUSE", Table::Align::Left, 0, true}});
     table.add({"7", "done", ""});
