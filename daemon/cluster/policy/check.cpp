@@ -141,7 +141,8 @@ class File {
                                line);
         if (member(metadata, "namespace").is_null())
             add_problem("ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current "
-                        "one, and gpuhost-cluster reads only namespace gpuhost",
+                        "one, and gpuhost-cluster reads only namespace gpuhost; add it, or name it with "
+                        "kubectl --namespace",
                         "metadata.namespace", line_of(lines, above + "metadata"));
         if (!texts_.config_map.is_null())
             return add_problem(name + ": is in the file twice", "", line);

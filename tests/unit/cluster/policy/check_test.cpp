@@ -140,10 +140,11 @@ TEST(PolicyCheck, ObjectsThatHostsDoNotReadAreNamed) {
     EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy, namespace: default}\n"),
               std::vector<std::string>{
                   "1 ConfigMap default/gpuhost-policy: gpuhost-cluster reads only namespace gpuhost"});
-    EXPECT_EQ(problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\ndata: {policy.yaml: '{}'}\n"),
-              std::vector<std::string>{
-                  "2 ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current one, "
-                  "and gpuhost-cluster reads only namespace gpuhost"});
+    EXPECT_EQ(
+        problems("kind: ConfigMap\nmetadata: {name: gpuhost-policy}\ndata: {policy.yaml: '{}'}\n"),
+        std::vector<std::string>{
+            "2 ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current one, "
+            "and gpuhost-cluster reads only namespace gpuhost; add it, or name it with kubectl --namespace"});
     EXPECT_EQ(problems(config_map_text + "    {}\n---\n" + config_map_text + "    {}\n"),
               std::vector<std::string>{"10 ConfigMap gpuhost/gpuhost-policy: is in the file twice"});
 }
