@@ -38,7 +38,7 @@ def offered(host):
     assert "its UUID is unknown" in host.check("journalctl -b -q -o cat -u gpuhostd")
 
     host.swap(NEW, timeout=600)
-    steps = [step["kind"] for step in host.ctl_json("operation", "show")["steps"]]
+    steps = [step["kind"] for step in host.last_operation("driver.swap")["steps"]]
     assert steps.index("devices.withdraw") < steps.index("modules.converge") < steps.index("devices.publish"), steps
     assert listed(host) == before and is_active(host), listed(host)
 
