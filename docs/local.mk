@@ -54,6 +54,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/cockpit.md \
     %D%/how-to/containerd.md \
     %D%/how-to/cri-o.md \
+    %D%/how-to/devices.md \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/examples.md \
     %D%/how-to/get-support.md \
