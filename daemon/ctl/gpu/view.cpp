@@ -50,9 +50,9 @@ std::string line(const Screen& screen, const std::string& what, const std::strin
 
 std::string render_gpus(const Screen& screen, const Json& list) {
     Table table({{"GPU"},
-                 {"ADDRESS"},
-                 {"MODEL"},
-                 {"MEMORY", Table::Align::Right},
+                 {"ADDRESS", Table::Align::Left, 2},
+                 {"MODEL", Table::Align::Left, 1},
+                 {"MEMORY", Table::Align::Right, 3},
                  {"NUMA", Table::Align::Right},
                  {"KUBELET"}});
     for (const Json& gpu : list_of(list, "gpus"))

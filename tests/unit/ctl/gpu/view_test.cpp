@@ -41,6 +41,19 @@ TEST(GpuView, EachDeviceShowsItsResource) {
         << "an answer to an earlier offer";
 }
 
+TEST(GpuView, ARealUuidAndItsResourceFitOnOneLine) {
+    Offer made = offer();
+    made.gpus[0].uuid = "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90";
+    made.gpus[0].instances[0].uuid = "MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140";
+    const Answer answer{"7", {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, true, ""}}};
+    EXPECT_EQ(render_gpus({true, false, 80}, devices::list_gpus(made, answer)),
+              "GPU                                         MEMORY  NUMA  KUBELET\n"
+              "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90    80 GiB     0  MIG\n"
+              "  MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140                nvidia.com/mig-1g.10gb\n"
+              "GPU-b                                                     nvidia.com/gpu\n"
+              "GPU-b: GPU is lost\n");
+}
+
 TEST(GpuView, WithdrawnAndLeftOutDevicesHaveReasons) {
     Offer made = offer();
     made.withdrawn = "the driver is being replaced";
