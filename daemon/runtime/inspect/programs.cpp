@@ -32,7 +32,7 @@ bool is_node(const std::vector<std::string>& command) {
 /// Returns true if the k0s command starts its own containerd: "k0s worker", or a controller that is also a
 /// worker, without the option for another runtime.
 bool is_k0s_worker(const std::vector<std::string>& command) {
-    const std::string_view role = command.size() > 1 ? command[1] : "";
+    const std::string role = command.size() > 1 ? command[1] : "";
     const auto is_set = [&](const std::string& option) {
         return contains(command, option) || contains(command, option + "=true");
     };
