@@ -41,7 +41,7 @@ TEST(GpuView, EachDeviceShowsItsResource) {
         << "an answer to an earlier offer";
 }
 
-TEST(GpuView, ARealUuidAndItsResourceFitOnOneLine) {
+TEST(GpuView, RealUuidsFitOnOneLine) {
     Offer made = offer();
     made.gpus[0].uuid = "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90";
     made.gpus[0].instances[0].uuid = "MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140";
