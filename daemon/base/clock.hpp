@@ -17,7 +17,7 @@ namespace gpuhost::base {
 
 /// Returns "2026-11-22 16:00 UTC" for seconds since 1970.
 [[nodiscard]] std::string utc_text(std::uint64_t seconds);
-/// Returns "2026-11-22 16:00:05" in local time. "?" if there is no such time.
+/// Returns "2026-11-22 16:00:05" in local time; "?" if the time can't be represented.
 [[nodiscard]] std::string local_text(std::uint64_t seconds);
 
 } // namespace gpuhost::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an offer means for the kubelet: resources with devices, and which devices suit one another.
+// Derives the kubelet's resources from an offer, and chooses devices for a container.
 #pragma once
 
 #include "daemon/devices/offer.hpp"

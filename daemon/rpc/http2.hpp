@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ends of a connection use of nghttp2, which does HTTP/2 without I/O.
+// The functions of nghttp2 that client and server share. nghttp2 does HTTP/2 without I/O.
 #pragma once
 
 #include "daemon/base/handle.hpp"

@@ -13,7 +13,7 @@ struct Limits {
     std::size_t message = 4U << 20U;  ///< bytes of a request
     std::size_t headers = 16U << 10U; ///< bytes of the headers of a request
     std::size_t incoming = 8U << 20U; ///< bytes of incomplete requests of a connection
-    std::size_t outgoing = 8U << 20U; ///< bytes of answers that a client has not read, of a connection
+    std::size_t outgoing = 8U << 20U; ///< bytes of a connection's answers that the client has not read yet
     unsigned resets = 200;            ///< calls that a client cancels in 10 seconds
     unsigned control_frames = 1'000;  ///< PING, SETTINGS and the like in 10 seconds, without a message
     /// For the first frames of a connection, for a complete request after its beginning, and for a client to

@@ -55,7 +55,7 @@ void ServerStream::end(Status status) {
     on_cancel = nullptr;
     if (begun_)
         return resume();
-    // There is no message, so the headers of the answer are its trailers, too.
+    // An answer without a message has one block of headers, which is also its trailers.
     const std::string code = std::to_string(static_cast<unsigned>(ended_->code));
     const std::string message = encode_message(ended_->message);
     const Headers headers{

@@ -11,7 +11,7 @@ struct Call::Handle {
     explicit Handle(std::weak_ptr<ServerStream> of) : stream(std::move(of)) {}
     ~Handle() {
         if (const auto open = stream.lock())
-            open->end({Code::Internal, "the method has not answered"});
+            open->end({Code::Internal, "the call ended without an answer"});
     }
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;

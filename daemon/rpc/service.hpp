@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server offers: services with methods, and calls of them.
+// The services of a server, their methods, and the calls of clients.
 #pragma once
 
 #include "daemon/base/result.hpp"

@@ -16,7 +16,7 @@ namespace gpuhost::devices {
 /// A link to the directory below the kubelet's root in which gpuhost-devices registers.
 inline constexpr std::string_view registry_link = "/run/gpuhost/devices/registry";
 
-/// Returns nullopt if there is no offer, or none that can be read: then it is written anew.
+/// Returns nullopt if there is no offer, or if it can't be read.
 [[nodiscard]] std::optional<Offer> read_offer(const base::Root& root);
 [[nodiscard]] std::optional<Answer> read_answer(const base::Root& root);
 /// Returns true if gpuhost-devices runs.

@@ -70,7 +70,7 @@ Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
         if (!context.root.exists(offer_path))
             return base::fail(std::move(error));
         GPUHOST_CHECK(remove_offer(context.root)); // a failure here would restore the offer
-        context.warn("the GPUs are no longer offered to the kubelet: " + error.message);
+        context.warn("stopped offering the GPUs to the kubelet: " + error.message);
         return Json{{"gpus", 0}};
     }
     return offer_present(context, settings);

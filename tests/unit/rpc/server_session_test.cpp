@@ -114,7 +114,7 @@ TEST(ServerSession, ForgottenCallsEndWithAnError) {
     Sessions sessions;
     const auto answer = sessions.call("Forget", "x");
     ASSERT_TRUE(answer && !*answer);
-    EXPECT_EQ(answer->error().message, "/t.T/Forget: the method has not answered");
+    EXPECT_EQ(answer->error().message, "/t.T/Forget: the call ended without an answer");
 }
 
 TEST(ServerSession, SendsToAllWatchers) {
