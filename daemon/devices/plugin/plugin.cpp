@@ -42,6 +42,18 @@ std::set<std::string> set_of(const Ids& ids) {
 
 } // namespace
 
+std::string device_list(const Resource& resource, const std::string& withdrawn) {
+    v1beta1::ListAndWatchResponse response;
+    for (const ResourceDevice& device : resource.devices) {
+        auto* listed = response.add_devices();
+        listed->set_id(device.id);
+        listed->set_health(withdrawn.empty() ? "Healthy" : "Unhealthy");
+        if (device.numa)
+            listed->mutable_topology()->add_nodes()->set_id(*device.numa);
+    }
+    return rpc::bytes_of(response);
+}
+
 struct Plugin::State {
     host::Event& event;
     PluginOptions options;
@@ -94,7 +106,6 @@ struct Plugin::State {
     [[nodiscard]] rpc::Service device_service();
     void connected(const rpc::Call& call);
     void disconnected();
-    [[nodiscard]] std::string list() const;
     [[nodiscard]] Result<v1beta1::AllocateResponse> allocate(const v1beta1::AllocateRequest& request) const;
     [[nodiscard]] Result<v1beta1::PreferredAllocationResponse>
     prefer(const v1beta1::PreferredAllocationRequest& request) const;
@@ -154,7 +165,7 @@ rpc::Service Plugin::State::device_service() {
 }
 
 void Plugin::State::connected(const rpc::Call& call) {
-    call.send(list());
+    call.send(device_list(resource, withdrawn));
     call.on_cancel([this] { disconnected(); });
     watchers.add(call);
     base::log::info(options.resource + ": the kubelet watches " + std::to_string(resource.devices.size()) +
@@ -185,18 +196,6 @@ void Plugin::State::register_again() {
     if (!removal)
         return options.on_failure(removal.error());
     again = std::move(*removal);
-}
-
-std::string Plugin::State::list() const {
-    v1beta1::ListAndWatchResponse response;
-    for (const ResourceDevice& device : resource.devices) {
-        auto* listed = response.add_devices();
-        listed->set_id(device.id);
-        listed->set_health(withdrawn.empty() ? "Healthy" : "Unhealthy");
-        if (device.numa)
-            listed->mutable_topology()->add_nodes()->set_id(*device.numa);
-    }
-    return rpc::bytes_of(response);
 }
 
 Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::AllocateRequest& request) const {
@@ -246,7 +245,7 @@ void Plugin::offer(Resource resource, std::string withdrawn) {
         return;
     state_->resource = std::move(resource);
     state_->withdrawn = std::move(withdrawn);
-    state_->watchers.send(state_->list());
+    state_->watchers.send(device_list(state_->resource, state_->withdrawn));
     state_->server->work(); // sends now, so that an answer to gpuhostd is true
 }
 

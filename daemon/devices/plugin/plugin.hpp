@@ -22,6 +22,9 @@ struct PluginOptions {
     bool allow_own_user = false; ///< not only root may connect; for tests
 };
 
+/// Returns a serialized v1beta1.ListAndWatchResponse. All devices are unhealthy if `withdrawn` says why.
+[[nodiscard]] std::string device_list(const Resource& resource, const std::string& withdrawn);
+
 class Plugin {
   public:
     /// Begins to serve, with no devices. `event` must outlive the plugin.

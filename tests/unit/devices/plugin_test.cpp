@@ -74,6 +74,18 @@ class PluginTest : public testing::Test {
     std::optional<Plugin> plugin;
 };
 
+TEST_F(PluginTest, WithdrawnDevicesAreUnhealthy) {
+    for (const bool withdrawn : {false, true}) {
+        const auto list =
+            rpc::parse<v1beta1::ListAndWatchResponse>(device_list(two, withdrawn ? "a swap" : ""));
+        ASSERT_TRUE(list);
+        ASSERT_EQ(list->devices_size(), 2);
+        EXPECT_EQ(list->devices(1).id(), "GPU-2");
+        EXPECT_EQ(list->devices(1).health(), withdrawn ? "Unhealthy" : "Healthy");
+        EXPECT_EQ(list->devices(1).topology().nodes(0).id(), 1);
+    }
+}
+
 TEST_F(PluginTest, RegistrationNamesTheServingSocket) {
     const auto info = information();
     ASSERT_TRUE(info) << info.error().message;
