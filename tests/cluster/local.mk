@@ -114,7 +114,7 @@ EXTRA_DIST += \
     %D%/scenarios/upgrades.py
 
 .PHONY: check-cluster
-check-cluster: tests/cluster/rpc/rpc-probe $(helm_archive) gpuhost-cluster gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
+check-cluster: tests/cluster/rpc/rpc-probe $(helm_archive) gpuhost-cluster gpuhost-devices gpuhostctl gpuhostd gpuhost-fetch gpuhost-nvml gpuhost-registry gpuhost-worker
 	$(PYTHON) $(top_srcdir)/tests/cluster/check-cluster --build .
 
 check_PROGRAMS += %D%/fleet/fleet
