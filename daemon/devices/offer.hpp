@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The offer is a file that says which devices gpuhost-devices offers to the kubelet. gpuhostd's workers replace it
-// atomically. Without it nothing is offered. The answer is a file in which gpuhost-devices says what it serves.
+// The offer is a file that says which devices gpuhost-devices offers to the kubelet. gpuhostd's workers
+// replace it atomically. Without it nothing is offered. The answer is a file in which gpuhost-devices says
+// what it serves.
 //
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
 //            "withdrawn": "…", "gpus": to_json(gpus)}
