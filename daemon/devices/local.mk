@@ -2,6 +2,8 @@
 # may include: daemon/base
 noinst_LIBRARIES += %D%/libdevices.a
 %C%_libdevices_a_SOURCES = \
+    %D%/device_health.cpp \
+    %D%/device_health.hpp \
     %D%/inventory.cpp \
     %D%/inventory.hpp \
     %D%/offer.cpp \

@@ -6,9 +6,10 @@
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
 //            "withdrawn": "…", "gpus": to_json(gpus)}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
-//            "error": ""}]}
+//            "error": ""}], "health": to_json(health)}
 #pragma once
 
+#include "daemon/devices/device_health.hpp"
 #include "daemon/devices/inventory.hpp"
 
 #include <string>
@@ -56,10 +57,12 @@ struct Served {
 struct Answer {
     std::string id; ///< of the offer that all connected kubelets have received
     std::vector<Served> resources;
+    std::vector<DeviceHealth> health; ///< of the devices that are noted or unhealthy
     friend bool operator==(const Answer&, const Answer&) = default;
 };
 
 [[nodiscard]] std::string to_text(const Answer& answer);
+/// Fails with BadContent if the text is not an answer.
 [[nodiscard]] base::Result<Answer> parse_answer(std::string_view text);
 
 } // namespace gpuhost::devices

@@ -132,7 +132,7 @@ class Devices {
 
     /// Tells gpuhostd what is served.
     [[nodiscard]] Result<void> answer() {
-        devices::Answer answer{id_, {}};
+        devices::Answer answer{id_, {}, {}};
         for (const auto& [name, plugin] : plugins_)
             answer.resources.push_back(plugin.served());
         return root_.write_atomic(devices::answer_path, to_text(answer));

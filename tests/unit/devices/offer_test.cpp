@@ -82,12 +82,28 @@ TEST(Offer, RefusesWhatIsNoJsonObject) {
 }
 
 TEST(Offer, AnswerHasAllValues) {
-    const Answer answer{"7",
-                        {{"nvidia.com/gpu", 2, true, ""}, {"nvidia.com/mig-1g.10gb", 0, false, "refused"}}};
+    const Answer answer{
+        "7",
+        {{"nvidia.com/gpu", 2, true, ""}, {"nvidia.com/mig-1g.10gb", 0, false, "refused"}},
+        {{"GPU-1", HealthState::unhealthy, Recovery::reboot, "Xid 79: GPU has fallen off the bus", 79, 17},
+         {"GPU-2", HealthState::noted, Recovery::none, "Xid 13", 13, 18}}};
     const auto parsed = parse_answer(to_text(answer));
     ASSERT_TRUE(parsed);
     EXPECT_EQ(*parsed, answer);
     EXPECT_FALSE(parse_answer("{}"));
+}
+
+TEST(Offer, AnswerOfAnOlderVersionHasNoHealth) {
+    const auto parsed = parse_answer(R"({"id": "7", "resources": []})");
+    ASSERT_TRUE(parsed);
+    EXPECT_TRUE(parsed->health.empty());
+}
+
+TEST(Offer, AnswerRefusesUnknownWordsOfHealth) {
+    for (const char* text : {R"({"uuid": "GPU-1", "state": "ill", "recovery": "none"})",
+                             R"({"uuid": "GPU-1", "state": "noted", "recovery": 1})",
+                             R"({"state": "noted", "recovery": "none"})", "1"})
+        EXPECT_FALSE(parse_answer(std::string(R"({"id": "7", "health": [)") + text + "]}")) << text;
 }
 
 TEST(Offer, StrategiesHaveNames) {

@@ -337,7 +337,7 @@ TEST_F(DevicesTest, AStartingServerIsAwaited) {
     host_.write("/etc/systemd/system/paths.target.wants/gpuhost-devices.path", "");
     std::thread server([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        host_.write(answer_path, to_text(Answer{"1", {}}));
+        host_.write(answer_path, to_text(Answer{"1", {}, {}}));
     });
     EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::seconds(30)));
     EXPECT_TRUE(root_.exists(answer_path)) << "it did not wait";
@@ -360,9 +360,9 @@ TEST_F(DevicesTest, RemovedRegistryIsMadeAgain) {
 
 TEST_F(DevicesTest, AnswerIsAwaitedWhileTheServerRuns) {
     EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::hours(1))) << "nobody answers";
-    host_.write(answer_path, to_text(Answer{"0", {}}));
+    host_.write(answer_path, to_text(Answer{"0", {}, {}}));
     EXPECT_FALSE(wait_for_answer(root_, "1", std::chrono::milliseconds(1)));
-    std::thread server([&] { host_.write(answer_path, to_text(Answer{"1", {}})); });
+    std::thread server([&] { host_.write(answer_path, to_text(Answer{"1", {}, {}})); });
     EXPECT_TRUE(wait_for_answer(root_, "1", std::chrono::seconds(30)));
     server.join();
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The health of a device, as gpuhost-devices derives it from the kernel's messages and from the marks of
+// administrators.
+#pragma once
+
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::devices {
+
+enum class HealthState {
+    healthy,
+    noted,     ///< an error occurred that does not disable the device; the kubelet may allocate it
+    unhealthy, ///< the kubelet allocates it to no other pod
+};
+[[nodiscard]] std::string_view name_of(HealthState state); ///< "healthy", "noted", "unhealthy"
+
+/// The action that ends a fault.
+enum class Recovery {
+    none,   ///< no action of the host; a mark ends with 'gpuhostctl gpu clear'
+    reset,  ///< a reset of the GPU, or a new load of the driver
+    reboot, ///< a restart of the host
+};
+[[nodiscard]] std::string_view name_of(Recovery recovery); ///< "none", "reset", "reboot"
+
+struct DeviceHealth {
+    std::string uuid; ///< of a GPU or a MIG instance of the offer
+    HealthState state = HealthState::healthy;
+    Recovery recovery = Recovery::none;
+    std::string reason;        ///< a phrase for people: "Xid 79: GPU has fallen off the bus"
+    unsigned xid = 0;          ///< number of the driver's error; 0: none
+    std::int64_t since_us = 0; ///< CLOCK_REALTIME of the first error or of the mark, in microseconds
+    friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;
+};
+
+/// The list has the devices that are noted or unhealthy.
+[[nodiscard]] base::Json to_json(const std::vector<DeviceHealth>& health);
+/// Returns an empty list for a value that is not a list. Fails with BadContent for an entry without a UUID or
+/// with an unknown state or recovery.
+[[nodiscard]] base::Result<std::vector<DeviceHealth>> health_from_json(const base::Json& list);
+
+/// Returns nullptr if the device is healthy.
+[[nodiscard]] const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid);
+
+} // namespace gpuhost::devices
