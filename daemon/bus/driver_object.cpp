@@ -14,13 +14,14 @@ using base::Json;
 using base::Result;
 
 constexpr std::array plain_options{dry_run_option};
+constexpr std::array import_options{dry_run_option, Option{"version", 's'}};
 constexpr std::array build_options{dry_run_option, Option{"again", 'b'}, Option{"all-kernels", 'b'}};
 constexpr std::array swap_options{dry_run_option, Option{"holders", 's'}, Option{"holder-timeout-usec", 't'}};
 
 constexpr std::size_t most_waiting = 16; ///< most calls of Holders that may wait
 
 constexpr std::array requests{
-    Request{"import", action_prepare, plain_options, "", "files", 1},
+    Request{"import", action_prepare, import_options, "", "files", 1},
     Request{"build", action_prepare, build_options, "version", "kernels"},
     Request{"verify", action_prepare, plain_options, "version"},
     Request{"remove", action_remove, plain_options, "version", "", 1},
@@ -147,7 +148,7 @@ void DriverObject::found(const core::JobResult& result) {
 }
 
 int DriverObject::import(sd_bus_message* call) {
-    return requests_.import(authority_, call, plain_options);
+    return requests_.import(authority_, call, import_options);
 }
 
 } // namespace gpuhost::bus

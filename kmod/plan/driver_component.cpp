@@ -117,7 +117,7 @@ Plan DriverComponent::plan(const core::Desired& desired, const core::Observation
     const std::string version = base::string_or(request, "version", "");
     if (kind == "import") {
         const std::vector<std::string> in_use = versions_in_use(observed);
-        return import_plan(base::strings_or_empty(request, "files"),
+        return import_plan(base::strings_or_empty(request, "files"), version,
                            base::bool_or(request, "only_new", false) ? &in_use : nullptr);
     }
     if (kind == "build")

@@ -111,7 +111,8 @@ std::vector<std::string> versions_in_use(const Observed& observed) {
     return {versions.begin(), versions.end()};
 }
 
-Plan import_plan(const std::vector<std::string>& names, const std::vector<std::string>* protect) {
+Plan import_plan(const std::vector<std::string>& names, const std::string& wanted,
+                 const std::vector<std::string>* protect) {
     Plan plan;
     plan.kind = "driver.import";
     plan.changes_host = false;
@@ -134,6 +135,8 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
     if (packages != 0 && modules != 0)
         plan.problems.push_back({Errc::InvalidArgument, "packages and modules cannot be imported together",
                                  "Import the packages first, then the modules."});
+    if (!wanted.empty() && !base::is_driver_version(wanted))
+        plan.problems.push_back({Errc::InvalidArgument, "'" + wanted + "' is not a driver version", {}});
     const std::string what = packages != 0 ? count(packages, "package") : count(modules, "module");
     const std::string version = core::version_in_names(names, base::is_driver_version);
     plan.title = "import driver " + (version.empty() ? "" : version + " ") + "(" + what + ")";
@@ -143,7 +146,10 @@ Plan import_plan(const std::vector<std::string>& names, const std::vector<std::s
     plan.reasons.push_back(what + " given");
     if (!plan.problems.empty())
         return plan;
-    plan.steps.push_back({"store.stage", "read and check " + what, Json{{"names", names}}});
+    Json stage{{"names", names}};
+    if (!wanted.empty())
+        stage["version"] = wanted;
+    plan.steps.push_back({"store.stage", "read and check " + what, std::move(stage)});
     plan.steps.push_back({"store.publish", "add it to the driver store",
                           protect != nullptr ? Json{{"protect", *protect}} : Json::object()});
     return plan;

@@ -13,10 +13,11 @@
 namespace gpuhost::kmod {
 
 /// Plans an import. `names` are the file names of the descriptors that were passed with the request, in the
-/// same order: either all packages or all modules. `protect` lists versions into which the caller may not
-/// import (null: none). A file name with such a version, or without a version, is then a problem
-/// (AccessDenied). If the files are of such a version in spite of their names, store.publish fails.
-[[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names,
+/// same order: either all packages or all modules. Files of another version than `wanted` are refused (empty:
+/// of any version). `protect` lists versions into which the caller may not import (null: none). A file name
+/// with such a version, or without a version, is then a problem (AccessDenied). If the files are of such a
+/// version in spite of their names, store.publish fails.
+[[nodiscard]] core::Plan import_plan(const std::vector<std::string>& names, const std::string& wanted = {},
                                      const std::vector<std::string>* protect = nullptr);
 
 /// Returns the driver versions in use: configured, loaded, or selected for a kernel. A host may load them

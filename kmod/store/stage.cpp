@@ -27,7 +27,7 @@ Json to_json(const Imported& imported) {
 }
 
 Result<Imported> import_modules(const base::Root& staging, const std::vector<ImportFile>& files,
-                                std::uint64_t space, const OnProgress& progress) {
+                                std::uint64_t space, const OnProgress& progress, const std::string& wanted) {
     GPUHOST_TRY(total, content::total_size(files));
     if (total * module_growth > space)
         return base::fail(Errc::NoSpace,
@@ -43,6 +43,7 @@ Result<Imported> import_modules(const base::Root& staging, const std::vector<Imp
                     progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(total + 1)),
                              "reading modules");
                 }));
+    GPUHOST_CHECK(check_version(manifest.version, wanted));
     return Imported{manifest.version, manifest.kernel, manifest.flavour, {set_place(manifest)}, {}};
 }
 
@@ -58,7 +59,8 @@ Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, content::passed_files(context, args));
     GPUHOST_TRY(space, content::usable_space(context.root, store_directory));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
-    GPUHOST_TRY(imported, stage_files(staging, files, space, context.progress));
+    GPUHOST_TRY(imported,
+                stage_files(staging, files, space, context.progress, base::string_or(args, "version", {})));
     Json output = to_json(imported);
     output["title"] = title_of(imported, files.size());
     return output;
@@ -67,11 +69,19 @@ Result<Json> apply(StepContext& context, const Json& args) {
 } // namespace
 
 Result<Imported> stage_files(const base::Root& staging, const std::vector<ImportFile>& files,
-                             std::uint64_t space, const OnProgress& progress) {
+                             std::uint64_t space, const OnProgress& progress, const std::string& wanted) {
     if (files.empty())
         return base::fail(Errc::BadContent, "no files to import");
-    return base::is_module_file(files.front().name) ? import_modules(staging, files, space, progress)
-                                                    : stage_packages(staging, files, space, progress);
+    return base::is_module_file(files.front().name) ? import_modules(staging, files, space, progress, wanted)
+                                                    : stage_packages(staging, files, space, progress, wanted);
+}
+
+Result<void> check_version(const std::string& version, const std::string& wanted) {
+    if (wanted.empty() || version == wanted)
+        return {};
+    return base::fail(Errc::Refused, "the files have driver " + version + ", not " + wanted,
+                      "Name files of driver " + wanted +
+                          ", or the version that they have: gpuhostctl upgrade " + version + " FILE….");
 }
 
 core::StepCode store_stage_code() {

@@ -37,15 +37,21 @@ inline constexpr std::string_view make_room =
 
 /// Makes the sets of packages, which must be of one driver version. The result has at most one userland, one
 /// source set for each flavour, and one module set for each kernel. `space` is the number of bytes that may
-/// be written, whatever sizes the packages declare.
+/// be written, whatever sizes the packages declare. Fails with Refused if the packages declare another
+/// version than `wanted` (empty: any).
 [[nodiscard]] base::Result<Imported> stage_packages(const base::Root& staging,
                                                     const std::vector<ImportFile>& files, std::uint64_t space,
-                                                    const OnProgress& progress);
+                                                    const OnProgress& progress,
+                                                    const std::string& wanted = {});
 
-/// Makes the sets of one import: `files` are either packages or built modules.
+/// Makes the sets of one import: `files` are either packages or built modules. Fails with Refused if they are
+/// of another version than `wanted` (empty: any).
 [[nodiscard]] base::Result<Imported> stage_files(const base::Root& staging,
                                                  const std::vector<ImportFile>& files, std::uint64_t space,
-                                                 const OnProgress& progress);
+                                                 const OnProgress& progress, const std::string& wanted = {});
+
+/// Fails with Refused if the files to import have another version than `wanted` (empty: any).
+[[nodiscard]] base::Result<void> check_version(const std::string& version, const std::string& wanted);
 
 [[nodiscard]] core::StepCode store_stage_code();
 

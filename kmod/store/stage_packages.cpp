@@ -283,9 +283,10 @@ class Stager {
 } // namespace
 
 Result<Imported> stage_packages(const base::Root& staging, const std::vector<ImportFile>& files,
-                                std::uint64_t space, const OnProgress& progress) {
+                                std::uint64_t space, const OnProgress& progress, const std::string& wanted) {
     GPUHOST_TRY(packages, look_at(files));
     GPUHOST_TRY(version, common_version(packages));
+    GPUHOST_CHECK(check_version(version, wanted));
     const std::uint64_t needed = needed_space(packages);
     if (needed > space)
         return base::fail(Errc::NoSpace,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpuhostctl upgrade: from a bundle, a directory, the store or a peer; each part fails once, and the same
 command continues."""
+import glob
 import json
 import os
 import select
@@ -109,8 +110,14 @@ def check_several(t, host, maker):
     run = host.ctl("upgrade", NEW, both, "--dry-run")
     t.ok(run.returncode == 0 and f"import driver {NEW} (3 packages)" in run.stdout, "the named version of a directory is imported", *said(run))
     run = host.ctl("upgrade", BUILT, both)
-    t.ok(run.returncode == NOT_FOUND and f"The input has {NEW}, {OLD}." in run.stderr and state(host) == before,
+    t.ok(run.returncode == REFUSED and f"The input has {NEW}, {OLD}." in run.stderr and state(host) == before,
          "a version that the directory lacks is refused before the import", *said(run))
+    shutil.copy(maker.path(f"{OLD}/nvidia-smi.deb"), maker.path(f"nvidia-smi_{NEW}-1_amd64.deb"))
+    modules = sorted(glob.glob(maker.path(f"{OLD}/*.ko")))
+    for what, files in (("packages", [maker.path(f"nvidia-smi_{NEW}-1_amd64.deb")]), ("modules", modules)):
+        run = host.ctl("upgrade", NEW, *files)
+        t.ok(run.returncode == REFUSED and f"the files have driver {OLD}, not {NEW}" in run.stderr and "Done: nothing." in run.stderr
+             and state(host) == before, f"{what} of another version are not imported", *said(run))
 
 
 def check_version(t, host):
@@ -159,7 +166,7 @@ def check_bundle(t, host, maker):
          and f"gpuhostctl upgrade {NEW} {bundle}" in run.stderr and state(host) == before,
          "several versions in a bundle are refused before the import", *said(run))
     run = host.ctl("upgrade", bundle, "1.2.3")
-    t.ok(run.returncode == NOT_FOUND and f"The input has {NEW}, {OLD}." in run.stderr and state(host) == before,
+    t.ok(run.returncode == REFUSED and f"The input has {NEW}, {OLD}." in run.stderr and state(host) == before,
          "a version that the bundle lacks is refused", *said(run))
     run = host.ctl("upgrade", NEW, bundle, "--dry-run", "--json")
     document = json.loads(run.stdout)
@@ -181,7 +188,7 @@ def check_bundle(t, host, maker):
     maker.create(one(NEW), generation=2)
     with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
         run = host.ctl("upgrade", OLD, "-", stdin=cat.stdout, stderr=subprocess.STDOUT)
-    t.ok(run.returncode == BAD_ARGUMENT and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stdout
+    t.ok(run.returncode == REFUSED and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stdout
          and "Done: the import of the bundle." in run.stdout and run.stdout.endswith(f"Continue: gpuhostctl upgrade {OLD}\n"),
          "a version that the pipe lacked stops after the import", run.stdout)
     t.ok(0 <= run.stdout.find("import bundle one, generation 2: done") < run.stdout.find("Done: "), "both streams of a pipe keep their order", run.stdout)

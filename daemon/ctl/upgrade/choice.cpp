@@ -66,7 +66,7 @@ Result<void> check_available(const std::string& version, const ChoiceFacts& fact
     if (base::contains(facts.store, version)) {
         if (!facts.has_input || facts.brought->empty())
             return {};
-        return base::fail(Errc::InvalidArgument,
+        return base::fail(Errc::Refused,
                           "driver " + version + " is in the store, but the input has only " +
                               base::join(*facts.brought, ", "),
                           "Leave out the input: gpuhostctl upgrade " + version + ".");
@@ -77,7 +77,7 @@ Result<void> check_available(const std::string& version, const ChoiceFacts& fact
         return base::fail(Errc::NotFound, "driver " + version + " is not in the store",
                           "Name a bundle or packages with it: gpuhostctl upgrade " + version + " FILE…. " +
                               in_store);
-    return base::fail(Errc::NotFound,
+    return base::fail(Errc::Refused,
                       "driver " + version +
                           " is not in the store, and the input does not have it for this host",
                       (facts.brought->empty() ? "The input has no driver for this host. "

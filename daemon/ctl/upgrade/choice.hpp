@@ -30,10 +30,10 @@ struct ChoiceFacts {
 /// cluster's policy, else the configured one, else the newest in the store. The result is empty for input
 /// without a driver: only the rest of the configuration is applied then.
 ///
-/// Fails with InvalidArgument if the input brings several versions and none is named, or if the named version
-/// is in the store but not in the input. Fails with NotFound if the version is neither in the input nor in
-/// the store. Fails with Refused if the configuration or the policy names another version, because the next
-/// apply would return to that.
+/// Fails with InvalidArgument if the input brings several versions and none is named. Fails with NotFound if
+/// there is no input and the version is not in the store. Fails with Refused if the input does not have the
+/// named version. Also fails with Refused if the configuration or the policy names another version, because
+/// the next apply would return to that.
 [[nodiscard]] base::Result<std::string> choose_version(const ChoiceFacts& facts);
 
 } // namespace gpuhost::ctl

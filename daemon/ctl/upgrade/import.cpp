@@ -58,15 +58,19 @@ Result<int> Upgrade::import_bundle() {
     return outcome_.add(ran);
 }
 
-/// Imports packages, then modules.
+/// Imports packages, then modules. gpuhostd refuses files of another version than the chosen one before it
+/// adds anything to the store.
 Result<int> Upgrade::import_drivers(bool dry_run) {
     if (version_)
         input_.drivers.keep(*version_);
     GPUHOST_TRY(imports, open_driver_files(input_.drivers));
     if (!dry_run)
         brought_.reset(); // only the import shows which versions the packages really have
+    client::Options options;
+    if (version_ && !version_->empty())
+        options["version"] = *version_;
     for (const std::vector<client::InputFile>& files : imports) {
-        const client::Request request = client::request_of(client::driver_call("Import", {files}));
+        const client::Request request = client::request_of(client::driver_call("Import", {files}), options);
         GPUHOST_TRY(ran, dry_run ? check_request(session_, request) : run_request(session_, request));
         if (!dry_run)
             note_drivers(ran.document);

@@ -118,11 +118,11 @@ TEST(UpgradeChoice, MissingVersionNamesWhatThereIs) {
                    "550.163.01, 535.261.03.");
     facts = bringing({"550.163.01"});
     facts.named = "570.86.10";
-    expect_refusal(facts, Errc::NotFound,
+    expect_refusal(facts, Errc::Refused,
                    "driver 570.86.10 is not in the store, and the input does not have it for this host",
                    "The input has 550.163.01. The store is empty.");
     facts.store = {"570.86.10"};
-    expect_refusal(facts, Errc::InvalidArgument,
+    expect_refusal(facts, Errc::Refused,
                    "driver 570.86.10 is in the store, but the input has only 550.163.01",
                    "Leave out the input: gpuhostctl upgrade 570.86.10.");
     facts.brought->clear();

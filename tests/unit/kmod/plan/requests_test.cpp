@@ -67,13 +67,19 @@ TEST(RequestsTest, ImportTitleHasVersionOfFileNames) {
 
 TEST(RequestsTest, ImportProtectsVersionsInUse) {
     const std::vector<std::string> in_use{"550.163.01"};
-    const Plan other = import_plan({"libcuda1_535.261.03-1_amd64.deb"}, &in_use);
+    const Plan other = import_plan({"libcuda1_535.261.03-1_amd64.deb"}, {}, &in_use);
     EXPECT_TRUE(other.problems.empty());
     EXPECT_EQ(other.steps.back().args["protect"], Json(in_use)) << "a file name may be wrong";
-    expect_problem(import_plan({"libcuda1_550.163.01-2_amd64.deb"}, &in_use), Errc::AccessDenied,
+    expect_problem(import_plan({"libcuda1_550.163.01-2_amd64.deb"}, {}, &in_use), Errc::AccessDenied,
                    "driver 550.163.01 is configured, loaded or selected");
-    expect_problem(import_plan({"nvidia.ko"}, &in_use), Errc::AccessDenied,
+    expect_problem(import_plan({"nvidia.ko"}, {}, &in_use), Errc::AccessDenied,
                    "do not contain the driver version");
+}
+
+TEST(RequestsTest, ImportPassesWantedVersionToTheReader) {
+    EXPECT_EQ(import_plan({"nvidia.ko"}, "550.163.01").steps[0].args["version"], "550.163.01");
+    EXPECT_FALSE(import_plan({"nvidia.ko"}).steps[0].args.contains("version"));
+    expect_problem(import_plan({"nvidia.ko"}, "550/.."), Errc::InvalidArgument, "not a driver version");
 }
 
 TEST(RequestsTest, ConfiguredLoadedAndSelectedVersionsAreInUse) {
