@@ -9,6 +9,7 @@
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/store/store.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ struct Observed {
 
     /// Returns the running kernel's selection; null: none.
     [[nodiscard]] const Selection* selection() const { return store.selection_of(kernel); }
+    /// Returns whether headers of this kernel are installed, as in InstalledKernel.
+    [[nodiscard]] bool has_headers(const std::string& release) const {
+        return std::any_of(kernels.begin(), kernels.end(), [&](const InstalledKernel& installed) {
+            return installed.release == release && installed.headers;
+        });
+    }
 };
 /// Returns the driver's document for status (org.gpuhost1(5)).
 [[nodiscard]] base::Json to_json(const Observed& observed);

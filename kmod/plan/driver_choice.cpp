@@ -2,6 +2,7 @@
 #include "kmod/plan/driver_choice.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/plan/requests.hpp"
 #include "kmod/store/flavour_choice.hpp"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::string in_store(const Observed& observed) {
 }
 
 /// Returns the hint: a command for the newest version that has modules for the running kernel, else for the
-/// newest that can be built.
+/// newest whose source can be built. Names first what a build lacks.
 std::string command_for(const Observed& observed, const DriverSettings& settings) {
     const auto& versions = observed.store.versions;
     if (versions.empty())
@@ -34,11 +35,19 @@ std::string command_for(const Observed& observed, const DriverSettings& settings
     });
     if (built != versions.end())
         return choose + built->version + configure;
-    const auto source = std::find_if(versions.begin(), versions.end(),
-                                     [](const DriverVersion& version) { return !version.sources.empty(); });
-    if (source != versions.end())
+    DriverSettings of_build; // without a signing key, whose problems a build reports
+    of_build.flavour = settings.flavour;
+    const auto source = std::find_if(versions.begin(), versions.end(), [&](const DriverVersion& version) {
+        return build_plan(version.version, {}, false, of_build, observed).problems.empty();
+    });
+    if (source == versions.end())
+        return "Bring in modules for kernel " + observed.kernel +
+               ", or the source of a version: gpuhostctl upgrade FILE…";
+    if (observed.has_headers(observed.kernel))
         return choose + source->version + configure;
-    return "Bring in modules for kernel " + observed.kernel + ": gpuhostctl upgrade FILE…";
+    return "Install the headers of kernel " + observed.kernel +
+           ", which a build needs (Debian: linux-headers-" + observed.kernel + ", EL: kernel-devel-" +
+           observed.kernel + "). Then run: gpuhostctl upgrade " + source->version;
 }
 
 } // namespace

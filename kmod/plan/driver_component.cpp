@@ -142,12 +142,8 @@ std::optional<Plan> DriverComponent::before_converging(const core::Settings& set
     const auto& observed = std::any_cast<const Observed&>(observation);
     const DriverSettings driver = driver_settings(settings);
     const std::string version = version_in_use(driver, observed);
-    const bool headers =
-        std::any_of(observed.kernels.begin(), observed.kernels.end(), [&](const InstalledKernel& kernel) {
-            return kernel.release == observed.kernel && kernel.headers;
-        });
-    if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() || !headers ||
-        gpus_to_drive(observed.gpus).empty())
+    if (!driver.build_at_boot || driver.owner != DriverOwner::Gpuhost || version.empty() ||
+        !observed.has_headers(observed.kernel) || gpus_to_drive(observed.gpus).empty())
         return std::nullopt;
     if (modules_to_use(observed.store, version, observed.kernel, driver.flavour, observed.gpus) != nullptr)
         return std::nullopt;

@@ -20,10 +20,11 @@ std::string parameters_of(const Parameters& parameters, const std::string& modul
 
 std::string how_to_get_modules(const Observed& observed, const std::string& kernel,
                                const std::string& version) {
-    const bool headers =
-        std::any_of(observed.kernels.begin(), observed.kernels.end(),
-                    [&](const auto& known) { return known.release == kernel && known.headers; });
-    return (headers ? "Build them: " : "Import modules for it, or install its headers and build them: ") +
+    const DriverVersion* const known = observed.store.find(version);
+    if (known == nullptr || known->sources.empty())
+        return "Import modules for it, or the source of this version: gpuhostctl driver import FILE….";
+    return (observed.has_headers(kernel) ? "Build them: "
+                                         : "Import modules for it, or install its headers and build them: ") +
            ("gpuhostctl driver build " + version + " --kernel " + kernel + ".");
 }
 

@@ -26,6 +26,8 @@ std::string or_none(const std::string& version) {
 kmod::Observed observed_of(const DoctorFacts& facts) {
     kmod::Observed observed;
     observed.kernel = facts.kernel;
+    for (const KernelFacts& kernel : facts.kernels)
+        observed.kernels.push_back({kernel.release, kernel.has_headers});
     observed.gpus = facts.gpus;
     observed.loaded_version = loaded_version(facts);
     observed.store = facts.store;
@@ -72,8 +74,10 @@ std::string without_own_driver(const DoctorFacts& facts) {
 }
 
 std::string way_to_driver(const DoctorFacts& facts) {
+    kmod::DriverSettings settings;
+    settings.flavour = "any";
     if (facts.is_host && facts.owner == kmod::DriverOwner::Gpuhost && wanted_version(facts).empty())
-        if (const auto problem = kmod::driver_to_choose(observed_of(facts), {}))
+        if (const auto problem = kmod::driver_to_choose(observed_of(facts), settings))
             return problem->hint.substr(0, problem->hint.find_last_not_of('.') + 1);
     return "gpuhostctl apply";
 }

@@ -707,12 +707,26 @@ TEST(DriverChoice, PrefersVersionThatIsBuilt) {
               "Choose one: gpuhostctl upgrade 535.261.03, or set Version= in gpuhostd.conf.");
     observed.store.versions[1].modules.clear();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Bring in modules for kernel " + std::string(kernel) + ": gpuhostctl upgrade FILE….");
-    observed.store.versions[0].sources.emplace_back();
-    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
-              "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
+              "Bring in modules for kernel " + std::string(kernel) +
+                  ", or the source of a version: gpuhostctl upgrade FILE….");
     observed.store.versions.clear();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, "Bring one in: gpuhostctl upgrade FILE….");
+}
+
+TEST(DriverChoice, BuildNeedsSourceAndHeaders) {
+    Observed observed = fresh_host();
+    observed.store.versions.pop_back();
+    observed.store.versions[0].modules.clear();
+    observed.store.versions[0].sources.emplace_back().flavour = "open";
+    const std::string without = "Install the headers of kernel 6.1.0-50-amd64, which a build needs (Debian: "
+                                "linux-headers-6.1.0-50-amd64, EL: kernel-devel-6.1.0-50-amd64). Then run: "
+                                "gpuhostctl upgrade 550.163.01.";
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, without);
+    observed.kernels = {{kernel, false}};
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, without);
+    observed.kernels[0].headers = true;
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
+              "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
 }
 
 TEST(DriverChoice, PreinstalledDriverMayBeKept) {
