@@ -76,7 +76,7 @@ export function stepList(steps) {
         ...steps.map((step) =>
             element(
                 "li",
-                {},
+                step.number === "" ? { class: "skipped" } : { value: step.number },
                 ...(step.state === ""
                     ? []
                     : [element("span", { class: `state ${step.style}` }, step.state), " "]),

@@ -32,14 +32,15 @@ const STEP_STYLES = {
     "not needed": "dim",
 };
 
-// Returns {number, text, state, style} of each step. A plan's steps have no state. After the end, a step that has
-// only an undo was not needed.
+// Returns {number, text, state, style} of each step. A plan's steps have no state. A skipped step has the number
+// "", because it is not counted. After the end, a step that has only an undo was not needed.
 export function stepRows(document) {
-    return list(document, "steps").map((step, i) => {
+    let count = 0;
+    return list(document, "steps").map((step) => {
         const unused = text(step, "state") === "done" && step.undo_only === true && !isRunning(document);
         const state = unused ? "not needed" : text(step, "state");
         return {
-            number: i + 1,
+            number: state === "skipped" ? "" : (count += 1),
             text: text(step, "summary"),
             state,
             style: state === "" ? "" : (STEP_STYLES[state] ?? "warn"),
@@ -68,7 +69,8 @@ function headline(state, changes) {
 function failedStep(operation) {
     const steps = stepRows(operation);
     const began = steps.filter((step) => !["", "pending", "skipped"].includes(step.state)).pop();
-    return began === undefined ? "" : `in step ${began.number} of ${steps.length}, ${began.text}`;
+    const counted = steps.filter((step) => step.number !== "").length;
+    return began === undefined ? "" : `in step ${began.number} of ${counted}, ${began.text}`;
 }
 
 export function warningsOf(operation) {

@@ -5,6 +5,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/text.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +31,23 @@ using base::list_of;
     const base::Json& value = base::member(operation, "progress");
     const double fraction = value.is_number() ? value.get<double>() : 0;
     return fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+}
+
+/// The place of a step among the steps that are not skipped.
+struct StepPosition {
+    std::size_t number = 0; ///< from 1; that of the step before for a skipped step
+    std::size_t count = 0;  ///< falls when a step that ran leaves nothing for later ones to do
+};
+[[nodiscard]] inline StepPosition position_of(const base::Json& steps, std::size_t step) {
+    StepPosition position;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (base::string_or(steps[i], "state", "") == "skipped")
+            continue;
+        ++position.count;
+        if (i <= step)
+            ++position.number;
+    }
+    return position;
 }
 
 /// Returns true if a plan or an operation changes the running host, and not only stored files.

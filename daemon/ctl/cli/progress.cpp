@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::size_t bar_width = 24;
 
-std::string position(std::size_t step, std::size_t steps) {
-    return std::to_string(step + 1) + "/" + std::to_string(steps) + " ";
+std::string position(const Json& steps, std::size_t step) {
+    const auto [number, count] = position_of(steps, step);
+    return std::to_string(number) + "/" + std::to_string(count) + " ";
 }
 
 /// Returns what the operation does now: the step's summary with details if that fits into `columns`, else
@@ -32,8 +33,8 @@ std::string phrase(const Json& operation, std::size_t columns) {
             continue;
         const std::string summary = text_of(steps[i], "summary");
         if (text.find(summary) != std::string::npos) // the text contains the summary, as in "undoing: …"
-            return position(i, steps.size()) + text;
-        const std::string lead = position(i, steps.size()) + (state == "undoing" ? "undoing: " : "");
+            return position(steps, i) + text;
+        const std::string lead = position(steps, i) + (state == "undoing" ? "undoing: " : "");
         const std::string both = lead + summary + (text.empty() ? "" : ": " + text);
         return text.empty() || text_width(both) <= columns ? both : lead + text;
     }
@@ -73,8 +74,8 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
     const Json& steps = list_of(operation, "steps");
     std::string out;
     const auto say = [&](std::size_t i, std::string_view how) {
-        out += position(i, steps.size()) + std::string(how) +
-               printable(base::string_or(steps[i], "summary", "")) + "\n";
+        out += position(steps, i) + std::string(how) + printable(base::string_or(steps[i], "summary", "")) +
+               "\n";
     };
     for (std::size_t i = 0; i < steps.size(); ++i)
         if (was_begun(base::string_or(steps[i], "state", "pending")) && seen.forth.insert(i).second)

@@ -82,7 +82,8 @@ std::string state_of_step(const Json& operation, std::size_t i) {
 
 std::string named_step(const Json& operation, std::size_t i) {
     const Json& steps = list_of(operation, "steps");
-    return "step " + std::to_string(i + 1) + " of " + std::to_string(steps.size()) + ", " +
+    const auto [number, count] = position_of(steps, i);
+    return "step " + std::to_string(number) + " of " + std::to_string(count) + ", " +
            text_of(steps[i], "summary");
 }
 
@@ -195,9 +196,10 @@ std::string render_steps(const Screen& screen, const Json& operation) {
     }
     std::string out;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        const std::string lead = "  " + pad_left(std::to_string(i + 1), std::to_string(steps.size()).size()) +
-                                 ". " + screen.paint(style_of_step(states[i]), pad_right(states[i], width)) +
-                                 " ";
+        const auto [number, count] = position_of(steps, i);
+        const std::string shown = states[i] == "skipped" ? "" : std::to_string(number) + ".";
+        const std::string lead = "  " + pad_left(shown, std::to_string(count).size() + 1) + " " +
+                                 screen.paint(style_of_step(states[i]), pad_right(states[i], width)) + " ";
         out += hanging(screen, lead, text_of(steps[i], "summary")) + "\n";
     }
     return out;

@@ -81,6 +81,15 @@ TEST(ProgressLines, EachStepIsPrintedOnce) {
     EXPECT_EQ(progress_lines(later, seen), "2/3 load nvidia 550.163.01\n3/3 point libraries at 550.163.01\n");
 }
 
+TEST(ProgressLines, SkippedStepsAreNotCounted) {
+    SeenSteps seen;
+    EXPECT_EQ(progress_lines(swap_operation("running", {"running", "pending", "pending"}), seen),
+              "1/3 stop nvidia-persistenced.service\n");
+    const auto later = swap_operation("running", {"done", "skipped", "running"});
+    EXPECT_EQ(progress_lines(later, seen), "2/2 point libraries at 550.163.01\n");
+    EXPECT_NE(progress_bar(screen(80), later).find(" 2/2 point libraries"), std::string::npos);
+}
+
 TEST(ProgressLines, UndoOfAnImportIsNotPrinted) {
     SeenSteps seen;
     auto import = swap_operation("rolled-back", {"undone", "undone", "pending"});
