@@ -277,6 +277,7 @@ void Runner::kill_if_cancelled() {
 }
 
 void Runner::say_what(const Action& action) {
+    show_fraction(action, 0);
     say(action.phase == Phase::Preflight
             ? "checking"
             : (action.phase == Phase::Undo ? "undoing: " : "") +
@@ -450,11 +451,17 @@ bool Runner::interruptible(const Action& action) const {
     return kind && kind->interruptible;
 }
 
-void Runner::progress(const core::JobProgress& made) {
+/// Moves the progress of the operation to this part of an action. It only rises, and only falls in an undo.
+void Runner::show_fraction(const Action& action, double fraction) {
     Operation& operation = current_->operation;
-    const double now = whole(kinds_, operation.transaction, operation.transaction.next(), made.fraction);
+    const double now = whole(kinds_, operation.transaction, action, fraction);
     operation.progress = operation.transaction.undoing() ? std::min(operation.progress, now)
                                                          : std::max(operation.progress, now);
+}
+
+void Runner::progress(const core::JobProgress& made) {
+    Operation& operation = current_->operation;
+    show_fraction(operation.transaction.next(), made.fraction);
     if (!made.text.empty())
         operation.text = made.text;
     if (listener_.changed)

@@ -154,6 +154,7 @@ class Runner {
     [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
     void kill_if_cancelled();
+    void show_fraction(const core::Action& action, double fraction);
     void say_what(const core::Action& action);
     void step_ended(core::JobResult result);
     void job_ended(JobEnd end);

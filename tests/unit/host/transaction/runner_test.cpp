@@ -1112,6 +1112,18 @@ TEST_F(RunnerTest, OnlyARebootClearsRebootRequired) {
     EXPECT_FALSE(next.runner.reboot_required());
 }
 
+TEST_F(RunnerTest, ProgressRisesWhenAStepBegins) {
+    Life life(root);
+    const auto id = life.start(make_plan({"load", "link"}));
+    const auto progress = [&] { return life.runner.find(id)->progress; };
+    life.launcher.end(); // the preflight
+    const double load = progress();
+    EXPECT_GT(load, 0);
+    life.launcher.end();
+    EXPECT_EQ(life.at(), "apply link");
+    EXPECT_GT(progress(), load) << "although no worker reported any";
+}
+
 TEST_F(RunnerTest, ProgressShrinksOnlyDuringUndo) {
     Life life(root);
     const auto id = life.start(make_plan({"load", "link"}));
