@@ -31,7 +31,10 @@ Json upgrade_by_cluster() {
     const auto root = base::Root::open("/");
     const auto text = root ? root->read(cluster::status_file) : base::fail(root.error());
     const auto document = text ? base::parse_json(*text, "the status") : base::fail(text.error());
-    return document ? member(*document, "upgrade") : Json();
+    Json upgrade = document ? member(*document, "upgrade") : Json();
+    if (upgrade.is_object())
+        upgrade["node"] = base::string_or(*document, "node", "");
+    return upgrade;
 }
 
 base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only) {

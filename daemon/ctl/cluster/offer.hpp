@@ -11,7 +11,8 @@ namespace gpuhost::ctl {
 
 class Session;
 
-/// Returns how gpuhost-cluster upgrades this host: "upgrade" in its status. Null if it does not run.
+/// Returns how gpuhost-cluster upgrades this host: "upgrade" in its status, with the name of the Node as
+/// "node". Null if it does not run.
 [[nodiscard]] base::Json upgrade_by_cluster();
 
 struct ClusterOffer {

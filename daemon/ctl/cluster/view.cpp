@@ -39,7 +39,7 @@ bool is_published(const Json& condition, const Json& published) {
 }
 
 /// Adds a line with the state and the reason: "upgrade-required: waits for its turn".
-void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade) {
+void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade, const std::string& node) {
     const std::string state = text_of(upgrade, "state");
     const std::string reason = text_of(upgrade, "reason");
     if (state.empty() && reason.empty())
@@ -51,6 +51,8 @@ void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade) {
     facts.add("Upgrade", (state.empty() ? "" : screen.paint(style, state)) +
                              (version.empty() ? "" : " " + version) +
                              (reason.empty() ? "" : (state.empty() ? "" : ": ") + reason));
+    if (state == "upgrade-failed")
+        facts.add("Hint", hint_to_upgrade_again(node));
 }
 
 void add_leader(Facts& facts, const Json& leader) {
@@ -72,6 +74,11 @@ void add_leader(Facts& facts, const Json& leader) {
 }
 
 } // namespace
+
+std::string hint_to_upgrade_again(const std::string& node) {
+    return "Remove the cause. Then let it try again: kubectl label node " + node +
+           " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite";
+}
 
 std::string render_cluster(const Screen& screen, const Json& document) {
     Facts facts;
@@ -96,7 +103,8 @@ std::string render_cluster(const Screen& screen, const Json& document) {
         if (!is_published(condition, published))
             facts.add("", screen.paint(Style::Warn, "not on the Node yet"));
     }
-    add_upgrade(screen, facts, base::member(document, "upgrade"));
+    const std::string node = text_of(document, "node");
+    add_upgrade(screen, facts, base::member(document, "upgrade"), node);
     add_leader(facts, base::member(document, "leader"));
     if (const auto taints = base::strings_or_empty(document, "taints"); !taints.empty())
         facts.add("Taints", screen.paint(Style::Warn, printable(base::join(taints, " "))) +

@@ -11,6 +11,9 @@ namespace gpuhost::ctl {
 /// Renders the status document of gpuhost-cluster.
 [[nodiscard]] std::string render_cluster(const Screen& screen, const base::Json& document);
 
+/// Returns how to let a Node upgrade again whose upgrade has failed.
+[[nodiscard]] std::string hint_to_upgrade_again(const std::string& node);
+
 /// Renders the policy for `gpuhostctl cluster policy`.
 [[nodiscard]] std::string render_cluster_policy(const Screen& screen, const base::Json& policy);
 

@@ -3,6 +3,7 @@
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/view.hpp"
+#include "daemon/ctl/cluster/view.hpp"
 #include "daemon/ctl/gpu/view.hpp"
 #include "daemon/ctl/runtime/view_runtime_change.hpp"
 #include "daemon/ctl/toolkit/view.hpp"
@@ -75,6 +76,19 @@ bool add_pending_components(Facts& facts, const Screen& screen, const Json& comp
     return any;
 }
 
+/// Shows an upgrade by gpuhost-cluster that waits or has failed.
+void add_upgrade_line(Facts& facts, const Json& upgrade) {
+    const std::string state = text_of(upgrade, "state");
+    const std::string to = " to " + text_of(upgrade, "version");
+    const std::string reason = text_of(upgrade, "reason");
+    if (state == "upgrade-required")
+        facts.add("Cluster", "waits to upgrade" + to + ": " + reason);
+    if (state != "upgrade-failed")
+        return;
+    facts.add("Cluster", "the upgrade" + to + " failed" + (reason.empty() ? "" : ": " + reason));
+    facts.add("Hint", hint_to_upgrade_again(text_of(upgrade, "node")));
+}
+
 } // namespace
 
 void add_host_lines(Facts& facts, const Screen& screen, const Json& host) {
@@ -112,10 +126,8 @@ void add_cluster_lines(Facts& facts, const Json& host) {
     else if (!driver.empty())
         facts.add("Cluster",
                   "selects driver " + driver + " for this host; 'gpuhostctl apply' requests the upgrade");
-    else if (const Json& upgrade = base::member(cluster, "upgrade");
-             text_of(upgrade, "state") == "upgrade-required")
-        facts.add("Cluster",
-                  "waits to upgrade to " + text_of(upgrade, "version") + ": " + text_of(upgrade, "reason"));
+    else if (const Json& upgrade = base::member(cluster, "upgrade"); upgrade.is_object())
+        add_upgrade_line(facts, upgrade);
 }
 
 void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {

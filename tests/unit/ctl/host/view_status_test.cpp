@@ -77,6 +77,22 @@ TEST(StatusView, UpgradeThatWaitsHasReason) {
     EXPECT_EQ(render_status({}, waits, Json(), 0).find("Cluster:"), std::string::npos);
 }
 
+TEST(StatusView, FailedUpgradeHasReasonAndNextStep) {
+    Json failed = host();
+    failed["cluster"] = {{"upgrade",
+                          {{"state", "upgrade-failed"},
+                           {"version", "560.35.03"},
+                           {"reason", "the swap failed: module nvidia is in use"},
+                           {"node", "gpu01"}}}};
+    EXPECT_NE(
+        render_status({}, failed, Json(), 0)
+            .find(" Cluster: the upgrade to 560.35.03 failed: the swap failed: module nvidia is in use\n"
+                  "    Hint: Remove the cause. Then let it try again: kubectl label node gpu01 "
+                  "nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite\n"),
+        std::string::npos)
+        << render_status({}, failed, Json(), 0);
+}
+
 TEST(StatusView, PendingStepsHaveReasons) {
     Json pending = host();
     Json& driver = pending["components"]["driver"];
