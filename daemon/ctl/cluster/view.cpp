@@ -55,12 +55,18 @@ void add_upgrade(const Screen& screen, Facts& facts, const Json& upgrade, const 
         facts.add("Hint", hint_to_upgrade_again(node));
 }
 
-void add_leader(Facts& facts, const Json& leader) {
+void add_leader(Facts& facts, const Json& leader, const std::string& node) {
     if (!leader.is_object())
         return;
     const bool leads = base::bool_or(leader, "leads", false);
     const std::string name = text_of(leader, "leader");
-    facts.add("Leader", leads ? "this host" : name.empty() ? "none yet" : name);
+    facts.add("Leader", leads          ? "this host"
+                        : name.empty() ? "none yet: a candidate leads within 15 seconds"
+                                       : name);
+    if (!leads && name.empty())
+        facts.add("Hint", "If none does, let this host lead: kubectl create rolebinding -n gpuhost "
+                          "gpuhost-candidate-" +
+                              node + " --role=gpuhost-candidate --user=gpuhost:host:" + node);
     for (const Json& pool : list_of(leader, "pools")) {
         const auto count = [&](const char* key) { return std::to_string(base::int_or(pool, key, 0)); };
         const bool paused = text_of(pool, "mode") == "on-request" && !text_of(pool, "version").empty();
@@ -105,7 +111,7 @@ std::string render_cluster(const Screen& screen, const Json& document) {
     }
     const std::string node = text_of(document, "node");
     add_upgrade(screen, facts, base::member(document, "upgrade"), node);
-    add_leader(facts, base::member(document, "leader"));
+    add_leader(facts, base::member(document, "leader"), node);
     if (const auto taints = base::strings_or_empty(document, "taints"); !taints.empty())
         facts.add("Taints", screen.paint(Style::Warn, printable(base::join(taints, " "))) +
                                 " keep pods away until the host is ready");

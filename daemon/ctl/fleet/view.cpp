@@ -232,9 +232,15 @@ void add_pool(const Screen& screen, Facts& facts, const Json& pool) {
 }
 
 void add_leader(const Screen& screen, Facts& facts, const Json& leader, std::int64_t now) {
-    if (!leader.is_object())
-        return add_wrapped(screen, facts, "Leader",
-                           "none: no upgrade begins; see WHO LEADS in gpuhost-cluster(8)", Style::Bad);
+    if (!leader.is_object()) {
+        add_wrapped(screen, facts, "Leader", "none: hosts serve, but no upgrade begins", Style::Bad);
+        return add_wrapped(
+            screen, facts, "Hint",
+            "On a host that shall lead, set Candidate=yes in section [Cluster] of gpuhostd.conf and "
+            "run gpuhostctl reload. Then: kubectl create rolebinding -n gpuhost "
+            "gpuhost-candidate-HOST --role=gpuhost-candidate --user=gpuhost:host:HOST. It leads "
+            "within 15 seconds.");
+    }
     std::string text = text_of(leader, "name");
     const bool silent = base::bool_or(leader, "silent", false);
     if (silent)

@@ -181,7 +181,10 @@ TEST(FleetView, MissingOrSilentLeaderIsShown) {
     EXPECT_NE(render_fleet({}, document, view()).find("Leader: gpu01, silent for 11m: no upgrade begins\n"),
               std::string::npos);
     document["leader"] = nullptr;
-    EXPECT_NE(render_fleet({}, document, view()).find("Leader: none: no upgrade begins"), std::string::npos);
+    EXPECT_NE(render_fleet({}, document, view())
+                  .find("Leader: none: hosts serve, but no upgrade begins\n"
+                        "  Hint: On a host that shall lead, set Candidate=yes in section [Cluster] of "),
+              std::string::npos);
 }
 
 TEST(FleetView, MissingHostsAndPolicyAreShown) {
