@@ -138,6 +138,17 @@ std::optional<Driver> driver_of(const Store& store, const Generation& generation
     return Driver{generation, userland != nullptr ? userland->path : std::string(), modules->path};
 }
 
+std::optional<Generation> previous_of(const Store& store, const Selection* before, const Generation& next) {
+    if (before == nullptr)
+        return std::nullopt;
+    const Generation& now = before->generation;
+    const ModuleSet* const from = store.find_modules(now.version, now.modules);
+    const ModuleSet* const to = store.find_modules(next.version, next.modules);
+    const bool replaces =
+        now.version == next.version && from != nullptr && to != nullptr && from->flavour == to->flavour;
+    return now == next || replaces ? before->previous : now;
+}
+
 std::optional<Driver> selected_driver(const Observed& observed, const std::string& flavour,
                                       const std::string& version) {
     const Selection* const selection = observed.selection();

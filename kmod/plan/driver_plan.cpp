@@ -117,11 +117,9 @@ Json holder_args(const DriverChange& change) {
 }
 
 Json selection_args(const DriverChange& change) {
-    const Selection* const selection = change.observed.selection();
-    Selection next{change.to.generation, std::nullopt};
-    if (selection != nullptr)
-        next.previous =
-            selection->generation == next.generation ? selection->previous : selection->generation;
+    const Observed& observed = change.observed;
+    const Selection next{change.to.generation,
+                         previous_of(observed.store, observed.selection(), change.to.generation)};
     return select_args(change.observed, change.observed.kernel, change.to, next,
                        modprobe_options(change.settings.parameters));
 }

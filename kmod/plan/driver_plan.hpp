@@ -54,6 +54,12 @@ namespace gpuhost::kmod {
 /// Returns a generation with the paths of its sets; nothing if a set is not in the store.
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
+/// Returns the generation that a rollback swaps to once `next` is selected in place of `before` (null: none).
+/// A module set that replaces one of the same version and flavour, such as a signed copy, is not another
+/// driver: the previous one stays.
+[[nodiscard]] std::optional<Generation> previous_of(const Store& store, const Selection* before,
+                                                    const Generation& next);
+
 /// Returns the step that creates the device nodes of the loaded driver. Plans of other subsystems contain it
 /// too.
 [[nodiscard]] core::Step driver_devices_step();

@@ -123,9 +123,7 @@ void select_for(const std::string& kernel, const std::string& version, const Dri
     plan.reasons.push_back("kernel " + kernel + " boots " +
                            (before != nullptr ? before->generation.version : "no driver") +
                            ", wanted: " + version);
-    Selection next{to->generation, std::nullopt};
-    if (before != nullptr)
-        next.previous = before->generation;
+    const Selection next{to->generation, previous_of(observed.store, before, to->generation)};
     if (flavour != settings.flavour)
         plan.reasons.push_back("no GPU is visible, so " + kernel + " gets " + flavour +
                                " modules as other kernels do; to change this, set Flavour= in gpuhostd.conf");

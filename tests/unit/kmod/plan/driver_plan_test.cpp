@@ -768,6 +768,22 @@ TEST(DriverPlanArgs, PreviousSelectionIsRecorded) {
     EXPECT_EQ(selection_from_json(args["selection_from"])->generation, generation("535.261.03"));
 }
 
+TEST(DriverPlanArgs, SignedCopyKeepsThePreviousSelection) {
+    Observed observed = serving_535();
+    DriverVersion& running = observed.store.versions[1];
+    ModuleSet copy = running.modules[0];
+    copy.digest = "signed";
+    running.modules.insert(running.modules.begin(), copy);
+    const Json args = step(plan_of(observed, swap("535.261.03")), "driver.select").args;
+    EXPECT_EQ(selection_from_json(args["selection_to"])->generation.modules, "signed");
+    EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("550.163.01"))
+        << "and not the set without a signature";
+    running.modules[1].flavour = "proprietary"; // of the running one
+    const Json other = step(plan_of(observed, swap("535.261.03")), "driver.select").args;
+    EXPECT_EQ(selection_from_json(other["selection_to"])->previous, generation("535.261.03"))
+        << "another flavour is another driver";
+}
+
 TEST(DriverPlanHistory, SwapRecordsBothVersions) {
     const auto of_a_swap = plan_of(serving_535(), swap("550.163.01")).driver;
     ASSERT_TRUE(of_a_swap);
