@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Container runtimes and NVIDIA's toolkit as facts and rows: pure functions of their documents,
 // with the words of gpuhostctl.
-import { entries, flag, inside, list, member, observed, printable, strings, text } from "./document.js";
+import {
+    entries,
+    flag,
+    inside,
+    isObject,
+    list,
+    member,
+    number,
+    observed,
+    printable,
+    strings,
+    text,
+} from "./document.js";
 import { cell } from "./view_driver.js";
 import { fact } from "./view_host.js";
 
@@ -81,6 +93,25 @@ function cdiFacts(cdi) {
     return facts;
 }
 
+// Returns what the kubelet gets, with the words of serving_of() in daemon/ctl/gpu/view.cpp.
+function servingFact(devices) {
+    const offer = member(devices, "offer");
+    const answer = member(devices, "answer");
+    const lacks = (why) => fact("Kubelet", why, "warn");
+    if (!isObject(offer)) return lacks("gets no GPU: they are not offered");
+    if (text(offer, "withdrawn") !== "") return lacks(`gets no GPU: ${text(offer, "withdrawn")}`);
+    if (!flag(devices, "running", false)) return lacks("gets no GPU: gpuhost-devices does not run");
+    if (text(answer, "id") !== text(offer, "id")) return lacks("does not know of the last change");
+    const resources = list(answer, "resources");
+    for (const resource of resources) {
+        const name = text(resource, "name");
+        if (text(resource, "error") !== "") return lacks(`refused ${name}: ${text(resource, "error")}`);
+        if (!flag(resource, "connected", false)) return lacks(`is not connected for ${name}`);
+    }
+    const given = resources.map((one) => `${number(one, "devices")} of ${text(one, "name")}`);
+    return fact("Kubelet", `gets ${given.join(", ")}`);
+}
+
 export function containerFacts(host) {
     const runtime = observed(host, "runtime");
     const toolkit = observed(host, "toolkit");
@@ -98,5 +129,6 @@ export function containerFacts(host) {
         ...(toolkit === null ? [] : [fact("Toolkit", toolkitText(toolkit))]),
         ...problems.map((problem) => fact("", problem, "warn")),
         ...cdiFacts(observed(host, "cdi")),
+        ...(flag(observed(host, "devices"), "serve", false) ? [servingFact(observed(host, "devices"))] : []),
     ];
 }

@@ -312,6 +312,22 @@ def check_verdicts(t, host, browser, service, good):
     t.equal(differences, [], "the page has the verdicts of gpuhostctl status")
 
 
+def check_serving(t, host, browser, service, good):
+    """What the kubelet gets, in the words of gpuhostctl status."""
+    name, differences = "nvidia.com/gpu", []
+    served = {"serve": True, "running": True, "offer": {"id": "1"},
+              "answer": {"id": "1", "resources": [{"name": name, "devices": 2, "connected": True}]}}
+    for more in ({}, {"offer": None}, {"offer": {"id": "1", "withdrawn": "a swap runs"}}, {"running": False}, {"offer": {"id": "2"}},
+                 {"answer": {"id": "1", "resources": [{"name": name, "error": "no"}]}}, {"answer": {"id": "1", "resources": [{"name": name}]}}):
+        document = good | {"components": good["components"] | {"devices": {"observed": served | more}}}
+        service.say(("answer", "Manager.Describe", json.dumps(document)))
+        shown = host.ctl("status").stdout
+        found = [fact["text"] for fact in browser.call("view_runtime.js", "containerFacts", document) if fact["label"] == "Kubelet"]
+        if len(found) != 1 or f"Kubelet: {found[0]}\n" not in shown:
+            differences.append(f"{more}: {found}\n{shown}")
+    t.equal(differences, [], "the page says what the kubelet gets, as gpuhostctl status")
+
+
 def check_operation_verdicts(t, host, browser, service, good):
     """What the page chooses as the running operation is what gpuhostctl status chooses."""
     running = {"id": 1, "title": "a change", "state": "running", "steps": [STEP]}
@@ -390,6 +406,7 @@ def check_documents(t, host, browser, good):
         service.say(("answer", "Manager.Describe", json.dumps(good)), ("answer", "Driver.History", '{"changes": [1]}'), ("own",))
         wait_for(lambda: host.ctl("status", "--json").stdout)  # the service owns the name
         check_verdicts(t, host, browser, service, good)
+        check_serving(t, host, browser, service, good)
         check_operation_verdicts(t, host, browser, service, good)
         bundle = {"name": HOSTILE, "generation": 1, "images": 2, "bytes": 5e9, "signer": {"subject": HOSTILE}, "packages": [{"distribution": HOSTILE}]}
         runtime = {"name": HOSTILE, "state": "problem", "text": HOSTILE}

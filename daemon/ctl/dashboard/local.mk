@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # may include: daemon/base daemon/client daemon/cluster/kube daemon/ctl/bundle daemon/ctl/cli
-#   daemon/ctl/cluster daemon/ctl/host daemon/ctl/runtime daemon/ctl/toolkit
+#   daemon/ctl/cluster daemon/ctl/gpu daemon/ctl/host daemon/ctl/runtime daemon/ctl/toolkit
 daemon_ctl_libctl_a_SOURCES += \
     %D%/detail.cpp \
     %D%/frame.cpp \

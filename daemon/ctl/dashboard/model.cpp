@@ -7,6 +7,7 @@
 #include "daemon/ctl/cli/view.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
 #include "daemon/ctl/cluster/view.hpp"
+#include "daemon/ctl/gpu/view.hpp"
 #include "daemon/ctl/runtime/view_runtime_change.hpp"
 #include "daemon/ctl/toolkit/view.hpp"
 
@@ -151,7 +152,8 @@ std::vector<Row> runtime_rows(const Documents& documents, const Screen& screen) 
     using Part = std::pair<std::string_view, Add>;
     Facts facts;
     for (const auto& [component, add] :
-         {Part{"runtime", add_runtime_lines}, Part{"toolkit", add_toolkit_lines}, Part{"cdi", add_cdi_lines}})
+         {Part{"runtime", add_runtime_lines}, Part{"toolkit", add_toolkit_lines}, Part{"cdi", add_cdi_lines},
+          Part{"devices", add_devices_lines}})
         if (const Json& one = observed(documents, component); one.is_object())
             add(facts, screen, one);
     auto rows = rows_from(facts.render(screen));

@@ -105,6 +105,14 @@ TEST(DashboardModel, GpuWithoutDriverIsMarked) {
     EXPECT_EQ(rows[1].line[1].text.substr(0, 9), "no driver");
 }
 
+TEST(DashboardModel, RuntimesShowWhatTheKubeletGets) {
+    Documents documents = sample();
+    EXPECT_EQ(shown(Pane::Runtimes, documents).find("Kubelet"), std::string::npos);
+    documents.host["components"]["devices"]["observed"] = {{"serve", true}};
+    EXPECT_NE(shown(Pane::Runtimes, documents).find("Kubelet: gets no GPU: "), std::string::npos)
+        << shown(Pane::Runtimes, documents);
+}
+
 TEST(DashboardModel, DetailsShowTheItem) {
     const Documents documents = sample();
     EXPECT_EQ(opened(Item::Kind::Gpu, "0000:01:00.0", documents), "   GPU: 0000:01:00.0\n"
