@@ -401,7 +401,10 @@ SimulatedServer::Reply SimulatedServer::carry_out(const Request& request) {
     if (base::string_or(body, "kind", "") == "Event")
         return {201, body, ""};
     if (base::string_or(body, "kind", "") == "SelfSubjectAccessReview")
-        return {201, {{"status", {{"allowed", permits}}}}, ""};
+        return {201,
+                {{"status",
+                  {{"allowed", body["spec"]["resourceAttributes"]["verb"].get<std::string>() != denied}}}},
+                ""};
     if (const std::size_t status = path.rfind("/status"); status != std::string::npos)
         path.resize(status);
     if (request.method == "POST")

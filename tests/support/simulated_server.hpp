@@ -60,7 +60,7 @@ class SimulatedServer {
     NetworkFaults faults;
     /// Additional delay of a request.
     std::function<Time(const http::Request&)> hold = [](const http::Request&) { return Time(0); };
-    bool permits = true; ///< the answer to a SelfSubjectAccessReview
+    std::string denied; ///< the verb that a SelfSubjectAccessReview denies; empty: none
     /// Returns true for requests to answer with 403.
     std::function<bool(const http::Request&)> forbids = [](const http::Request&) { return false; };
 

@@ -38,6 +38,15 @@ constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",
 /// time.
 constexpr Time lent_for{30'000};
 
+/// The requests that move pods, as the API server names them. Deleting a pod is one only if a policy says so.
+struct EvictRight {
+    const char* verb;
+    const char* subresource;
+    std::string_view words;
+};
+constexpr std::array evict_rights{EvictRight{"create", "eviction", "evict"}, EvictRight{"list", "", "list"},
+                                  EvictRight{"watch", "", "watch"}};
+
 bool is_in_use(const Json& problem) {
     return string_or(problem, "code", "") == "in-use";
 }
@@ -298,24 +307,35 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
 }
 
 /// Checks whether pods can be moved: with the kubelet's credentials, whether they can be read; with this
-/// program's own, whether the API server permits evictions. Then calls `done`.
+/// program's own, whether the API server permits each request that moves pods. Then calls `done`.
 void ClusterHost::check_rights(std::function<void(const Result<void>&)> done) {
     if (own_ == nullptr)
         return lend([this, done = std::move(done)] { done(check_lent()); });
+    check_right(0, std::move(done));
+}
+
+/// Checks evict_rights from this one on.
+void ClusterHost::check_right(std::size_t index, std::function<void(const Result<void>&)> done) {
+    if (index == evict_rights.size())
+        return done({});
+    const EvictRight& right = evict_rights.at(index);
     (void)own_->create(
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         {{"apiVersion", "authorization.k8s.io/v1"},
          {"kind", "SelfSubjectAccessReview"},
          {"spec",
-          {{"resourceAttributes", {{"verb", "create"}, {"resource", "pods"}, {"subresource", "eviction"}}}}}},
-        [done = std::move(done)](cluster::ApiAnswer&& answer) {
+          {{"resourceAttributes",
+            {{"verb", right.verb}, {"resource", "pods"}, {"subresource", right.subresource}}}}}},
+        [this, index, done = std::move(done)](cluster::ApiAnswer&& answer) {
             if (!answer.done())
                 return done(base::fail(answer.error));
             if (!base::bool_or(member(answer.body, "status"), "allowed", false))
                 return done(base::fail(Errc::AccessDenied,
-                                       "this host's user may not evict pods (EvictAs=own): apply "
-                                       "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml"));
-            done({});
+                                       "this host's user may not " +
+                                           std::string(evict_rights.at(index).words) +
+                                           " pods (EvictAs=own): apply "
+                                           "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml"));
+            check_right(index + 1, done);
         });
 }
 

@@ -281,13 +281,17 @@ TEST_F(ClusterHostTest, PodThatHoldsTheDriverIsEvicted) {
 }
 
 TEST_F(OwnEvictionTest, CheckFailsWithoutTheRightToEvict) {
-    server.permits = false;
+    server.denied = "create";
     ASSERT_TRUE(until(UpgradeAct::Check, 0, [this] { return host.check(wanted).state == State::Failed; }));
     EXPECT_EQ(host.check(wanted).text,
               "can't move pods: this host's user may not evict pods (EvictAs=own): apply "
               "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml");
     EXPECT_EQ(daemon.calls("Plan"), 0U);
-    server.permits = true;
+    server.denied = "watch";
+    ASSERT_TRUE(until(UpgradeAct::Check, 0, [this] {
+        return host.check(wanted).text.find("this host's user may not watch pods") != std::string::npos;
+    }));
+    server.denied.clear();
     EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return daemon.calls("Plan") == 1; }));
 }
 
