@@ -72,6 +72,15 @@ void Table::leave_out_spare(const Screen& screen, Line& line, const std::vector<
     }
 }
 
+void Table::cut(const Screen& screen, const Line& line, std::vector<std::size_t>& widths) const {
+    for (const std::size_t i : line.columns) {
+        const std::size_t others = width_of(line.columns, line.indent, widths) - widths[i];
+        const std::size_t left = screen.columns - std::min(screen.columns, others);
+        if (columns_[i].cut && left >= least_wrapped)
+            widths[i] = std::min(widths[i], left);
+    }
+}
+
 std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<std::size_t>& widths) const {
     Line all;
     for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -90,6 +99,7 @@ std::vector<Table::Line> Table::lines_of_row(const Screen& screen, std::vector<s
     });
     Line spared = all;
     leave_out_spare(screen, spared, widths);
+    cut(screen, spared, widths);
     std::vector<Line> lines{spared};
     if (!fits(spared) && !shrinks(screen, spared, widths))
         lines = split_line(screen, all, widths); // then no column is left out
@@ -124,7 +134,8 @@ void Table::add_row(std::string& out, const Screen& screen, const std::vector<Li
         std::vector<std::vector<std::string>> parts; // the lines of each cell
         std::size_t most = 0;
         for (const std::size_t i : line.columns) {
-            const std::string& text = row[i].text;
+            const std::string text =
+                screen.terminal && columns_[i].cut ? elide(row[i].text, widths[i]) : row[i].text;
             parts.push_back(base::split(screen.terminal ? wrap(text, widths[i], 0, 0) : text, '\n'));
             most = std::max(most, text.empty() ? 0 : parts.back().size());
         }

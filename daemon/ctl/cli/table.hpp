@@ -8,11 +8,11 @@
 
 namespace gpuhost::ctl {
 
-/// Renders aligned columns under a header, which Screen::legend omits. Omits columns without any text. Never
-/// truncates a cell, because users copy from tables; callers shorten only digests, with digest_of(). On a
-/// terminal that is too narrow for a row, first uses Column::below and Column::spare. If that does not
-/// suffice, wraps the widest column; if little is left for it, each row gets further lines, with the columns
-/// that do not fit, and no column is left out.
+/// Renders aligned columns under a header, which Screen::legend omits. Omits columns without any text.
+/// Truncates no cell but those of Column::cut, because users copy from tables; callers shorten only digests,
+/// with digest_of(). On a terminal that is too narrow for a row, first uses Column::below, Column::spare and
+/// Column::cut. If that does not suffice, wraps the widest column; if little is left for it, each row gets
+/// further lines, with the columns that do not fit, and no column is left out.
 class Table {
   public:
     enum class Align { Left, Right };
@@ -24,6 +24,9 @@ class Table {
         unsigned spare = 0;
         /// On a terminal that is too narrow, the text is printed below its row, indented and without a title.
         bool below = false;
+        /// On a terminal that is too narrow, the text is cut, so that each row has one line.
+        /// For text that another verb shows whole.
+        bool cut = false;
     };
     struct Cell {
         Cell(std::string t)
@@ -50,6 +53,8 @@ class Table {
     [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is omitted
     /// Removes spare columns until the line fits, or none is left.
     void leave_out_spare(const Screen& screen, Line& line, const std::vector<std::size_t>& widths) const;
+    /// Reduces the width of a column that may be cut so that the line fits, if enough of it is left.
+    void cut(const Screen& screen, const Line& line, std::vector<std::size_t>& widths) const;
     /// Returns the lines of each row for this terminal, and reduces the widths of columns to wrap.
     [[nodiscard]] std::vector<Line> lines_of_row(const Screen& screen,
                                                  std::vector<std::size_t>& widths) const;

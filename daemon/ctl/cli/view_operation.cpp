@@ -175,8 +175,11 @@ std::string render_operations(const Screen& screen, const std::vector<client::Op
                               std::uint64_t now_us) {
     if (rows.empty())
         return "";
-    Table table(
-        {{"ID", Table::Align::Right}, {"BEGAN"}, {"TOOK", Table::Align::Right, 1}, {"STATE"}, {"TITLE"}});
+    Table table({{"ID", Table::Align::Right},
+                 {"BEGAN"},
+                 {"TOOK", Table::Align::Right, 1},
+                 {"STATE"},
+                 {"TITLE", Table::Align::Left, 0, false, true}});
     for (const client::OperationRow& row : rows)
         table.add({std::to_string(row.id),
                    human_ago(row.began_us, now_us),

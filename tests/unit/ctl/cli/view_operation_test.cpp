@@ -265,6 +265,20 @@ TEST(OperationView, ListShowsAgeAndDuration) {
     EXPECT_EQ(render_operations({}, {}, 0), "");
 }
 
+TEST(OperationView, ListCutsLongTitlesOnTerminal) {
+    const client::OperationRow row{
+        7,
+        "driver.import",
+        "committed",
+        "import driver 535.261.03 for kernel 6.1.0-50-amd64 (4 modules) from a long name",
+        1'000'000'000,
+        0};
+    EXPECT_EQ(render_operations({true, false, 80}, {row}, 1'300'000'000),
+              "ID  BEGAN      STATE      TITLE\n"
+              " 7  5 min ago  committed  import driver 535.261.03 for kernel 6.1.0-50-amd64 (4…\n");
+    EXPECT_NE(render_operations({}, {row}, 1'300'000'000).find(row.title), std::string::npos);
+}
+
 TEST(OperationView, MalformedDocumentsAreShown) {
     for (const Json& document : {Json(), Json::array(), Json::object(), Json{{"steps", 3}, {"error", "x"}}}) {
         EXPECT_NE(render_operation({}, document, 0), "");
