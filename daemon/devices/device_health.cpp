@@ -86,6 +86,21 @@ Result<std::vector<DeviceHealth>> health_from_json(const Json& list) {
     return health;
 }
 
+std::string advice(const DeviceHealth& health) {
+    if (health.state != HealthState::unhealthy)
+        return "";
+    switch (health.recovery) {
+    case Recovery::none:
+        return "Return it to the kubelet: gpuhostctl gpu clear " + health.uuid + ".";
+    case Recovery::reset:
+        return "Drain the host, reset the GPU with 'nvidia-smi --gpu-reset', then: gpuhostctl gpu clear " +
+               health.uuid + ".";
+    case Recovery::reboot:
+        return "Drain the host, then: systemctl reboot.";
+    }
+    return "";
+}
+
 const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid) {
     const auto found =
         std::find_if(health.begin(), health.end(), [&](const DeviceHealth& one) { return one.uuid == uuid; });

@@ -45,6 +45,9 @@ struct DeviceHealth {
 /// with an unknown state or recovery.
 [[nodiscard]] base::Result<std::vector<DeviceHealth>> health_from_json(const base::Json& list);
 
+/// Returns what an administrator does about an unhealthy device, as one imperative sentence; "" for others.
+[[nodiscard]] std::string advice(const DeviceHealth& health);
+
 /// Returns nullptr if the device is healthy.
 [[nodiscard]] const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid);
 

@@ -4,11 +4,14 @@ noinst_LIBRARIES += %D%/libdevices.a
 %C%_libdevices_a_SOURCES = \
     %D%/device_health.cpp \
     %D%/device_health.hpp \
+    %D%/health_rules.cpp \
+    %D%/health_rules.hpp \
     %D%/inventory.cpp \
     %D%/inventory.hpp \
     %D%/offer.cpp \
     %D%/offer.hpp \
     %D%/resources.cpp \
     %D%/resources.hpp
+include daemon/devices/health/local.mk
 include daemon/devices/plugin/local.mk
 include daemon/devices/publish/local.mk

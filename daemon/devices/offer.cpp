@@ -40,7 +40,8 @@ std::string to_text(const Offer& offer) {
                               {"resource", offer.resource},
                               {"mig_strategy", name_of(offer.mig)},
                               {"withdrawn", offer.withdrawn},
-                              {"gpus", to_json(offer.gpus)}});
+                              {"gpus", to_json(offer.gpus)},
+                              {"health", to_json(offer.health)}});
 }
 
 Result<Offer> parse_offer(std::string_view text) {
@@ -59,8 +60,9 @@ Result<Offer> parse_offer(std::string_view text) {
         return base::fail(Errc::BadContent,
                           std::string(offer_path) + " has the unknown mig_strategy '" + strategy + "'");
     GPUHOST_TRY(gpus, gpus_from_json(base::member(document, "gpus")));
-    return Offer{std::move(id), std::move(resource), *mig, base::string_or(document, "withdrawn", ""),
-                 std::move(gpus)};
+    GPUHOST_TRY(health, health_rules_from_json(base::member(document, "health")));
+    return Offer{std::move(id),   std::move(resource), *mig, base::string_or(document, "withdrawn", ""),
+                 std::move(gpus), std::move(health)};
 }
 
 std::string to_text(const Answer& answer) {

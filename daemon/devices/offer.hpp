@@ -4,12 +4,13 @@
 // what it serves.
 //
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
-//            "withdrawn": "…", "gpus": to_json(gpus)}
+//            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules)}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
 //            "error": ""}], "health": to_json(health)}
 #pragma once
 
 #include "daemon/devices/device_health.hpp"
+#include "daemon/devices/health_rules.hpp"
 #include "daemon/devices/inventory.hpp"
 
 #include <string>
@@ -38,6 +39,7 @@ struct Offer {
     MigStrategy mig = MigStrategy::none;
     std::string withdrawn; ///< why no device may be allocated now; empty: they may be
     std::vector<Gpu> gpus;
+    HealthRules health = {};
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 

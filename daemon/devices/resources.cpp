@@ -19,7 +19,7 @@ std::string mig_resource(const Offer& offer, std::string profile) {
 
 void add_instances(const Gpu& gpu, Resource& resource) {
     for (const Instance& instance : gpu.instances)
-        resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa});
+        resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa, ""});
 }
 
 /// A split GPU has no CDI device of its own: it computes only through its instances.
@@ -27,7 +27,7 @@ Resource none(const Offer& offer) {
     Resource whole{offer.resource, {}, ""};
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            whole.devices.push_back({gpu.uuid, gpu.uuid, gpu.numa});
+            whole.devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, ""});
         else if (whole.problem.empty())
             whole.problem = "MIG is on for " + gpu.uuid + ", and MigStrategy=none offers no MIG instances";
     }
@@ -61,7 +61,7 @@ std::vector<Resource> mixed(const Offer& offer) {
     resources[offer.resource].name = offer.resource;
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            resources[offer.resource].devices.push_back({gpu.uuid, gpu.uuid, gpu.numa});
+            resources[offer.resource].devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, ""});
         for (const Instance& instance : gpu.instances) {
             if (instance.profile.empty()) {
                 resources[offer.resource].problem =
@@ -70,7 +70,7 @@ std::vector<Resource> mixed(const Offer& offer) {
             }
             Resource& resource = resources[mig_resource(offer, instance.profile)];
             resource.name = mig_resource(offer, instance.profile);
-            resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa});
+            resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa, ""});
         }
     }
     std::vector<Resource> list;

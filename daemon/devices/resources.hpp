@@ -16,6 +16,7 @@ struct ResourceDevice {
     std::string id;
     std::string gpu; ///< UUID of the GPU
     std::optional<unsigned> numa;
+    std::string unhealthy = {}; ///< why no further pod may get it; empty: one may
     friend bool operator==(const ResourceDevice&, const ResourceDevice&) = default;
 };
 

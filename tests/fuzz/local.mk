@@ -17,6 +17,7 @@ fuzz_programs = \
     %D%/fuzz-journal \
     %D%/fuzz-json \
     %D%/fuzz-keys \
+    %D%/fuzz-kmsg \
     %D%/fuzz-kubeconfig \
     %D%/fuzz-kubelet \
     %D%/fuzz-makeself \
@@ -133,6 +134,11 @@ endif
 %C%_fuzz_keys_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_keys_LDADD = $(fuzz_main) $(kmod_libs)
 %C%_fuzz_keys_SOURCES = %D%/keys.cpp
+
+%C%_fuzz_kmsg_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_kmsg_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_kmsg_LDADD = $(fuzz_main) $(devices_libs)
+%C%_fuzz_kmsg_SOURCES = %D%/kmsg.cpp
 
 %C%_fuzz_kubeconfig_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_kubeconfig_LDFLAGS = $(fuzz_flags)
@@ -337,6 +343,9 @@ fuzz_corpus = \
     %D%/corpus/keys/proc-keys \
     %D%/corpus/keys/signature-list-cut \
     %D%/corpus/keys/signature-lists \
+    %D%/corpus/kmsg/lost \
+    %D%/corpus/kmsg/mig \
+    %D%/corpus/kmsg/swap \
     %D%/corpus/kubeconfig/exec.yaml \
     %D%/corpus/kubeconfig/files.yaml \
     %D%/corpus/kubeconfig/impersonation.yaml \

@@ -76,6 +76,8 @@ $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
 %C%_devices_tests_CPPFLAGS = $(test_cppflags) $(kubelet_cppflags) $(SYSTEMD_CFLAGS)
 %C%_devices_tests_LDADD = $(test_libs) $(plugin_libs) $(devices_libs)
 %C%_devices_tests_SOURCES = \
+    %D%/devices/health/health_test.cpp \
+    %D%/devices/health/kernel_line_test.cpp \
     %D%/devices/offer_test.cpp \
     %D%/devices/plugin_test.cpp \
     %D%/devices/publish/component_test.cpp \
