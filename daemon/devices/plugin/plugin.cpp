@@ -47,7 +47,7 @@ std::string device_list(const Resource& resource, const std::string& withdrawn) 
     for (const ResourceDevice& device : resource.devices) {
         auto* listed = response.add_devices();
         listed->set_id(device.id);
-        listed->set_health(withdrawn.empty() ? "Healthy" : "Unhealthy");
+        listed->set_health(withdrawn.empty() && device.unhealthy.empty() ? "Healthy" : "Unhealthy");
         if (device.numa)
             listed->mutable_topology()->add_nodes()->set_id(*device.numa);
     }
@@ -205,10 +205,12 @@ Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::Allocat
     for (const auto& container : request.container_requests()) {
         auto* made = response.add_container_responses();
         for (const auto& id : container.devices_ids()) {
-            const auto known = std::any_of(resource.devices.begin(), resource.devices.end(),
-                                           [&id](const ResourceDevice& device) { return device.id == id; });
-            if (!known)
+            const auto device = std::find_if(resource.devices.begin(), resource.devices.end(),
+                                             [&id](const ResourceDevice& one) { return one.id == id; });
+            if (device == resource.devices.end())
                 return base::fail(Errc::NotFound, "this host has no device " + id);
+            if (!device->unhealthy.empty())
+                return base::fail(Errc::Busy, id + " is unhealthy: " + device->unhealthy);
             made->add_cdi_devices()->set_name("nvidia.com/gpu=" + id);
         }
     }
@@ -241,11 +243,13 @@ Plugin::Plugin(Plugin&&) noexcept = default;
 Plugin& Plugin::operator=(Plugin&&) noexcept = default;
 
 void Plugin::offer(Resource resource, std::string withdrawn) {
-    if (resource == state_->resource && withdrawn == state_->withdrawn)
-        return;
+    const std::string before = device_list(state_->resource, state_->withdrawn);
     state_->resource = std::move(resource);
     state_->withdrawn = std::move(withdrawn);
-    state_->watchers.send(device_list(state_->resource, state_->withdrawn));
+    const std::string list = device_list(state_->resource, state_->withdrawn);
+    if (list == before) // a reason may have changed, which the kubelet does not get
+        return;
+    state_->watchers.send(list);
     state_->server->work(); // sends now, so that an answer to gpuhostd is true
 }
 

@@ -22,7 +22,8 @@ struct PluginOptions {
     bool allow_own_user = false; ///< not only root may connect; for tests
 };
 
-/// Returns a serialized v1beta1.ListAndWatchResponse. All devices are unhealthy if `withdrawn` says why.
+/// Returns a serialized v1beta1.ListAndWatchResponse. All devices are unhealthy if `withdrawn` says why, else
+/// those whose ResourceDevice::unhealthy does.
 [[nodiscard]] std::string device_list(const Resource& resource, const std::string& withdrawn);
 
 class Plugin {

@@ -68,7 +68,7 @@ class PluginTest : public testing::Test {
     tests::TempDir directory;
     std::string registration = directory.path("registry/nvidia.com_gpu.sock");
     host::Event event = *host::Event::create();
-    Resource two{"nvidia.com/gpu", {{"GPU-1", "GPU-1", 0}, {"GPU-2", "GPU-2", 1}}, ""};
+    Resource two{"nvidia.com/gpu", {{"GPU-1", "GPU-1", 0, ""}, {"GPU-2", "GPU-2", 1, ""}}, ""};
     int changes = 0;
     std::string failure;
     std::optional<Plugin> plugin;
@@ -84,6 +84,20 @@ TEST_F(PluginTest, WithdrawnDevicesAreUnhealthy) {
         EXPECT_EQ(list->devices(1).health(), withdrawn ? "Unhealthy" : "Healthy");
         EXPECT_EQ(list->devices(1).topology().nodes(0).id(), 1);
     }
+}
+
+TEST_F(PluginTest, UnhealthyDeviceIsListedAndRefused) {
+    Resource one = two;
+    one.devices[1].unhealthy = "Xid 79";
+    const auto list = rpc::parse<v1beta1::ListAndWatchResponse>(device_list(one, ""));
+    ASSERT_TRUE(list);
+    EXPECT_EQ(list->devices(0).health(), "Healthy");
+    EXPECT_EQ(list->devices(1).health(), "Unhealthy");
+    plugin->offer(one, "");
+    EXPECT_TRUE(allocate("GPU-1"));
+    const auto refused = allocate("GPU-2");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("Xid 79"), std::string::npos) << refused.error().message;
 }
 
 TEST_F(PluginTest, RegistrationNamesTheServingSocket) {
