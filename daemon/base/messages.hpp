@@ -18,5 +18,8 @@ inline constexpr std::string_view host_ready = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a09
 inline constexpr std::string_view worker_died = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0a";
 inline constexpr std::string_view operation_checked = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0b";
 inline constexpr std::string_view access_refused = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0c";
+inline constexpr std::string_view device_unhealthy = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0d";
+inline constexpr std::string_view device_noted = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0e";
+inline constexpr std::string_view device_healthy = "4cf5a1ae6e6f4c0d8f6b7a1f0e7c3a0f";
 
 } // namespace gpuhost::base::message

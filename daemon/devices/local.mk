@@ -14,4 +14,5 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/resources.hpp
 include daemon/devices/health/local.mk
 include daemon/devices/plugin/local.mk
+include daemon/devices/monitor/local.mk
 include daemon/devices/publish/local.mk

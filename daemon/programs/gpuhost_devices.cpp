@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-devices: offers GPUs to the kubelet as gpuhostd tells it to; see daemon/devices/offer.hpp. It asks
-// neither NVML nor gpuhostd, and does nothing while nothing changes.
+// neither NVML nor gpuhostd, and does nothing while nothing changes. The standard input is /dev/kmsg, which
+// only the service manager may open.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/log.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/devices/health/health.hpp"
+#include "daemon/devices/monitor/fault_monitor.hpp"
+#include "daemon/devices/monitor/health_report.hpp"
 #include "daemon/devices/plugin/plugin.hpp"
 #include "daemon/host/event.hpp"
+#include "daemon/host/journal_sink.hpp"
 #include "daemon/host/notify.hpp"
 
 #include <algorithm>
@@ -15,6 +20,7 @@
 #include <span>
 
 #include <sys/inotify.h>
+#include <unistd.h>
 
 namespace {
 
@@ -44,7 +50,8 @@ void log(const base::Error& error) {
 
 class Devices {
   public:
-    Devices(const base::Root& root, host::Event& event) : root_(root), event_(event) {}
+    Devices(const base::Root& root, host::Event& event)
+        : root_(root), event_(event), faults_(root, event, [this] { follow_faults(); }) {}
 
     /// Serves until gpuhostd removes the offer or the service manager ends the program.
     Result<int> run() {
@@ -54,6 +61,7 @@ class Devices {
         const auto ending = event_.on_signal(SIGTERM, [this] { event_.exit(0); });
         if (!changes || !ending)
             return base::fail(Errc::Failed, "watching for offers and signals");
+        GPUHOST_CHECK(faults_.start(STDIN_FILENO));
         GPUHOST_CHECK(load());
         host::notify::ready("serving");
         GPUHOST_TRY(code, event_.run());
@@ -80,13 +88,38 @@ class Devices {
         if (!text)
             return base::fail(text.error());
         GPUHOST_TRY(offer, devices::parse_offer(*text));
-        GPUHOST_CHECK(serve(offer));
-        id_ = offer.id;
+        offer_ = std::move(offer);
+        update_health();
+        GPUHOST_CHECK(serve());
+        id_ = offer_.id;
         return answer();
     }
 
-    [[nodiscard]] Result<void> serve(const Offer& offer) {
-        std::vector<devices::Resource> resources = devices::resources_of(offer);
+    /// Tells the kubelet and gpuhostd only of a changed health: errors may repeat many times in a second.
+    void follow_faults() {
+        if (!update_health())
+            return;
+        auto done = serve();
+        if (done)
+            done = answer();
+        if (!done)
+            log(done.error());
+    }
+
+    /// Derives the health of the offered devices. Returns true if it has changed.
+    bool update_health() {
+        std::vector<devices::DeviceHealth> present = devices::evaluate_health(faults_.log(), offer_);
+        if (present == health_)
+            return false;
+        devices::report_health(offer_, health_, present);
+        health_ = std::move(present);
+        return true;
+    }
+
+    [[nodiscard]] Result<void> serve() {
+        std::vector<devices::Resource> resources = devices::resources_of(offer_);
+        for (devices::Resource& resource : resources)
+            devices::add_health(resource, health_);
         const auto unwanted = [&](const auto& plugin) {
             return std::none_of(resources.begin(), resources.end(),
                                 [&](const auto& resource) { return resource.name == plugin.first; });
@@ -95,14 +128,14 @@ class Devices {
         // Plugins that run are updated first: GPUs are withdrawn also if another plugin can't start.
         for (const devices::Resource& resource : resources)
             if (const auto found = plugins_.find(resource.name); found != plugins_.end())
-                found->second.offer(resource, offer.withdrawn);
+                found->second.offer(resource, offer_.withdrawn);
         Result<void> done;
         for (devices::Resource& resource : resources) {
             if (plugins_.count(resource.name) != 0)
                 continue;
             auto plugin = start(resource.name);
             if (plugin) {
-                plugin->offer(resource, offer.withdrawn);
+                plugin->offer(resource, offer_.withdrawn);
                 plugins_.emplace(resource.name, *std::move(plugin));
             } else if (done) {
                 done = base::fail(plugin.error());
@@ -132,7 +165,7 @@ class Devices {
 
     /// Tells gpuhostd what is served.
     [[nodiscard]] Result<void> answer() {
-        devices::Answer answer{id_, {}, {}};
+        devices::Answer answer{id_, {}, health_};
         for (const auto& [name, plugin] : plugins_)
             answer.resources.push_back(plugin.served());
         return root_.write_atomic(devices::answer_path, to_text(answer));
@@ -141,7 +174,10 @@ class Devices {
     const base::Root& root_;
     host::Event& event_;
     std::map<std::string, Plugin> plugins_; ///< by resource
+    Offer offer_;                           ///< the last one
     std::string id_;                        ///< of the offer that is served
+    devices::FaultMonitor faults_;
+    std::vector<devices::DeviceHealth> health_; ///< of the devices that are not healthy
 };
 
 Result<int> run(const std::string& directory) {
@@ -153,6 +189,7 @@ Result<int> run(const std::string& directory) {
 } // namespace
 
 int main(int argc, char* argv[]) {
+    host::log_to_journal();
     std::string root = "/";
     if (const auto status = base::parse_arguments(std::span(argv, static_cast<std::size_t>(argc)),
                                                   {"gpuhost-devices", usage}, {{"--root=", &root}}))

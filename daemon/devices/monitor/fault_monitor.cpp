@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/monitor/fault_monitor.hpp"
+
+#include "daemon/base/clock.hpp"
+#include "daemon/base/log.hpp"
+#include "daemon/devices/health/kmsg_record.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t largest_log = 1U << 20; ///< bytes
+/// Records until the loop gets its turn. The kernel's whole log has fewer.
+constexpr int largest_batch = 100000;
+
+bool gives_records(int descriptor) {
+    struct stat found {};
+    if (::fstat(descriptor, &found) != 0)
+        return false;
+    return S_ISSOCK(found.st_mode) || (S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 11));
+}
+
+/// Returns CLOCK_REALTIME for a time of the kernel's log, as far as the clocks agree.
+std::int64_t time_of(const KmsgRecord& record) {
+    const auto now = static_cast<std::int64_t>(base::realtime_us());
+    const auto boot = now - static_cast<std::int64_t>(base::monotonic_us());
+    return std::min(now, boot + std::min(record.since_boot_us, now));
+}
+
+} // namespace
+
+FaultMonitor::FaultMonitor(const base::Root& root, host::Event& event, std::function<void()> on_change)
+    : root_(root), event_(event), on_change_(std::move(on_change)), buffer_(largest_record, '\0') {}
+
+Result<void> FaultMonitor::start(int descriptor) {
+    restore();
+    if (!gives_records(descriptor)) {
+        base::log::warning("faults of GPUs are not detected: the standard input is not /dev/kmsg");
+        return {};
+    }
+    const int flags = ::fcntl(descriptor, F_GETFL);
+    if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0)
+        return base::fail_errno("preparing to read the kernel's messages", errno);
+    descriptor_ = descriptor;
+    (void)read_batch(Phase::Backlog);
+    GPUHOST_TRY(watched, event_.on_io(descriptor, EPOLLIN, [this] {
+        if (read_batch(Phase::Live))
+            on_change_();
+    }));
+    source_ = std::move(watched);
+    return {};
+}
+
+void FaultMonitor::restore() {
+    const auto text = root_.read(faults_path, largest_log);
+    if (!text && text.error().code == Errc::NotFound)
+        return;
+    auto saved = text ? parse_fault_log(*text) : base::fail(text.error());
+    if (saved)
+        log_ = *std::move(saved);
+    else
+        base::log::warning("earlier faults of GPUs are unknown: " + saved.error().message);
+}
+
+/// Reads messages until there are no more. Returns true if one was added to the log.
+bool FaultMonitor::read_batch(Phase phase) {
+    bool changed = false;
+    for (int count = 0; count < largest_batch; ++count) {
+        const ssize_t size = ::read(descriptor_, buffer_.data(), buffer_.size());
+        if (size > 0) {
+            changed =
+                take(std::string_view(buffer_).substr(0, static_cast<std::size_t>(size)), phase) || changed;
+            continue;
+        }
+        if (size < 0 && (errno == EINTR || errno == EINVAL))
+            continue; // EINVAL: a record that is larger than the buffer, which the kernel skips
+        if (size < 0 && errno == EPIPE) {
+            base::log::warning("faults of GPUs may be missing: the kernel has overwritten messages that were "
+                               "not read yet");
+            continue;
+        }
+        if (size == 0 || errno != EAGAIN) {
+            base::log::warning("faults of GPUs are no longer detected: the kernel's messages have ended");
+            source_.reset();
+        }
+        break;
+    }
+    if (unsaved_)
+        save();
+    return changed;
+}
+
+bool FaultMonitor::take(std::string_view text, Phase phase) {
+    const auto record = parse_kmsg_record(text);
+    if (!record || record->sequence < log_.next_sequence)
+        return false;
+    const auto event = parse_kernel_line(record->text);
+    if (!event)
+        return false;
+    const auto now = static_cast<std::int64_t>(base::realtime_us());
+    unsaved_ = add_event(log_, *event, phase == Phase::Live ? now : time_of(*record)) || unsaved_;
+    log_.next_sequence = record->sequence + 1;
+    return true;
+}
+
+/// Not called for other messages and repeated errors, which may be many. A new process reads those again.
+void FaultMonitor::save() {
+    unsaved_ = false;
+    if (const auto saved = root_.write_atomic(faults_path, to_text(log_)); !saved)
+        base::log::warning("faults of GPUs are not saved: " + saved.error().message);
+}
+
+} // namespace gpuhost::devices

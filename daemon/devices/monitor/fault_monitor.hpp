@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the faults of GPUs in the kernel's messages. Wakes only for a message.
+#pragma once
+
+#include "daemon/base/root.hpp"
+#include "daemon/devices/health/fault_log.hpp"
+#include "daemon/host/event.hpp"
+
+#include <functional>
+
+namespace gpuhost::devices {
+
+/// The faults so far, so that a new process has those whose messages the kernel has overwritten. In /run: a
+/// restart of the host begins without faults.
+inline constexpr std::string_view faults_path = "/run/gpuhost-devices/faults.json";
+
+class FaultMonitor {
+  public:
+    /// `root` and `event` must outlive the monitor. `on_change` is called after messages were added to log().
+    FaultMonitor(const base::Root& root, host::Event& event, std::function<void()> on_change);
+
+    /// Restores the saved faults, reads the messages that are there, and watches for more. `descriptor` is
+    /// /dev/kmsg, or in tests a socket with a record in each datagram; it must stay open. Without one of
+    /// them, logs that no faults are detected.
+    [[nodiscard]] base::Result<void> start(int descriptor);
+    [[nodiscard]] const FaultLog& log() const { return log_; }
+
+  private:
+    enum class Phase { Backlog, Live };
+    void restore();
+    bool read_batch(Phase phase);
+    bool take(std::string_view record, Phase phase);
+    void save();
+
+    const base::Root& root_;
+    host::Event& event_;
+    std::function<void()> on_change_;
+    int descriptor_ = -1;
+    bool unsaved_ = false; ///< log_ has more than the file, apart from repeated errors
+    FaultLog log_;
+    std::string buffer_;
+    host::Source source_;
+};
+
+} // namespace gpuhost::devices

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The health of GPUs: gpuhost-devices with kernel messages from a socket, and a kubelet that watches."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+import tap
+from fake_host import read, scratch, write
+from fake_kubelet import Kubelet
+from programs import end, environment, run, start
+
+A, B, MIG = "GPU-aaaa", "GPU-bbbb", "MIG-cccc"
+OFFER, ANSWER = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json"
+
+
+def gpu(uuid, address, **more):
+    return {"uuid": uuid, "address": address, "minor": 0, "numa": None, "model": "H100", "memory_mib": 1, "compute_capability": "9.0",
+            "split": False, "instances": [], "problem": ""} | more
+
+
+INSTANCE = {"uuid": MIG, "profile": "1g.10gb", "index": 0, "gpu_instance": 5, "compute_instance": 0}
+GPUS = [gpu(A, "0000:01:00.0"), gpu(B, "0000:02:00.0"), gpu("GPU-split", "0000:03:00.0", split=True, instances=[INSTANCE])]
+
+
+class Host:
+    """A tree with an offer, and gpuhost-devices."""
+
+    def __init__(self):
+        self.scratch = scratch()
+        self.root = os.path.join(self.scratch, "root")
+        for directory in "/run/gpuhost/devices", "/run/gpuhost-devices/registry":
+            os.makedirs(self.root + directory)
+        self.offers, self.sequence, self.process, self.log = 0, 100, None, ""
+        self.ring = []
+        self.offer()
+
+    def offer(self, **health):
+        """Offers the GPUs, with rules for their health."""
+        self.offers += 1
+        rules = {"ignore_xids": [], "fatal_xids": [], "marks": [], "clears": []} | health
+        write(self.root + OFFER + ".new", json.dumps({
+            "version": 1, "id": str(self.offers), "resource": "nvidia.com/gpu", "mig_strategy": "mixed", "withdrawn": "",
+            "gpus": GPUS, "health": rules}))
+        os.rename(self.root + OFFER + ".new", self.root + OFFER)
+
+    def start(self):
+        """Starts gpuhost-devices as after a restart: the kernel's log begins with the first message that it kept."""
+        self.kernel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for record in self.ring:
+            self.kernel.send(record)
+        log = open(os.path.join(self.scratch, "log"), "a+")
+        self.process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-devices"), f"--root={self.root}"], stdin=theirs,
+                             stdout=log, stderr=log, env=environment())
+        theirs.close()
+        log.close()
+        self.kubelet = Kubelet(self.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
+
+    def stop(self):
+        self.kubelet.close()
+        self.kernel.close()
+        end(self.process, 15)
+
+    def say(self, *lines):
+        """Adds messages to the kernel's log."""
+        for line in lines:
+            self.sequence += 1
+            record = f"3,{self.sequence},{self.sequence}000,-;NVRM: {line}\n SUBSYSTEM=pci\n".encode()
+            self.ring.append(record)
+            self.kernel.send(record)
+
+    def answer(self):
+        return json.loads(read(self.root + ANSWER))
+
+    def messages(self):
+        return read(os.path.join(self.scratch, "log"))
+
+
+def xid(number, place="PCI:0000:01:00", text="text"):
+    return f"Xid ({place}): {number}, pid=1, name=trainer, {text}"
+
+
+def recovery(action):
+    return f"Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to {action}"
+
+
+def check_fault(t, host):
+    t.equal(host.kubelet.devices, {A: "Healthy", B: "Healthy"}, "all GPUs are healthy without messages")
+    begin = time.monotonic()
+    host.say("loading something", xid(79, text="GPU has fallen off the bus."))
+    t.equal(host.kubelet.next(), {A: "Unhealthy", B: "Healthy"}, "the kubelet gets exactly the failed GPU as unhealthy")
+    took = time.monotonic() - begin
+    t.ok(took < 1, "the kubelet knows within a second", took)
+    health = wait(lambda: host.answer()["health"])[0]
+    t.equal((health["uuid"], health["state"], health["recovery"], health["xid"], health["reason"]),
+            (A, "unhealthy", "reboot", 79, "Xid 79: GPU has fallen off the bus."), "the answer has the reason")
+    t.ok(abs(health["since_us"] / 1e6 - time.time()) < 60, "the answer has the time of the error", health)
+    t.ok(f"{A} at 0000:01:00.0 is unhealthy: Xid 79" in host.messages() and "systemctl reboot" in host.messages(),
+         "the journal says why and what to do", host.messages())
+
+
+def check_restart(t, host):
+    host.stop()
+    host.ring.clear()
+    host.start()
+    t.equal(host.kubelet.devices, {A: "Unhealthy", B: "Healthy"}, "a restart keeps faults that the kernel's log has lost")
+
+
+def check_recovery(t, host):
+    host.say(recovery("0x0 (None)"))
+    t.equal(host.kubelet.next()[A], "Healthy", "a GPU is healthy when the driver requires no action")
+    t.ok(wait(lambda: host.answer()["health"] == []), "the answer lists no healthy GPU")
+    t.ok("is healthy again" in host.messages(), "the journal says that a GPU is healthy again", host.messages())
+    host.say(recovery("0x1 (GPU Reset Required)"))
+    t.equal(host.kubelet.next()[A], "Unhealthy", "a GPU is unhealthy when the driver requires a reset")
+    host.say("loading NVIDIA UNIX x86_64 Kernel Module  550.163.01")
+    t.equal(host.kubelet.next()[A], "Healthy", "a load of the driver ends what needs a reset")
+    host.stop()
+    host.start()
+    t.equal(host.kubelet.devices[A], "Healthy", "messages that were read are not read again")
+
+
+def check_noted(t, host):
+    before = host.offers
+    host.say(xid(13), *[xid(13, text=f"again {i}") for i in range(200)])
+    noted = wait(lambda: host.answer()["health"])
+    t.equal([(one["uuid"], one["state"]) for one in noted], [(A, "noted")], "an application's error is noted")
+    host.offer(fatal_xids=[13])
+    t.equal(host.kubelet.next()[A], "Unhealthy", "FatalXids= makes the error fatal")
+    host.offer(ignore_xids=[13])
+    t.equal(host.kubelet.next()[A], "Healthy", "without FatalXids= it is not")
+    t.equal(wait(lambda: host.answer()["id"] == str(before + 2) and host.answer())["health"], [], "IgnoreXids= hides the error")
+
+
+def check_clear(t, host):
+    host.offer(marks=[{"uuid": B, "reason": "burn-in", "since_us": 7}])
+    t.equal(host.kubelet.next(), {A: "Healthy", B: "Unhealthy"}, "a mark makes a device unhealthy")
+    host.stop()
+    host.start()
+    t.equal(host.kubelet.devices[B], "Unhealthy", "a mark lasts over a restart")
+    host.say(xid(119, "PCI:0000:02:00"))
+    wait(lambda: any(one["xid"] == 119 for one in host.answer()["health"]))
+    host.offer(clears=[{"uuid": B, "time_us": time.time_ns() // 1000}])
+    t.equal(host.kubelet.next()[B], "Healthy", "a clear ends the fault")
+    host.say(xid(119, "PCI:0000:02:00"))
+    t.equal(host.kubelet.next()[B], "Unhealthy", "a later fault counts after a clear")
+    host.offer(clears=[{"uuid": B, "time_us": time.time_ns() // 1000}])
+    host.kubelet.next()
+
+
+def check_mig(t, host):
+    mig = Kubelet(host.root + "/run/gpuhost-devices/registry/nvidia.com_mig-1g.10gb.sock")
+    host.say(xid(109, "PCI:0000:03:00 GPU-I:05 GPU-CI:00"))
+    t.equal(mig.next(), {MIG: "Unhealthy"}, "a MIG instance is unhealthy on its own")
+    text = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "gpu", "list", "--root", host.root]).stdout
+    t.ok("unhealthy" in text and "Xid 109" in text, "gpu list shows the health", text)
+    mig.close()
+
+
+def check_hostile(t, host):
+    """Nothing of these lines is a message of the driver."""
+    lines = [b";", b"3,1,1,-;" + b"\xff" * 9000, b"14,9999,1,-;NVRM: " + xid(79).encode(), b"3,9999,1,-;trainer: NVRM: " + xid(79).encode(),
+             b"3,9999,1,-;NVRM: Xid (PCI:0000:01:00): 79999999999999999999, x"]
+    for line in lines:
+        host.kernel.send(line)
+    host.say(xid(79, "PCI:0000:02:00"))
+    t.equal(host.kubelet.next(), {A: "Healthy", B: "Unhealthy"}, "other bytes than the driver's change nothing")
+    with open(f"/proc/{host.process.pid}/fdinfo/0") as file:
+        t.ok(int(file.read().split("flags:")[1].split()[0], 8) & os.O_NONBLOCK, "reading never blocks")
+
+
+def check_idle(t, host):
+    """Counts how often the process was scheduled while nothing happens."""
+    def switches():
+        return sum(int(line.split()[1]) for line in read(f"/proc/{host.process.pid}/status").splitlines() if "ctxt_switches" in line)
+    time.sleep(0.3)
+    before = switches()
+    time.sleep(2)
+    t.ok(switches() - before <= 1, "nothing wakes the program", switches() - before)
+
+
+def check_terminal(t, host):
+    host.stop()
+    process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-devices"), f"--root={host.root}"], stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE, env=environment())
+    kubelet = Kubelet(host.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
+    t.equal(kubelet.devices[B], "Unhealthy", "without kernel messages it serves, with the known faults")
+    kubelet.close()
+    end(process, 15)
+    t.ok("not /dev/kmsg" in process.stderr.read(), "the journal says that faults are not detected")
+
+
+def wait(condition):
+    """Returns the first true value of the condition, or the last value."""
+    deadline = time.monotonic() + 20
+    while not (value := condition()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return value
+
+
+t = tap.Tap()
+host = Host()
+try:
+    host.start()
+    for check in (check_fault, check_restart, check_recovery, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal):
+        check(t, host)
+finally:
+    shutil.rmtree(host.scratch)
+t.done()
