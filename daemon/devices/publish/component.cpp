@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/component.hpp"
 
+#include "daemon/devices/publish/mark_steps.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
 #include "daemon/devices/publish/state.hpp"
 #include "daemon/devices/publish/steps.hpp"
@@ -19,7 +20,9 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     const DevicesSettings settings = devices_settings(desired.settings);
     const bool exists = base::bool_or(observed, "exists", false);
     if (!desired.request.empty())
-        return {};
+        return desired.request.contains("devices")
+                   ? mark_plan(settings, base::member(desired.request, "devices"), observed)
+                   : Plan();
     const bool is_none = !settings.serve || observed_driver(observed).empty();
     Plan plan;
     plan.kind = "devices.converge";

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The component "devices" offers the GPUs to the kubelet. It accepts no requests.
+// The component "devices" offers the GPUs to the kubelet. It accepts these requests, with a name of
+// find_device() (documents.hpp):
+//
+//   {"devices": {"request": "mark", "device": name, "reason": text}}
+//   {"devices": {"request": "clear", "device": name}}
 #pragma once
 
 #include "daemon/base/root.hpp"

@@ -63,6 +63,24 @@ std::string root_mistake(std::string_view value) {
     return "";
 }
 
+/// Returns the valid numbers of a list, sorted.
+std::vector<unsigned> xids_of(const std::vector<std::string>& words) {
+    std::vector<unsigned> xids;
+    for (const std::string& word : words)
+        if (const auto xid = base::parse_uint(word); xid && *xid > 0 && *xid <= largest_xid)
+            xids.push_back(static_cast<unsigned>(*xid));
+    std::sort(xids.begin(), xids.end());
+    xids.erase(std::unique(xids.begin(), xids.end()), xids.end());
+    return xids;
+}
+
+std::string xids_mistake(std::string_view value) {
+    for (const std::string& word : base::split_words(value))
+        if (xids_of({word}).empty())
+            return "has '" + word + "', which is not the number of an Xid";
+    return "";
+}
+
 /// Returns the length of the longest path by which the kubelet connects to gpuhost-devices.
 std::size_t longest_socket(const DevicesSettings& settings) {
     constexpr std::string_view mig = "mig-1c.4g.141gb.me.all";
@@ -84,6 +102,10 @@ constexpr std::array keys{
                "root directory of the kubelet", "", root_mistake},
     SettingKey{"Devices", "MigStrategy", SettingType::Choice, "none", "none single mixed",
                "how MIG instances are offered"},
+    SettingKey{"Devices", "IgnoreXids", SettingType::Words, "", "",
+               "errors of the driver that do not make a GPU unhealthy", "", xids_mistake},
+    SettingKey{"Devices", "FatalXids", SettingType::Words, "", "",
+               "errors of the driver that make a GPU unhealthy until a reboot or a clear", "", xids_mistake},
 };
 
 } // namespace
@@ -98,6 +120,8 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         settings.string("Devices", "ResourceName"),
         settings.string("Devices", "KubeletRoot"),
         mig_strategy(settings.string("Devices", "MigStrategy")).value_or(MigStrategy::none),
+        xids_of(settings.words("Devices", "IgnoreXids")),
+        xids_of(settings.words("Devices", "FatalXids")),
         {}};
     if (const std::string why = resource_mistake(values.resource); !why.empty())
         values.mistake = "ResourceName=" + values.resource + " " + why;
@@ -114,13 +138,20 @@ Json to_json(const DevicesSettings& settings) {
             {"resource", settings.resource},
             {"kubelet_root", settings.kubelet_root},
             {"mig_strategy", name_of(settings.mig)},
+            {"ignore_xids", settings.ignore_xids},
+            {"fatal_xids", settings.fatal_xids},
             {"mistake", settings.mistake}};
 }
 
 DevicesSettings devices_settings_from_json(const Json& value) {
-    return {base::bool_or(value, "serve", false), base::string_or(value, "resource", "nvidia.com/gpu"),
+    // Journals of earlier versions have no lists.
+    const HealthRules rules = health_rules_from_json(value).value_or(HealthRules());
+    return {base::bool_or(value, "serve", false),
+            base::string_or(value, "resource", "nvidia.com/gpu"),
             base::string_or(value, "kubelet_root", "/var/lib/kubelet"),
             mig_strategy(base::string_or(value, "mig_strategy", "none")).value_or(MigStrategy::none),
+            rules.ignore_xids,
+            rules.fatal_xids,
             base::string_or(value, "mistake", "")};
 }
 

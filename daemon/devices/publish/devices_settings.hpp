@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gpuhost::devices {
 
@@ -16,6 +17,8 @@ struct DevicesSettings {
     std::string resource;     ///< "nvidia.com/gpu"
     std::string kubelet_root; ///< "/var/lib/kubelet"
     MigStrategy mig = MigStrategy::none;
+    std::vector<unsigned> ignore_xids;
+    std::vector<unsigned> fatal_xids;
     /// Why a value can't be used; empty: all can.
     std::string mistake;
 };

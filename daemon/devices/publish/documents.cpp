@@ -2,6 +2,7 @@
 #include "daemon/devices/publish/documents.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/devices/resources.hpp"
 
 #include <algorithm>
@@ -27,6 +28,20 @@ void add_state(Json& device, const Offer& offer, const std::map<std::string, std
                                                  : "waiting";
 }
 
+/// Adds the member "health" to a device.
+void add_health(Json& device, const std::optional<Answer>& answer) {
+    DeviceHealth healthy;
+    healthy.uuid = base::string_or(device, "uuid", "");
+    const DeviceHealth* found = answer ? find_health(answer->health, healthy.uuid) : nullptr;
+    const DeviceHealth& health = found != nullptr ? *found : healthy;
+    device["health"] = {{"state", answer ? name_of(health.state) : "unknown"},
+                        {"recovery", name_of(health.recovery)},
+                        {"reason", health.reason},
+                        {"xid", health.xid},
+                        {"since_us", health.since_us},
+                        {"advice", advice(health)}};
+}
+
 } // namespace
 
 Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& answer) {
@@ -37,8 +52,9 @@ Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& a
                 {"gpus", Json::array()},
                 {"resources", Json::array()}};
     std::map<std::string, Served> served;
-    if (answer && answer->id == offer->id)
-        for (const Served& one : answer->resources)
+    const std::optional<Answer> current = answer && answer->id == offer->id ? answer : std::nullopt;
+    if (current)
+        for (const Served& one : current->resources)
             served[one.name] = one;
     std::map<std::string, std::string> offered;
     Json resources = Json::array();
@@ -55,14 +71,43 @@ Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& a
     Json gpus = to_json(offer->gpus);
     for (Json& gpu : gpus) {
         add_state(gpu, *offer, offered, served);
-        for (Json& instance : gpu["instances"])
+        add_health(gpu, current);
+        for (Json& instance : gpu["instances"]) {
             add_state(instance, *offer, offered, served);
+            add_health(instance, current);
+        }
     }
     return {{"resource", offer->resource},
             {"mig_strategy", name_of(offer->mig)},
             {"withdrawn", offer->withdrawn},
             {"gpus", std::move(gpus)},
             {"resources", std::move(resources)}};
+}
+
+std::string find_device(const Json& gpus, std::string_view name) {
+    const Json* gpu = find_gpu(gpus, name);
+    if (gpu == nullptr)
+        return "";
+    for (const Json& instance : base::list_of(*gpu, "instances"))
+        if (base::string_or(instance, "uuid", "") == name)
+            return std::string(name);
+    return base::string_or(*gpu, "uuid", "");
+}
+
+const Json* find_gpu(const Json& gpus, std::string_view name) {
+    if (const auto index = base::parse_uint(name))
+        return *index < gpus.size() ? &gpus[*index] : nullptr;
+    const auto is_named = [&](const Json& gpu) {
+        const std::string address = base::string_or(gpu, "address", "");
+        const Json& instances = base::list_of(gpu, "instances");
+        return base::string_or(gpu, "uuid", "") == name || address == name ||
+               address == "0000:" + std::string(name) ||
+               std::any_of(instances.begin(), instances.end(), [&](const Json& instance) {
+                   return base::string_or(instance, "uuid", "") == name;
+               });
+    };
+    const auto found = std::find_if(gpus.begin(), gpus.end(), is_named);
+    return found == gpus.end() ? nullptr : &*found;
 }
 
 } // namespace gpuhost::devices

@@ -8,6 +8,10 @@ noinst_LIBRARIES += %D%/libpublish.a
     %D%/devices_settings.hpp \
     %D%/documents.cpp \
     %D%/documents.hpp \
+    %D%/mark_steps.cpp \
+    %D%/mark_steps.hpp \
+    %D%/marks.cpp \
+    %D%/marks.hpp \
     %D%/offer_files.cpp \
     %D%/offer_files.hpp \
     %D%/other_servers.cpp \

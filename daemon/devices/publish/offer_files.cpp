@@ -23,6 +23,7 @@ constexpr std::string_view record_path = "/run/gpuhost/devices.json";
 constexpr std::string_view saved_path = "/run/gpuhost/devices-before.json";
 constexpr std::string_view runtime_directory = "/run/gpuhost-devices"; ///< exists while gpuhost-devices runs
 constexpr const char* user = "gpuhost-devices";
+constexpr std::chrono::seconds longest_answer{10};
 constexpr std::chrono::milliseconds poll_interval{50};
 constexpr std::chrono::seconds longest_end{10};  ///< of gpuhost-devices, after its offer was removed
 constexpr std::chrono::seconds longest_start{5}; ///< of gpuhost-devices, after its offer was written
@@ -217,6 +218,13 @@ bool wait_for_answer(const Root& root, const std::string& id, std::chrono::milli
         return answer && answer->id == id;
     };
     return wait_until(has_answered, patience);
+}
+
+void confirm_offer(core::StepContext& context, const std::string& id) {
+    context.progress(-1, "waiting for gpuhost-devices");
+    if (!wait_for_answer(context.root, id, longest_answer))
+        context.warn("gpuhost-devices did not confirm within " + std::to_string(longest_answer.count()) +
+                     " s that the kubelet knows of the change: journalctl -u gpuhost-devices");
 }
 
 } // namespace gpuhost::devices

@@ -5,6 +5,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/root.hpp"
+#include "daemon/core/step.hpp"
 #include "daemon/devices/offer.hpp"
 
 #include <chrono>
@@ -56,5 +57,7 @@ struct OfferRecord {
 /// Returns false after `patience`.
 [[nodiscard]] bool wait_for_answer(const base::Root& root, const std::string& id,
                                    std::chrono::milliseconds patience);
+/// Waits for the answer to the offer `id` for some seconds. Warns if there is none.
+void confirm_offer(core::StepContext& context, const std::string& id);
 
 } // namespace gpuhost::devices

@@ -2,6 +2,7 @@
 #include "daemon/devices/publish/state.hpp"
 
 #include "config.h"
+#include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
 #include "daemon/runtime/gpu/gpus.hpp"
@@ -26,7 +27,8 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"instances", "the MIG instances have changed"},
                                  Input{"resource", "ResourceName= has changed"},
                                  Input{"kubelet_root", "KubeletRoot= has changed"},
-                                 Input{"mig_strategy", "MigStrategy= has changed"}};
+                                 Input{"mig_strategy", "MigStrategy= has changed"},
+                                 Input{"health", "IgnoreXids=, FatalXids= or marks of GPUs have changed"}};
 
 /// Returns why an existing offer is outdated.
 Texts differences(const Json& observed, const std::string& driver) {
@@ -51,6 +53,18 @@ Texts differences(const Json& observed, const std::string& driver) {
     return found;
 }
 
+/// Returns the names of devices, for find_device().
+Json device_names(const std::vector<Gpu>& gpus) {
+    Json list = Json::array();
+    for (const Gpu& gpu : gpus) {
+        Json instances = Json::array();
+        for (const Instance& instance : gpu.instances)
+            instances.push_back({{"uuid", instance.uuid}});
+        list.push_back({{"uuid", gpu.uuid}, {"address", gpu.address}, {"instances", std::move(instances)}});
+    }
+    return list;
+}
+
 } // namespace
 
 Json offer_inputs(const Root& root, const DevicesSettings& settings) {
@@ -65,7 +79,8 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"instances", runtime::mig_instances(root)},
             {"resource", settings.resource},
             {"kubelet_root", settings.kubelet_root},
-            {"mig_strategy", name_of(settings.mig)}};
+            {"mig_strategy", name_of(settings.mig)},
+            {"health", to_json(health_rules(root, settings))}};
 }
 
 Json observe_devices(const Root& root, const DevicesSettings& settings) {
@@ -79,10 +94,15 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
     observed["offer"] = offer ? Json{{"id", offer->id},
                                      {"resource", offer->resource},
                                      {"withdrawn", offer->withdrawn},
-                                     {"gpus", offer->gpus.size()}}
+                                     {"gpus", offer->gpus.size()},
+                                     {"devices", device_names(offer->gpus)}}
                               : Json();
     observed["record"] =
         record ? Json{{"id", record->id}, {"inputs", record->inputs}, {"problem", record->problem}} : Json();
+    Texts marked;
+    for (const Mark& mark : health_rules(root, settings).marks)
+        marked.push_back(mark.uuid);
+    observed["marked"] = std::move(marked);
     observed["registry"] = has_registry(root, settings.kubelet_root);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();

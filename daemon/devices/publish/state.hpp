@@ -15,15 +15,19 @@ namespace gpuhost::devices {
 /// loaded. Asks no GPU.
 ///
 ///   {"driver": version, "gpuhost": version, "gpus": [PCI addresses], "instances": [MIG instances],
-///    "resource": name, "kubelet_root": directory, "mig_strategy": name}
+///    "resource": name, "kubelet_root": directory, "mig_strategy": name,
+///    "health": to_json(HealthRules)}
 [[nodiscard]] base::Json offer_inputs(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the following document. Never waits for a GPU or another process.
 ///
 ///   {"serve": flag, "inputs": offer_inputs(), "record": the OfferRecord or null,
-///    "offer": {"id", "resource", "withdrawn", "gpus": number} or null, "exists": the file exists,
+///    "offer": {"id", "resource", "withdrawn", "gpus": number, "devices": [{"uuid", "address",
+///    "instances": [{"uuid"}]}]} or null,
+///    "exists": the file exists,
 ///    "registry": has_registry(), "running": gpuhost-devices runs,
-///    "answer": {"id", "resources": […]} or null, "others": other_servers()}
+///    "answer": {"id", "resources": […]} or null, "others": other_servers(),
+///    "marked": [UUIDs]}
 [[nodiscard]] base::Json observe_devices(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the version of the loaded driver; "" if none is loaded.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/steps.hpp"
 
+#include "daemon/devices/publish/mark_steps.hpp"
+#include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
 #include "daemon/devices/publish/present_gpus.hpp"
@@ -15,15 +17,8 @@ using base::Json;
 using base::Result;
 using core::StepContext;
 
-constexpr std::chrono::seconds patience{10}; ///< for gpuhost-devices' answer
+constexpr std::chrono::seconds patience{10}; ///< for the end of gpuhost-devices
 constexpr const char* swap_reason = "the driver is being replaced";
-
-void wait(StepContext& context, const std::string& id) {
-    context.progress(-1, "waiting for gpuhost-devices");
-    if (!wait_for_answer(context.root, id, patience))
-        context.warn("gpuhost-devices did not confirm within " + std::to_string(patience.count()) +
-                     " s that the kubelet knows of the change: journalctl -u gpuhost-devices");
-}
 
 /// Offers what is present; as withdrawn if NVML fails as a whole, because containers can't use the GPUs then.
 /// The offer is written before its record: if only the offer was written, the step runs again.
@@ -44,11 +39,12 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
     }
     GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
     const std::size_t count = present.gpus.size();
-    GPUHOST_TRY(id, write_offer(context.root, {"", settings.resource, settings.mig,
-                                               std::move(present.failure), std::move(present.gpus)}));
+    GPUHOST_TRY(id,
+                write_offer(context.root, {"", settings.resource, settings.mig, std::move(present.failure),
+                                           std::move(present.gpus), health_rules(context.root, settings)}));
     record.id = id;
     GPUHOST_CHECK(write_offer_record(context.root, record));
-    wait(context, id);
+    confirm_offer(context, id);
     return Json{{"gpus", count}};
 }
 
@@ -94,7 +90,7 @@ Result<Json> publish(StepContext& context, const Json& args) {
 Result<void> undo_publish(StepContext& context, const Json& /*args*/) {
     GPUHOST_CHECK(restore_offer(context.root, context.staging));
     if (const auto offer = read_offer(context.root))
-        wait(context, offer->id);
+        confirm_offer(context, offer->id);
     return {};
 }
 
@@ -109,7 +105,7 @@ Result<Json> withdraw(StepContext& context, const Json& /*args*/) {
         GPUHOST_TRY(written, write_offer(context.root, *std::move(offer)));
         id = std::move(written);
     }
-    wait(context, id);
+    confirm_offer(context, id);
     return Json{{"gpus", count}};
 }
 
@@ -130,16 +126,18 @@ core::Step publish_step(const DevicesSettings& settings, std::string summary, bo
 
 std::vector<core::StepKind> devices_step_kinds() {
     const auto deadline = std::chrono::minutes(5); // NVML initializes GPUs one after the other
-    return {{.name = "devices.withdraw",
-             .sandbox = core::Sandbox::Devices,
-             .deadline = deadline,
-             .ends_with_boot = true,
-             .has_undo = true},
-            {.name = "devices.publish",
-             .sandbox = core::Sandbox::Devices,
-             .deadline = deadline,
-             .ends_with_boot = true,
-             .has_undo = true}};
+    std::vector<core::StepKind> kinds = mark_step_kinds();
+    kinds.push_back({.name = "devices.withdraw",
+                     .sandbox = core::Sandbox::Devices,
+                     .deadline = deadline,
+                     .ends_with_boot = true,
+                     .has_undo = true});
+    kinds.push_back({.name = "devices.publish",
+                     .sandbox = core::Sandbox::Devices,
+                     .deadline = deadline,
+                     .ends_with_boot = true,
+                     .has_undo = true});
+    return kinds;
 }
 
 std::vector<core::StepCode> devices_step_code() {
@@ -149,7 +147,10 @@ std::vector<core::StepCode> devices_step_code() {
     core::StepCode publishing{.name = "devices.publish"};
     publishing.apply = publish;
     publishing.undo = undo_publish;
-    return {std::move(withdrawing), std::move(publishing)};
+    std::vector<core::StepCode> code = mark_step_code();
+    code.push_back(std::move(withdrawing));
+    code.push_back(std::move(publishing));
+    return code;
 }
 
 core::Step devices_publish_step(const DevicesSettings& settings, std::string summary) {

@@ -8,7 +8,8 @@
 //                              above. Removes the offer if no driver is loaded or Serve=off. Undo restores
 //                              the previous offer.
 //
-// Obstacles in a plan that changes the driver are warnings: they must not undo a change to a working driver.
+// The lists of kinds have the steps of mark_steps.hpp, too. Obstacles in a plan that changes the driver are
+// warnings: they must not undo a change to a working driver.
 #pragma once
 
 #include "daemon/core/step.hpp"

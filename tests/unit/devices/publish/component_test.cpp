@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/component.hpp"
+#include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
 #include "daemon/devices/publish/present_gpus.hpp"
@@ -9,6 +10,7 @@
 #include "tests/support/tmpdir.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -382,6 +384,106 @@ TEST_F(DevicesTest, MovedKubeletRootEndsTheServerFirst) {
     EXPECT_EQ(root_.read_link(registry_link).value_or(""), "/k/plugins_registry/gpuhost");
     EXPECT_TRUE(read_offer(root_));
     EXPECT_EQ(warnings_.size(), 2U) << "only that NVML did not answer, twice";
+}
+
+TEST_F(DevicesTest, XidsAreNumbers) {
+    set("IgnoreXids", "13 31 31");
+    set("FatalXids", "48");
+    EXPECT_EQ(devices_settings(settings_).ignore_xids, (std::vector<unsigned>{13, 31}));
+    const DevicesSettings again = devices_settings_from_json(to_json(devices_settings(settings_)));
+    EXPECT_EQ(again.fatal_xids, (std::vector<unsigned>{48}));
+    const core::SettingKey& key = *settings_.get("Devices", "IgnoreXids").key;
+    EXPECT_EQ(key.mistake("13 31"), "");
+    for (const char* value : {"0", "13,31", "10000", "-1", "all"})
+        EXPECT_NE(key.mistake(value), "") << value;
+}
+
+class MarksTest : public DevicesTest {
+  protected:
+    MarksTest() {
+        load();
+        EXPECT_TRUE(run(publishing()));
+    }
+    [[nodiscard]] core::Plan requested(const Json& request) const {
+        DevicesComponent component(root_);
+        const Json whole{{"devices", request}};
+        const auto observed = component.observe(settings_);
+        EXPECT_TRUE(observed);
+        return component.plan({settings_, whole, false, false}, *observed);
+    }
+    [[nodiscard]] core::Plan marking(const std::string& device = "GPU-0",
+                                     const std::string& reason = "RMA") const {
+        return requested({{"request", "mark"}, {"device", device}, {"reason", reason}});
+    }
+    [[nodiscard]] core::Plan clearing(const std::string& device = "GPU-0") const {
+        return requested({{"request", "clear"}, {"device", device}});
+    }
+    [[nodiscard]] HealthRules offered() const { return read_offer(root_)->health; }
+};
+
+TEST_F(MarksTest, MarkIsOfferedAndKept) {
+    const std::string before = read_offer(root_)->id;
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    ASSERT_EQ(offered().marks.size(), 1U);
+    EXPECT_EQ(offered().marks[0].uuid, "GPU-0");
+    EXPECT_EQ(offered().marks[0].reason, "RMA");
+    EXPECT_NE(read_offer(root_)->id, before);
+    EXPECT_EQ(read_offer_record(root_)->id, read_offer(root_)->id);
+    const auto since = offered().marks[0].since_us;
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/again"));
+    EXPECT_EQ(offered().marks[0].since_us, since);
+    std::filesystem::remove_all(host_.path("run")); // a restart of the host
+    ASSERT_TRUE(run(publishing(), false, "boot"));
+    EXPECT_EQ(offered().marks.size(), 1U);
+}
+
+TEST_F(MarksTest, ClearRemovesTheMark) {
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    ASSERT_TRUE(run(clearing("0").steps.at(0), false, "/staging/clear"));
+    EXPECT_TRUE(offered().marks.empty());
+    ASSERT_EQ(offered().clears.size(), 1U);
+    EXPECT_GT(offered().clears[0].time_us, 0);
+    EXPECT_FALSE(root_.exists(marks_path));
+    forget_failure();
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(MarksTest, UndoRestoresTheMarks) {
+    ASSERT_TRUE(run(marking("GPU-0", "first").steps.at(0), false, "/staging/one"));
+    const core::Step step = marking("GPU-0", "second").steps.at(0);
+    ASSERT_TRUE(run(step, false, "/staging/two"));
+    EXPECT_EQ(offered().marks[0].reason, "second");
+    ASSERT_TRUE(run(step, true, "/staging/two"));
+    EXPECT_EQ(offered().marks[0].reason, "first");
+    EXPECT_EQ(health_rules(root_, devices_settings(settings_)).marks[0].reason, "first");
+}
+
+TEST_F(MarksTest, DevicesAreNamedByUuidAddressOrIndex) {
+    for (const char* name : {"GPU-0", "0000:06:00.0", "06:00.0", "0"})
+        EXPECT_EQ(marking(name).steps.at(0).args["device"], "GPU-0") << name;
+    for (const char* name : {"", "1", "GPU-9", "06:00", "*", "18446744073709551615"})
+        EXPECT_EQ(marking(name).problems.at(0).code, Errc::NotFound) << name;
+}
+
+TEST_F(MarksTest, ReasonIsOneShortLine) {
+    for (const std::string& reason :
+         {std::string(), std::string("  "), std::string("a\nb"), std::string(201, 'a'), std::string("\xff")})
+        EXPECT_EQ(marking("GPU-0", reason).problems.at(0).code, Errc::InvalidArgument) << reason;
+    EXPECT_TRUE(marking("GPU-0", std::string(200, 'a')).problems.empty());
+}
+
+TEST_F(MarksTest, UnknownRequestIsRefused) {
+    EXPECT_EQ(requested({{"request", "reset"}}).problems.at(0).code, Errc::InvalidArgument);
+    EXPECT_TRUE(plan().problems.empty());
+}
+
+TEST_F(MarksTest, MarkOfAVanishedDeviceCanBeCleared) {
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    std::filesystem::remove_all(host_.path("proc/driver/nvidia/gpus/0000:06:00.0"));
+    add_gpu("0000:07:00.0", 1);
+    ASSERT_TRUE(run(publishing(), false, "later"));
+    EXPECT_TRUE(clearing().problems.empty());
+    EXPECT_EQ(marking().problems.at(0).code, Errc::NotFound);
 }
 
 } // namespace
