@@ -11,6 +11,8 @@ noinst_LIBRARIES += %D%/libbus.a
     %D%/call.hpp \
     %D%/callers.cpp \
     %D%/callers.hpp \
+    %D%/devices_object.cpp \
+    %D%/devices_object.hpp \
     %D%/driver_object.cpp \
     %D%/driver_object.hpp \
     %D%/introspect.cpp \

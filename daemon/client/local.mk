@@ -10,6 +10,7 @@ noinst_LIBRARIES += %D%/libclient.a
     %D%/client.hpp \
     %D%/client_bus.cpp \
     %D%/client_bus.hpp \
+    %D%/devices_call.hpp \
     %D%/driver_call.hpp \
     %D%/fetch_socket.cpp \
     %D%/fetch_socket.hpp \
