@@ -147,6 +147,7 @@ dist_schemas_DATA = \
     %D%/reference/schemas/fleet-error.schema.json \
     %D%/reference/schemas/fleet-status.schema.json \
     %D%/reference/schemas/gpu-list.schema.json \
+    %D%/reference/schemas/gpu-show.schema.json \
     %D%/reference/schemas/host.schema.json \
     %D%/reference/schemas/image-list.schema.json \
     %D%/reference/schemas/image-placement.schema.json \

@@ -29,6 +29,7 @@ constexpr std::array rows{
     Row{"toolkit", "VERSION", "toolkit"},
     Row{"bundle", "NAME", "bundle"},
     Row{"runtime", "NAME", "runtime"},
+    Row{"gpu", "GPU", "gpu"},
     Row{"", "BUNDLE", "bundle"},
     Row{"config show", "SECTION", setting_names},
     Row{"", "FILE", "file"},
@@ -50,6 +51,7 @@ constexpr std::array rows{
     Row{"", "SERVER", ""},
     Row{"", "SIZE", ""},
     Row{"", "SPAN", ""},
+    Row{"", "TEXT", ""},
     Row{"", "URL", ""},
     Row{"", "VERSION", "driver"},
 };

@@ -109,6 +109,34 @@ def check_offer(t, host):
     t.ok("gpuhost-devices does not run" in host.ctl("status").stdout, "status shows that nobody serves", host.ctl("status").stdout)
 
 
+def check_mark(t, host):
+    server = Server(host)
+    uuid = offer(host)["gpus"][1]["uuid"]
+    run = host.ctl("gpu", "mark", "02:00.0", "--reason=fails the burn-in test")
+    marks = offer(host)["health"]["marks"]
+    t.ok(run.returncode == 0 and [(mark["uuid"], mark["reason"]) for mark in marks] == [(uuid, "fails the burn-in test")],
+         "gpu mark is offered", run.stdout, run.stderr, marks)
+    for words in ("1",), ("1", "--reason="), ("1", "--reason=a\nb"):
+        run = host.ctl("gpu", "mark", *words)
+        t.ok(run.returncode == 2 and "reason" in run.stderr, f"gpu mark {words} is refused", run.returncode, run.stderr)
+    t.equal(host.ctl("gpu", "mark", "9", "--reason=a").returncode, 4, "gpu mark of an unknown GPU is refused")
+    t.equal(host.plan()["steps"], [], "the plan is empty after a mark")
+    server.close()
+
+
+def check_clear(t, host):
+    server = Server(host)
+    uuid = offer(host)["gpus"][1]["uuid"]
+    t.equal([mark["uuid"] for mark in offer(host)["health"]["marks"]], [uuid], "a mark lasts over swaps")
+    run = host.ctl("gpu", "clear", uuid, "--dry-run")
+    t.ok(run.returncode == 0 and offer(host)["health"]["marks"], "a dry run clears nothing", run.stderr)
+    run = host.ctl("gpu", "clear", uuid)
+    health = offer(host)["health"]
+    t.ok(run.returncode == 0 and not health["marks"] and health["clears"][0]["uuid"] == uuid, "gpu clear removes the mark", run.stderr, health)
+    t.equal(host.plan()["steps"], [], "the plan is empty after a clear")
+    server.close()
+
+
 def check_swap(t, host):
     server = Server(host)
     seen = {}
@@ -199,4 +227,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_swap, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_mark, check_swap, check_clear, check_mig, check_off, make=prepare_with_nvml)

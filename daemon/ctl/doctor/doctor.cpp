@@ -45,6 +45,7 @@ std::span<const Check> doctor_checks() noexcept {
         Check{"clock", "the clock is not earlier than this host's files", check_clock},
         Check{"cdi", "CDI's files match the loaded driver", check_cdi},
         Check{"kubelet", "the kubelet gets the GPUs", check_kubelet},
+        Check{"health", "the GPUs of the kubelet are healthy", check_health},
         Check{"runtimes", "container runtimes are configured as intended", check_runtimes},
         Check{"trust", "authorities for bundles are valid", check_trust},
         Check{"cluster", "gpuhost-cluster is connected to the API server", check_cluster},

@@ -176,6 +176,7 @@ struct Check {
 [[nodiscard]] Diagnosis check_clock(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_cdi(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_kubelet(const DoctorFacts& facts);
+[[nodiscard]] Diagnosis check_health(const DoctorFacts& facts);
 [[nodiscard]] Diagnosis check_runtimes(const DoctorFacts& facts);
 
 // Defined in cluster.cpp:

@@ -117,6 +117,21 @@ Diagnosis check_kubelet(const DoctorFacts& facts) {
     return serving.ok ? well(text) : error(text, serving.next);
 }
 
+Diagnosis check_health(const DoctorFacts& facts) {
+    if (!facts.is_host)
+        return skipped("this is a mounted system");
+    const Json& component = base::member(base::member(facts.host, "components"), "devices");
+    const Json& observed = base::member(component, "observed");
+    if (!observed.is_object())
+        return skipped("gpuhostd does not answer");
+    if (!base::bool_or(observed, "serve", false))
+        return skipped("Serve=off in section [Devices]");
+    if (!base::member(observed, "answer").is_object())
+        return skipped("gpuhost-devices does not run");
+    const Unhealthy unhealthy = unhealthy_of(observed);
+    return unhealthy.text.empty() ? well("no device is unhealthy") : warning(unhealthy.text, unhealthy.next);
+}
+
 Diagnosis check_runtimes(const DoctorFacts& facts) {
     if (!facts.is_host)
         return skipped("this is a mounted system");

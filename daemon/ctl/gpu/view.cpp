@@ -5,6 +5,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/cli/text.hpp"
 #include "daemon/ctl/cli/wrap.hpp"
+#include "daemon/devices/device_health.hpp"
 
 namespace gpuhost::ctl {
 
@@ -22,6 +23,15 @@ Table::Cell state_of(const Json& device) {
     return {state == "withdrawn" ? "withdrawn" : "not offered", Style::Warn};
 }
 
+Table::Cell health_of(const Json& device) {
+    const std::string state = text_of(base::member(device, "health"), "state");
+    if (state == "unknown")
+        return "";
+    return {state == "healthy" ? "ok" : state, state == "healthy"     ? Style::Good
+                                               : state == "unhealthy" ? Style::Bad
+                                                                      : Style::Warn};
+}
+
 std::string numa_of(const Json& gpu) {
     return base::member(gpu, "numa").is_number() ? std::to_string(number_of(gpu, "numa")) : "";
 }
@@ -37,13 +47,40 @@ void add_rows(Table& table, const Json& gpu) {
     if (base::bool_or(gpu, "split", false) && text_of(gpu, "state") == "left-out")
         state = {instances.empty() ? "MIG is on, no instances" : "MIG"};
     table.add({text_of(gpu, "uuid"), text_of(gpu, "address"), text_of(gpu, "model"), memory_of(gpu),
-               numa_of(gpu), std::move(state)});
+               numa_of(gpu), health_of(gpu), std::move(state)});
     for (const Json& one : instances)
-        table.add({"  " + text_of(one, "uuid"), "", text_of(one, "profile"), "", "", state_of(one)});
+        table.add({"  " + text_of(one, "uuid"), "", text_of(one, "profile"), "", "", health_of(one),
+                   state_of(one)});
 }
 
 std::string line(const Screen& screen, const std::string& what, const std::string& why) {
     return why.empty() ? "" : fit(screen, screen.paint(Style::Warn, what + ":") + " " + why + "\n");
+}
+
+/// Adds why a device is not healthy, and what to do.
+void add_reason(std::string& text, const Screen& screen, const Json& device) {
+    const Json& health = base::member(device, "health");
+    const std::string next = text_of(health, "advice");
+    text +=
+        line(screen, text_of(device, "uuid"), text_of(health, "reason") + (next.empty() ? "" : ". " + next));
+}
+
+/// Adds what a GPU and a MIG instance have: the state for the kubelet, and the health.
+void add_device_facts(Facts& facts, const Screen& screen, const Json& device) {
+    const Table::Cell state = state_of(device);
+    facts.add("Kubelet", screen.paint(state.style, state.text));
+    const Table::Cell health = health_of(device);
+    facts.add("Health", health.text.empty() ? "unknown" : screen.paint(health.style, health.text));
+    const Json& why = base::member(device, "health");
+    if (text_of(why, "reason").empty())
+        return;
+    facts.add("Reason", text_of(why, "reason"));
+    facts.add("Since", human_time(number_of(why, "since_us")));
+    if (text_of(why, "state") == "unhealthy")
+        facts.add("Ends by",
+                  text_of(why, "recovery") == "none" ? "a clear" : "a " + text_of(why, "recovery"));
+    if (const std::string next = text_of(why, "advice"); !next.empty())
+        facts.add("Hint", next);
 }
 
 } // namespace
@@ -53,7 +90,8 @@ std::string render_gpus(const Screen& screen, const Json& list) {
                  {"ADDRESS", Table::Align::Left, 2},
                  {"MODEL", Table::Align::Left, 1},
                  {"MEMORY", Table::Align::Right, 3},
-                 {"NUMA", Table::Align::Right},
+                 {"NUMA", Table::Align::Right, 4},
+                 {"HEALTH"},
                  {"KUBELET"}});
     for (const Json& gpu : list_of(list, "gpus"))
         add_rows(table, gpu);
@@ -62,9 +100,41 @@ std::string render_gpus(const Screen& screen, const Json& list) {
     for (const Json& resource : list_of(list, "resources"))
         for (const char* key : {"problem", "error"})
             text += line(screen, text_of(resource, "name"), text_of(resource, key));
-    for (const Json& gpu : list_of(list, "gpus"))
+    for (const Json& gpu : list_of(list, "gpus")) {
         text += line(screen, text_of(gpu, "uuid"), text_of(gpu, "problem"));
+        add_reason(text, screen, gpu);
+        for (const Json& instance : list_of(gpu, "instances"))
+            add_reason(text, screen, instance);
+    }
     return text;
+}
+
+std::string render_gpu(const Screen& screen, const Json& gpu, const std::string& withdrawn) {
+    Facts facts;
+    const auto add = [&](const char* label, const std::string& value) {
+        if (!value.empty())
+            facts.add(label, value);
+    };
+    facts.add("GPU", text_of(gpu, "uuid"));
+    add("Model", text_of(gpu, "model"));
+    add("Memory", memory_of(gpu));
+    add("CUDA", text_of(gpu, "compute_capability"));
+    add("Address", text_of(gpu, "address"));
+    add("Device", "/dev/nvidia" + std::to_string(number_of(gpu, "minor")));
+    add("NUMA", numa_of(gpu));
+    facts.add("MIG", base::bool_or(gpu, "split", false) ? "on" : "off");
+    add("Problem", text_of(gpu, "problem"));
+    add_device_facts(facts, screen, gpu);
+    for (const Json& instance : list_of(gpu, "instances")) {
+        facts.add("", "");
+        facts.add("Instance", text_of(instance, "uuid"));
+        add("Profile", text_of(instance, "profile"));
+        facts.add("Index", std::to_string(number_of(instance, "index")) + ", GPU instance " +
+                               std::to_string(number_of(instance, "gpu_instance")) + ", compute instance " +
+                               std::to_string(number_of(instance, "compute_instance")));
+        add_device_facts(facts, screen, instance);
+    }
+    return facts.render(screen) + line(screen, "Withdrawn", printable(withdrawn));
 }
 
 Serving serving_of(const Json& observed) {
@@ -90,11 +160,25 @@ Serving serving_of(const Json& observed) {
     return {true, "gets " + base::join(given, ", "), ""};
 }
 
+Unhealthy unhealthy_of(const Json& observed) {
+    std::vector<devices::DeviceHealth> bad =
+        devices::health_from_json(base::member(base::member(observed, "answer"), "health"))
+            .value_or(std::vector<devices::DeviceHealth>());
+    std::erase_if(bad, [](const auto& one) { return one.state != devices::HealthState::unhealthy; });
+    if (bad.empty())
+        return {};
+    const std::string first = printable(bad.front().uuid) + " is unhealthy: " + printable(bad.front().reason);
+    return {bad.size() == 1 ? first : std::to_string(bad.size()) + " devices are unhealthy; " + first,
+            printable(devices::advice(bad.front()))};
+}
+
 void add_devices_lines(Facts& facts, const Screen& screen, const Json& observed) {
     if (!base::bool_or(observed, "serve", false))
         return;
     const Serving serving = serving_of(observed);
     facts.add("Kubelet", serving.ok ? serving.text : screen.paint(Style::Warn, serving.text));
+    if (const Unhealthy unhealthy = unhealthy_of(observed); !unhealthy.text.empty())
+        facts.add("GPUs", screen.paint(Style::Warn, unhealthy.text) + "; see: gpuhostctl gpu list");
 }
 
 } // namespace gpuhost::ctl

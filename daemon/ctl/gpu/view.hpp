@@ -13,8 +13,20 @@ namespace gpuhost::ctl {
 /// Renders devices::list_gpus().
 [[nodiscard]] std::string render_gpus(const Screen& screen, const base::Json& list);
 
-/// Adds the line of status about what the kubelet gets. `observed` is what the component "devices" observed.
+/// Renders a GPU of the list, with all that is known of it. `withdrawn`: why the kubelet gets none; or empty.
+[[nodiscard]] std::string render_gpu(const Screen& screen, const base::Json& gpu,
+                                     const std::string& withdrawn);
+
+/// Adds the lines of status about what the kubelet gets. `observed` is what the component "devices" observed.
 void add_devices_lines(Facts& facts, const Screen& screen, const base::Json& observed);
+
+/// The GPUs and MIG instances that the kubelet gives to no further pod, in a phrase.
+struct Unhealthy {
+    /// "GPU-… is unhealthy: Xid 79: …"; for several devices, their number and the first. Empty: none.
+    std::string text;
+    std::string next; ///< what to do about the first
+};
+[[nodiscard]] Unhealthy unhealthy_of(const base::Json& observed);
 
 /// A phrase about what the kubelet gets.
 struct Serving {

@@ -192,6 +192,12 @@ INSTANTIATE_TEST_SUITE_P(
                  f.host["components"]["devices"]["plan"]["undecided"] = {{"text", "a process listens"},
                                                                          {"hint", "Remove it."}};
              }},
+        Harm{"UnhealthyGpu", "health", "warning", "GPU-1 is unhealthy: Xid 79",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["answer"]["health"] = {
+                     {{"uuid", "GPU-1"}, {"state", "unhealthy"}, {"recovery", "reboot"}, {"reason", "Xid 79"}},
+                     {{"uuid", "GPU-2"}, {"state", "noted"}, {"recovery", "none"}, {"reason", "Xid 13"}}};
+             }},
         Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesNotInspected", "runtimes", "warning", "have not been inspected yet",

@@ -19,7 +19,7 @@ Offer offer() {
         "GPU-a", "0000:06:00.0", 0, 0, "NVIDIA H100", 81559, "9.0", true, {{"MIG-a", "1g.10gb", 0, 1, 0}},
         ""};
     const Gpu whole{"GPU-b", "0000:07:00.0", 1, std::nullopt, "", 0, "", false, {}, "GPU is lost"};
-    return {"7", "nvidia.com/gpu", MigStrategy::mixed, "", {split, whole}};
+    return {"7", "nvidia.com/gpu", MigStrategy::mixed, "", {split, whole}, {}};
 }
 
 std::string rendered(const Offer& made, const std::optional<Answer>& answer) {
@@ -28,16 +28,16 @@ std::string rendered(const Offer& made, const std::optional<Answer>& answer) {
 
 TEST(GpuView, EachDeviceShowsItsResource) {
     const Answer answer{
-        "7", {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, false, "name conflict"}}};
-    EXPECT_EQ(
-        rendered(offer(), answer),
-        "GPU      ADDRESS       MODEL        MEMORY  NUMA  KUBELET\n"
-        "GPU-a    0000:06:00.0  NVIDIA H100  80 GiB     0  MIG\n"
-        "  MIG-a                1g.10gb                    nvidia.com/mig-1g.10gb, kubelet not connected\n"
-        "GPU-b    0000:07:00.0                             nvidia.com/gpu\n"
-        "nvidia.com/mig-1g.10gb: name conflict\n"
-        "GPU-b: GPU is lost\n");
-    EXPECT_EQ(rendered(offer(), Answer{"6", answer.resources}), rendered(offer(), std::nullopt))
+        "7", {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, false, "name conflict"}}, {}};
+    EXPECT_EQ(rendered(offer(), answer),
+              "GPU      ADDRESS       MODEL        MEMORY  NUMA  HEALTH  KUBELET\n"
+              "GPU-a    0000:06:00.0  NVIDIA H100  80 GiB     0  ok      MIG\n"
+              "  MIG-a                1g.10gb                    ok      nvidia.com/mig-1g.10gb, kubelet not "
+              "connected\n"
+              "GPU-b    0000:07:00.0                             ok      nvidia.com/gpu\n"
+              "nvidia.com/mig-1g.10gb: name conflict\n"
+              "GPU-b: GPU is lost\n");
+    EXPECT_EQ(rendered(offer(), Answer{"6", answer.resources, {}}), rendered(offer(), std::nullopt))
         << "an answer to an earlier offer";
 }
 
@@ -45,12 +45,17 @@ TEST(GpuView, RealUuidsFitOnOneLine) {
     Offer made = offer();
     made.gpus[0].uuid = "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90";
     made.gpus[0].instances[0].uuid = "MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140";
-    const Answer answer{"7", {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, true, ""}}};
+    const Answer answer{"7",
+                        {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, true, ""}},
+                        {{made.gpus[0].instances[0].uuid, devices::HealthState::unhealthy,
+                          devices::Recovery::none, "Xid 79: lost", 79, 1}}};
     EXPECT_EQ(render_gpus({true, false, 80}, devices::list_gpus(made, answer)),
-              "GPU                                         MEMORY  NUMA  KUBELET\n"
-              "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90    80 GiB     0  MIG\n"
-              "  MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140                nvidia.com/mig-1g.10gb\n"
-              "GPU-b                                                     nvidia.com/gpu\n"
+              "GPU                                         HEALTH     KUBELET\n"
+              "GPU-2f4c2b1e-8a7d-4f0e-9a52-6d1c3b5e7f90    ok         MIG\n"
+              "  MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140  unhealthy  nvidia.com/mig-1g.10gb\n"
+              "GPU-b                                       ok         nvidia.com/gpu\n"
+              "MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140: Xid 79: lost. Return it to the\n"
+              "  kubelet: gpuhostctl gpu clear MIG-5f1d2c3b-0a9e-5d8c-b7a6-958473625140.\n"
               "GPU-b: GPU is lost\n");
 }
 
