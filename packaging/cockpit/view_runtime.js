@@ -112,6 +112,19 @@ function servingFact(devices) {
     return fact("Kubelet", `gets ${given.join(", ")}`);
 }
 
+// Returns a fact about unhealthy GPUs, if there are any, with the words of unhealthy_of() there.
+function healthFacts(devices) {
+    const bad = list(member(devices, "answer"), "health").filter((one) => text(one, "state") === "unhealthy");
+    if (bad.length === 0) return [];
+    const first = `${text(bad[0], "uuid")} is unhealthy: ${text(bad[0], "reason")}`;
+    const all = bad.length === 1 ? first : `${bad.length} devices are unhealthy; ${first}`;
+    return [fact("GPUs", `${all}; see: gpuhostctl gpu list`, "warn")];
+}
+
+function devicesFacts(devices) {
+    return flag(devices, "serve", false) ? [servingFact(devices), ...healthFacts(devices)] : [];
+}
+
 export function containerFacts(host) {
     const runtime = observed(host, "runtime");
     const toolkit = observed(host, "toolkit");
@@ -129,6 +142,6 @@ export function containerFacts(host) {
         ...(toolkit === null ? [] : [fact("Toolkit", toolkitText(toolkit))]),
         ...problems.map((problem) => fact("", problem, "warn")),
         ...cdiFacts(observed(host, "cdi")),
-        ...(flag(observed(host, "devices"), "serve", false) ? [servingFact(observed(host, "devices"))] : []),
+        ...devicesFacts(observed(host, "devices")),
     ];
 }

@@ -326,6 +326,13 @@ def check_serving(t, host, browser, service, good):
         if len(found) != 1 or f"Kubelet: {found[0]}\n" not in shown:
             differences.append(f"{more}: {found}\n{shown}")
     t.equal(differences, [], "the page says what the kubelet gets, as gpuhostctl status")
+    lost = {"uuid": "GPU-1", "state": "unhealthy", "recovery": "reboot", "reason": "Xid 79: lost"}
+    for health in [lost], [lost | {"state": "noted"}, lost, lost | {"uuid": "GPU-2"}]:
+        document = good | {"components": good["components"] | {"devices": {"observed": served | {"answer": served["answer"] | {"health": health}}}}}
+        service.say(("answer", "Manager.Describe", json.dumps(document)))
+        shown = host.ctl("status").stdout
+        found = [fact["text"] for fact in browser.call("view_runtime.js", "containerFacts", document) if fact["label"] == "GPUs"]
+        t.ok(len(found) == 1 and f"GPUs: {found[0]}\n" in shown, f"the page names an unhealthy GPU of {len(health)}, as gpuhostctl status", found, shown)
 
 
 def check_operation_verdicts(t, host, browser, service, good):
