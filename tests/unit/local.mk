@@ -67,6 +67,7 @@ time_seam = -Wl,--wrap=clock_gettime -Wl,--wrap=_ZNSt13random_device9_M_getvalEv
     %D%/rpc/client_session_test.cpp \
     %D%/rpc/frames.hpp \
     %D%/rpc/kubelet/codec_test.cpp \
+    %D%/rpc/kubelet/pods_test.cpp \
     %D%/rpc/message_test.cpp \
     %D%/rpc/server_session_test.cpp \
     %D%/rpc/server_test.cpp \

@@ -2,6 +2,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/gpu/pods.hpp"
 #include "daemon/ctl/gpu/verbs.hpp"
 #include "daemon/ctl/gpu/view.hpp"
 #include "daemon/devices/publish/documents.hpp"
@@ -16,7 +17,8 @@ constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
-    const base::Json list = devices::list_gpus(devices::read_offer(root), devices::read_answer(root));
+    base::Json list = devices::list_gpus(devices::read_offer(root), devices::read_answer(root));
+    add_pods(list, root);
     if (session.wants_json())
         session.print_json(list);
     else

@@ -2,6 +2,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/gpu/pods.hpp"
 #include "daemon/ctl/gpu/verbs.hpp"
 #include "daemon/ctl/gpu/view.hpp"
 #include "daemon/devices/publish/documents.hpp"
@@ -18,7 +19,8 @@ constexpr std::array options{root_option, option::json};
 
 base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
-    const Json list = devices::list_gpus(devices::read_offer(root), devices::read_answer(root));
+    Json list = devices::list_gpus(devices::read_offer(root), devices::read_answer(root));
+    add_pods(list, root);
     const std::string& name = session.arguments().words()[0];
     const Json* gpu = devices::find_gpu(base::member(list, "gpus"), name);
     if (gpu == nullptr)

@@ -32,6 +32,14 @@ Table::Cell health_of(const Json& device) {
                                                                       : Style::Warn};
 }
 
+/// Returns "namespace/pod, …"; empty if there are none, or if they are unknown.
+std::string pods_of(const Json& device) {
+    std::vector<std::string> pods;
+    for (const Json& one : list_of(device, "pods"))
+        pods.push_back(text_of(one, "namespace") + "/" + text_of(one, "pod"));
+    return base::join(pods, ", ");
+}
+
 std::string numa_of(const Json& gpu) {
     return base::member(gpu, "numa").is_number() ? std::to_string(number_of(gpu, "numa")) : "";
 }
@@ -47,10 +55,10 @@ void add_rows(Table& table, const Json& gpu) {
     if (base::bool_or(gpu, "split", false) && text_of(gpu, "state") == "left-out")
         state = {instances.empty() ? "MIG is on, no instances" : "MIG"};
     table.add({text_of(gpu, "uuid"), text_of(gpu, "address"), text_of(gpu, "model"), memory_of(gpu),
-               numa_of(gpu), health_of(gpu), std::move(state)});
+               numa_of(gpu), health_of(gpu), std::move(state), pods_of(gpu)});
     for (const Json& one : instances)
         table.add({"  " + text_of(one, "uuid"), "", text_of(one, "profile"), "", "", health_of(one),
-                   state_of(one)});
+                   state_of(one), pods_of(one)});
 }
 
 std::string line(const Screen& screen, const std::string& what, const std::string& why) {
@@ -69,6 +77,9 @@ void add_reason(std::string& text, const Screen& screen, const Json& device) {
 void add_device_facts(Facts& facts, const Screen& screen, const Json& device) {
     const Table::Cell state = state_of(device);
     facts.add("Kubelet", screen.paint(state.style, state.text));
+    for (const Json& one : list_of(device, "pods"))
+        facts.add("Pod", text_of(one, "namespace") + "/" + text_of(one, "pod") + ", container " +
+                             text_of(one, "container"));
     const Table::Cell health = health_of(device);
     facts.add("Health", health.text.empty() ? "unknown" : screen.paint(health.style, health.text));
     const Json& why = base::member(device, "health");
@@ -92,7 +103,8 @@ std::string render_gpus(const Screen& screen, const Json& list) {
                  {"MEMORY", Table::Align::Right, 3},
                  {"NUMA", Table::Align::Right, 4},
                  {"HEALTH"},
-                 {"KUBELET"}});
+                 {"KUBELET"},
+                 {"POD", Table::Align::Left, 5}});
     for (const Json& gpu : list_of(list, "gpus"))
         add_rows(table, gpu);
     std::string text = table.empty() ? "" : table.render(screen);

@@ -11,7 +11,8 @@ CLEANFILES += $(kubelet_headers) $(kubelet_protos:.proto=.pb.cc)
 
 noinst_LIBRARIES += %D%/libkubelet.a
 %C%_libkubelet_a_CPPFLAGS = $(AM_CPPFLAGS) $(kubelet_cppflags)
-%C%_libkubelet_a_SOURCES = %D%/codec.cpp %D%/codec.hpp
+%C%_libkubelet_a_SOURCES = %D%/codec.cpp %D%/codec.hpp %D%/pods.cpp %D%/pods.hpp
+$(%C%_libkubelet_a_OBJECTS): | $(kubelet_headers)
 
 noinst_LIBRARIES += %D%/libmessages.a
 %C%_libmessages_a_CPPFLAGS = $(AM_CPPFLAGS) $(kubelet_cppflags)
